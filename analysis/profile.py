@@ -1,0 +1,222 @@
+"""The Profile: what one run of a program told us about its kernels, whatever tool recorded it.
+
+Data only. Readers (`hipscope.analysis.ingest`) build it, plain functions elsewhere compute from it, nothing in
+here knows about files, LSP or a particular source.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal, NewType
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Cycles = NewType("Cycles", float)
+Bytes = NewType("Bytes", int)
+Nanoseconds = NewType("Nanoseconds", float)
+KernelName = NewType("KernelName", str)
+
+
+class _Record(BaseModel):
+    """Immutable, and an unknown field is an error: a typo in a reader must not pass silently."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Provenance(StrEnum):
+    """Where a number comes from. A modelled time is never shown as a measured one."""
+
+    MEASURED = "measured"
+    MODELLED = "modelled"
+
+
+class Source(StrEnum):
+    """Which of the four sources recorded the capture."""
+
+    EMULATOR = "emulator"
+    ROCM = "rocm"
+    NVIDIA = "nvidia"
+    RECORDED = "recorded"
+
+
+class StallReason(StrEnum):
+    """Why a wave did not issue. The first seven are waits for something that an earlier instruction asked for."""
+
+    GLOBAL_MEMORY = "global_memory"
+    SCRATCH_MEMORY = "scratch_memory"
+    SCALAR_MEMORY = "scalar_memory"
+    LDS = "lds"
+    ATOMIC = "atomic"
+    BARRIER = "barrier"
+    DEPENDENCY = "dependency"
+    INSTRUCTION_FETCH = "instruction_fetch"
+    ISSUE_CONTENTION = "issue_contention"
+    PIPE_BUSY = "pipe_busy"
+    SLEEP = "sleep"
+    OTHER = "other"
+
+
+class Frame(_Record):
+    """One level of an inline chain; `column` 0 means the compiler gave none."""
+
+    file: str
+    line: int
+    column: int = 0
+    function: str = ""
+
+
+class MemoryPattern(_Record):
+    """What the accesses of one instruction (or one source line) touched, summed over all its executions.
+
+    `lines_*` count cache lines of `line_bytes` bytes: `needed` if every wave's bytes had been packed densely,
+    `used` is how many distinct lines the waves really touched. `lds_cycles` are the cycles the LDS was busy with
+    these accesses, `lds_conflict_cycles` those of them that bank conflicts added.
+    """
+
+    space: Literal["global", "lds", "scratch", "scalar"]
+    kind: Literal["load", "store", "atomic"]
+    bytes_per_lane: int
+    accesses: int
+    lanes: int
+    line_bytes: int = 128
+    lines_needed: float = 0
+    lines_used: float = 0
+    l1_hits: float | None = None
+    l2_hits: float | None = None
+    memory_lines: float | None = Field(None, description="lines that came from or went to HBM/MALL")
+    lds_cycles: float = 0
+    lds_conflict_cycles: float = 0
+    atomic_conflicts: float = Field(0, description="lanes that had to wait for another lane of their wave on the same address")
+    same_address_share: float | None = Field(
+        None, description="share of this instruction's atomic operations that hit its most used cache line, over the dispatch"
+    )
+
+
+class Instruction(_Record):
+    """One machine instruction with its totals over all profiled dispatches of its kernel.
+
+    Cycles are summed over waves, as thread trace does: `latency` = `stall` + issue cycles.
+    `waited_for` maps the index of a producing instruction to the part of `stall` that was spent waiting for it.
+    """
+
+    index: int
+    address: int
+    text: str
+    source: tuple[Frame, ...] = Field((), description="inline chain, innermost first")
+    hits: int = 0
+    lanes: int = Field(0, description="active lanes, summed over `hits`")
+    latency: float = 0
+    stall: float = 0
+    stalls: dict[StallReason, float] = {}
+    waited_for: dict[int, float] = {}
+    memory: MemoryPattern | None = None
+
+
+class Dispatch(_Record):
+    """One launch of a kernel."""
+
+    id: int
+    grid: tuple[int, int, int] = Field(description="work-items, not workgroups")
+    workgroup: tuple[int, int, int]
+    dynamic_lds: int = 0
+    start_ns: float
+    end_ns: float
+    profiled: bool = True
+
+    @property
+    def time_ns(self) -> float:
+        """Duration in nanoseconds; its provenance is that of the Profile."""
+        return self.end_ns - self.start_ns
+
+
+class Resources(_Record):
+    """What the code object says a kernel needs; `None` when the source does not tell."""
+
+    vgprs: int | None = None
+    agprs: int | None = None
+    sgprs: int | None = None
+    lds_bytes: int | None = Field(None, description="static plus dynamic, of one workgroup")
+    scratch_bytes: int | None = Field(None, description="per work-item")
+    vgpr_spills: int | None = None
+    sgpr_spills: int | None = None
+    max_workgroup_size: int | None = None
+    wave_size: int = 64
+
+
+class Kernel(_Record):
+    """One kernel of the program with everything recorded about it.
+
+    `counters` use rocprofv3's names and are sums over the profiled dispatches; a counter that was not recorded
+    is absent. `file`/`line` are the kernel's definition.
+    """
+
+    name: KernelName
+    mangled: str
+    file: str | None = None
+    line: int | None = None
+    dispatches: tuple[Dispatch, ...]
+    resources: Resources
+    counters: dict[str, float] = {}
+    instructions: tuple[Instruction, ...] = ()
+    partial: str | None = Field(None, description="why the record does not cover all dispatches, if so")
+
+    @property
+    def time_ns(self) -> float:
+        """Summed duration of all dispatches in nanoseconds."""
+        return sum(d.time_ns for d in self.dispatches)
+
+
+class Device(_Record):
+    """The GPU the profile is of; `name` is a row of the device table (`analysis/devices.toml`)."""
+
+    name: str
+    arch: str
+    compute_units: int
+    simds_per_cu: int
+    xcds: int
+    clock_mhz: float
+    wave_size: int = 64
+    max_waves_per_simd: int
+    vgprs_per_lane: int
+    vgpr_granule: int
+    lds_bytes: int
+    lds_granule: int
+    hbm_bytes_per_s: float
+    l2_bytes_per_s: float | None = None
+    flops_fp32: float
+    flops_fp64: float
+
+
+class ProgramRun(_Record):
+    """How the profiled program ended."""
+
+    command: tuple[str, ...]
+    exit_code: int | None = Field(description="None when it was stopped")
+    output: str
+
+
+class Fault(_Record):
+    """A dispatch that could not be finished, or did something it must not do."""
+
+    kernel: KernelName
+    message: str
+    address: int | None = None
+    instruction: str | None = None
+    source: tuple[Frame, ...] = ()
+
+
+class Profile(_Record):
+    """One capture, read and joined. Kernels are sorted by time, longest first."""
+
+    source: Source
+    provenance: Provenance
+    device: Device
+    kernels: tuple[Kernel, ...]
+    program: ProgramRun
+    faults: tuple[Fault, ...] = ()
+    partial: str | None = Field(None, description="what was not covered and why; None when all was")
+    tool: str = Field("", description="the tool and version that recorded it")
+
+    def kernel(self, name: str) -> Kernel | None:
+        """The kernel of that demangled or mangled name, or None."""
+        return next((k for k in self.kernels if name in (k.name, k.mangled)), None)

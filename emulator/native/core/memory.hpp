@@ -1,0 +1,72 @@
+// Device memory: one reserved address range in this process, handed out with guard zones, so that every device
+// pointer is also a host pointer and any stray access is caught by a shadow look-up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace hipscope {
+
+struct Allocation {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t id = 0;      // order of creation, stable over runs of a deterministic program
+    bool host_visible = false; // pinned or managed
+};
+
+/// Address space of the emulated device.
+///
+/// One shadow byte stands for 16 bytes of memory: 16 all valid, 0 none, k the first k bytes.
+class Memory {
+public:
+    static constexpr std::uint64_t base = 0x7e0000000000ULL;
+    static constexpr std::uint64_t reserved = 1ULL << 38U;  // 256 GiB of address space, committed on touch
+    static constexpr std::uint64_t guard = 4096;
+    static constexpr unsigned granule_bits = 4;
+
+    Memory();
+    ~Memory();
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+    /// A block of `bytes`, 256-byte aligned, zero-filled, or 0 when `limit` would be passed.
+    std::uint64_t allocate(std::uint64_t bytes, bool host_visible = false);
+    /// The same at a fixed address inside the reserved range (replay). False when it overlaps a live block.
+    bool allocate_at(std::uint64_t address, std::uint64_t bytes, bool host_visible = false);
+    /// False when `address` is not the start of a live block.
+    bool release(std::uint64_t address);
+    /// The live block that holds `address`, or nullptr.
+    [[nodiscard]] const Allocation* find(std::uint64_t address) const;
+    [[nodiscard]] const std::map<std::uint64_t, Allocation>& blocks() const { return blocks_; }
+
+    /// Capacity of the chosen device; allocations beyond it fail as on hardware.
+    void set_limit(std::uint64_t bytes) { limit_ = bytes; }
+    [[nodiscard]] std::uint64_t in_use() const { return in_use_; }
+    [[nodiscard]] std::uint64_t limit() const { return limit_; }
+
+    /// True when all of [address, address + bytes) lies in one live block.
+    [[nodiscard]] bool valid(std::uint64_t address, std::uint32_t bytes) const {
+        const std::uint64_t offset = address - base;
+        if (offset >= reserved - bytes) return false;
+        const std::uint64_t last = offset + bytes - 1;
+        for (std::uint64_t g = offset >> granule_bits; g <= last >> granule_bits; ++g) {
+            const std::uint64_t end = (g << granule_bits) + shadow_[g];
+            if (last < end) return true;
+            if (shadow_[g] != (1U << granule_bits)) return false;
+        }
+        return true;
+    }
+
+private:
+    std::uint8_t* shadow_ = nullptr;
+    std::map<std::uint64_t, Allocation> blocks_;
+    mutable std::mutex mutex_;
+    std::uint64_t next_ = 0;
+    std::uint64_t in_use_ = 0;
+    std::uint64_t limit_ = ~0ULL;
+    std::uint32_t next_id_ = 0;
+};
+
+}  // namespace hipscope

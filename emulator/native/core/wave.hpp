@@ -1,0 +1,75 @@
+// The architectural state of one wave, and the record of the memory access that its last instruction made.
+// Handlers change it; the scheduler, the timing model and the observers read it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "core/instruction.hpp"
+#include "core/memory.hpp"
+
+namespace hipscope {
+
+/// Scalar register file numbering (operand encodings of section 5.1): 0-101 s0..s101.
+namespace sreg {
+inline constexpr int flat_scratch = 102, xnack_mask = 104, vcc = 106, ttmp = 108, m0 = 124, exec = 126;
+inline constexpr int count = 128;
+}  // namespace sreg
+
+enum class Space : std::uint8_t { none, global, lds, scratch, scalar };
+enum class AccessKind : std::uint8_t { load, store, atomic, atomic_return };
+
+/// What one memory instruction of one wave touched. Valid after a handler of a memory unit returned `next`.
+struct MemoryAccess {
+    Space space = Space::none;
+    AccessKind kind = AccessKind::load;
+    std::uint8_t bytes = 0;            // per lane and address
+    std::uint8_t addresses = 1;        // 2 for ds_read2/ds_write2
+    std::uint64_t lanes = 0;           // execution mask of the access; 1 for scalar loads
+    std::uint64_t address[2][kLanes];  // absolute for global/scalar, LDS offset for lds
+};
+
+enum class FaultKind : std::uint8_t { none, out_of_bounds, unsupported, trap, misaligned, stack_overflow, assertion };
+
+struct Fault {
+    FaultKind kind = FaultKind::none;
+    bool write = false;
+    std::uint64_t address = 0;
+    std::uint32_t bytes = 0;
+    int lane = -1;
+    std::string message;
+};
+
+struct Workgroup;
+
+struct alignas(64) Wave {
+    std::uint32_t (*vgpr)[kLanes] = nullptr;  // 512 rows: 0-255 v0.., 256-511 a0..
+    std::array<std::uint32_t, sreg::count> sgpr{};
+    bool scc = false;
+    std::uint32_t pc = 0;                     // index into Program::instructions
+    std::uint32_t mode = 0;                   // MODE register: rounding, denormals, clamp...
+    std::uint32_t id_in_group = 0;
+    const Program* program = nullptr;
+    Memory* memory = nullptr;
+    std::uint8_t* lds = nullptr;
+    std::uint32_t lds_bytes = 0;
+    std::uint8_t* scratch = nullptr;          // scratch_per_lane bytes for each lane, lane-major
+    std::uint32_t scratch_per_lane = 0;
+    Workgroup* group = nullptr;
+    std::uint64_t clock = 0;                  // what s_memtime reads: modelled cycles, or instructions when untimed
+    MemoryAccess access;
+    Fault fault;
+
+    [[nodiscard]] std::uint64_t exec() const { return s64(sreg::exec); }
+    [[nodiscard]] std::uint64_t vcc() const { return s64(sreg::vcc); }
+    [[nodiscard]] std::uint64_t s64(int i) const {
+        return sgpr[static_cast<std::size_t>(i)] | (std::uint64_t{sgpr[static_cast<std::size_t>(i) + 1]} << 32U);
+    }
+    void set_s64(int i, std::uint64_t value) {
+        sgpr[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(value);
+        sgpr[static_cast<std::size_t>(i) + 1] = static_cast<std::uint32_t>(value >> 32U);
+    }
+};
+
+}  // namespace hipscope
