@@ -105,6 +105,8 @@ struct Instruction {
 /// The instructions of one code object's executable section, in address order.
 struct Program {
     std::vector<Instruction> instructions;
+    /// Added to Instruction::address it gives the address in device memory (s_getpc_b64, s_swappc_b64, pointers).
+    std::uint64_t load_bias = 0;
     /// Index of the instruction at `address`, or -1.
     [[nodiscard]] std::int64_t index_of(std::uint64_t address) const;
 };

@@ -41,6 +41,10 @@ public:
     [[nodiscard]] const Allocation* find(std::uint64_t address) const;
     [[nodiscard]] const std::map<std::uint64_t, Allocation>& blocks() const { return blocks_; }
 
+    /// Let kernels use a range of ordinary host memory (hipHostRegister) until `forget_host` names its start.
+    void register_host(std::uint64_t address, std::uint64_t bytes);
+    bool forget_host(std::uint64_t address);
+
     /// Capacity of the chosen device; allocations beyond it fail as on hardware.
     void set_limit(std::uint64_t bytes) { limit_ = bytes; }
     [[nodiscard]] std::uint64_t in_use() const { return in_use_; }
@@ -49,7 +53,7 @@ public:
     /// True when all of [address, address + bytes) lies in one live block.
     [[nodiscard]] bool valid(std::uint64_t address, std::uint32_t bytes) const {
         const std::uint64_t offset = address - base;
-        if (offset >= reserved - bytes) return false;
+        if (offset >= reserved - bytes) return registered(address, bytes);
         const std::uint64_t last = offset + bytes - 1;
         for (std::uint64_t g = offset >> granule_bits; g <= last >> granule_bits; ++g) {
             const std::uint64_t end = (g << granule_bits) + shadow_[g];
@@ -60,8 +64,14 @@ public:
     }
 
 private:
+    [[nodiscard]] bool registered(std::uint64_t address, std::uint32_t bytes) const;
+    bool place(std::uint64_t address, std::uint64_t bytes, bool host_visible);
+    void mark(std::uint64_t address, std::uint64_t bytes, bool valid);
+
     std::uint8_t* shadow_ = nullptr;
     std::map<std::uint64_t, Allocation> blocks_;
+    std::map<std::uint64_t, std::uint64_t> host_ranges_;  // start -> bytes
+    std::map<std::uint64_t, std::uint64_t> holes_;        // freed address ranges, start -> bytes with guard
     mutable std::mutex mutex_;
     std::uint64_t next_ = 0;
     std::uint64_t in_use_ = 0;

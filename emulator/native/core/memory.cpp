@@ -1,0 +1,152 @@
+// The device arena: reserves the address range and its shadow, places blocks with guard zones, recycles freed ranges.
+#include "core/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <stdexcept>
+
+namespace hipscope {
+namespace {
+
+constexpr std::uint64_t kAlign = 256;
+constexpr std::uint64_t kPage = 4096;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
+
+/// Address space a block takes, guard included. Whole pages, so that a freed block can be given back to the system.
+std::uint64_t footprint(std::uint64_t bytes) { return round_up(bytes == 0 ? 1 : bytes, kPage) + Memory::guard; }
+
+void* at(std::uint64_t address) {
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): device pointers are host pointers
+}
+
+}  // namespace
+
+Memory::Memory() {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    if (mmap(at(base), reserved, PROT_READ | PROT_WRITE, flags, -1, 0) != at(base))
+        throw std::runtime_error("cannot reserve the device address range at 0x7e0000000000");
+    madvise(at(base), reserved, MADV_DONTDUMP);
+    void* shadow = mmap(nullptr, reserved >> granule_bits, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (shadow == MAP_FAILED) {
+        munmap(at(base), reserved);
+        throw std::runtime_error("cannot reserve the shadow of the device address range");
+    }
+    madvise(shadow, reserved >> granule_bits, MADV_DONTDUMP);
+    shadow_ = static_cast<std::uint8_t*>(shadow);
+    next_ = base + kPage;  // the first page stays invalid
+}
+
+Memory::~Memory() {
+    munmap(shadow_, reserved >> granule_bits);
+    munmap(at(base), reserved);
+}
+
+std::uint64_t Memory::allocate(std::uint64_t bytes, bool host_visible) {
+    static_assert(kPage % kAlign == 0);
+    const std::lock_guard lock(mutex_);
+    if (bytes > limit_ - in_use_) return 0;
+    const std::uint64_t need = footprint(bytes);
+    for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
+        if (hole->second < need) continue;
+        const auto [start, size] = *hole;
+        holes_.erase(hole);
+        if (size > need) holes_.emplace(start + need, size - need);
+        return place(start, bytes, host_visible) ? start : 0;
+    }
+    if (need > base + reserved - next_) return 0;
+    const std::uint64_t start = next_;
+    next_ += need;
+    return place(start, bytes, host_visible) ? start : 0;
+}
+
+bool Memory::allocate_at(std::uint64_t address, std::uint64_t bytes, bool host_visible) {
+    const std::lock_guard lock(mutex_);
+    if (address < base + kPage || address >= base + reserved || bytes > base + reserved - address) return false;
+    const auto after = blocks_.lower_bound(address);
+    if (after != blocks_.end() && after->first < address + bytes) return false;
+    if (after != blocks_.begin()) {
+        const Allocation& before = std::prev(after)->second;
+        if (before.address + before.bytes > address) return false;
+    }
+    const std::uint64_t end = address + footprint(bytes);
+    if (end > next_) next_ = round_up(end, kPage);
+    holes_.clear();  // later blocks must not land in a range this one may now cover
+    return place(address, bytes, host_visible);
+}
+
+bool Memory::place(std::uint64_t address, std::uint64_t bytes, bool host_visible) {
+    blocks_[address] = Allocation{address, bytes, next_id_++, host_visible};
+    in_use_ += bytes;
+    mark(address, bytes, true);
+    return true;
+}
+
+bool Memory::release(std::uint64_t address) {
+    const std::lock_guard lock(mutex_);
+    const auto block = blocks_.find(address);
+    if (block == blocks_.end()) return false;
+    const std::uint64_t bytes = block->second.bytes;
+    mark(address, bytes, false);
+    blocks_.erase(block);
+    in_use_ -= bytes;
+    std::uint64_t start = address;
+    std::uint64_t size = footprint(bytes);
+    madvise(at(start), size, MADV_DONTNEED);  // reads as zero again, as `allocate` promises
+    const auto right = holes_.lower_bound(start);
+    if (right != holes_.end() && right->first == start + size) {
+        size += right->second;
+        holes_.erase(right);
+    }
+    const auto left = holes_.lower_bound(start);
+    if (left != holes_.begin()) {
+        const auto previous = std::prev(left);
+        if (previous->first + previous->second == start) {
+            previous->second += size;
+            return true;
+        }
+    }
+    holes_.emplace(start, size);
+    return true;
+}
+
+const Allocation* Memory::find(std::uint64_t address) const {
+    const std::lock_guard lock(mutex_);
+    auto block = blocks_.upper_bound(address);
+    if (block == blocks_.begin()) return nullptr;
+    --block;
+    const Allocation& found = block->second;
+    const std::uint64_t span = found.bytes == 0 ? 1 : found.bytes;
+    return address - found.address < span ? &found : nullptr;
+}
+
+void Memory::register_host(std::uint64_t address, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    host_ranges_[address] = bytes;
+}
+
+bool Memory::forget_host(std::uint64_t address) {
+    const std::lock_guard lock(mutex_);
+    return host_ranges_.erase(address) == 1;
+}
+
+bool Memory::registered(std::uint64_t address, std::uint32_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    auto range = host_ranges_.upper_bound(address);
+    if (range == host_ranges_.begin()) return false;
+    --range;
+    return address + bytes <= range->first + range->second;
+}
+
+void Memory::mark(std::uint64_t address, std::uint64_t bytes, bool valid) {
+    const std::uint64_t first = (address - base) >> granule_bits;
+    const std::uint64_t whole = bytes >> granule_bits;
+    const auto rest = static_cast<std::uint8_t>(bytes & ((1U << granule_bits) - 1));
+    constexpr int full = 1 << granule_bits;
+    std::memset(shadow_ + first, valid ? full : 0, whole);
+    if (rest != 0) shadow_[first + whole] = valid ? rest : 0;
+}
+
+}  // namespace hipscope
