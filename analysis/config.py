@@ -1,0 +1,191 @@
+"""`hipscope.toml`: every setting of a project, checked when it is read.
+
+Takes a directory, gives a `Config`. A missing file means all defaults. The description of each field is the text
+that `docs/configuration.md` shows, so there is one place to keep right.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hipscope.analysis.errors import UsageError
+
+CONFIG_FILE = "hipscope.toml"
+
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+Size = Annotated[int, Field(ge=0)]
+FormulaName = Literal["bankConflict", "memoryAccess", "atomicContention"]
+
+
+class _Section(BaseModel):
+    """Immutable; a key that does not exist is an error, because a misspelt setting must not be ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ToolchainConfig(_Section):
+    """Which compiler to use, when the one that hipscope finds is not the right one."""
+
+    rocm: str | None = Field(None, description="Directory of a ROCm installation, like `/opt/rocm-6.4.0`.")
+    clang: str | None = Field(None, description="Path of a `clang++` (or `amdclang++`) that compiles HIP.")
+    device_libs: str | None = Field(
+        None, description="Directory of the device bitcode libraries (`ockl.bc`, `ocml.bc`, ...)."
+    )
+    include: list[str] = Field(default_factory=list, description="Directories that hold `hip/hip_runtime.h`.")
+
+
+class EmulatorConfig(_Section):
+    """The emulator: how much of the program it looks at closely."""
+
+    time_budget_s: Positive = Field(
+        20.0,
+        description="Seconds of profiling. Launches after that run without it, and the profile is marked partial.",
+    )
+    profile_launches: Count = Field(
+        4, description="How many launches of each kernel and launch shape are profiled; the rest run plain."
+    )
+    threads: Size = Field(0, description="CPU threads; 0 uses all cores.")
+
+
+class AccordoConfig(_Section):
+    """The proof that a rewrite does the same: what is recorded, and how long a replay may take."""
+
+    max_dispatches_per_shape: Count = Field(
+        1, description="How many launches of each launch shape are recorded and replayed, per kernel."
+    )
+    max_bytes: Count = Field(
+        512 * 1024 * 1024, description="Bytes of device memory that one recorded launch may hold."
+    )
+    replay_timeout_s: Positive = Field(60.0, description="Seconds that one replay may take.")
+
+
+class OptimizeConfig(_Section):
+    """What a rewrite must achieve, and who proposes it."""
+
+    rewriter: Literal["recipes", "llm", "both"] = Field(
+        "recipes", description="Who proposes rewrites: built-in recipes, a language model, or both in turn."
+    )
+    min_speedup: Annotated[float, Field(ge=1.0)] = Field(
+        1.03, description="A rewrite is offered only if its kernel is at least this many times as fast."
+    )
+    max_attempts: Count = Field(8, description="How many candidates are tried before hipscope gives up.")
+
+
+class Config(_Section):
+    """All settings of a project."""
+
+    build: str | None = Field(
+        None,
+        description=(
+            "Shell command that builds the program, run in the directory of this file. hipscope puts compiler "
+            "wrappers in `PATH`, `CXX`, `HIPCC` and `CMAKE_HIP_COMPILER_LAUNCHER` that keep source positions in "
+            "the machine code. Left out: a single source file is compiled directly."
+        ),
+    )
+    run: str | None = Field(
+        None,
+        description="Shell command that runs the program once, such as `./app --size 1024`. Needs `build`.",
+    )
+    arch: str = Field(
+        "gfx942",
+        pattern=r"^gfx[0-9a-f]{3,5}$",
+        description="GPU architecture to compile for. The emulator executes gfx942.",
+    )
+    source_dirs: list[str] = Field(
+        default_factory=lambda: ["."],
+        description="Directories, relative to this file, whose sources belong to the project.",
+    )
+    backend: Literal["auto", "emulator", "rocm", "nvidia"] = Field(
+        "auto", description="What records the profile. `auto` takes a real GPU when there is one."
+    )
+    device: str = Field("mi300x", description="The GPU that the emulator models: `mi300x` or `mi300a`.")
+    formulas: list[FormulaName] = Field(
+        default_factory=lambda: list(get_args(FormulaName)), description="Which findings are looked for."
+    )
+    min_share: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
+        0.02, description="A finding is shown only if at least this share of the kernel's time is at stake."
+    )
+    tolerance: Positive | None = Field(
+        None,
+        description=(
+            "Relative difference that a rewrite may make to floating-point results. Left out: by data type."
+        ),
+    )
+    flags: list[str] = Field(
+        default_factory=list, description="Compiler flags for a single source file, after hipscope's own."
+    )
+    args: list[str] = Field(
+        default_factory=list, description="Arguments of the program when none are given on the command line."
+    )
+    env: dict[str, str] = Field(
+        default_factory=dict, description="Environment variables for the build and the program."
+    )
+    timeout_s: Positive = Field(120.0, description="Seconds that one run of the program may take.")
+    build_timeout_s: Positive = Field(600.0, description="Seconds that one build may take.")
+    toolchain: ToolchainConfig = Field(default_factory=ToolchainConfig)
+    emulator: EmulatorConfig = Field(default_factory=EmulatorConfig)
+    accordo: AccordoConfig = Field(default_factory=AccordoConfig)
+    optimize: OptimizeConfig = Field(default_factory=OptimizeConfig)
+
+
+def load_config(directory: Path) -> Config:
+    """The settings in `directory`/hipscope.toml, or the defaults. Raises `UsageError`, one line per mistake."""
+    path = directory / CONFIG_FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Config()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+    try:
+        config = Config.model_validate(values)
+    except ValidationError as error:
+        lines = [_explain(detail["type"], detail["loc"], detail["msg"]) for detail in error.errors()]
+        raise UsageError("\n".join(f"{path}: {line}" for line in lines)) from error
+    if (config.build is None) != (config.run is None):
+        present, missing = ("build", "run") if config.run is None else ("run", "build")
+        raise UsageError(f"{path}: `{present}` needs `{missing}` beside it")
+    return config
+
+
+def _explain(kind: str, location: tuple[int | str, ...], message: str) -> str:
+    key = ".".join(str(part) for part in location)
+    if kind != "extra_forbidden":
+        return f"{key}: {message[:1].lower()}{message[1:]}"
+    leaf = key.rpartition(".")[2]
+    closeness = {
+        name: max(_ratio(key, name), _ratio(leaf, name.rpartition(".")[2])) for name, _, _ in config_keys()
+    }
+    best = max(closeness, key=lambda name: closeness[name])
+    return f"unknown key `{key}`" + (f"; did you mean `{best}`?" if closeness[best] >= 0.6 else "")
+
+
+def _ratio(a: str, b: str) -> float:
+    return difflib.SequenceMatcher(None, a, b).ratio()
+
+
+def config_keys() -> list[tuple[str, Any, str]]:
+    """Every key with its default and its description, tables as `table.key`, in the order of the model."""
+    rows: list[tuple[str, Any, str]] = []
+    for name, field in Config.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        if isinstance(default, _Section):
+            rows += [
+                (f"{name}.{inner}", part.get_default(call_default_factory=True), part.description or "")
+                for inner, part in type(default).model_fields.items()
+            ]
+        else:
+            rows.append((name, default, field.description or ""))
+    return rows

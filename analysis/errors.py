@@ -1,0 +1,95 @@
+"""Every failure that a user can meet, as one exception family.
+
+A message is one clear line: what is wrong, where, what to do next. The command line prints it and leaves with
+`exit_code`; the server shows it as a message or a diagnostic. Nothing here knows who prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "note"]
+
+
+class HipscopeError(Exception):
+    """A failure with a line to show and, where there is one, a hint at what to do next."""
+
+    exit_code: int = 2
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class UsageError(HipscopeError):
+    """Bad input: a missing file, an unknown key, an unknown architecture."""
+
+    exit_code = 2
+
+
+class MissingTool(HipscopeError):
+    """A program or library that hipscope needs is not installed; `hint` holds the command that installs it."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True)
+class CompilerDiagnostic:
+    """One message of the compiler, in its own words. `line` and `column` count from 1; 0 means that it gave none."""
+
+    file: str
+    line: int
+    column: int
+    severity: Severity
+    message: str
+
+
+class BuildFailed(HipscopeError):
+    """The program did not compile or link. `output` is what the build printed, unchanged."""
+
+    exit_code = 4
+
+    def __init__(
+        self,
+        message: str,
+        hint: str | None = None,
+        *,
+        diagnostics: Sequence[CompilerDiagnostic] = (),
+        output: str = "",
+    ) -> None:
+        super().__init__(message, hint)
+        self.diagnostics = tuple(diagnostics)
+        self.output = output
+
+
+class ProgramFailed(HipscopeError):
+    """The program ran and failed: it crashed, hung or left with an error. `output` is what it printed."""
+
+    exit_code = 4
+
+    def __init__(
+        self,
+        message: str,
+        hint: str | None = None,
+        *,
+        output: str = "",
+        exit_code_of_program: int | None = None,
+    ) -> None:
+        super().__init__(message, hint)
+        self.output = output
+        self.exit_code_of_program = exit_code_of_program
+
+
+class Cancelled(HipscopeError):
+    """The caller asked to stop; everything that had been started is stopped."""
+
+    exit_code = 130
+
+    def __init__(self, message: str = "cancelled", hint: str | None = None) -> None:
+        super().__init__(message, hint)

@@ -1,0 +1,202 @@
+"""The process between hipscope and a program that it runs; started by `process.py`, never imported.
+
+Takes its order (JSON) on one pipe and reports the exit status on another. Runs the program in a session of its
+own and ends its whole process tree, daemons included, when the program exits or the order pipe closes, which the
+kernel does for us when hipscope dies. Standard library only, so that it starts in a few milliseconds.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def main(order: int, status: int) -> int:
+    """Run one order; the return value is only our own exit status, the program's goes into the report."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    # Processes whose parent has exited become our children, so that none can slip away by daemonizing.
+    LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    size = int.from_bytes(_read_exactly(order, 8), "little")
+    spec = json.loads(_read_exactly(order, size))
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    os.set_inheritable(order, False)
+    os.set_inheritable(status, False)
+    signal.set_wakeup_fd(wake_write)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    child, error = _start(spec)
+    _release_standard_streams()
+    if error:
+        _report(status, {"error": error})
+        return 0
+    returncode = _wait(child, order, wake_read)
+    _end_tree(child)
+    if returncode is not None:
+        _report(status, {"returncode": returncode})
+    return 0
+
+
+def _start(spec: dict[str, Any]) -> tuple[int, str]:
+    """Fork and exec. Gives the child's process id and, when it could not start, why."""
+    parent = os.getpid()
+    error_read, error_write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(127)
+            os.setsid()
+            signal.set_wakeup_fd(-1)
+            for number in range(1, signal.NSIG):
+                with contextlib.suppress(OSError, ValueError):
+                    signal.signal(number, signal.SIG_DFL)
+            os.chdir(spec["cwd"])
+            _apply_limits(spec["limits"])
+            os.execve(spec["executable"], spec["argv"], spec["env"])
+        except BaseException as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            os.write(error_write, reason.encode("utf-8", errors="replace"))
+        finally:
+            os._exit(127)
+    os.close(error_write)
+    with os.fdopen(error_read, "rb") as pipe:
+        return child, pipe.read().decode("utf-8", errors="replace")
+
+
+def _apply_limits(limits: dict[str, Any]) -> None:
+    if limits["no_network"]:
+        _leave_network()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    _lower(resource.RLIMIT_AS, limits["address_space"])
+    _lower(resource.RLIMIT_CPU, limits["cpu_seconds"])
+    _lower(resource.RLIMIT_FSIZE, limits["file_bytes"])
+    if limits["processes"] is not None:
+        _lower(resource.RLIMIT_NPROC, _threads_of_user() + limits["processes"])
+
+
+def _lower(kind: int, value: int | None) -> None:
+    if value is None:
+        return
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+def _leave_network() -> None:
+    """A network namespace with nothing in it. Raises when the kernel refuses: never runs with the network on."""
+    if LIBC.unshare(CLONE_NEWNET) == 0:
+        return
+    user, group = os.getuid(), os.getgid()
+    if LIBC.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"this system does not let us take the network away ({os.strerror(number)})")
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def _threads_of_user() -> int:
+    count = 0
+    for process in _processes():
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/{process}").st_uid == os.getuid():
+                count += len(os.listdir(f"/proc/{process}/task"))
+    return count
+
+
+def _wait(child: int, order: int, wake: int) -> int | None:
+    """The program's exit status, or None when the order pipe closed first."""
+    poll = select.poll()
+    poll.register(order, select.POLLIN | select.POLLHUP)
+    poll.register(wake, select.POLLIN)
+    while True:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        if order in ready:
+            return None
+        if wake in ready:
+            os.read(wake, 4096)
+            _reap_strays(child)
+
+
+def _reap_strays(child: int) -> None:
+    """Collect adopted processes that have exited, but leave the program's own status for `_wait`."""
+    for process in list(_children()):
+        if process != child:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process, os.WNOHANG)
+
+
+def _end_tree(child: int) -> None:
+    """Kill the program's group, then whatever else descends from us, until nothing does."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    while True:
+        for process in list(_children()):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _children() -> Iterator[int]:
+    own = str(os.getpid())
+    for process in _processes():
+        with contextlib.suppress(OSError), open(f"/proc/{process}/stat") as file:
+            # "pid (name) state ppid ...": the name may hold spaces and brackets, so count from the last one.
+            if file.read().rpartition(")")[2].split()[1] == own:
+                yield process
+
+
+def _processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _release_standard_streams() -> None:
+    """Let go of the program's pipes: their readers must see the end as soon as the program is gone."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+
+
+def _read_exactly(descriptor: int, count: int) -> bytes:
+    body = b""
+    while len(body) < count:
+        chunk = os.read(descriptor, count - len(body))
+        if not chunk:
+            sys.exit(0)
+        body += chunk
+    return body
+
+
+def _report(descriptor: int, report: dict[str, Any]) -> None:
+    # The reader may be gone already: it was told to stop waiting for us.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(descriptor, json.dumps(report).encode("ascii"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
