@@ -163,7 +163,8 @@ class _Streams:
         self._pending = memoryview(data or b"")
         self._selector = selectors.DefaultSelector()
         self._input = process.stdin
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         self._outputs = (process.stdout, process.stderr, status)
         for file, buffer in zip(self._outputs, (self.stdout, self.stderr, self.status), strict=True):
             self._selector.register(file, selectors.EVENT_READ, buffer)
