@@ -1,0 +1,84 @@
+// Entry of the extension: makes the parts, ties them to the editor's events and commands. No analysis is done here.
+import * as vscode from "vscode";
+import { ExecuteCommandRequest } from "vscode-languageclient/node";
+import { Heat } from "./heat";
+import { pythonApi } from "./launch";
+import { SERVER_CANCEL, SERVER_OPTIMIZE, SERVER_PROFILE } from "./protocol";
+import { DOCUMENTS, Server } from "./server";
+import { StatusItem } from "./status";
+
+let server: Server | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const log = vscode.window.createOutputChannel("hipscope", { log: true });
+  const heat = new Heat();
+  const status = new StatusItem((uri, count) => heat.hottest(uri, count));
+  const running = (server = new Server(log, status, heat));
+  context.subscriptions.push(log, heat, status, ...registerCommands(running, log), ...followEditor(running, status));
+  markGpuFile(vscode.window.activeTextEditor);
+  await running.restart();
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.stop();
+}
+
+function registerCommands(running: Server, log: vscode.LogOutputChannel): vscode.Disposable[] {
+  const commands: Record<string, () => unknown> = {
+    "hipscope.profile": () => runOnServer(running, SERVER_PROFILE),
+    "hipscope.optimizeKernel": () => runOnServer(running, SERVER_OPTIMIZE),
+    "hipscope.cancel": () => cancel(running),
+    "hipscope.toggleHeat": toggleHeat,
+    "hipscope.restartServer": () => running.restart(),
+    "hipscope.showLog": () => { log.show(true); },
+  };
+  return Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, run));
+}
+
+function followEditor(running: Server, status: StatusItem): vscode.Disposable[] {
+  const subscriptions = [
+    vscode.window.onDidChangeActiveTextEditor((editor) => { markGpuFile(editor); status.refresh(); }),
+    vscode.languages.onDidChangeDiagnostics(() => { status.refresh(); }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("hipscope.serverPath") || change.affectsConfiguration("hipscope.interpreter")) void running.restart();
+      else if (change.affectsConfiguration("hipscope")) void running.settingsChanged();
+    }),
+  ];
+  void pythonApi().then((python) => {
+    if (python) subscriptions.push(python.environments.onDidChangeActiveEnvironmentPath(() => { void running.restart(); }));
+  });
+  return [new vscode.Disposable(() => { vscode.Disposable.from(...subscriptions).dispose(); })];
+}
+
+/** Sends one of the server's commands about the active file and cursor. The server reports progress and result itself. */
+async function runOnServer(running: Server, command: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor || !running.client) {
+    void vscode.window.showWarningMessage(editor ? "The hipscope server is not running." : "Open a HIP file first.");
+    return;
+  }
+  const { document, selection } = editor;
+  const position = { line: selection.active.line, character: selection.active.character };
+  await vscode.commands.executeCommand(command, { uri: document.uri.toString(), position });
+}
+
+/** Stops every job: the ones with a notification by their progress, one that a save started by the server's own command. */
+async function cancel(running: Server): Promise<void> {
+  running.jobs.cancelAll();
+  const commands = running.client?.initializeResult?.capabilities.executeCommandProvider?.commands ?? [];
+  if (commands.includes(SERVER_CANCEL)) await running.client?.sendRequest(ExecuteCommandRequest.type, { command: SERVER_CANCEL, arguments: [{}] });
+}
+
+async function toggleHeat(): Promise<void> {
+  const settings = vscode.workspace.getConfiguration("hipscope");
+  await settings.update("heat", !settings.get("heat", true), vscode.ConfigurationTarget.Global);
+}
+
+/** Sets the context key that decides where the commands show. */
+function markGpuFile(editor: vscode.TextEditor | undefined): void {
+  const document = editor?.document;
+  const isGpuFile = document !== undefined && vscode.languages.match(DOCUMENTS, document) > 0
+    && (document.languageId !== "cpp" || /#\s*include\s*[<"]hip\//.test(document.getText()));
+  void vscode.commands.executeCommand("setContext", "hipscope.gpuFile", isGpuFile);
+}

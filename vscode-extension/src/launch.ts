@@ -1,0 +1,92 @@
+// How to start the server. Takes the settings and the Python extension's choice, gives a command line or says what to do.
+import { execFile } from "node:child_process";
+import { access, constants } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, isAbsolute, join } from "node:path";
+import { promisify } from "node:util";
+import * as vscode from "vscode";
+
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Where this choice comes from, for the log. */
+  readonly origin: string;
+}
+
+/** No way to start the server; the message says what to set or install. */
+export class NoServer extends Error {}
+
+/** First of: `hipscope.serverPath`, `hipscope.interpreter`, the Python extension's interpreter, `hipscope` on PATH. */
+export async function findServer(folder: vscode.WorkspaceFolder | undefined): Promise<Launch> {
+  const settings = vscode.workspace.getConfiguration("hipscope", folder?.uri);
+  const serverPath = expand(settings.get("serverPath", ""), folder);
+  if (serverPath) {
+    if (!(await isExecutable(serverPath))) throw new NoServer(`hipscope.serverPath is ${serverPath}, which is not a program that can be started.`);
+    return { command: serverPath, args: ["lsp"], origin: "the setting hipscope.serverPath" };
+  }
+  const interpreter = expand(settings.get("interpreter", ""), folder);
+  if (interpreter) {
+    if (!(await hasHipscope(interpreter))) throw new NoServer(`hipscope.interpreter is ${interpreter}, which cannot import hipscope. Install it there with: ${interpreter} -m pip install hipscope`);
+    return moduleLaunch(interpreter, "the setting hipscope.interpreter");
+  }
+  const selected = await selectedInterpreter(folder);
+  if (selected && (await hasHipscope(selected))) return moduleLaunch(selected, "the Python extension's interpreter");
+  const onPath = await findOnPath("hipscope");
+  if (onPath) return { command: onPath, args: ["lsp"], origin: "PATH" };
+  throw new NoServer("The hipscope server was not found. Install it with `pip install hipscope`, or set hipscope.interpreter to a Python that has it.");
+}
+
+/** The Python extension's documented environment API, as far as it is used here. */
+interface PythonApi {
+  readonly environments: {
+    getActiveEnvironmentPath(resource?: vscode.Uri): { readonly path: string };
+    resolveEnvironment(path: { readonly path: string }): Promise<{ readonly executable: { readonly uri?: vscode.Uri } } | undefined>;
+    readonly onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
+  };
+}
+
+/** The Python extension's API, or undefined where that extension is not installed. */
+export async function pythonApi(): Promise<PythonApi | undefined> {
+  const extension = vscode.extensions.getExtension<Partial<PythonApi> | undefined>("ms-python.python");
+  const api = await extension?.activate();
+  return api?.environments ? { environments: api.environments } : undefined;
+}
+
+async function selectedInterpreter(folder: vscode.WorkspaceFolder | undefined): Promise<string | undefined> {
+  const environments = (await pythonApi())?.environments;
+  const environment = await environments?.resolveEnvironment(environments.getActiveEnvironmentPath(folder?.uri));
+  return environment?.executable.uri?.fsPath;
+}
+
+function moduleLaunch(interpreter: string, origin: string): Launch {
+  return { command: interpreter, args: ["-m", "hipscope.server", "lsp"], origin };
+}
+
+async function hasHipscope(interpreter: string): Promise<boolean> {
+  const probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('hipscope.server') is None)";
+  try {
+    await promisify(execFile)(interpreter, ["-c", probe], { timeout: 20_000 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function expand(path: string, folder: vscode.WorkspaceFolder | undefined): string {
+  const home = path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path;
+  return home.trim().replaceAll("${workspaceFolder}", folder?.uri.fsPath ?? "");
+}
+
+async function findOnPath(program: string): Promise<string | undefined> {
+  const names = process.platform === "win32" ? [`${program}.exe`] : [program];
+  for (const directory of (process.env["PATH"] ?? "").split(delimiter).filter(isAbsolute)) {
+    for (const name of names) {
+      if (await isExecutable(join(directory, name))) return join(directory, name);
+    }
+  }
+  return undefined;
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(() => true, () => false);
+}

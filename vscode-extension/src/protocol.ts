@@ -1,0 +1,38 @@
+// What the client and `hipscope lsp` say to each other beyond LSP itself: command ids and two notifications.
+import { NotificationType } from "vscode-languageclient/node";
+
+/**
+ * Commands that the server registers. The language client makes an editor command of the same name of each,
+ * so the ids in the palette (`hipscope.profile`, ...) have to be different ones.
+ */
+export const SERVER_PROFILE = "hipscope.server.profile";
+export const SERVER_OPTIMIZE = "hipscope.server.optimize";
+export const SERVER_CANCEL = "hipscope.server.cancel";
+
+export interface HotLine {
+  /** Line in the document, counted from 0. */
+  readonly line: number;
+  /** Share of the kernel's time, 0 to 1. */
+  readonly share: number;
+  /** What the line mostly waits for, in words. */
+  readonly reason: string;
+}
+
+/** Replaces all that was said before about `uri`. */
+export interface HeatParams {
+  readonly uri: string;
+  /** Document version that the line numbers are of; null when the file was not open. */
+  readonly version: number | null;
+  readonly lines: readonly HotLine[];
+}
+
+export type JobState = "idle" | "profiling" | "optimizing" | "error";
+
+export interface StatusParams {
+  readonly state: JobState;
+  readonly message?: string | null;
+  readonly uri?: string | null;
+}
+
+export const heatNotification = new NotificationType<HeatParams>("hipscope/heat");
+export const statusNotification = new NotificationType<StatusParams>("hipscope/status");

@@ -1,0 +1,73 @@
+// The status bar item. Takes what the client and the server are doing, gives one short text, a tooltip and a click.
+import * as vscode from "vscode";
+import type { HotLine, StatusParams } from "./protocol";
+
+/** Client-side states (no server to speak for itself) beside the server's own. */
+export type Condition = { readonly state: "starting" | "stopped" | "missing" | "untrusted"; readonly message?: string } | StatusParams;
+
+export class StatusItem implements vscode.Disposable {
+  readonly #item = vscode.window.createStatusBarItem("hipscope.status", vscode.StatusBarAlignment.Left, 10);
+  #condition: Condition = { state: "stopped" };
+
+  constructor(private readonly hottest: (uri: vscode.Uri, count: number) => HotLine[]) {
+    this.#item.name = "hipscope";
+    this.#item.show();
+    this.set({ state: "stopped" });
+  }
+
+  set(condition: Condition): void {
+    this.#condition = condition;
+    const busy = condition.state === "profiling" || condition.state === "optimizing";
+    void vscode.commands.executeCommand("setContext", "hipscope.busy", busy);
+    this.refresh();
+  }
+
+  /** Rewrites the item; called when the active editor or its findings change. */
+  refresh(): void {
+    const { state } = this.#condition;
+    const findings = state === "idle" ? findingsInActiveEditor() : 0;
+    const { text, click } = faces[state];
+    this.#item.text = findings > 0 ? `$(flame) ${findings} ${findings === 1 ? "finding" : "findings"}` : text;
+    this.#item.command = click;
+    this.#item.backgroundColor =
+      state === "error" ? new vscode.ThemeColor("statusBarItem.errorBackground")
+      : state === "missing" ? new vscode.ThemeColor("statusBarItem.warningBackground")
+      : undefined;
+    this.#item.tooltip = this.#tooltip();
+  }
+
+  dispose(): void {
+    this.#item.dispose();
+  }
+
+  #tooltip(): vscode.MarkdownString {
+    const tooltip = new vscode.MarkdownString(undefined, true);
+    tooltip.isTrusted = { enabledCommands: ["hipscope.profile", "hipscope.optimizeKernel", "hipscope.cancel", "hipscope.restartServer", "hipscope.showLog"] };
+    tooltip.appendText(`hipscope: ${this.#condition.message ?? faces[this.#condition.state].says}\n`);
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    for (const hot of uri ? this.hottest(uri, 3) : []) {
+      tooltip.appendText(`line ${hot.line + 1}: ${(100 * hot.share).toFixed(0)} % of the kernel's time, ${hot.reason}\n`);
+    }
+    tooltip.appendMarkdown("\n\n---\n\n");
+    const busy = this.#condition.state === "profiling" || this.#condition.state === "optimizing";
+    tooltip.appendMarkdown(busy ? "[Cancel](command:hipscope.cancel) · " : "[Profile](command:hipscope.profile) · [Optimize kernel](command:hipscope.optimizeKernel) · ");
+    tooltip.appendMarkdown("[Restart server](command:hipscope.restartServer) · [Log](command:hipscope.showLog)");
+    return tooltip;
+  }
+}
+
+const faces: Readonly<Record<Condition["state"], { text: string; says: string; click: string }>> = {
+  starting: { text: "$(loading~spin) hipscope", says: "starting the server", click: "hipscope.showLog" },
+  stopped: { text: "$(circle-slash) hipscope", says: "the server is not running", click: "hipscope.restartServer" },
+  missing: { text: "$(warning) hipscope", says: "the server was not found", click: "hipscope.restartServer" },
+  untrusted: { text: "$(shield) hipscope", says: "off until this folder is trusted, because profiling runs its code", click: "workbench.trust.manage" },
+  idle: { text: "$(flame) hipscope", says: "ready; click to profile", click: "hipscope.profile" },
+  profiling: { text: "$(sync~spin) Profiling", says: "profiling", click: "hipscope.showLog" },
+  optimizing: { text: "$(sync~spin) Optimizing", says: "optimizing", click: "hipscope.showLog" },
+  error: { text: "$(error) hipscope", says: "the last job failed; click for the log", click: "hipscope.showLog" },
+};
+
+function findingsInActiveEditor(): number {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  return uri ? vscode.languages.getDiagnostics(uri).filter((diagnostic) => diagnostic.source === "hipscope").length : 0;
+}
