@@ -1,0 +1,78 @@
+"""Where hipscope keeps what it may lose: the user's cache directory, and writing there without half-written results.
+
+Several hipscope processes may work at once, so a result appears under its name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+_RECENT_SECONDS = 3600.0
+
+
+def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
+    """`$XDG_CACHE_HOME/hipscope`, or `~/.cache/hipscope`."""
+    base = env.get("XDG_CACHE_HOME")
+    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+    return root / "hipscope"
+
+
+@contextlib.contextmanager
+def publish(final: Path) -> Iterator[Path]:
+    """A new directory to fill, which becomes `final` in one step when the block ends without an exception.
+
+    When another process was quicker, its directory stays and ours is dropped: both hold the same.
+    """
+    final.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
+    try:
+        yield draft
+        try:
+            draft.rename(final)
+        except OSError:
+            if not final.is_dir():
+                raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees either the old content or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on `path`; it ends with the block, and with the process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def prune(directory: Path, keep: int) -> None:
+    """Remove the least recently used entries of a cache beyond `keep`, but none that was used in the last hour."""
+    entries: list[tuple[float, Path]] = []
+    for entry in directory.iterdir():
+        with contextlib.suppress(OSError):
+            entries.append((entry.stat().st_mtime, entry))
+    entries.sort(reverse=True)
+    limit = time.time() - _RECENT_SECONDS
+    for used, entry in entries[keep:]:
+        if used < limit:
+            shutil.rmtree(entry, ignore_errors=True)

@@ -1,0 +1,168 @@
+"""What there is to build and run: one source file with `main`, or whatever `hipscope.toml` describes.
+
+Takes a file or a directory, gives a `Project`. Reads sources only to see that they are text and where `main` is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hipscope.analysis.config import CONFIG_FILE, Config, load_config
+from hipscope.analysis.errors import UsageError
+
+PROGRAM_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
+HEADER_SUFFIXES = (".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc")
+BuildKind = Literal["single", "command"]
+
+_SKIPPED = {"node_modules", "__pycache__", "CMakeFiles"}
+_MAX_SOURCES = 20_000
+_COMMENTS_AND_STRINGS = re.compile(
+    r"//[^\n]*|/\*.*?\*/|R\"([^()\\ ]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
+_MAIN = re.compile(r"\bmain\s*\(")
+
+
+@dataclass(frozen=True)
+class Project:
+    """One program. `root` is the directory that its build and its relative paths belong to."""
+
+    root: Path
+    main_source: Path | None
+    sources: tuple[Path, ...]
+    config: Config
+    program_args: tuple[str, ...]
+    build_kind: BuildKind
+
+
+def resolve_project(target: Path, program_args: Sequence[str] = (), config: Config | None = None) -> Project:
+    """The project that a file or a directory belongs to.
+
+    A `hipscope.toml` beside the target or above it decides (as far up as the repository it is in). Without one, or
+    without `build` in it, the program is a single source file. `config` replaces what would be read from disk.
+    Raises `UsageError`: no such file, no `main`, several, empty, or not text.
+    """
+    target = target.absolute()
+    if not target.exists():
+        raise UsageError(f"{target}: no such file or directory")
+    start = target if target.is_dir() else target.parent
+    home = _config_directory(start)
+    settings = config if config is not None else load_config(home or start)
+    arguments = tuple(program_args) or tuple(settings.args)
+    if settings.build is not None:
+        root = home or start
+        main = target if target.is_file() else None
+        if main is not None:
+            read_source(main)
+        return Project(root, main, tuple(find_sources(root, settings)), settings, arguments, "command")
+    main = target if target.is_file() else _only_program(target, settings)
+    text = read_source(main)
+    if main.suffix in HEADER_SUFFIXES:
+        raise UsageError(f"{main}: a header is not a program", _build_hint())
+    if not has_main(text):
+        raise UsageError(f"{main}: no `main` function", f"add one, or {_build_hint()}")
+    return Project(main.parent, main, (main,), settings, arguments, "single")
+
+
+def read_source(path: Path) -> str:
+    """The text of a source file. Raises `UsageError` when it is empty, unreadable or not UTF-8."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    return decode_source(path, data)
+
+
+def decode_source(path: Path, data: bytes) -> str:
+    """`read_source` for text that is not on disk."""
+    if not data.strip():
+        raise UsageError(f"{path}: the file is empty")
+    if b"\0" in data:
+        raise UsageError(f"{path}: not a source file (it holds NUL bytes)")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8"
+        ) from error
+
+
+def has_main(text: str) -> bool:
+    """Whether the text defines `main`, comments and strings aside."""
+    return _MAIN.search(_COMMENTS_AND_STRINGS.sub(" ", text)) is not None
+
+
+def find_sources(root: Path, config: Config) -> Iterator[Path]:
+    """The sources and headers below `source_dirs`, sorted. Raises `UsageError` for a directory that is not there."""
+    seen: set[Path] = set()
+    for name in config.source_dirs:
+        directory = root / name
+        if not directory.is_dir():
+            raise UsageError(f"{root / CONFIG_FILE}: source_dirs: {directory} is not a directory")
+        for path in _walk(directory):
+            if path.suffix in PROGRAM_SUFFIXES + HEADER_SUFFIXES and path not in seen:
+                seen.add(path)
+                if len(seen) > _MAX_SOURCES:
+                    raise UsageError(
+                        f"{directory}: more than {_MAX_SOURCES} source files",
+                        "narrow `source_dirs` in hipscope.toml",
+                    )
+                yield path
+
+
+def _config_directory(start: Path) -> Path | None:
+    """The nearest directory with a hipscope.toml, not looking above the repository that `start` is in."""
+    for directory in (start, *start.parents):
+        if (directory / CONFIG_FILE).is_file():
+            return directory
+        if (directory / ".git").exists():
+            return None
+    return None
+
+
+def _only_program(directory: Path, config: Config) -> Path:
+    candidates = [
+        path for path in sorted(directory.iterdir()) if path.suffix in PROGRAM_SUFFIXES and path.is_file()
+    ]
+    programs = [path for path in candidates if _defines_main(path)]
+    if len(programs) == 1:
+        return programs[0]
+    if not candidates:
+        kinds = ", ".join(PROGRAM_SUFFIXES)
+        raise UsageError(f"{directory}: no source file ({kinds}) and no {CONFIG_FILE}", _build_hint())
+    if not programs:
+        raise UsageError(
+            f"{directory}: no source file here has a `main` function", f"add one, or {_build_hint()}"
+        )
+    raise UsageError(
+        f"{directory}: {len(programs)} programs ({_names(programs)})", f"name one of them, or {_build_hint()}"
+    )
+
+
+def _defines_main(path: Path) -> bool:
+    try:
+        return has_main(read_source(path))
+    except UsageError:
+        return False
+
+
+def _walk(directory: Path) -> Iterator[Path]:
+    for path in sorted(directory.iterdir()):
+        if path.is_dir():
+            if not path.name.startswith(".") and path.name not in _SKIPPED and not path.is_symlink():
+                yield from _walk(path)
+        elif path.is_file():
+            yield path
+
+
+def _names(paths: Iterable[Path]) -> str:
+    names = [path.name for path in paths]
+    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+
+
+def _build_hint() -> str:
+    return f"say how to build and run the program with `build` and `run` in {CONFIG_FILE}"
