@@ -1,0 +1,89 @@
+"""What a rewriter hands to the judge: a whole new text of the file, and why it should help.
+
+Also the facts about the captured launches that a rewriter may rely on, and byte splices, the only way text is edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One proposed rewrite of one kernel.
+
+    `text` is the whole file. `expected` says, before anything ran, what it should change. `exact` promises bit-equal
+    results; a rewrite that reorders floating-point additions sets it to False.
+    """
+
+    recipe: str
+    title: str
+    text: bytes
+    expected: str
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A rewriter's reasoned no: the sentence names the precondition that does not hold."""
+
+    recipe: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class LaunchFact:
+    """One captured launch shape of a kernel.
+
+    `grid` and `workgroup` count work-items. `scalars` maps integer by-value parameters to their value and
+    `buffer_bytes` maps pointer parameters to the bytes between the pointer and the end of its allocation.
+    """
+
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    dynamic_lds: int = 0
+    scalars: Mapping[str, int] = field(default_factory=dict)
+    buffer_bytes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LaunchFacts:
+    """All captured launch shapes of a kernel and the limits of the device they ran on."""
+
+    launches: tuple[LaunchFact, ...] = ()
+    static_lds: int = 0
+    lds_limit: int = 65536
+    wave_size: int = 64
+
+
+@dataclass(frozen=True, order=True)
+class Splice:
+    """Replace the bytes [start, end) of the original by `text`; start == end inserts."""
+
+    start: int
+    end: int
+    text: bytes
+
+
+class OverlappingSplices(ValueError):
+    """Two splices want the same bytes: a bug of the recipe that made them."""
+
+
+def apply_splices(source: bytes, splices: Iterable[Splice]) -> bytes:
+    """The source with all splices done. Everything outside them is kept byte for byte.
+
+    Splices may come in any order; insertions at the same place keep the order they were given in.
+    Raises OverlappingSplices, and ValueError for a splice outside the source.
+    """
+    pieces: list[bytes] = []
+    position = 0
+    for splice in sorted(splices, key=lambda s: (s.start, s.end)):
+        if not 0 <= splice.start <= splice.end <= len(source):
+            raise ValueError(f"splice [{splice.start}, {splice.end}) lies outside a source of {len(source)} bytes")
+        if splice.start < position:
+            raise OverlappingSplices(f"splice at byte {splice.start} overlaps the one before it")
+        pieces += [source[position : splice.start], splice.text]
+        position = splice.end
+    pieces.append(source[position:])
+    return b"".join(pieces)

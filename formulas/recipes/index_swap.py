@@ -1,0 +1,57 @@
+"""memoryAccess: every access is strided along x and contiguous along y. Let the lanes run along y instead.
+
+Each thread takes over the work of another thread of its workgroup, so the workgroup does exactly the same work.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
+from hipscope.formulas.recipes.code import style_of
+from hipscope.formulas.recipes.threads import read_shape
+from hipscope.formulas.syntax import KernelSyntax, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "index_swap"
+
+
+def propose(
+    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
+) -> list[Candidate] | Refusal:
+    """One candidate, when exchanging x and y helps some access and harms none."""
+    shape = read_shape(kernel, parse(source), facts)
+    if isinstance(shape, str):
+        return Refusal(NAME, shape)
+    if not any(a.gains for a in shape.accesses):
+        return Refusal(NAME, "no access would touch fewer cache lines with x and y of the threads exchanged")
+    if worse := next((a for a in shape.accesses if a.exchanged > a.lines), None):
+        return Refusal(NAME, f"`{text_of(worse.subscript.node)}` would touch more cache lines than now")
+    style = style_of(source, kernel)
+    lane, x, y = style.fresh("thread_in_block"), style.fresh("thread_x"), style.fresh("thread_y")
+    texts = [
+        "// Lanes run along y, the direction in which memory is contiguous.",
+        f"const unsigned {lane} = threadIdx.x + blockDim.x * threadIdx.y;",
+        f"const unsigned {x} = {lane} / blockDim.y;",
+        f"const unsigned {y} = {lane} % blockDim.y;",
+    ]
+    newline = source.find(b"\n", kernel.body.start)
+    at = newline + 1 if 0 <= newline < kernel.body.end else kernel.body.start + 1
+    splices = [Splice(at, at, style.lines(texts).encode())]
+    for node in walk(kernel.body_node):
+        if node.type == "field_expression" and text_of(node) in ("threadIdx.x", "threadIdx.y"):
+            name = x if text_of(node).endswith("x") else y
+            splices.append(Splice(node.start_byte, node.end_byte, name.encode()))
+    before = max(a.lines for a in shape.accesses)
+    after = max(a.exchanged for a in shape.accesses)
+    return [
+        Candidate(
+            recipe=NAME,
+            title="Let neighbouring lanes work along y",
+            text=apply_splices(source, splices),
+            expected=f"The worst access of a wave touches {after} cache lines instead of {before}; results stay the "
+            "same bit for bit.",
+        )
+    ]

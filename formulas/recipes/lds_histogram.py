@@ -1,0 +1,219 @@
+"""atomicContention: a histogram. Count in LDS first, add the counts of a workgroup to global memory once.
+
+Needs an `atomicAdd` to a data-dependent element of a kernel argument whose result is unused. Elements beyond the LDS
+copy keep going to global memory, so no number of bins has to be proved, only guessed well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
+from hipscope.formulas.lanes import NotStatic, Wave, element_bytes, evaluate
+from hipscope.formulas.recipes.code import (
+    THREAD_IN_BLOCK,
+    THREADS_OF_BLOCK,
+    EarlyReturn,
+    Style,
+    declared_type,
+    early_returns,
+    guard_splices,
+    indent_splices,
+    indentation,
+    is_pure,
+    line_start,
+    style_of,
+)
+from hipscope.formulas.syntax import Atomic, KernelSyntax, names_in, parse, text_of, thread_dependent, walk
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "lds_histogram"
+
+_TYPES = ("float", "int", "unsigned", "unsigned int", "uint32_t", "int32_t", "unsigned long long", "double")
+_MAX_LDS = 16 * 1024
+_GUESSES = (256, 1024)
+
+
+@dataclass(frozen=True)
+class _Site:
+    atomic: Atomic
+    statement: Node
+    index: Node
+    value: Node
+    base: str
+    element: str
+
+
+def propose(
+    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
+) -> list[Candidate] | Refusal:
+    """One candidate for each plausible number of bins (one when a captured launch tells the buffer's size)."""
+    reasons: list[str] = []
+    sites: list[_Site] = []
+    for atomic in kernel.atomics:
+        site = _site(atomic, kernel)
+        if isinstance(site, str):
+            reasons.append(site)
+        else:
+            sites.append(site)
+    bases = {s.base for s in sites}
+    if len(bases) != 1:
+        several = "the kernel adds to several arrays" if bases else "the kernel has no atomicAdd to global memory"
+        return Refusal(NAME, "; ".join(reasons) if reasons and not bases else several)
+    base = bases.pop()
+    ours = {n.id for s in sites for n in walk(s.atomic.arguments[0])}
+    for node in walk(kernel.body_node):
+        if node.type == "identifier" and text_of(node) == base and node.id not in ours:
+            return Refusal(NAME, f"`{base}` is also used on line {node.start_point.row + 1}")
+    if re.search(r"\b(__threadfence\w*|volatile|cooperative_groups)\b", text_of(kernel.body_node)):
+        return Refusal(NAME, "the kernel has fences: other workgroups may rely on when each addition becomes visible")
+    returns = early_returns(kernel)
+    if isinstance(returns, str):
+        return Refusal(NAME, returns)
+    if returns and kernel.barriers:
+        return Refusal(NAME, "the kernel has an early return and a barrier; the barrier would end up under the guard")
+
+    size = element_bytes(sites[0].element) or 4
+    dynamic = max((launch.dynamic_lds for launch in facts.launches), default=0)
+    candidates = []
+    for bins in _bin_counts(base, size, facts):
+        if facts.static_lds + dynamic + bins * size > facts.lds_limit:
+            continue
+        candidates.append(_candidate(source, kernel, sites, returns, bins))
+    return candidates or Refusal(NAME, "the LDS of the workgroup has no room for a copy of the bins")
+
+
+def _site(atomic: Atomic, kernel: KernelSyntax) -> _Site | str:
+    where = f"the {atomic.function} on line {atomic.span.line}"
+    if atomic.function not in ("atomicAdd", "unsafeAtomicAdd") or len(atomic.arguments) != 2:
+        return f"{where} is not a plain addition"
+    if atomic.statement is None:
+        return f"the result of {where} is used"
+    address = atomic.arguments[0]
+    base, index = _element(address)
+    parameter = kernel.parameter(base) if base is not None else None
+    if base is None or index is None or parameter is None or not parameter.pointer:
+        return f"{where} does not add to an indexed element of a kernel argument"
+    if parameter.element_type not in _TYPES:
+        return f"{where} adds to `{parameter.element_type}`, for which there is no LDS atomic"
+    if not thread_dependent(index, kernel.thread_dependent):
+        return f"{where} goes to the same address in all threads of a workgroup"
+    if not is_pure(index):
+        return f"the index of {where} is not a plain expression"
+    return _Site(atomic, atomic.statement, index, atomic.arguments[1], base, parameter.element_type)
+
+
+def _element(address: Node) -> tuple[str | None, Node | None]:
+    """(`p`, `i`) of `&p[i]` and `p + i`."""
+    if address.type == "pointer_expression" and text_of(address).startswith("&"):
+        inner = address.child_by_field_name("argument")
+        if inner is not None and inner.type == "subscript_expression":
+            base, indices = inner.child_by_field_name("argument"), inner.child_by_field_name("indices")
+            listed = indices.named_children if indices is not None else []
+            if base is not None and base.type == "identifier" and len(listed) == 1:
+                return text_of(base), listed[0]
+    if address.type == "binary_expression" and text_of(address.child_by_field_name("operator") or address) == "+":
+        left, right = address.child_by_field_name("left"), address.child_by_field_name("right")
+        if left is not None and left.type == "identifier":
+            return text_of(left), right
+    return None, None
+
+
+def _bin_counts(base: str, size: int, facts: LaunchFacts) -> tuple[int, ...]:
+    sizes = [launch.buffer_bytes[base] // size for launch in facts.launches if base in launch.buffer_bytes]
+    if sizes:
+        return (max(1, min(max(sizes), _MAX_LDS // size)),)
+    return tuple(g for g in _GUESSES if g * size <= _MAX_LDS)
+
+
+def _candidate(source: bytes, kernel: KernelSyntax, sites: list[_Site], returns: list[EarlyReturn], bins: int) -> Candidate:
+    style = style_of(source, kernel)
+    element, base = sites[0].element, sites[0].base
+    extent = _constant_named(source, kernel, bins) or str(bins)
+    local = style.fresh(f"block_{base}")
+    thread, threads, bin_ = style.fresh("thread_in_block"), style.fresh("threads_of_block"), style.fresh("b")
+    loop = f"for (unsigned {bin_} = {thread}; {bin_} < {extent}; {bin_} += {threads})"
+    opening = [
+        f"__shared__ {element} {local}[{extent}];",
+        f"const unsigned {thread} = {THREAD_IN_BLOCK};",
+        f"const unsigned {threads} = {THREADS_OF_BLOCK};",
+        f"{loop} {local}[{bin_}] = 0;",
+        "__syncthreads();",
+    ]
+    closing = [
+        "",
+        "// Add what this workgroup counted.",
+        "__syncthreads();",
+        f"{loop} {{",
+        f"\tif ({local}[{bin_}] != 0) {sites[0].atomic.function}(&{base}[{bin_}], {local}[{bin_}]);",
+        "}",
+    ]
+    newline = source.find(b"\n", kernel.body.start)
+    start = newline + 1 if 0 <= newline < kernel.body.end else kernel.body.start + 1
+    splices = [Splice(start, start, (style.lines(opening) + style.newline).encode())]
+    splices += [_site_splice(source, site, kernel, style, local, extent) for site in sites]
+    guards, depth = guard_splices(source, kernel, returns, style)
+    splices += guards
+    splices += indent_splices(source, kernel, returns, style, splices)
+    braces = "".join(style.base + style.step * d + "}" + style.newline for d in reversed(range(depth)))
+    ending = line_start(source, kernel.body.end - 1)
+    flush = "".join(style.lines([t]) if t else style.newline for t in closing)
+    splices.append(Splice(ending, ending, (braces + flush).encode()))
+    return Candidate(
+        recipe=NAME,
+        title=f"Count in LDS first ({bins} bins), then add to `{base}` once per workgroup",
+        text=apply_splices(source, splices),
+        expected="The additions of a workgroup meet in its own LDS; global memory sees at most one atomic per bin and "
+        "workgroup.",
+        exact=element not in ("float", "double"),
+    )
+
+
+def _site_splice(
+    source: bytes, site: _Site, kernel: KernelSyntax, style: Style, local: str, extent: str
+) -> Splice:
+    """The atomic as an LDS atomic where the bin has an LDS copy, else as it was."""
+    outer = indentation(source, site.statement.start_byte)
+    depth = outer
+    index, lines = text_of(site.index), []
+    named = site.index.type == "identifier"
+    alone = site.statement.parent is not None and site.statement.parent.type == "compound_statement"
+    if not named or not alone:
+        lines.append("{")
+        depth += style.step
+    if not named:
+        index = style.fresh("bin")
+        lines.append(f"{depth}const auto {index} = {text_of(site.index)};")
+    value, function = text_of(site.value), site.atomic.function
+    narrow = named and declared_type(index, kernel) in ("int", "unsigned", "unsigned int")
+    unsigned = "unsigned" if narrow else "unsigned long long"
+    lines += [
+        f"{depth}if (static_cast<{unsigned}>({index}) < {extent}) {{",
+        f"{depth}{style.step}{function}(&{local}[{index}], {value});",
+        f"{depth}}} else {{",
+        f"{depth}{style.step}{text_of(site.statement)}" if named else
+        f"{depth}{style.step}{function}(&{site.base}[{index}], {value});",
+        f"{depth}}}",
+    ]  # fmt: skip
+    if depth != outer:
+        lines.append(f"{outer}}}")
+    text = style.newline.join(lines)
+    return Splice(site.statement.start_byte, site.statement.end_byte, text.removeprefix(outer).encode())
+
+
+def _constant_named(source: bytes, kernel: KernelSyntax, bins: int) -> str | None:
+    """A file constant that the kernel uses and that has this value: the name says more than the number."""
+    constants = parse(source).constants
+    for name in sorted(names_in(kernel.body_node) & set(constants)):
+        try:
+            if int(evaluate(constants[name], Wave({}, 1))[0]) == bins:
+                return name
+        except NotStatic:
+            continue
+    return None

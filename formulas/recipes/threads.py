@@ -1,0 +1,116 @@
+"""Renumbering the threads of a workgroup: the bijection that tile_transpose and index_swap stand on.
+
+If each thread (x, y) of a workgroup does the work of thread (x', y') and (x, y) -> (x', y') is a bijection, the
+workgroup does the same work. Numbering the threads along y first turns a column access into a row access. This module
+finds out what such a kernel looks like and what renumbering does to its cache lines, by the lane model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from hipscope.formulas.candidate import LaunchFact, LaunchFacts
+from hipscope.formulas.lanes import NotStatic, element_bytes, evaluate, lines_touched, wave_values
+from hipscope.formulas.recipes.code import EarlyReturn, early_returns
+from hipscope.formulas.syntax import FileSyntax, KernelSyntax, Subscript, called, names_in, text_of, walk
+
+_LANE_FUNCTIONS = ("__shfl", "__ballot", "__any", "__all", "__lane_id", "__builtin_amdgcn", "__sync", "__match", "__activemask")
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access to global memory: cache lines that one wave touches as written and with x and y exchanged."""
+
+    subscript: Subscript
+    element: str
+    lines: int
+    exchanged: int
+
+    @property
+    def gains(self) -> bool:
+        """Exchanging helps this access clearly."""
+        return self.exchanged * 2 <= self.lines
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A kernel that can be renumbered: declarations, guards, then one region of independent work."""
+
+    launch: LaunchFact
+    accesses: tuple[Access, ...]
+    returns: tuple[EarlyReturn, ...]
+    declarations: tuple[Node, ...]
+    region: tuple[Node, ...]
+
+
+def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Shape | str:
+    """The kernel's shape, or the precondition that does not hold."""
+    if not facts.launches:
+        return "no captured launch tells the shape of the workgroups"
+    if len({launch.workgroup for launch in facts.launches}) > 1:
+        return "the captured launches use workgroups of different shapes"
+    launch = facts.launches[0]
+    bx, by, bz = launch.workgroup
+    if bx < 2 or by < 2 or bz != 1:
+        return f"the workgroups are {bx} x {by} x {bz}: there is no second dimension to exchange with the first"
+    if kernel.barriers or kernel.shared or kernel.atomics:
+        return "the threads of a workgroup already work together (LDS, barriers or atomics)"
+    for node in walk(kernel.body_node):
+        if (called(node) or "").startswith(_LANE_FUNCTIONS) or node.type == "gnu_asm_expression":
+            return f"line {node.start_point.row + 1} depends on which lanes share a wave"
+    returns = early_returns(kernel)
+    if isinstance(returns, str):
+        return returns
+    parts = _partition(kernel, returns)
+    if isinstance(parts, str):
+        return parts
+    accesses = _accesses(kernel, file, launch, facts.wave_size)
+    if isinstance(accesses, str):
+        return accesses
+    return Shape(launch, accesses, tuple(returns), *parts)
+
+
+def _partition(
+    kernel: KernelSyntax, returns: list[EarlyReturn]
+) -> tuple[tuple[Node, ...], tuple[Node, ...]] | str:
+    """Leading declarations that read no memory (guards between them taken out) and the statements after them."""
+    pointers = {p.name for p in kernel.parameters if p.pointer}
+    guards = {r.statement.id for r in returns}
+    declarations: list[Node] = []
+    region: list[Node] = []
+    for statement in kernel.body_node.named_children:
+        if statement.type == "comment" or statement.id in guards:
+            if region and statement.id in guards:
+                return f"the early return on line {statement.start_point.row + 1} comes after other work"
+            continue
+        if statement.type == "declaration" and not region and not names_in(statement) & pointers:
+            declarations.append(statement)
+        else:
+            region.append(statement)
+    return tuple(declarations), tuple(region)
+
+
+def _accesses(
+    kernel: KernelSyntax, file: FileSyntax, launch: LaunchFact, wave_size: int
+) -> tuple[Access, ...] | str:
+    found: list[Access] = []
+    for subscript in kernel.subscripts:
+        parameter = kernel.parameter(subscript.base)
+        if parameter is None or not parameter.pointer:
+            continue
+        size = element_bytes(parameter.element_type)
+        if size is None or len(subscript.indices) != 1:
+            return f"the size of the elements of `{subscript.base}` is not known"
+        lines = []
+        for columns_first in (False, True):
+            try:
+                wave = wave_values(
+                    kernel, launch, file.constants, at=subscript.node, wave_size=wave_size, columns_first=columns_first
+                )
+                lines.append(lines_touched(evaluate(subscript.indices[0], wave) * size))
+            except NotStatic as reason:
+                return f"the address of `{text_of(subscript.node)}` cannot be worked out: {reason}"
+        found.append(Access(subscript, parameter.element_type, *lines))
+    return tuple(found)

@@ -1,0 +1,533 @@
+"""Reads HIP source with tree-sitter: which kernels there are, and inside each what the rewrites need to know.
+
+Takes bytes, gives exact byte spans. Never fails on broken code: it returns what it could read plus the number of
+syntax errors. Nothing in here edits text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import tree_sitter_cuda
+from tree_sitter import Language, Node, Parser
+
+_LANGUAGE = Language(tree_sitter_cuda.language())
+
+BARRIERS = frozenset({"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"})
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bytes [start, end) of a file and the 1-based lines they lie on."""
+
+    start: int
+    end: int
+    line: int
+    end_line: int
+
+    def contains(self, other: Span) -> bool:
+        """True when `other` lies completely inside."""
+        return self.start <= other.start and other.end <= self.end
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel; `type` is the text without the name, blanks normalised."""
+
+    name: str
+    type: str
+    pointer: bool
+    const_pointee: bool
+    span: Span
+
+    @property
+    def element_type(self) -> str:
+        """What a pointer parameter points to, without qualifiers: `float` for `const float* __restrict__`."""
+        bare = re.sub(r"\b(const|volatile|restrict|__restrict__|__restrict|struct)\b", " ", self.type)
+        return " ".join(bare.replace("*", " ").replace("[]", " ").split())
+
+
+@dataclass(frozen=True)
+class SharedArray:
+    """One `__shared__` variable; `dimensions` are the texts between the brackets, `sizes` where they stand."""
+
+    name: str
+    element_type: str
+    dimensions: tuple[str, ...]
+    sizes: tuple[Span, ...]
+    dynamic: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class Subscript:
+    """`base[i][j]`, seen from its outermost brackets."""
+
+    base: str
+    indices: tuple[Node, ...]
+    use: Literal["read", "write", "update", "address"]
+    node: Node = field(repr=False)
+    span: Span
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """A workgroup barrier; `divergent` says why not all threads may reach it, or is None."""
+
+    span: Span
+    divergent: str | None
+
+
+@dataclass(frozen=True)
+class Atomic:
+    """A call of an atomic function; `statement` is its statement when the result is thrown away, else None."""
+
+    function: str
+    arguments: tuple[Node, ...]
+    node: Node = field(repr=False)
+    span: Span
+    statement: Node | None = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop and the span of its body."""
+
+    kind: str
+    span: Span
+    body: Span
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch in host code, `kernel<<<grid, block, ...>>>(...)` or hipLaunchKernelGGL; texts as written."""
+
+    kernel: str
+    grid: str
+    block: str
+    shared_bytes: str
+    arguments: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class KernelSyntax:
+    """One `__global__` function definition. `span` covers template head and attributes, up to the closing brace."""
+
+    name: str
+    template_head: str
+    attributes: tuple[str, ...]
+    return_type: str
+    parameters: tuple[Parameter, ...]
+    span: Span
+    body: Span
+    shared: tuple[SharedArray, ...]
+    subscripts: tuple[Subscript, ...]
+    barriers: tuple[Barrier, ...]
+    atomics: tuple[Atomic, ...]
+    loops: tuple[Loop, ...]
+    thread_dependent: frozenset[str]
+    body_node: Node = field(repr=False, compare=False)
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name, or None."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+
+@dataclass(frozen=True)
+class FileSyntax:
+    """Everything read from one file. `errors` are the 1-based lines of what the parser could not read."""
+
+    kernels: tuple[KernelSyntax, ...]
+    launches: tuple[Launch, ...]
+    constants: dict[str, Node]
+    errors: tuple[int, ...]
+    root: Node = field(repr=False)
+
+    def kernel(self, name: str) -> KernelSyntax | None:
+        """The kernel of that name (without template arguments), or None when there is none or more than one."""
+        found = [k for k in self.kernels if k.name == name]
+        return found[0] if len(found) == 1 else None
+
+    def kernel_at(self, line: int) -> KernelSyntax | None:
+        """The kernel whose definition covers that 1-based line."""
+        return next((k for k in self.kernels if k.span.line <= line <= k.span.end_line), None)
+
+
+def parse(source: bytes) -> FileSyntax:
+    """Read a HIP file. Byte spans refer to `source` exactly as given, whatever its line ends."""
+    root = Parser(_LANGUAGE).parse(_blank_attribute_macros(source)).root_node
+    kernels = tuple(
+        _kernel(node) for node in walk(root) if node.type == "function_definition" and _is_kernel(node)
+    )
+    return FileSyntax(
+        kernels=kernels,
+        launches=tuple(_launches(root)),
+        constants=_constants(root),
+        errors=tuple(sorted({n.start_point.row + 1 for n in walk(root) if n.is_error or n.is_missing})),
+        root=root,
+    )
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in source order."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(current.children))
+
+
+def text_of(node: Node) -> str:
+    """The node's source text."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def span_of(node: Node) -> Span:
+    """The node's bytes and lines."""
+    return Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1)
+
+
+def ancestors(node: Node, top: Node) -> Iterator[Node]:
+    """The nodes around `node`, innermost first, `top` excluded."""
+    current = node.parent
+    while current is not None and current.id != top.id:
+        yield current
+        current = current.parent
+
+
+def names_in(node: Node) -> frozenset[str]:
+    """All plain identifiers below the node (fields as in `threadIdx.x` only by their object)."""
+    return frozenset(text_of(n) for n in walk(node) if n.type == "identifier")
+
+
+def called(node: Node) -> str | None:
+    """The function name when the node is a call of a named function, template arguments dropped."""
+    if node.type != "call_expression":
+        return None
+    function = node.child_by_field_name("function")
+    if function is not None and function.type == "template_function":
+        function = function.child_by_field_name("name")
+    return text_of(function) if function is not None and function.type in _NAMES else None
+
+
+def arguments_of(call: Node) -> tuple[Node, ...]:
+    """The argument expressions of a call."""
+    arguments = call.child_by_field_name("arguments")
+    return tuple(c for c in arguments.named_children if c.type != "comment") if arguments is not None else ()
+
+
+_NAMES = ("identifier", "qualified_identifier")
+# Attributes that may stand before `__global__`, seen as macros when written in capitals (`KERNEL_API __global__`).
+_MACRO = rb"[A-Z][A-Z0-9_]{2,}(?:[ \t]*\((?:[^()]|\([^()]*\))*\))?"
+_MACRO_BEFORE = re.compile(rb"(?<!\w)(?<!#define )" + _MACRO + rb"(?=[ \t\r\n]+(?:static\s+|inline\s+|extern\s+)*__global__)")
+_MACRO_WITHIN = re.compile(rb"(?<!\w)" + _MACRO + rb"(?=\s+[A-Za-z_]\w*\s*\()")
+_MACRO_AFTER = re.compile(rb"(?<=\))\s*(" + _MACRO + rb")\s*$")
+
+
+def _blank_attribute_macros(source: bytes) -> bytes:
+    """The source with attribute-like macros around kernel names blanked; same length, so spans stay true."""
+    blanked = bytearray(source)
+    for match in _MACRO_BEFORE.finditer(source):
+        line_start = source.rfind(b"\n", 0, match.start()) + 1
+        if not source[line_start : match.start()].lstrip().startswith(b"#"):
+            _blank(blanked, match.start(), match.end())
+    for keyword in re.finditer(rb"(?<!\w)__global__(?!\w)", source):
+        end = re.compile(rb"[{;]").search(source, keyword.end())
+        if end is None:
+            continue
+        header = source[keyword.end() : end.start()]
+        for match in _MACRO_WITHIN.finditer(header):
+            if header[: match.start()].count(b"(") == header[: match.start()].count(b")"):
+                _blank(blanked, keyword.end() + match.start(), keyword.end() + match.end())
+        if after := _MACRO_AFTER.search(header):
+            _blank(blanked, keyword.end() + after.start(1), keyword.end() + after.end(1))
+    return bytes(blanked)
+
+
+def _blank(text: bytearray, start: int, end: int) -> None:
+    for i in range(start, end):
+        if text[i] not in b"\r\n":
+            text[i] = 0x20
+
+
+def _is_kernel(definition: Node) -> bool:
+    body = definition.child_by_field_name("body")
+    declarator = definition.child_by_field_name("declarator")
+    return (
+        any(child.type == "__global__" for child in definition.children)
+        and body is not None
+        and body.type == "compound_statement"
+        and declarator is not None
+        and declarator.type == "function_declarator"
+    )
+
+
+def _kernel(definition: Node) -> KernelSyntax:
+    body = _field(definition, "body")
+    declarator = _field(definition, "declarator")
+    outer, head = definition, ""
+    while outer.parent is not None and outer.parent.type in ("template_declaration", "linkage_specification"):
+        outer = outer.parent
+        if outer.type == "template_declaration":
+            head = _squeeze(text_of(_field(outer, "parameters"))) + head
+    kind = definition.child_by_field_name("type")
+    dependent = thread_dependent_names(body)
+    return KernelSyntax(
+        name=text_of(_field(declarator, "declarator")),
+        template_head=head,
+        attributes=tuple(
+            _squeeze(text_of(c))
+            for c in definition.children
+            if c.id not in (body.id, declarator.id) and (kind is None or c.id != kind.id) and c.type != "comment"
+        ),
+        return_type=text_of(kind) if kind is not None else "",
+        parameters=tuple(
+            _parameter(p)
+            for p in _field(declarator, "parameters").named_children
+            if p.type in ("parameter_declaration", "optional_parameter_declaration")
+        ),
+        span=span_of(outer),
+        body=span_of(body),
+        shared=tuple(a for n in walk(body) if n.type == "declaration" for a in _shared(n)),
+        subscripts=tuple(s for n in walk(body) if (s := _subscript(n)) is not None),
+        barriers=tuple(
+            Barrier(span_of(n), _divergence(n, body, dependent)) for n in walk(body) if called(n) in BARRIERS
+        ),
+        atomics=tuple(_atomic(n) for n in walk(body) if (called(n) or "").startswith(("atomic", "unsafeAtomic"))),
+        loops=tuple(
+            Loop(n.type.removesuffix("_statement"), span_of(n), span_of(_field(n, "body")))
+            for n in walk(body)
+            if n.type in _LOOPS and n.child_by_field_name("body") is not None
+        ),
+        thread_dependent=dependent,
+        body_node=body,
+    )
+
+
+def _field(node: Node, name: str) -> Node:
+    child = node.child_by_field_name(name)
+    return child if child is not None else node
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _declared_name(declarator: Node) -> Node | None:
+    """The identifier inside `*const p`, `a[3]`, `&r`, `x = 1`."""
+    return next((n for n in walk(declarator) if n.type in ("identifier", "field_identifier")), None)
+
+
+def _parameter(node: Node) -> Parameter:
+    declarator = node.child_by_field_name("declarator")
+    name = _declared_name(declarator) if declarator is not None else None
+    whole = text_of(node)
+    if name is not None:
+        at = name.start_byte - node.start_byte
+        encoded = node.text or b""
+        whole = (encoded[:at] + b" " + encoded[at + len(name.text or b"") :]).decode("utf-8", "replace")
+    pointer = "*" in whole or "[" in whole
+    pointee = whole.rsplit("*", 1)[0] if "*" in whole else whole
+    return Parameter(
+        name=text_of(name) if name is not None else "",
+        type=_normal_type(whole),
+        pointer=pointer,
+        const_pointee=pointer and re.search(r"\bconst\b", pointee) is not None,
+        span=span_of(node),
+    )
+
+
+def _normal_type(text: str) -> str:
+    return re.sub(r"\s*([*&<>,\[\]])\s*", r"\1", _squeeze(text)).strip()
+
+
+def _shared(declaration: Node) -> Iterator[SharedArray]:
+    qualifiers = {text_of(c) for c in declaration.children if c.type in ("type_qualifier", "storage_class_specifier")}
+    if "__shared__" not in qualifiers:
+        return
+    element = declaration.child_by_field_name("type")
+    for declarator in declaration.children_by_field_name("declarator"):
+        sizes: list[Node | None] = []
+        inner = declarator
+        while inner.type == "array_declarator":
+            sizes.append(inner.child_by_field_name("size"))
+            inner = _field(inner, "declarator")
+        sizes.reverse()
+        name = _declared_name(inner)
+        yield SharedArray(
+            name=text_of(name) if name is not None else "",
+            element_type=_squeeze(text_of(element)) if element is not None else "",
+            dimensions=tuple(text_of(s) if s is not None else "" for s in sizes),
+            sizes=tuple(span_of(s) for s in sizes if s is not None),
+            dynamic="extern" in qualifiers,
+            span=span_of(declaration),
+        )
+
+
+def _subscript(node: Node) -> Subscript | None:
+    if node.type != "subscript_expression":
+        return None
+    parent = node.parent
+    if parent is not None and parent.type == "subscript_expression" and _field(parent, "argument").id == node.id:
+        return None  # an inner part of a longer chain
+    indices: list[Node] = []
+    inner = node
+    while inner.type == "subscript_expression":
+        listed = [c for c in _field(inner, "indices").named_children if c.type != "comment"]
+        indices.append(listed[0] if listed else inner)
+        inner = _field(inner, "argument")
+    if inner.type != "identifier":
+        return None
+    return Subscript(text_of(inner), tuple(reversed(indices)), use_of(node), node, span_of(node))
+
+
+def use_of(node: Node) -> Literal["read", "write", "update", "address"]:
+    """How an lvalue expression is used by what stands around it."""
+    child, parent = node, node.parent
+    while parent is not None and parent.type in ("parenthesized_expression", "field_expression"):
+        child, parent = parent, parent.parent
+    if parent is None:
+        return "read"
+    if parent.type == "assignment_expression" and _field(parent, "left").id == child.id:
+        return "write" if text_of(_field(parent, "operator")) == "=" else "update"
+    if parent.type == "update_expression":
+        return "update"
+    if parent.type == "pointer_expression" and text_of(_field(parent, "operator")) == "&":
+        return "address"
+    return "read"
+
+
+def _atomic(call: Node) -> Atomic:
+    parent = call.parent
+    discarded = parent is not None and parent.type == "expression_statement"
+    return Atomic(called(call) or "", arguments_of(call), call, span_of(call), parent if discarded else None)
+
+
+def _launches(root: Node) -> Iterator[Launch]:
+    for node in walk(root):
+        if node.type != "call_expression":
+            continue
+        configuration = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
+        arguments = tuple(text_of(a) for a in arguments_of(node))
+        if configuration is not None:
+            shape = [text_of(c) for c in configuration.named_children if c.type != "comment"]
+            name = called(node) or ""
+        elif called(node) in ("hipLaunchKernelGGL", "hipLaunchKernelGGLInternal") and len(arguments) >= 5:
+            name = re.sub(r"<.*", "", arguments[0].strip("() ")).removeprefix("HIP_KERNEL_NAME(").strip()
+            shape, arguments = list(arguments[1:5]), arguments[5:]
+        else:
+            continue
+        shape += ["0"] * (3 - len(shape))
+        yield Launch(name, shape[0], shape[1], shape[2], arguments, span_of(node))
+
+
+def _constants(root: Node) -> dict[str, Node]:
+    """File-level `#define N 32`, `constexpr int N = 32;` and `const int N = 32;` by name.
+
+    A define's value is text to the parser, so it is parsed again on its own as an expression.
+    """
+    found: dict[str, Node] = {}
+    for node in root.children:
+        if node.type == "preproc_def":
+            value = node.child_by_field_name("value")
+            if value is not None and (expression := _parse_expression(text_of(value))) is not None:
+                found[text_of(_field(node, "name"))] = expression
+        elif node.type == "declaration" and re.search(r"\b(const|constexpr)\b", text_of(node)):
+            for declarator in node.children_by_field_name("declarator"):
+                value = declarator.child_by_field_name("value")
+                if declarator.type == "init_declarator" and value is not None:
+                    found[text_of(_field(declarator, "declarator"))] = value
+    return found
+
+
+def _parse_expression(text: str) -> Node | None:
+    root = Parser(_LANGUAGE).parse(f"int x = {text};".encode()).root_node
+    if root.has_error:
+        return None
+    return next((v for n in walk(root) if (v := n.child_by_field_name("value")) is not None), None)
+
+
+# --- which values differ between the threads of a workgroup ---------------------------------------------------------
+
+_THREAD_SOURCES = frozenset(
+    "threadIdx hipThreadIdx_x hipThreadIdx_y hipThreadIdx_z __lane_id __builtin_amdgcn_mbcnt_lo".split()
+)
+_UNIFORM_CALLS = frozenset(
+    "min max abs fabsf fabs sqrtf sqrt ceilf floorf int float double unsigned size_t __syncthreads_or "
+    "__syncthreads_and __syncthreads_count".split()
+)
+
+
+def thread_dependent_names(body: Node) -> frozenset[str]:
+    """Variables whose value may differ between threads of one workgroup (flow-insensitive, so rather too many)."""
+    dependent: set[str] = set()
+    changed = True
+    while changed:
+        changed = False
+        for node in walk(body):
+            target, value = _definition(node)
+            if target is None or text_of(target) in dependent:
+                continue
+            reasons = value is not None and thread_dependent(value, frozenset(dependent))
+            if reasons or _condition_around(node, body, frozenset(dependent)) is not None:
+                dependent.add(text_of(target))
+                changed = True
+    return frozenset(dependent)
+
+
+def thread_dependent(expression: Node, dependent: frozenset[str]) -> bool:
+    """True when the expression's value may differ between threads of one workgroup."""
+    for node in walk(expression):
+        if node.type == "identifier" and (text_of(node) in dependent or text_of(node) in _THREAD_SOURCES):
+            return True
+        if node.type == "call_expression":
+            function = called(node)
+            if function is None or (function not in _UNIFORM_CALLS and not function.startswith("hipBlock")):
+                return True
+    return False
+
+
+def _definition(node: Node) -> tuple[Node | None, Node | None]:
+    """(variable, value) for a declaration with a value, an assignment, or an increment; else (None, None)."""
+    if node.type == "init_declarator":
+        return _declared_name(_field(node, "declarator")), node.child_by_field_name("value")
+    if node.type == "assignment_expression":
+        left = _field(node, "left")
+        return next((n for n in walk(left) if n.type == "identifier"), None), node.child_by_field_name("right")
+    if node.type == "update_expression":
+        return _declared_name(node), None
+    return None, None
+
+
+def _condition_around(node: Node, body: Node, dependent: frozenset[str]) -> Node | None:
+    """The innermost thread-dependent condition that decides whether `node` runs."""
+    child = node
+    for outer in ancestors(node, body):
+        condition = outer.child_by_field_name("condition")
+        if condition is not None and condition.id != child.id and outer.type not in ("do_statement",):
+            initialises = outer.type == "for_statement" and _field(outer, "initializer").id == child.id
+            if not initialises and thread_dependent(condition, dependent):
+                return condition
+        child = outer
+    return None
+
+
+def _divergence(barrier: Node, body: Node, dependent: frozenset[str]) -> str | None:
+    """Why not every thread of the workgroup may reach this barrier equally often, or None."""
+    if (condition := _condition_around(barrier, body, dependent)) is not None:
+        return f"it stands under the thread-dependent condition `{_squeeze(text_of(condition))}`"
+    enclosing = {n.id for n in ancestors(barrier, body) if n.type in _LOOPS}
+    for node in walk(body):
+        leaves = node.type == "return_statement" and node.start_byte < barrier.start_byte
+        if node.type in ("break_statement", "continue_statement"):
+            loop = next((a for a in ancestors(node, body) if a.type in _LOOPS), None)
+            leaves = loop is not None and loop.id in enclosing
+        if leaves and (condition := _condition_around(node, body, dependent)) is not None:
+            word = text_of(node).rstrip(";").split()[0]
+            return f"threads may have left by the `{word}` on line {node.start_point.row + 1}"
+    return None
