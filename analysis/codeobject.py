@@ -17,7 +17,7 @@ from typing import Any
 import msgpack
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection
+from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from hipscope.analysis.errors import HipscopeError
 
@@ -45,7 +45,10 @@ class KernelArgument:
 
 @dataclass(frozen=True)
 class KernelMetadata:
-    """What one kernel asks of the hardware. Sizes are bytes; LDS and scratch are the static parts."""
+    """What one kernel asks of the hardware. Sizes are bytes; LDS and scratch are the static parts.
+
+    Where VGPRs and AGPRs share one register file (gfx90a and later), `vgprs` counts both.
+    """
 
     symbol: str
     arguments: tuple[KernelArgument, ...]
@@ -98,6 +101,19 @@ def embedded_code_objects(program: Path, arch: str) -> list[bytes]:
             raise HipscopeError(f"{program}: not an ELF file: {error}") from error
         data = section.data() if section is not None else b""
     return [image for target, image in _bundle_entries(data, program) if _is_for(target, arch)]
+
+
+def undefined_symbols(host_object: Path) -> list[str]:
+    """The symbols that an object file needs from elsewhere."""
+    with host_object.open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".symtab")
+        if not isinstance(table, SymbolTableSection):
+            return []
+        return [
+            symbol.name
+            for symbol in table.iter_symbols()
+            if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name
+        ]
 
 
 def _bundle_entries(data: bytes, program: Path) -> Iterator[tuple[str, bytes]]:

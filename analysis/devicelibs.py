@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from hipscope.analysis.errors import MissingTool, UsageError
-from hipscope.analysis.paths import cache_directory, publish
+from hipscope.analysis.paths import cache_directory, draft_directory, settle
 from hipscope.analysis.process import run_process
 
 _SECONDS = 60.0
@@ -39,10 +39,11 @@ def device_library_directory(system: Path, arch: str, clang: Path, llvm_as: Path
     final = cache_directory() / "device-libs" / f"{arch}-{key}"
     if (final / name).is_file():
         return final
-    with publish(final) as draft:
+    with draft_directory(final.parent) as draft:
         for library in libraries:
             (draft / library.name).symlink_to(library)
         _assemble(isa_number(arch), draft / name, clang, llvm_as)
+        settle(draft, final)
     return final
 
 

@@ -25,22 +25,23 @@ def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
 
 
 @contextlib.contextmanager
-def publish(final: Path) -> Iterator[Path]:
-    """A new directory to fill, which becomes `final` in one step when the block ends without an exception.
-
-    When another process was quicker, its directory stays and ours is dropped: both hold the same.
-    """
-    final.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
+def draft_directory(parent: Path) -> Iterator[Path]:
+    """A new directory below `parent` to fill and then to `settle`; it is removed if that does not happen."""
+    parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=parent))
     try:
         yield draft
-        try:
-            draft.rename(final)
-        except OSError:
-            if not final.is_dir():
-                raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def settle(draft: Path, final: Path) -> None:
+    """Make `draft` appear as `final` in one step. When `final` is there already, it stays: both hold the same."""
+    try:
+        draft.rename(final)
+    except OSError:
+        if not final.is_dir():
+            raise
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -69,6 +70,8 @@ def prune(directory: Path, keep: int) -> None:
     """Remove the least recently used entries of a cache beyond `keep`, but none that was used in the last hour."""
     entries: list[tuple[float, Path]] = []
     for entry in directory.iterdir():
+        if entry.name.startswith("."):
+            continue
         with contextlib.suppress(OSError):
             entries.append((entry.stat().st_mtime, entry))
     entries.sort(reverse=True)

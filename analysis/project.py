@@ -58,7 +58,7 @@ def resolve_project(target: Path, program_args: Sequence[str] = (), config: Conf
         if main is not None:
             read_source(main)
         return Project(root, main, tuple(find_sources(root, settings)), settings, arguments, "command")
-    main = target if target.is_file() else _only_program(target, settings)
+    main = target if target.is_file() else _only_program(target)
     text = read_source(main)
     if main.suffix in HEADER_SUFFIXES:
         raise UsageError(f"{main}: a header is not a program", _build_hint())
@@ -124,7 +124,7 @@ def _config_directory(start: Path) -> Path | None:
     return None
 
 
-def _only_program(directory: Path, config: Config) -> Path:
+def _only_program(directory: Path) -> Path:
     candidates = [
         path for path in sorted(directory.iterdir()) if path.suffix in PROGRAM_SUFFIXES and path.is_file()
     ]

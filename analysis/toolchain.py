@@ -65,18 +65,21 @@ class Toolchain:
     @property
     def hip_flags(self) -> tuple[str, ...]:
         """The flags without which this compiler cannot build HIP for `arch`."""
-        flags = [f"--offload-arch={self.arch}"]
-        if self.rocm_path is not None:
-            flags.append(f"--rocm-path={self.rocm_path}")
+        flags = [f"--offload-arch={self.arch}", *self.hip_location_flags]
         if self.device_lib_path is not None:
             flags.append(f"--rocm-device-lib-path={self.device_lib_path}")
         flags += [f"-isystem{path}" for path in self.include_dirs]
         return (*flags, *self.flags)
 
     @property
+    def hip_location_flags(self) -> tuple[str, ...]:
+        """Where ROCm is, when the compiler cannot know."""
+        return () if self.rocm_path is None else (f"--rocm-path={self.rocm_path}",)
+
+    @property
     def link_flags(self) -> tuple[str, ...]:
         """The flags that link a host program with the HIP runtime."""
-        return ("--hip-link", *(f"-L{path}" for path in self.library_dirs))
+        return (*(f"-L{path}" for path in self.library_dirs), "-lamdhip64")
 
 
 def find_toolchain(config: Config, env: Mapping[str, str] = os.environ) -> Toolchain:

@@ -1,0 +1,316 @@
+"""Turns a project into something to run, and one source into a code object, without ever doing the same work twice.
+
+Takes a `Project` and a `Toolchain`, gives a `BuiltProgram` or a `CodeObject`. Results live in the user's cache, keyed
+by the content of everything that went in. `overlay` replaces files in the compiler's eyes only: what is on disk is
+never touched, and messages and debug information still name the user's own path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hipscope.analysis.build_cache import BuildCache, Entry
+from hipscope.analysis.build_tree import BuildTree, build_in_tree
+from hipscope.analysis.codeobject import CodeObject, read_code_object, undefined_symbols
+from hipscope.analysis.compile_commands import CompileCommand, from_database, from_record
+from hipscope.analysis.diagnostics import build_failed
+from hipscope.analysis.errors import BuildFailed, UsageError
+from hipscope.analysis.process import Completed, run_process
+from hipscope.analysis.project import HEADER_SUFFIXES, Project, decode_source
+from hipscope.analysis.toolchain import Toolchain
+
+# Line tables keep every position and inline chain, and change no instruction.
+DEBUG_FLAGS = ("-gline-tables-only", "-gcolumn-info")
+_DEFAULT_FLAGS = ("-std=c++17", "-O3")
+Side = Literal["device", "host"]
+_OUTPUT: dict[Side, str] = {"device": "device.co", "host": "host.o"}
+_SIDE_FLAGS: dict[Side, tuple[str, ...]] = {
+    "device": ("--offload-device-only", "--no-gpu-bundle-output"),
+    "host": ("--offload-host-only",),
+}
+
+
+@dataclass(frozen=True)
+class BuiltProgram:
+    """A program that is ready to run: `argv` in `directory`, with `env` added to the environment.
+
+    `compile_seconds` is what the compiler took, also when this time the result came from the cache (`cached`).
+    `code_objects` are the plain GPU code objects inside it; empty when a build command made it, because then only the
+    running program knows what it loads. `output` is what the compiler printed, warnings for instance.
+    """
+
+    argv: tuple[str, ...]
+    directory: Path
+    env: Mapping[str, str]
+    compile_seconds: float
+    cached: bool
+    code_objects: tuple[Path, ...]
+    output: str
+
+
+def build_program(
+    project: Project,
+    toolchain: Toolchain,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    cancel: threading.Event | None = None,
+) -> BuiltProgram:
+    """Build `project` with the files of `overlay` in place of those on disk.
+
+    Raises `BuildFailed` with the compiler's own messages, `Cancelled`, or `UsageError` for text that is no source.
+    """
+    texts = {path.absolute(): data for path, data in (overlay or {}).items()}
+    for path, data in texts.items():
+        decode_source(path, data)
+    if project.build_kind == "command":
+        return _from_tree(project, build_in_tree(project, toolchain, texts, cancel=cancel))
+    assert project.main_source is not None
+    unit = _single_unit(project, project.main_source)
+    # Neither side needs the other before the link, so they are compiled at the same time.
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        jobs = [
+            pool.submit(_compile, project, toolchain, unit, texts, side, cancel)
+            for side in ("device", "host")
+        ]
+        failures = [error for job in jobs if isinstance(error := job.exception(), BuildFailed)]
+        if failures:
+            output = "".join(dict.fromkeys(failure.output for failure in failures))
+            raise build_failed(str(project.main_source), output, returncode=1)
+        device, host = (job.result() for job in jobs)
+    program = _link(project, toolchain, device, host, cancel)
+    return BuiltProgram(
+        argv=(str(program.directory / "program"), *project.program_args),
+        directory=project.root,
+        env=project.config.env,
+        compile_seconds=max(device.seconds, host.seconds) + program.seconds,
+        cached=device.cached and host.cached and program.cached,
+        code_objects=(device.directory / "device.co",),
+        output=device.output or host.output,
+    )
+
+
+def compile_device(
+    project: Project,
+    toolchain: Toolchain,
+    source: Path,
+    text: bytes,
+    *,
+    cancel: threading.Event | None = None,
+) -> CodeObject:
+    """Compile only the GPU side of `source`, as if it held `text`, with the flags of the program's own build.
+
+    For a header, a source that includes it is compiled. Takes less than half of a full build, and a later
+    `build_program` with the same text uses the result. Raises `BuildFailed`.
+    """
+    source = source.absolute()
+    decode_source(source, text)
+    main = _translation_unit(project, source)
+    if project.build_kind == "single":
+        unit, texts = _single_unit(project, main), {source: text}
+    else:
+        tree = build_in_tree(project, toolchain, {}, cancel=cancel)
+        unit, texts = _tree_unit(project, tree, main), {tree.path_of(source): text}
+    entry = _compile(project, toolchain, unit, texts, "device", cancel)
+    return read_code_object(entry.directory / "device.co")
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """One file to compile; `prefix_map` is its directory and the user's that it stands for, when they differ."""
+
+    file: Path
+    command: CompileCommand
+    prefix_map: tuple[Path, Path] | None = None
+
+    def in_users_words(self, text: str) -> str:
+        if self.prefix_map is None:
+            return text
+        return text.replace(str(self.prefix_map[0]), str(self.prefix_map[1]))
+
+
+def _single_unit(project: Project, source: Path) -> _Unit:
+    command = from_database(source, project.root)
+    if command is None:
+        command = CompileCommand(project.root, _DEFAULT_FLAGS)
+    return _Unit(source, CompileCommand(command.directory, (*command.flags, *project.config.flags)))
+
+
+def _tree_unit(project: Project, tree: BuildTree, source: Path) -> _Unit:
+    file = tree.path_of(source)
+    command = from_record(file, tree.record)
+    if command is None:
+        raise UsageError(
+            f"{source}: the build command did not compile this file with a compiler that hipscope can see",
+            "call `hipcc`, `amdclang++` or `clang++` by name, not by path",
+        )
+    return _Unit(file, command, (tree.directory, project.root))
+
+
+def _translation_unit(project: Project, source: Path) -> Path:
+    if source.suffix not in HEADER_SUFFIXES:
+        return source
+    if project.main_source is not None and project.main_source.suffix not in HEADER_SUFFIXES:
+        return project.main_source
+    name = source.name.encode()
+    for path in project.sources:
+        if path.suffix not in HEADER_SUFFIXES and name in path.read_bytes():
+            return path
+    raise UsageError(f"{source}: no source of the project includes this header")
+
+
+def _compile(
+    project: Project,
+    toolchain: Toolchain,
+    unit: _Unit,
+    overlay: Mapping[Path, bytes],
+    side: Side,
+    cancel: threading.Event | None,
+) -> Entry:
+    """Compile one side of one file, or find it in the cache."""
+    # The main file is given to the compiler as it was read here: what is compiled is what the key says.
+    texts = {unit.file: unit.file.read_bytes(), **overlay}
+    arguments = ["-x", "hip", *toolchain.hip_flags, *unit.command.flags, *DEBUG_FLAGS, *_SIDE_FLAGS[side]]
+    arguments += [
+        "-c",
+        "-fdiagnostics-absolute-paths",
+        "-fno-color-diagnostics",
+        "-Wno-unused-command-line-argument",
+    ]
+    # Names of internal kernels hold this number; fixed, so that a candidate's kernel has the name of the original's.
+    arguments += [f"-cuid={_digest(str(unit.file).encode())}"]
+    if unit.prefix_map is not None:
+        arguments += [f"-fdebug-prefix-map={unit.prefix_map[0]}={unit.prefix_map[1]}"]
+    cache = BuildCache(
+        side, [toolchain.identity, str(unit.command.directory), str(unit.file), *arguments], texts
+    )
+    known = cache.find()
+    if known is not None:
+        return known
+    with cache.draft() as draft:
+        dependencies = draft / "dependencies.d"
+        command = [str(toolchain.clang), *arguments, *_overlay_flags(texts, draft)]
+        command += ["-MD", "-MF", str(dependencies), str(unit.file), "-o", str(draft / _OUTPUT[side])]
+        completed = run_process(
+            command, timeout=project.config.build_timeout_s, cwd=unit.command.directory, cancel=cancel
+        )
+        output = unit.in_users_words(completed.text)
+        _check(project, str(unit.file), completed, output)
+        files = _read_dependencies(dependencies, unit.command.directory)
+        return cache.store(draft, files, seconds=completed.seconds, output=output)
+
+
+def _link(
+    project: Project, toolchain: Toolchain, device: Entry, host: Entry, cancel: threading.Event | None
+) -> Entry:
+    """Put the code object into the host object and link the program."""
+    identity = [toolchain.identity, str(device.directory), str(host.directory), *_link_options(project)]
+    cache = BuildCache("program", identity, {})
+    known = cache.find()
+    if known is not None:
+        return known
+    timeout = project.config.build_timeout_s
+    with cache.draft() as draft:
+        bundle = draft / "bundle.hipfb"
+        targets = f"host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--{toolchain.arch}"
+        bundled = run_process(
+            [
+                toolchain.offload_bundler, "-type=o", "-bundle-align=4096", f"-targets={targets}", "-input=/dev/null",
+                f"-input={device.directory / 'device.co'}", f"-output={bundle}",
+            ],
+            timeout=timeout, cancel=cancel,
+        )  # fmt: skip
+        _check(project, "clang-offload-bundler", bundled, bundled.text)
+        (draft / "bundle.s").write_text(_bundle_source(host.directory / "host.o", bundle))
+        linked = run_process(
+            [
+                toolchain.clang, *toolchain.hip_location_flags, host.directory / "host.o", draft / "bundle.s",
+                *_link_options(project), *toolchain.link_flags, "-Wno-unused-command-line-argument", "-o", draft / "program",
+            ],
+            timeout=timeout, cancel=cancel,
+        )  # fmt: skip
+        _check(project, str(project.main_source), linked, linked.text)
+        for leftover in (bundle, draft / "bundle.s"):
+            leftover.unlink()
+        return cache.store(draft, [], seconds=bundled.seconds + linked.seconds, output="")
+
+
+def _link_options(project: Project) -> list[str]:
+    options = ("-l", "-L", "-Wl,", "-fopenmp", "-pthread", "-static")
+    return [
+        flag
+        for flag in project.config.flags
+        if flag.startswith(options) or flag.endswith((".a", ".so", ".o"))
+    ]
+
+
+def _bundle_source(host_object: Path, bundle: Path) -> str:
+    """Assembly that defines what a host object compiled alone leaves open: the code, and the handle of its module."""
+    lines = ['.section .hip_fatbin,"a",@progbits', ".p2align 12"]
+    for symbol in undefined_symbols(host_object):
+        if symbol.startswith("__hip_fatbin"):
+            lines += [f".globl {symbol}", f".hidden {symbol}", f"{symbol}:"]
+    lines += [f'.incbin "{bundle}"', ".bss", ".p2align 3"]
+    for symbol in undefined_symbols(host_object):
+        if symbol.startswith("__hip_gpubin_handle"):
+            lines += [f".globl {symbol}", f".hidden {symbol}", f"{symbol}:", ".skip 8"]
+    lines += ['.section .note.GNU-stack,"",@progbits', ""]
+    return "\n".join(lines)
+
+
+def _check(project: Project, subject: str, completed: Completed, output: str) -> None:
+    if completed.timed_out:
+        seconds = project.config.build_timeout_s
+        raise BuildFailed(
+            f"{subject}: the compiler took longer than {seconds:g} s",
+            "raise `build_timeout_s` in hipscope.toml",
+            output=output,
+        )
+    if not completed.ok:
+        raise build_failed(subject, output, returncode=completed.returncode)
+
+
+def _overlay_flags(texts: Mapping[Path, bytes], draft: Path) -> list[str]:
+    """Clang's virtual file system: the compiler sees `texts` under the names of the real files."""
+    roots = []
+    for number, (path, data) in enumerate(texts.items()):
+        replacement = draft / f"overlay-{number}{path.suffix}"
+        replacement.write_bytes(data)
+        roots.append({"type": "file", "name": str(path), "external-contents": str(replacement)})
+    table = draft / "overlay.json"
+    table.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": roots}))
+    return ["-ivfsoverlay", str(table)]
+
+
+def _read_dependencies(path: Path, directory: Path) -> list[Path]:
+    """The files in a depfile (Make syntax), system headers included."""
+    text = path.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
+    # The rule's target ends at the first ": "; spaces inside a name are written "\ ".
+    names = shlex.split(text.partition(": ")[2].replace("$$", "$"))
+    return [Path(os.path.normpath(directory / name)) for name in names]
+
+
+def _from_tree(project: Project, tree: BuildTree) -> BuiltProgram:
+    assert project.config.run is not None
+    command = " ".join([project.config.run, *(shlex.quote(argument) for argument in project.program_args)])
+    return BuiltProgram(
+        argv=("/bin/sh", "-c", command),
+        directory=tree.directory,
+        env=project.config.env,
+        compile_seconds=tree.seconds,
+        cached=tree.cached,
+        code_objects=(),
+        output=tree.output,
+    )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -1,0 +1,127 @@
+"""How a project's own build compiles one file: from `compile_commands.json`, or from what our compiler wrappers saw.
+
+Takes a source file, gives the flags that decide what the compiler makes of it. What only says where input and output
+go is left out, because hipscope chooses that itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.analysis.errors import UsageError
+
+DATABASE = "compile_commands.json"
+_SOURCE_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".o", ".a", ".so", ".obj")
+_DROPPED = {
+    "-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "--hip-link", "-shared", "-save-temps", "-fgpu-rdc",
+    "-fPIE", "-pie", "-v", "-###", "--genco", "-Werror",
+}  # fmt: skip
+_DROPPED_WITH_VALUE = {
+    "-o",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-x",
+    "-L",
+    "-l",
+    "-Xlinker",
+    "-z",
+    "-T",
+    "-u",
+    "--serialize-diagnostics",
+}
+_DROPPED_PREFIXES = (
+    "-o", "-MF", "-MT", "-MQ", "-L", "-l", "-Wl,", "--offload-arch", "--amdgpu-target", "--cuda-gpu-arch",
+    "--rocm-path", "--rocm-device-lib-path", "-save-temps", "-Werror=", "-g", "-fdiagnostics", "-fcolor-diagnostics", "-ivfsoverlay",
+    "-fdebug-prefix-map", "-ffile-prefix-map", "-fuse-ld", "-x",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CompileCommand:
+    """The flags for one file and the directory in which they hold."""
+
+    directory: Path
+    flags: tuple[str, ...]
+
+
+def from_database(source: Path, root: Path) -> CompileCommand | None:
+    """The entry for `source` in the nearest compile_commands.json: `root`, its `build`, or a directory above."""
+    for directory in (root, root / "build", *root.parents):
+        database = directory / DATABASE
+        if database.is_file():
+            return _entry(database, source)
+        if (directory / ".git").exists():
+            return None
+    return None
+
+
+def from_record(source: Path, record: Path) -> CompileCommand | None:
+    """The newest of the compiler calls in the directory `record` that compiled `source`."""
+    for path in _newest_first(record):
+        directory, *arguments = path.read_bytes().decode("utf-8", "surrogateescape").split("\0")
+        if source in _inputs(arguments, Path(directory)):
+            return CompileCommand(Path(directory), relevant_flags(arguments))
+    return None
+
+
+def relevant_flags(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The arguments that change the code: no inputs, outputs, architecture, debug or linker options."""
+    kept: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in _DROPPED_WITH_VALUE:
+            next(rest, None)
+        elif argument in _DROPPED or (
+            argument.startswith(_DROPPED_PREFIXES) and not argument.startswith("-gpu")
+        ):
+            continue
+        elif argument.startswith("-") or not argument.endswith(_SOURCE_SUFFIXES):
+            kept.append(argument)
+            if argument in (
+                "-I",
+                "-isystem",
+                "-D",
+                "-U",
+                "-include",
+                "-Xclang",
+                "-mllvm",
+                "-iquote",
+                "-idirafter",
+            ):
+                kept += [value for value in [next(rest, None)] if value is not None]
+    return tuple(kept)
+
+
+def _entry(database: Path, source: Path) -> CompileCommand | None:
+    try:
+        entries = json.loads(database.read_text(encoding="utf-8"))
+        for entry in entries:
+            directory = database.parent / entry.get("directory", ".")
+            if _normal(directory / entry["file"]) == source:
+                arguments = entry.get("arguments") or shlex.split(entry["command"])
+                return CompileCommand(_normal(directory), relevant_flags(arguments[1:]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{database}: not a compilation database: {error}") from error
+    return None
+
+
+def _newest_first(record: Path) -> list[Path]:
+    if not record.is_dir():
+        return []
+    return sorted(record.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+
+
+def _inputs(arguments: Sequence[str], directory: Path) -> Iterator[Path]:
+    for argument in arguments:
+        if not argument.startswith("-") and argument.endswith(_SOURCE_SUFFIXES):
+            yield _normal(directory / argument)
+
+
+def _normal(path: Path) -> Path:
+    return Path(os.path.normpath(path))

@@ -1,0 +1,71 @@
+"""Reads what a compiler or linker printed: takes its output, gives diagnostics or the `BuildFailed` to raise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import get_args
+
+from hipscope.analysis.errors import BuildFailed, CompilerDiagnostic, Severity
+
+_LINE = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error|warning|note): "
+    r"(?P<message>.*)$",
+    re.MULTILINE,
+)
+_WITHOUT_PLACE = re.compile(r"^(?:[^\s:]+: )?(?:fatal )?error: (?P<message>.*)$", re.MULTILINE)
+_UNDEFINED = re.compile(r"(?:undefined reference to|undefined symbol:) [`']?(?P<symbol>[^`'\n]+)")
+
+
+def parse_diagnostics(output: str) -> tuple[CompilerDiagnostic, ...]:
+    """Every message with a place in it, in order and once: both halves of a HIP compile report the same mistakes."""
+    found: dict[CompilerDiagnostic, None] = {}
+    for match in _LINE.finditer(output):
+        severity = match["severity"].removeprefix("fatal ")
+        found[
+            CompilerDiagnostic(
+                file=match["file"],
+                line=int(match["line"]),
+                column=int(match["column"] or 0),
+                severity=_severity(severity),
+                message=match["message"].strip(),
+            )
+        ] = None
+    return tuple(found)
+
+
+def build_failed(subject: str, output: str, *, returncode: int) -> BuildFailed:
+    """The exception for a build that left with `returncode`: its line is the first error, in the compiler's words."""
+    diagnostics = parse_diagnostics(output)
+    message, hint = _headline(subject, output, diagnostics, returncode)
+    return BuildFailed(message, hint, diagnostics=diagnostics, output=output)
+
+
+def _headline(
+    subject: str, output: str, diagnostics: Iterable[CompilerDiagnostic], returncode: int
+) -> tuple[str, str | None]:
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+    if errors:
+        first = errors[0]
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        return f"{first.file}:{first.line}:{first.column}: error: {first.message}{more}", None
+    undefined = _UNDEFINED.search(output)
+    if undefined:
+        return (
+            f"{subject}: does not link: `{undefined['symbol']}` is not defined in it",
+            "when the program has more files or libraries, set `build` and `run` in hipscope.toml",
+        )
+    placeless = _WITHOUT_PLACE.search(output)
+    if placeless:
+        return f"{subject}: {placeless['message']}", None
+    if returncode < 0:
+        return f"{subject}: the compiler was ended by signal {-returncode}", None
+    last = output.strip().rpartition("\n")[2][:200]
+    return f"{subject}: the build left with status {returncode}" + (f": {last}" if last else ""), None
+
+
+def _severity(word: str) -> Severity:
+    for severity in get_args(Severity):
+        if word == severity:
+            return severity  # type: ignore[no-any-return]
+    raise ValueError(word)
