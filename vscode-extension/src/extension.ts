@@ -53,6 +53,7 @@ function followEditor(running: Server, status: StatusItem): vscode.Disposable[] 
 
 /** Sends one of the server's commands about the active file and cursor. The server reports progress and result itself. */
 async function runOnServer(running: Server, command: string): Promise<void> {
+  await running.settled;
   const editor = vscode.window.activeTextEditor;
   if (!editor || !running.client) {
     void vscode.window.showWarningMessage(editor ? "The hipscope server is not running." : "Open a HIP file first.");

@@ -32,6 +32,11 @@ export class Server {
     return this.#client;
   }
 
+  /** Resolves when a start that is under way has ended, well or not. */
+  get settled(): Promise<void> {
+    return this.#queue;
+  }
+
   /** Starts the server, anew if it runs. Never rejects: a failure is shown to the user, with what to do. */
   restart(): Promise<void> {
     return this.#enqueue(async () => {
@@ -107,7 +112,7 @@ export class Server {
     void vscode.commands.executeCommand("setContext", "hipscope.serverRunning", state === State.Running);
     if (state === State.Running) this.status.set({ state: "idle" });
     if (state === State.Starting) this.status.set({ state: "starting" });
-    if (state === State.Stopped) {
+    if (state === State.Stopped || state === State.StartFailed) {
       this.jobs.endAll();
       this.heat.clear();
       this.status.set({ state: "stopped" });

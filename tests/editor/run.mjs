@@ -1,0 +1,195 @@
+// The main job in a real editor: open a HIP file, profile it, see the marked line, hover it, apply the verified rewrite.
+// Takes the packaged extension and the installed server; prints a line per check and "N passed, N failed".
+// HIPSCOPE_UPDATE_SCREENSHOTS=1 rewrites docs/images/*.png; otherwise pictures go to $OUT or build/editor.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { startEditor } from "./editor.mjs";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const VSIX = join(ROOT, "vscode-extension/hipscope.vsix");
+const HIPSCOPE = process.env.HIPSCOPE_TEST_SERVER ?? join(ROOT, ".venv/bin/hipscope");
+const PICTURES = process.env.HIPSCOPE_UPDATE_SCREENSHOTS === "1" ? join(ROOT, "docs/images") : (process.env.OUT ?? join(ROOT, "build/editor"));
+const JOB_TIMEOUT = 180_000;
+
+const EXAMPLE = "lds_column_read.hip";
+const SOURCE = readFileSync(join(ROOT, "examples", EXAMPLE), "utf8");
+const MARKED_LINE = SOURCE.split("\n").findIndex((line) => line.includes("hipscope: expect bankConflict")) + 1;
+const DECLARATION = "__shared__ float tile[kTile][kTile];";
+
+let passed = 0;
+let failed = 0;
+mkdirSync(PICTURES, { recursive: true });
+await mainJob();
+await restrictedMode();
+await noServer();
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+async function mainJob() {
+  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE }, open: EXAMPLE, settings: { "hipscope.serverPath": HIPSCOPE, "hipscope.profileOnSave": false } });
+  const { page } = editor;
+  const status = page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
+  await inOrder(editor, [
+    ["the installed extension starts the server when a HIP file is open", async () => {
+      await status.filter({ hasText: /^\s*hipscope\s*$/ }).waitFor();
+      await page.locator(".view-line", { hasText: "__global__" }).first().waitFor();
+      await command(page, "View: Toggle Primary Side Bar Visibility"); // room for the code
+    }],
+    ["Profile, from the palette, underlines the line where the kernel waits", async () => {
+      await goToLine(page, MARKED_LINE);
+      await command(page, "hipscope: Profile This Program");
+      const squiggle = page.locator(".squiggly-error, .squiggly-warning, .squiggly-info").first();
+      await squiggle.waitFor({ timeout: JOB_TIMEOUT });
+      assert.equal(await lineAt(page, squiggle), MARKED_LINE);
+    }],
+    ["the status bar counts the finding", () => status.filter({ hasText: /\b[1-9]\d* findings?/ }).waitFor()],
+    ["the marked line is tinted by its share of the time", async () => {
+      const tinted = await tintedLines(page);
+      assert.ok(tinted.includes(MARKED_LINE), `tinted lines: ${tinted.join(", ")}; expected ${MARKED_LINE} among them`);
+    }],
+    ["hovering the marked line shows what it waits for, as a table", async () => {
+      const hover = await hoverMarkedLine(page);
+      assert.match(await hover.innerText(), /bank conflict/i);
+      assert.match(await hover.innerText(), /%/);
+      await page.screenshot({ path: join(PICTURES, "editor.png") });
+    }],
+    ["the light bulb offers the rewrite, and the verified edit lands in the buffer", async () => {
+      await chooseAction(page, /Optimize kernel/i);
+      await page.locator(".view-line", { hasText: "__shared__ float tile" }).filter({ hasNotText: DECLARATION }).waitFor({ timeout: JOB_TIMEOUT });
+      assert.equal(await readFile(join(editor.workspace, EXAMPLE), "utf8"), SOURCE, "the file on disk is the user's to save");
+    }],
+    ["the status bar is idle again", async () => {
+      await status.filter({ hasText: /Profiling|Optimizing/ }).waitFor({ state: "hidden" });
+      await page.screenshot({ path: join(PICTURES, "optimized.png") });
+    }],
+    ["the rewritten program has no such finding any more", async () => {
+      await page.keyboard.press("Control+s");
+      await until(async () => (await readFile(join(editor.workspace, EXAMPLE), "utf8")) !== SOURCE, "the file to be saved");
+      await command(page, "hipscope: Profile This Program");
+      await status.filter({ hasText: /Profiling/ }).waitFor();
+      await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
+      assert.equal(await page.locator(".squiggly-error, .squiggly-warning").count(), 0);
+    }],
+    ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
+  ]);
+}
+
+async function restrictedMode() {
+  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE }, open: EXAMPLE, trusted: false, settings: { "hipscope.serverPath": HIPSCOPE } });
+  await inOrder(editor, [
+    ["a folder that is not trusted gets no server", async () => {
+      const status = editor.page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
+      await status.locator(".codicon-shield").waitFor();
+    }],
+  ]);
+}
+
+async function noServer() {
+  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE }, open: EXAMPLE, settings: { "hipscope.serverPath": "/nowhere/hipscope" } });
+  await inOrder(editor, [
+    ["a server that cannot be started is reported, with what to do", async () => {
+      const message = editor.page.locator(".notification-toast", { hasText: "/nowhere/hipscope" }).first();
+      await message.waitFor();
+      await message.getByText("Open Settings").waitFor();
+    }],
+  ]);
+}
+
+/** Runs the checks of one editor; each builds on the one before, so the first failure ends the list. */
+async function inOrder(editor, checks) {
+  try {
+    for (const [name, check] of checks) {
+      const start = performance.now();
+      try {
+        await check();
+        passed += 1;
+        console.log(`ok    ${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+      } catch (error) {
+        failed += 1;
+        const picture = join(PICTURES, "failure.png");
+        await editor.page.screenshot({ path: picture });
+        console.log(`FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}`);
+        return;
+      }
+    }
+  } finally {
+    await editor.stop();
+  }
+}
+
+/** Runs a command by its title, as a user does. A palette that opened before the command was known is opened again. */
+async function command(page, title) {
+  const input = page.locator(".quick-input-widget input").first();
+  const row = page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
+  await until(async () => {
+    await page.keyboard.press("F1");
+    await input.fill(`>${title}`);
+    const found = await row.waitFor({ timeout: 3_000 }).then(() => true, () => false);
+    await page.keyboard.press(found ? "Enter" : "Escape");
+    return found;
+  }, `the command ${title}`);
+  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+}
+
+async function goToLine(page, line) {
+  await page.locator(".monaco-editor .view-lines").first().click();
+  await page.keyboard.press("Control+g");
+  const input = page.locator(".quick-input-widget input").first();
+  await input.waitFor();
+  await input.fill(`:${line}`);
+  await page.keyboard.press("Enter");
+  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+}
+
+/** Number, in the margin, of the line that an element of the editor is on. */
+async function lineAt(page, element) {
+  const { y, height } = await element.boundingBox();
+  const numbers = page.locator(".margin-view-overlays .line-numbers");
+  for (const number of await numbers.all()) {
+    const box = await number.boundingBox();
+    if (box && y + height / 2 >= box.y && y + height / 2 < box.y + box.height) return Number(await number.innerText());
+  }
+  return undefined;
+}
+
+/** Lines whose whole width has a background colour of its own. */
+async function tintedLines(page) {
+  const lines = [];
+  for (const overlay of await page.locator(".view-overlays .cdr").all()) {
+    const background = await overlay.evaluate((element) => globalThis.getComputedStyle(element).backgroundColor);
+    if (!/rgba?\(0, 0, 0, 0\)|transparent/.test(background)) lines.push(await lineAt(page, overlay));
+  }
+  return lines;
+}
+
+async function hoverMarkedLine(page) {
+  const text = page.locator(".view-line", { hasText: "sum +=" }).locator("span > span", { hasText: "sum" }).first();
+  const hover = page.locator(".monaco-hover:not(.hidden)", { has: page.locator("table") }).first();
+  await until(async () => {
+    await page.mouse.move(10, 10);
+    await text.hover();
+    return hover.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+  }, "the hover's table");
+  return hover;
+}
+
+/** Opens the light bulb's menu at the cursor and takes the entry; a menu that did not open is tried again. */
+async function chooseAction(page, title) {
+  const entry = page.locator(".action-widget .monaco-list-row", { hasText: title }).first();
+  await goToLine(page, MARKED_LINE);
+  await until(async () => {
+    await page.keyboard.press("Control+.");
+    return entry.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+  }, `the action ${title}`);
+  await entry.click();
+}
+
+async function until(condition, what, timeout = 60_000) {
+  const end = performance.now() + timeout;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`waited ${timeout / 1000} s for ${what}`);
+    await new Promise((next) => setTimeout(next, 100));
+  }
+}
