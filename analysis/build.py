@@ -22,7 +22,7 @@ from hipscope.analysis.build_cache import BuildCache, Entry
 from hipscope.analysis.build_tree import BuildTree, build_in_tree
 from hipscope.analysis.codeobject import CodeObject, read_code_object, undefined_symbols
 from hipscope.analysis.compile_commands import CompileCommand, from_database, from_record
-from hipscope.analysis.diagnostics import build_failed
+from hipscope.analysis.diagnostics import absolute_paths, build_failed
 from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.project import HEADER_SUFFIXES, Project, decode_source
@@ -132,6 +132,8 @@ class _Unit:
     prefix_map: tuple[Path, Path] | None = None
 
     def in_users_words(self, text: str) -> str:
+        """What the compiler printed, with absolute paths and in the names of the user's tree."""
+        text = absolute_paths(text, self.command.directory)
         if self.prefix_map is None:
             return text
         return text.replace(str(self.prefix_map[0]), str(self.prefix_map[1]))
@@ -233,7 +235,8 @@ def _link(
         linked = run_process(
             [
                 toolchain.clang, *toolchain.hip_location_flags, host.directory / "host.o", draft / "bundle.s",
-                *_link_options(project), *toolchain.link_flags, "-Wno-unused-command-line-argument", "-o", draft / "program",
+                *_link_options(project), *toolchain.link_flags, "-Wno-unused-command-line-argument",
+                "-o", draft / "program",
             ],
             timeout=timeout, cancel=cancel,
         )  # fmt: skip

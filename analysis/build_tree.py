@@ -71,7 +71,7 @@ def build_in_tree(
     assert build is not None
     settings = [toolchain.identity, build, json.dumps(project.config.env, sort_keys=True)]
     identity = hashlib.sha256("\0".join([str(project.root), *settings]).encode()).hexdigest()[:16]
-    home = cache_directory() / "trees" / f"{project.root.name}-{identity}"
+    home = Path(os.path.realpath(cache_directory())) / "trees" / f"{project.root.name}-{identity}"
     slot = home / ("candidate" if overlay else "base")
     tree = slot / "tree"
     with locked(home / "lock"):

@@ -37,8 +37,8 @@ _DROPPED_WITH_VALUE = {
 }
 _DROPPED_PREFIXES = (
     "-o", "-MF", "-MT", "-MQ", "-L", "-l", "-Wl,", "--offload-arch", "--amdgpu-target", "--cuda-gpu-arch",
-    "--rocm-path", "--rocm-device-lib-path", "-save-temps", "-Werror=", "-g", "-fdiagnostics", "-fcolor-diagnostics", "-ivfsoverlay",
-    "-fdebug-prefix-map", "-ffile-prefix-map", "-fuse-ld", "-x",
+    "--rocm-path", "--rocm-device-lib-path", "-save-temps", "-Werror=", "-g", "-fdiagnostics", "-fcolor-diagnostics",
+    "-ivfsoverlay", "-fdebug-prefix-map", "-ffile-prefix-map", "-fuse-ld", "-x",
 )  # fmt: skip
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import get_args
 
 from hipscope.analysis.errors import BuildFailed, CompilerDiagnostic, Severity
@@ -32,6 +34,15 @@ def parse_diagnostics(output: str) -> tuple[CompilerDiagnostic, ...]:
             )
         ] = None
     return tuple(found)
+
+
+def absolute_paths(output: str, directory: Path) -> str:
+    """The same text with the file of each message as an absolute path, as seen from the compiler's `directory`."""
+
+    def absolute(match: re.Match[str]) -> str:
+        return os.path.normpath(directory / match["file"]) + match[0][len(match["file"]) :]
+
+    return _LINE.sub(absolute, output)
 
 
 def build_failed(subject: str, output: str, *, returncode: int) -> BuildFailed:
