@@ -183,7 +183,6 @@ def _compile(
     arguments = ["-x", "hip", *toolchain.hip_flags, *unit.command.flags, *DEBUG_FLAGS, *_SIDE_FLAGS[side]]
     arguments += [
         "-c",
-        "-fdiagnostics-absolute-paths",
         "-fno-color-diagnostics",
         "-Wno-unused-command-line-argument",
     ]
