@@ -159,6 +159,8 @@ class Kernel(_Record):
     counters: dict[str, float] = {}
     instructions: tuple[Instruction, ...] = ()
     partial: str | None = Field(None, description="why the record does not cover all dispatches, if so")
+    sampled: bool = Field(False, description="latency and stall count samples, not cycles")
+    bound_by: str | None = Field(None, description="what the emulator's model says limits the kernel")
 
     @property
     def time_ns(self) -> float:
