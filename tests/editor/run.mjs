@@ -3,7 +3,7 @@
 // HIPSCOPE_UPDATE_SCREENSHOTS=1 rewrites docs/images/*.png; otherwise pictures go to $OUT or build/editor.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { startEditor } from "./editor.mjs";
 
@@ -16,6 +16,7 @@ const JOB_TIMEOUT = 180_000;
 const EXAMPLE = "lds_column_read.hip";
 const SOURCE = readFileSync(join(ROOT, "examples", EXAMPLE), "utf8");
 const MARKED_LINE = SOURCE.split("\n").findIndex((line) => line.includes("hipscope: expect bankConflict")) + 1;
+const HANGS = readFileSync(join(import.meta.dirname, "hangs.hip"), "utf8");
 const DECLARATION = "__shared__ float tile[kTile][kTile];";
 
 let passed = 0;
@@ -28,7 +29,7 @@ console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
 async function mainJob() {
-  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE }, open: EXAMPLE, settings: { "hipscope.serverPath": HIPSCOPE, "hipscope.profileOnSave": false } });
+  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE, "hangs.hip": HANGS }, open: EXAMPLE, settings: { "hipscope.serverPath": HIPSCOPE, "hipscope.profileOnSave": false } });
   const { page } = editor;
   const status = page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
   await inOrder(editor, [
@@ -71,6 +72,16 @@ async function mainJob() {
       await status.filter({ hasText: /Profiling/ }).waitFor();
       await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
       assert.equal(await page.locator(".squiggly-error, .squiggly-warning").count(), 0);
+    }],
+    ["Cancel stops a program that never ends, and leaves no process", async () => {
+      await openFile(page, "hangs.hip");
+      await command(page, "hipscope: Profile This Program");
+      const notification = page.locator(".notification-toast", { hasText: /Profil/ }).first();
+      await notification.waitFor();
+      await until(() => runs("hipscope-hangs"), "the program to run");
+      await notification.getByText("Cancel", { exact: true }).click();
+      await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden" });
+      await until(async () => !(await runs("hipscope-hangs")), "the program to be gone");
     }],
     ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
   ]);
@@ -131,6 +142,20 @@ async function command(page, title) {
     return found;
   }, `the command ${title}`);
   await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+}
+
+async function openFile(page, name) {
+  await page.keyboard.press("Control+p");
+  await page.locator(".quick-input-widget input").first().fill(name);
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
+  await page.locator(".tab.active", { hasText: name }).waitFor();
+}
+
+/** Whether a process of that name runs on this machine. */
+async function runs(name) {
+  const processes = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
+  const names = await Promise.all(processes.map((pid) => readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")));
+  return names.some((other) => other.trim() === name);
 }
 
 async function goToLine(page, line) {
