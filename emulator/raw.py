@@ -1,0 +1,208 @@
+"""The raw output of the emulator's runtime, read one dispatch at a time.
+
+Takes the directory that HIPSCOPE_OUT named, gives records. A program that was killed leaves a half-written last
+line or file behind: what is complete is read, the rest is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class RawRun:
+    """The run as a whole. `partial` says what the time budget cut, `device` is as the runtime described it."""
+
+    device: Mapping[str, Any]
+    kernels_seen: int
+    dispatches: int
+    profiled: int
+    partial: str | None
+
+
+@dataclass(frozen=True)
+class RawDispatch:
+    """One launch. Times are modelled nanoseconds and None for a launch that was not profiled."""
+
+    id: int
+    kernel: str
+    code_object: str
+    grid: Triple
+    workgroup: Triple
+    dynamic_lds: int
+    start_ns: float | None
+    end_ns: float | None
+    profiled: bool
+    counters: Mapping[str, float]
+    resources: Mapping[str, int]
+    bound_by: str
+    waves: int | None
+    occupancy_waves_per_simd: float | None
+
+
+@dataclass(frozen=True)
+class RawInstruction:
+    """One executed instruction: totals over all waves of the dispatch, cycles as thread trace counts them."""
+
+    address: int
+    text: str
+    hits: int
+    lanes: int
+    issue: float
+    stall: float
+    stalls: Mapping[str, float]
+    waited_for: Mapping[int, float]
+    memory: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class RawWave:
+    """One wave in full: [time, category, stall, duration, address] per executed instruction."""
+
+    xcd: int
+    cu: int
+    simd: int
+    slot: int
+    begin: int
+    end: int
+    instructions: tuple[tuple[int, int, int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class RawProfile:
+    """The line-by-line record of one dispatch."""
+
+    instructions: tuple[RawInstruction, ...]
+    waves: tuple[RawWave, ...]
+
+
+@dataclass(frozen=True)
+class RawFault:
+    """Something a dispatch must not do, or could not do."""
+
+    dispatch: int
+    kernel: str
+    kind: str
+    message: str
+    address: int | None
+    instruction: str | None
+    code_object: str | None
+
+
+def read_run(directory: Path) -> RawRun | None:
+    """The summary, or None when the program never started a kernel or was killed before the first one ended."""
+    data = _load(directory / "run.json")
+    if data is None:
+        return None
+    return RawRun(
+        device=data.get("device") or {},
+        kernels_seen=int(data.get("kernels_seen", 0)),
+        dispatches=int(data.get("dispatches", 0)),
+        profiled=int(data.get("profiled", 0)),
+        partial=data.get("partial"),
+    )
+
+
+def read_dispatches(directory: Path) -> Iterator[RawDispatch]:
+    """All launches in the order in which they ended."""
+    for data in _lines(directory / "dispatches.jsonl"):
+        yield RawDispatch(
+            id=int(data["id"]),
+            kernel=str(data["kernel"]),
+            code_object=str(data["code_object"]),
+            grid=_triple(data["grid"]),
+            workgroup=_triple(data["workgroup"]),
+            dynamic_lds=int(data.get("dynamic_lds", 0)),
+            start_ns=data.get("start_ns"),
+            end_ns=data.get("end_ns"),
+            profiled=bool(data.get("profiled", False)),
+            counters=data.get("counters") or {},
+            resources=data.get("resources") or {},
+            bound_by=str(data.get("bound_by") or ""),
+            waves=data.get("waves"),
+            occupancy_waves_per_simd=data.get("occupancy_waves_per_simd"),
+        )
+
+
+def read_profile(directory: Path, dispatch: int) -> RawProfile | None:
+    """The record of one profiled launch, or None when there is none."""
+    data = _load(directory / f"profile_{dispatch}.json")
+    if data is None:
+        return None
+    return RawProfile(
+        instructions=tuple(_instruction(i) for i in data.get("instructions") or ()),
+        waves=tuple(_wave(w) for w in data.get("waves") or ()),
+    )
+
+
+def read_faults(directory: Path) -> tuple[RawFault, ...]:
+    """All faults, in order."""
+    return tuple(
+        RawFault(
+            dispatch=int(data.get("dispatch", 0)),
+            kernel=str(data.get("kernel", "")),
+            kind=str(data.get("kind", "")),
+            message=str(data.get("message", "")),
+            address=data.get("address"),
+            instruction=data.get("instruction"),
+            code_object=data.get("code_object"),
+        )
+        for data in _lines(directory / "faults.jsonl")
+    )
+
+
+def _instruction(data: Mapping[str, Any]) -> RawInstruction:
+    return RawInstruction(
+        address=int(data["address"]),
+        text=str(data["text"]),
+        hits=int(data["hits"]),
+        lanes=int(data.get("lanes", 0)),
+        issue=float(data.get("issue", 0)),
+        stall=float(data.get("stall", 0)),
+        stalls=data.get("stalls") or {},
+        waited_for={int(a): float(c) for a, c in (data.get("waited_for") or {}).items()},
+        memory=data.get("memory"),
+    )
+
+
+def _wave(data: Mapping[str, Any]) -> RawWave:
+    return RawWave(
+        xcd=int(data.get("xcd", 0)),
+        cu=int(data.get("cu", 0)),
+        simd=int(data.get("simd", 0)),
+        slot=int(data.get("slot", 0)),
+        begin=int(data["begin"]),
+        end=int(data["end"]),
+        instructions=tuple((int(t), int(c), int(s), int(d), int(a)) for t, c, s, d, a in data["instructions"]),
+    )
+
+
+def _triple(values: Any) -> Triple:
+    x, y, z = (int(v) for v in values)
+    return x, y, z
+
+
+def _load(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    try:
+        stream = path.open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return
+    with stream:
+        for line in stream:
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                return  # only the last line can be cut

@@ -1,0 +1,97 @@
+"""Where the native parts are, and the environment that makes a program use them.
+
+Takes options, gives paths and the variables to add. It starts nothing: callers own their processes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LIBRARY = "libamdhip64.so"
+REPLAY = "hipscope-replay"
+
+
+class NativePartsMissing(Exception):
+    """The emulator's library or replay program has not been built."""
+
+
+@dataclass(frozen=True)
+class EmulatorOptions:
+    """How the runtime behaves inside the program.
+
+    `out` receives the raw output; None runs the program without recording. `capture` receives dispatches for
+    replay. Times are seconds, sizes bytes; None leaves the runtime's own default.
+    """
+
+    out: Path | None = None
+    objdump: Path | None = None
+    device_config: Path | None = None
+    cache: Path | None = None
+    threads: int = 0
+    time_budget_s: float | None = None
+    profile_launches: int | None = None
+    seed: int | None = None
+    capture: Path | None = None
+    capture_kernels: Sequence[str] = field(default_factory=tuple)
+    capture_per_shape: int | None = None
+    capture_max_bytes: int | None = None
+
+
+def native_library_dir() -> Path:
+    """The directory with libamdhip64.so and its versioned names. Raises `NativePartsMissing`."""
+    return _find(LIBRARY).parent
+
+
+def replay_executable() -> Path:
+    """The program that replays one captured dispatch. Raises `NativePartsMissing`."""
+    return _find(REPLAY)
+
+
+def emulator_environment(options: EmulatorOptions) -> dict[str, str]:
+    """The variables to add so that a dynamically linked HIP program runs on the emulator.
+
+    LD_LIBRARY_PATH keeps what the caller's environment has, behind the emulator's directory.
+    """
+    paths = [str(native_library_dir()), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    milliseconds = None if options.time_budget_s is None else round(options.time_budget_s * 1000)
+    values = {
+        "LD_LIBRARY_PATH": os.pathsep.join(paths),
+        "HIPSCOPE_OUT": options.out,
+        "HIPSCOPE_OBJDUMP": options.objdump,
+        "HIPSCOPE_DEVICE_CONFIG": options.device_config,
+        "HIPSCOPE_CACHE": options.cache,
+        "HIPSCOPE_THREADS": options.threads or None,
+        "HIPSCOPE_TIME_BUDGET_MS": milliseconds,
+        "HIPSCOPE_PROFILE_LAUNCHES": options.profile_launches,
+        "HIPSCOPE_SEED": options.seed,
+        "HIPSCOPE_CAPTURE": options.capture,
+        "HIPSCOPE_CAPTURE_KERNELS": ";".join(options.capture_kernels) or None,
+        "HIPSCOPE_CAPTURE_PER_SHAPE": options.capture_per_shape,
+        "HIPSCOPE_CAPTURE_MAX_BYTES": options.capture_max_bytes,
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def _find(name: str) -> Path:
+    for directory in _directories():
+        if (directory / name).exists():
+            return directory / name
+    raise NativePartsMissing(f"the emulator's {name} has not been built (looked in {_listed()})")
+
+
+def _directories() -> Iterator[Path]:
+    """The installed package's own folders, then the build tree of a checkout."""
+    override = os.environ.get("HIPSCOPE_NATIVE_DIR")
+    if override:
+        yield Path(override)
+        return
+    here = Path(__file__).resolve().parent
+    for base in (here, here.parent / "build" / "native"):
+        yield from (base, base / "lib", base / "bin", base / "emulator" / "native")
+
+
+def _listed() -> str:
+    return ", ".join(str(d) for d in _directories() if d.is_dir()) or "no directory that exists"
