@@ -1,0 +1,6 @@
+"""`python -m hipscope.server`: the same command line as `hipscope`."""
+
+from hipscope.server.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The language server, put together: each feature is named here once.
+
+`create_server()` gives a server that is ready to start; `serve()` runs it over stdio or TCP. Nothing heavy is
+imported on this path: what computes runs in child processes.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import sys
+
+from hipscope.server.features import (
+    code_action,
+    code_lens,
+    configuration,
+    documents,
+    execute_command,
+    hover,
+    inlay_hint,
+    lifecycle,
+)
+from hipscope.server.language_server import HipServer
+
+FEATURES = (
+    lifecycle,
+    configuration,
+    documents,
+    hover,
+    code_lens,
+    inlay_hint,
+    code_action,
+    execute_command,
+)
+
+
+def create_server() -> HipServer:
+    """A server with all features registered."""
+    server = HipServer(version())
+    for feature in FEATURES:
+        feature.register(server)
+    return server
+
+
+def serve(tcp: tuple[str, int] | None = None) -> None:
+    """Serve one client: over stdio, or the first one that connects to (host, port)."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="hipscope lsp: %(message)s")
+    server = create_server()
+    if tcp is None:
+        server.start_io()
+    else:
+        server.start_tcp(*tcp)
+
+
+def version() -> str:
+    """The installed version of hipscope; `0` when it runs from a folder that was not installed."""
+    try:
+        return importlib.metadata.version("hipscope")
+    except importlib.metadata.PackageNotFoundError:
+        return "0"

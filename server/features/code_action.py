@@ -1,0 +1,104 @@
+"""`textDocument/codeAction`: "Optimize kernel ...", on a finding as a quick fix and on a kernel as a rewrite.
+
+Each action carries a command, not an edit: the rewrite is made, proved and timed first, and the server sends the
+edit when that has succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsprotocol import types as lsp
+
+from hipscope.server.features.code_lens import OPTIMIZE
+from hipscope.server.features.diagnostics import SOURCE
+from hipscope.server.language_server import HipServer
+from hipscope.server.store import Marks
+from hipscope.server.view import Kernel
+
+KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite)
+
+
+def register(server: HipServer) -> None:
+    """Hook the handler into the server."""
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        lsp.CodeActionOptions(code_action_kinds=list(KINDS), resolve_provider=False),
+    )
+    def code_action(ls: HipServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        marks = ls.marks(params.text_document.uri)
+        return build(marks, params.text_document.uri, params.range, params.context) if marks else []
+
+
+def build(marks: Marks, uri: str, span: lsp.Range, context: lsp.CodeActionContext) -> list[lsp.CodeAction]:
+    """The actions for a range: a quick fix per finding it touches, and a rewrite of the kernel around it."""
+    actions = []
+    first, last = span.start.line + 1, span.end.line + 1
+    if _wanted(lsp.CodeActionKind.QuickFix, context.only):
+        for finding in marks.report.findings_in(marks.file):
+            now = marks.lines.to_new(finding.line)
+            kernel = marks.report.kernel(finding.mangled) or marks.report.kernel(finding.kernel)
+            if now is None or kernel is None or marks.is_stale(kernel):
+                continue
+            end = now + max(0, (finding.end_line or finding.line) - finding.line)
+            if now <= last and end >= first:
+                actions.append(
+                    _action(
+                        f"Optimize kernel {kernel.base_name}: {finding.formula}",
+                        lsp.CodeActionKind.QuickFix,
+                        uri,
+                        kernel,
+                        finding.formula,
+                        _diagnostics(context.diagnostics, finding.formula, now - 1, end - 1),
+                    )
+                )
+    if _wanted(lsp.CodeActionKind.RefactorRewrite, context.only):
+        for kernel in kernels_around(marks, first, last):
+            title = f"Optimize kernel {kernel.base_name}"
+            actions.append(_action(title, lsp.CodeActionKind.RefactorRewrite, uri, kernel, None, []))
+    return actions
+
+
+def kernels_around(marks: Marks, first: int, last: int) -> list[Kernel]:
+    """The kernels whose definition touches the present lines `first..last`."""
+    found = []
+    for kernel, now in marks.kernels():
+        end = marks.lines.to_new(kernel.end_line) or now + max(0, kernel.end_line - kernel.line)
+        if now <= last and end >= first:
+            found.append(kernel)
+    return found
+
+
+def _action(
+    title: str,
+    kind: lsp.CodeActionKind,
+    uri: str,
+    kernel: Kernel,
+    formula: str | None,
+    diagnostics: list[lsp.Diagnostic],
+) -> lsp.CodeAction:
+    arguments = {"uri": uri, "kernel": kernel.mangled} | ({"formula": formula} if formula else {})
+    return lsp.CodeAction(
+        title=title,
+        kind=kind,
+        diagnostics=diagnostics or None,
+        command=lsp.Command(title=title, command=OPTIMIZE, arguments=[arguments]),
+    )
+
+
+def _diagnostics(
+    shown: Sequence[lsp.Diagnostic], formula: str, first: int, last: int
+) -> list[lsp.Diagnostic]:
+    """Those of the client's diagnostics that are this finding."""
+    return [
+        d for d in shown if d.source == SOURCE and d.code == formula and first <= d.range.start.line <= last
+    ]
+
+
+def _wanted(kind: lsp.CodeActionKind, only: Sequence[lsp.CodeActionKind | str] | None) -> bool:
+    """Whether the client asked for that kind or one above it."""
+    if only is None:
+        return True
+    names = [k.value if isinstance(k, lsp.CodeActionKind) else k for k in only]
+    return any(not n or kind.value == n or kind.value.startswith(n + ".") for n in names)

@@ -1,0 +1,197 @@
+"""`textDocument/publishDiagnostics`: findings, stalled lines, compiler errors and faults on their lines.
+
+Pushed, because results appear when a profile ends and not when the client asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lsprotocol import types as lsp
+from pygls.uris import from_fs_path
+
+from hipscope.server.docs import formula_page
+from hipscope.server.language_server import HipServer, path_of
+from hipscope.server.positions import Encoding, code_range, span_range, split_lines
+from hipscope.server.render.words import percent, reason, top_reasons
+from hipscope.server.settings import Settings
+from hipscope.server.store import Marks, Problem
+from hipscope.server.view import Finding, Kernel, Line
+
+SOURCE = "hipscope"
+WARNING_SHARE = 0.25
+INFORMATION_SHARE = 0.10
+
+_SEVERITIES = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "fault": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "note": lsp.DiagnosticSeverity.Information,
+}
+
+
+@dataclass(frozen=True)
+class ClientSide:
+    """What the client can do with a diagnostic, and its units."""
+
+    encoding: Encoding = lsp.PositionEncodingKind.Utf16
+    related: bool = False
+    links: bool = False
+
+
+def build(
+    marks: Marks | None, problems: Sequence[Problem], text: str, settings: Settings, client: ClientSide
+) -> list[lsp.Diagnostic]:
+    """All diagnostics of one document, top to bottom."""
+    lines = split_lines(text)
+    found = [_problem(p, lines, client) for p in problems]
+    if marks is not None:
+        covered = set()
+        for finding in marks.report.findings_in(marks.file):
+            now = marks.lines.to_new(finding.line)
+            if now is not None:
+                covered.add(now)
+                found.append(_finding(finding, now, lines, marks, client))
+        if settings.stalled_lines:
+            for number, share, rows in marks.hot_lines():
+                stalled = _stalled(number, share, rows, lines, marks, client)
+                if stalled and number not in covered:
+                    found.append(stalled)
+    return sorted(found, key=lambda d: (d.range.start.line, d.range.start.character, d.severity or 4))
+
+
+def severity(share: float) -> lsp.DiagnosticSeverity:
+    """How loud a finding with that share of all GPU time is."""
+    if share >= WARNING_SHARE:
+        return lsp.DiagnosticSeverity.Warning
+    return lsp.DiagnosticSeverity.Information if share >= INFORMATION_SHARE else lsp.DiagnosticSeverity.Hint
+
+
+def publish(ls: HipServer, uri: str) -> None:
+    """Send the diagnostics of one document as it is now."""
+    file = path_of(uri)
+    text = ls.text(file) if file else None
+    if file is None or text is None:
+        return
+    document = ls.document(file)
+    client = ClientSide(
+        encoding=ls.encoding,
+        related=bool(ls.can("text_document", "publish_diagnostics", "related_information")),
+        links=bool(ls.can("text_document", "publish_diagnostics", "code_description_support")),
+    )
+    items = build(ls.marks(uri), ls.store.problems(file), text, ls.settings, client)
+    ls.text_document_publish_diagnostics(
+        lsp.PublishDiagnosticsParams(
+            uri=uri, diagnostics=items, version=document.version if document else None
+        )
+    )
+
+
+def publish_project(ls: HipServer, key: str) -> None:
+    """Send the diagnostics of all files of a project, and clear those that have nothing any more."""
+    files = ls.store.files(key)
+    for file in sorted(files | ls.published.get(key, set())):
+        publish(ls, ls.uri(file))
+    ls.published[key] = files
+
+
+def publish_all(ls: HipServer) -> None:
+    """Send everything again, as after a change of the settings."""
+    for key in list(ls.published):
+        publish_project(ls, key)
+
+
+def _finding(
+    finding: Finding, now: int, lines: Sequence[str], marks: Marks, client: ClientSide
+) -> lsp.Diagnostic:
+    kernel = marks.report.kernel(finding.mangled) or marks.report.kernel(finding.kernel)
+    stale = marks.is_stale(kernel)
+    share = marks.report.gpu_share(finding)
+    last = min(now + max(0, (finding.end_line or finding.line) - finding.line), len(lines))
+    page = formula_page(finding.formula) if client.links else None
+    text = f"{finding.message} [{percent(share)} of GPU time at stake, {marks.report.provenance}]"
+    return lsp.Diagnostic(
+        range=span_range(lines, now - 1, last - 1, finding.column, finding.end_column, client.encoding),
+        message=f"stale, profile again: {text}" if stale else text,
+        severity=lsp.DiagnosticSeverity.Hint if stale else severity(share),
+        code=finding.formula,
+        code_description=lsp.CodeDescription(href=page) if page else None,
+        source=SOURCE,
+        related_information=_related(finding, marks, client),
+        data={
+            "formula": finding.formula,
+            "kernel": finding.mangled or finding.kernel,
+            "share": round(share, 4),
+            "stale": stale,
+        },
+    )
+
+
+def _related(
+    finding: Finding, marks: Marks, client: ClientSide
+) -> list[lsp.DiagnosticRelatedInformation] | None:
+    if not client.related:
+        return None
+    found = []
+    for place in finding.related:
+        now = marks.lines.to_new(place.line) if place.file == marks.file else place.line
+        if now is None:
+            continue
+        found.append(
+            lsp.DiagnosticRelatedInformation(
+                location=lsp.Location(
+                    uri=from_fs_path(place.file) or "", range=_whole_line(now, place.file, marks, client)
+                ),
+                message=place.message,
+            )
+        )
+    return found or None
+
+
+def _stalled(
+    number: int,
+    share: float,
+    rows: Sequence[tuple[Kernel, Line]],
+    lines: Sequence[str],
+    marks: Marks,
+    client: ClientSide,
+) -> lsp.Diagnostic | None:
+    """A line that waits much without a formula for it: worth knowing, nothing to complain about."""
+    kernel, row = max(rows, key=lambda pair: pair[0].share * pair[1].share)
+    if share < INFORMATION_SHARE or row.stall <= 0 or number > len(lines):
+        return None
+    reasons = ", ".join(f"{reason(n)} {percent(p)}" for n, p in top_reasons(row.stalls, row.stall))
+    stale = marks.is_stale(kernel)
+    text = f"{percent(share)} of GPU time ({marks.report.provenance}) is spent here, waiting for: {reasons}"
+    return lsp.Diagnostic(
+        range=code_range(lines[number - 1], number - 1, client.encoding),
+        message=f"stale, profile again: {text}" if stale else text,
+        severity=lsp.DiagnosticSeverity.Hint,
+        code="stall",
+        source=SOURCE,
+        data={"kernel": kernel.mangled, "share": round(share, 4), "stale": stale},
+    )
+
+
+def _problem(problem: Problem, lines: Sequence[str], client: ClientSide) -> lsp.Diagnostic:
+    number = min(max(problem.line, 1), len(lines))
+    span = code_range(lines[number - 1], number - 1, client.encoding)
+    if problem.column:
+        span = span_range(lines, number - 1, number - 1, problem.column, problem.column, client.encoding)
+    return lsp.Diagnostic(
+        range=span,
+        message=problem.message,
+        severity=_SEVERITIES.get(problem.severity, lsp.DiagnosticSeverity.Error),
+        code="fault" if problem.severity == "fault" else "compile",
+        source=SOURCE,
+    )
+
+
+def _whole_line(number: int, file: str, marks: Marks, client: ClientSide) -> lsp.Range:
+    if file == marks.file:
+        lines = split_lines(marks.current)
+        if number <= len(lines):
+            return code_range(lines[number - 1], number - 1, client.encoding)
+    place = lsp.Position(line=number - 1, character=0)
+    return lsp.Range(start=place, end=place)

@@ -1,0 +1,90 @@
+"""`textDocument/didOpen`, `didChange`, `didSave`, `didClose`: marks follow the text, a save starts a profile."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from lsprotocol import types as lsp
+
+from hipscope.server.features.diagnostics import publish, publish_project
+from hipscope.server.features.execute_command import key_of, profile
+from hipscope.server.features.heat import send_heat
+from hipscope.server.language_server import HipServer, disk_text, path_of
+from hipscope.server.saved import load_report
+
+SOURCES = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx", ".cuh", ".h", ".hpp"})
+_QUIET_SECONDS = 0.15
+
+
+def register(server: HipServer) -> None:
+    """Hook the handlers into the server."""
+    waiting: dict[str, asyncio.TimerHandle] = {}
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    async def did_open(ls: HipServer, params: lsp.DidOpenTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        restore(ls)
+        show(ls, uri)
+        if ls.settings.profile_on_open and ls.marks(uri) is None and is_source(uri):
+            await profile(ls, uri, asked=False)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(ls: HipServer, params: lsp.DidChangeTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        if (timer := waiting.pop(uri, None)) is not None:
+            timer.cancel()
+
+        def settle() -> None:
+            waiting.pop(uri, None)
+            show(ls, uri)
+
+        waiting[uri] = asyncio.get_running_loop().call_later(_QUIET_SECONDS, settle)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    async def did_save(ls: HipServer, params: lsp.DidSaveTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        key = key_of(ls, uri)
+        if not ls.settings.profile_on_save or not is_source(uri) or key is None:
+            return
+        texts = {
+            f: t for d in ls.open_documents() if (f := path_of(d.uri)) and (t := disk_text(f)) is not None
+        }
+        if not ls.store.is_current(
+            str(key), {f: t for f, t in texts.items() if f in ls.store.files(str(key))}
+        ):
+            await profile(ls, uri, asked=False)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(_ls: HipServer, params: lsp.DidCloseTextDocumentParams) -> None:
+        if (timer := waiting.pop(params.text_document.uri, None)) is not None:
+            timer.cancel()
+
+
+def show(ls: HipServer, uri: str) -> None:
+    """Publish what is known about a document as it stands now."""
+    file = path_of(uri)
+    if file and (ls.store.problems(file) or ls.marks(uri) is not None):
+        publish(ls, uri)
+        send_heat(ls, uri)
+
+
+def is_source(uri: str) -> bool:
+    """Whether a save of this document should start a profile."""
+    path = path_of(uri)
+    return path is not None and Path(path).suffix in SOURCES
+
+
+def restore(ls: HipServer) -> None:
+    """Take up the last profile of each open document's project, if the files are still the ones profiled."""
+    for document in ls.open_documents():
+        key = key_of(ls, document.uri)
+        if key is None or ls.store.project(str(key)).report is not None:
+            continue
+        report = load_report(key)
+        if report is not None and all(disk_text(f) is not None for f in report.sources):
+            known = ls.store.update(str(key), report, disk_text)
+            if set(report.sources) <= set(known.texts):
+                publish_project(ls, str(key))
+            else:
+                ls.store.forget(str(key))

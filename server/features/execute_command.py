@@ -1,0 +1,265 @@
+"""`workspace/executeCommand`: profile, optimize, cancel. Each answers with a small object that says how it ended.
+
+A command takes one object: `uri`, and for optimize `kernel`, `formula` or `position` (the kernel there).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+
+from hipscope.server.edits import EditSide, StaleEdit, workspace_edit
+from hipscope.server.features.code_action import kernels_around
+from hipscope.server.features.code_lens import OPTIMIZE, PROFILE
+from hipscope.server.features.diagnostics import publish_project
+from hipscope.server.features.heat import send_heat
+from hipscope.server.jobs import JobFailed, JobStopped, ReportProgress, run_worker
+from hipscope.server.language_server import HipServer, dirty_texts, disk_text, path_of
+from hipscope.server.progress import progress_bar
+from hipscope.server.store import Problem, project_key
+from hipscope.server.view import Optimization, read_optimization, read_report
+
+CANCEL = "hipscope.server.cancel"
+
+Answer = dict[str, Any]
+
+
+def register(server: HipServer) -> None:
+    """Hook the commands into the server."""
+
+    @server.command(PROFILE)
+    async def profile_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        return await profile(ls, _uri(arguments), asked=True)
+
+    @server.command(OPTIMIZE)
+    async def optimize_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        uri = _uri(arguments)
+        assert isinstance(arguments, Mapping)
+        kernel = arguments.get("kernel") or _kernel_at(ls, uri, arguments.get("position"))
+        return await optimize(ls, uri, kernel, arguments.get("formula"))
+
+    @server.command(CANCEL)
+    async def cancel_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        uri = arguments.get("uri") if isinstance(arguments, Mapping) else None
+        key = key_of(ls, uri) if isinstance(uri, str) else None
+        return {"cancelled": ls.jobs.cancel(str(key) if key else None)}
+
+
+async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
+    """Build and profile the project of a document and show the result. `asked`: the user waits for this one."""
+    key = key_of(ls, uri)
+    if key is None:
+        raise JsonRpcInvalidParams(f"{uri} is not a file")
+
+    async def work() -> Answer:
+        async with progress_bar(ls, f"Profiling {key.name}", lambda: ls.jobs.cancel(str(key))) as report:
+            overlays = dirty_texts(list(ls.open_documents()))
+            result = await _work(ls, "profile", key, uri, overlays, report)
+        known = ls.store.update(
+            str(key), read_report(result["report"]), lambda f: overlays.get(f) or disk_text(f)
+        )
+        assert known.report is not None
+        return {
+            "status": "done",
+            "kernels": len(known.report.kernels),
+            "findings": len(known.report.findings),
+            "partial": known.report.partial,
+        }
+
+    return await _run(ls, key, "profiling", work(), asked)
+
+
+async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | None) -> Answer:
+    """Make a verified rewrite of a kernel and send it to the editor as an edit."""
+    key = key_of(ls, uri)
+    if key is None:
+        raise JsonRpcInvalidParams(f"{uri} is not a file")
+    options = {"kernel": kernel, "formula": formula or ls.settings.formula, "rewriter": ls.settings.rewriter}
+
+    async def work() -> Answer:
+        title = f"Optimizing {key.name}"
+        async with progress_bar(ls, title, lambda: ls.jobs.cancel(str(key))) as report:
+            overlays = dirty_texts(list(ls.open_documents()))
+            result = await _work(ls, "optimize", key, uri, overlays, report, options)
+        return await _offer(ls, read_optimization(result["report"]))
+
+    return await _run(ls, key, "optimizing", work(), asked=True)
+
+
+def key_of(ls: HipServer, uri: str) -> Path | None:
+    """The project that a document belongs to."""
+    file = path_of(uri)
+    return project_key(Path(file), ls.folders()) if file else None
+
+
+async def _work(
+    ls: HipServer,
+    kind: str,
+    key: Path,
+    uri: str,
+    overlays: Mapping[str, str],
+    report: ReportProgress,
+    options: Mapping[str, Any] | None = None,
+) -> Mapping[str, Any]:
+    """Have a worker do it."""
+    settings = ls.settings
+    request = {
+        "kind": kind,
+        "target": str(key),
+        "file": path_of(uri),
+        "program_args": list(settings.program_arguments),
+        "backend": settings.backend,
+        "device": settings.device,
+        "arch": settings.arch,
+        "time_budget_s": settings.time_budget,
+        "overlays": dict(overlays),
+        **(options or {}),
+    }
+
+    def tell(message: str, fraction: float | None) -> None:
+        report(message, fraction)
+        ls.status("profiling" if kind == "profile" else "optimizing", message)
+
+    return await run_worker(request, tell)
+
+
+async def _run(ls: HipServer, key: Path, state: str, work: Any, asked: bool) -> Answer:
+    """Run a job, show what it found or how it failed, and leave the status as it should be."""
+    ls.status(state, key.name)
+    try:
+        answer: Answer = await ls.jobs.run(str(key), work)
+    except JobStopped:
+        if not ls.jobs.running(str(key)):
+            ls.status("idle", "cancelled")
+        return {"status": "cancelled"}
+    except asyncio.CancelledError:
+        ls.status("idle", "cancelled")
+        raise
+    except JobFailed as failure:
+        return await _failed(ls, key, failure, asked)
+    await _show(ls, key)
+    ls.status("idle", _sentence(answer))
+    return answer
+
+
+async def _failed(ls: HipServer, key: Path, failure: JobFailed, asked: bool) -> Answer:
+    """Put the problems on their lines and tell the user the one line that says what to do."""
+    details = failure.details
+    message, hint = str(failure), details.get("hint")
+    problems = tuple(
+        Problem(str(d["file"]), int(d["line"]), int(d["column"]), str(d["severity"]), str(d["message"]))
+        for d in details.get("diagnostics", ())
+        if d.get("severity") == "error" and d.get("file")
+    )
+    ls.store.fail(str(key), problems)
+    await _show(ls, key)
+    line = f"hipscope: {message}" + (f" ({hint})" if hint else "")
+    ls.status("error", message)
+    if output := str(details.get("output") or ""):
+        ls.log(f"{line}\n{output}")
+    if asked or not problems:
+        ls.tell(line, lsp.MessageType.Error)
+    return {"status": "failed", "message": message, "hint": hint}
+
+
+async def _show(ls: HipServer, key: Path) -> None:
+    publish_project(ls, str(key))
+    for document in ls.open_documents():
+        if path_of(document.uri) in ls.store.files(str(key)):
+            send_heat(ls, document.uri)
+    await ls.refresh()
+
+
+async def _offer(ls: HipServer, found: Optimization) -> Answer:
+    """Send a verified edit, if there is one and the text is still the one it was verified against."""
+    answer: Answer = {
+        "status": found.status,
+        "kernel": found.kernel,
+        "formula": found.formula,
+        "speedup": found.speedup,
+        "applied": False,
+    }
+    if found.edit is None or found.status != "verified":
+        answer["message"] = _why_not(found)
+        ls.tell(f"hipscope: {answer['message']}")
+        return answer
+    label = f"hipscope: {found.formula} rewrite of {found.kernel}"
+    speedup = f"{found.speedup:.2f}x" if found.speedup else "faster"
+    answer["message"] = f"{found.kernel}: {speedup} ({found.provenance}), verified"
+    uri = ls.uri(found.edit.file)
+    document = ls.document(found.edit.file)
+    text = ls.text(found.edit.file)
+    try:
+        if text is None:
+            raise StaleEdit
+        edit = workspace_edit(
+            found.edit,
+            text,
+            uri,
+            document.version if document else None,
+            label,
+            answer["message"],
+            EditSide(
+                ls.encoding,
+                bool(ls.can("workspace", "workspace_edit", "document_changes")),
+                ls.can("workspace", "workspace_edit", "change_annotation_support") is not None,
+            ),
+        )
+    except StaleEdit:
+        answer["message"] = (
+            f"{Path(found.edit.file).name} was changed while the rewrite was being verified, so nothing was applied; "
+            "optimize again"
+        )
+        ls.tell(f"hipscope: {answer['message']}", lsp.MessageType.Warning)
+        return answer
+    params = lsp.ApplyWorkspaceEditParams(edit=edit, label=label)
+    # Shielded: the client may still answer after this job was cancelled.
+    reply = await asyncio.shield(asyncio.ensure_future(ls.workspace_apply_edit_async(params)))
+    answer["applied"] = reply.applied
+    if reply.applied:
+        ls.tell(f"hipscope: {answer['message']}. Undo takes it back.")
+    else:
+        answer["message"] = f"the editor refused the edit: {reply.failure_reason or 'no reason given'}"
+        ls.tell(f"hipscope: {answer['message']}", lsp.MessageType.Warning)
+    return answer
+
+
+def _why_not(found: Optimization) -> str:
+    """One line on why there is no edit."""
+    if found.message:
+        return found.message
+    if found.status == "nothing_to_do":
+        return (
+            "nothing to optimize: no finding in this kernel"
+            if found.kernel
+            else "nothing to optimize: no finding"
+        )
+    reasons = [a.reason for a in found.attempts if a.reason]
+    return "no verified improvement" + (f": {reasons[-1]}" if reasons else "")
+
+
+def _sentence(answer: Answer) -> str:
+    if "message" in answer:
+        return str(answer["message"])
+    return f"{answer.get('kernels', 0)} kernels, {answer.get('findings', 0)} findings"
+
+
+def _kernel_at(ls: HipServer, uri: str, position: object) -> str | None:
+    """The mangled name of the profiled kernel at a position; None when there is none or nothing is known."""
+    marks = ls.marks(uri)
+    if marks is None or not isinstance(position, Mapping):
+        return None
+    line = int(position.get("line", -1)) + 1
+    return next((k.mangled for k in kernels_around(marks, line, line)), None)
+
+
+def _uri(arguments: object) -> str:
+    uri = arguments.get("uri") if isinstance(arguments, Mapping) else None
+    if not isinstance(uri, str):
+        raise JsonRpcInvalidParams("the command takes one object with a string `uri`")
+    return uri

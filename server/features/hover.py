@@ -1,0 +1,66 @@
+"""`textDocument/hover`: what a line costs and why, or a kernel's numbers, from the last profile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lsprotocol import types as lsp
+
+from hipscope.server.language_server import HipServer
+from hipscope.server.positions import Encoding, code_range, split_lines, units
+from hipscope.server.render.blocks import Block, to_markdown, to_plain
+from hipscope.server.render.explain import explain_kernel, explain_line
+from hipscope.server.store import Marks
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def register(server: HipServer) -> None:
+    """Hook the handler into the server."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hover(ls: HipServer, params: lsp.HoverParams) -> lsp.Hover | None:
+        marks = ls.marks(params.text_document.uri)
+        formats = ls.can("text_document", "hover", "content_format") or [lsp.MarkupKind.Markdown]
+        return build(marks, params.position, formats[0], ls.encoding) if marks else None
+
+
+def build(marks: Marks, position: lsp.Position, kind: lsp.MarkupKind, encoding: Encoding) -> lsp.Hover | None:
+    """The hover at a position: of the kernel whose name stands there, else of the line, else None."""
+    lines = split_lines(marks.current)
+    if position.line >= len(lines):
+        return None
+    line = lines[position.line]
+    if (found := _kernel_at(marks, line, position, encoding)) is not None:
+        return _hover(*found, kind)
+    number = position.line + 1
+    rows = next((rows for n, _, rows in marks.hot_lines() if n == number), [])
+    findings = [f for f in marks.report.findings_in(marks.file) if marks.lines.to_new(f.line) == number]
+    if not rows and not findings:
+        return None
+    return _hover(explain_line(marks, rows, findings), code_range(line, position.line, encoding), kind)
+
+
+def _kernel_at(
+    marks: Marks, line: str, position: lsp.Position, encoding: Encoding
+) -> tuple[list[Block], lsp.Range] | None:
+    for word in _WORD.finditer(line):
+        start, end = units(line[: word.start()], encoding), units(line[: word.end()], encoding)
+        if not start <= position.character <= end:
+            continue
+        kernels = [k for k in marks.report.kernels if k.base_name == word.group()]
+        if kernels:
+            span = lsp.Range(
+                start=lsp.Position(line=position.line, character=start),
+                end=lsp.Position(line=position.line, character=end),
+            )
+            return [b for k in kernels for b in explain_kernel(marks.report, k, marks.is_stale(k))], span
+    return None
+
+
+def _hover(blocks: Sequence[Block], span: lsp.Range, kind: lsp.MarkupKind) -> lsp.Hover:
+    markdown = kind == lsp.MarkupKind.Markdown
+    text = to_markdown(blocks) if markdown else to_plain(blocks)
+    kind = lsp.MarkupKind.Markdown if markdown else lsp.MarkupKind.PlainText
+    return lsp.Hover(contents=lsp.MarkupContent(kind=kind, value=text), range=span)

@@ -1,0 +1,46 @@
+"""`textDocument/inlayHint`: at the end of each hot line, its share of GPU time and what it waits for most."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+
+from hipscope.server.language_server import HipServer
+from hipscope.server.positions import Encoding, code_range, split_lines
+from hipscope.server.render.blocks import to_markdown
+from hipscope.server.render.explain import explain_line
+from hipscope.server.render.words import percent, reason
+from hipscope.server.settings import Settings
+from hipscope.server.store import Marks
+
+
+def register(server: HipServer) -> None:
+    """Hook the handler into the server."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT, lsp.InlayHintOptions(resolve_provider=False))
+    def inlay_hint(ls: HipServer, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        marks = ls.marks(params.text_document.uri)
+        if marks is None or not ls.settings.inlay_hints:
+            return []
+        return build(marks, params.range, ls.settings, ls.encoding)
+
+
+def build(marks: Marks, span: lsp.Range, settings: Settings, encoding: Encoding) -> list[lsp.InlayHint]:
+    """The hints inside a range of lines, for lines with at least the set share of GPU time."""
+    lines = split_lines(marks.current)
+    hints = []
+    for number, share, rows in marks.hot_lines():
+        if not span.start.line <= number - 1 <= span.end.line or share < settings.minimum_share:
+            continue
+        kernel, row = max(rows, key=lambda pair: pair[0].share * pair[1].share)
+        label = percent(share) + (f" · {reason(row.reason)}" if row.reason else "")
+        hints.append(
+            lsp.InlayHint(
+                position=code_range(lines[number - 1], number - 1, encoding).end,
+                label=f"{label} (stale)" if marks.is_stale(kernel) else label,
+                padding_left=True,
+                tooltip=lsp.MarkupContent(
+                    kind=lsp.MarkupKind.Markdown, value=to_markdown(explain_line(marks, rows, []))
+                ),
+            )
+        )
+    return hints

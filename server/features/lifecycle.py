@@ -1,0 +1,48 @@
+"""`initialize`, `initialized`, `shutdown`: the session begins, and ends with no child left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+from lsprotocol import types as lsp
+
+from hipscope.server.features.configuration import pull
+from hipscope.server.features.documents import restore
+from hipscope.server.language_server import HipServer
+from hipscope.server.settings import read_settings
+
+
+def register(server: HipServer) -> None:
+    """Hook the handlers into the server."""
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(ls: HipServer, params: lsp.InitializeParams) -> None:
+        options = params.initialization_options
+        if isinstance(options, dict):
+            ls.initialization_options = options
+        ls.settings, _ = read_settings(ls.initialization_options.get("settings", ls.initialization_options))
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(ls: HipServer, _params: lsp.InitializedParams) -> None:
+        _stop_on_signal(ls)
+        await pull(ls)
+        restore(ls)
+        ls.status("idle")
+
+    @server.feature(lsp.SHUTDOWN)
+    async def shutdown(ls: HipServer, _params: None) -> None:
+        await ls.jobs.close()
+
+
+def _stop_on_signal(ls: HipServer) -> None:
+    """SIGTERM ends the children first. A plain exit would wait for the thread that reads standard input."""
+    loop = asyncio.get_running_loop()
+
+    async def stop() -> None:
+        await ls.jobs.close()
+        os._exit(128 + signal.SIGTERM)
+
+    keep: list[asyncio.Task[None]] = []
+    loop.add_signal_handler(signal.SIGTERM, lambda: keep.append(loop.create_task(stop())))

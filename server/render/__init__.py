@@ -1,0 +1,1 @@
+"""What people read: one file per form, all of them over the same view."""

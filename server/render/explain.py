@@ -1,0 +1,187 @@
+"""What a line or a kernel costs and why, as blocks: the text of hovers and tooltips.
+
+Says only what the report holds. Every number has its unit, and every time its provenance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hipscope.server.docs import formula_page
+from hipscope.server.render.blocks import Block, Heading, Table
+from hipscope.server.render.words import REASONS, bar, count, duration, percent, rate, reason, size
+from hipscope.server.store import Marks
+from hipscope.server.view import Evidence, Finding, Kernel, Line, Memory, Report
+
+_STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
+_MOST_COUNTERS = 12
+
+
+def explain_line(
+    marks: Marks, rows: Sequence[tuple[Kernel, Line]], findings: Sequence[Finding]
+) -> list[Block]:
+    """The findings on a line, then for each kernel that executes it a stall table and the memory pattern."""
+    report = marks.report
+    blocks: list[Block] = []
+    for finding in findings:
+        blocks += explain_finding(report, finding)
+    for kernel, row in rows:
+        blocks.append(
+            Heading(
+                f"{percent(row.share)} of kernel {kernel.base_name} · "
+                f"{percent(row.share * kernel.share)} of GPU time ({report.provenance})"
+            )
+        )
+        if marks.is_stale(kernel):
+            blocks.append(_STALE)
+        blocks.append(stall_table(row) if row.stall > 0 else "Does not wait.")
+        blocks += [memory_sentence(m) for m in row.memory]
+    return blocks
+
+
+def explain_finding(report: Report, finding: Finding) -> list[Block]:
+    """One finding: what is wrong, the numbers that say so, and where to read on."""
+    page = formula_page(finding.formula)
+    title = f"[{finding.formula}]({page})" if page else f"`{finding.formula}`"
+    at_stake = f"{percent(report.gpu_share(finding))} of GPU time at stake"
+    blocks: list[Block] = [f"{title}: {finding.message} ({at_stake})"]
+    if finding.evidence:
+        rows = tuple((e.metric, *evidence_values(e)) for e in finding.evidence)
+        blocks.append(Table(("evidence", "value", "ideal"), rows, frozenset({1, 2})))
+    return blocks
+
+
+def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
+    """One kernel: time, roofline, occupancy and its limiter, resources, counters, and where it all comes from."""
+    blocks: list[Block] = [Heading(kernel.name)]
+    if stale:
+        blocks.append(_STALE)
+    rows = [("time", f"{duration(kernel.time_ns)} in {kernel.dispatches} dispatches ({report.provenance})")]
+    rows.append(("share of GPU time", f"{bar(kernel.share).rstrip()} {percent(kernel.share)}"))
+    if bound := bound_words(kernel.bound):
+        rows.append(("limited by", bound))
+    rows += (
+        roofline_rows(kernel.roofline) + occupancy_rows(kernel.occupancy) + resource_rows(kernel.resources)
+    )
+    blocks.append(Table(("", ""), tuple(rows)))
+    if kernel.counters:
+        names = sorted(kernel.counters, key=lambda n: -kernel.counters[n])[:_MOST_COUNTERS]
+        rows = [(f"`{n}`", count(kernel.counters[n])) for n in names]
+        blocks.append(Table(("counter", f"{report.provenance}"), tuple(rows), frozenset({1})))
+    if kernel.partial:
+        blocks.append(f"Partial: {kernel.partial}")
+    blocks.append(
+        f"{report.provenance.capitalize()} on {report.device.get('name', 'unknown device')}, {report.tool}"
+    )
+    return blocks
+
+
+def stall_table(row: Line) -> Table:
+    """The reasons that a line waits for, longest first, as bars."""
+    ranked = sorted(((n, c) for n, c in row.stalls.items() if c > 0), key=lambda item: -item[1])
+    rows = tuple(
+        (reason(n), bar(c / row.stall), percent(c / row.stall), count(c), REASONS.get(n, ("", ""))[1])
+        for n, c in ranked
+    )
+    return Table(("waits for", "", "share", "cycles", "meaning"), rows, frozenset({2, 3}))
+
+
+def memory_sentence(memory: Memory) -> str:
+    """What the accesses of a line touch, against what they need."""
+    parts = [f"{count(memory.accesses)} wave {memory.kind}s of {memory.bytes_per_lane} B per lane"]
+    if memory.space == "lds":
+        if memory.lds_cycles > 0:
+            wasted = memory.lds_conflict_cycles / memory.lds_cycles
+            parts.append(f"bank conflicts take {percent(wasted)} of {count(memory.lds_cycles)} LDS cycles")
+    elif memory.lines_needed > 0:
+        factor = memory.lines_used / memory.lines_needed
+        parts.append(
+            f"touch {count(memory.lines_used)} cache lines of {memory.line_bytes} B where "
+            f"{count(memory.lines_needed)} would do ({factor:.1f}x)"
+        )
+    if memory.memory_lines is not None and memory.memory_lines > 0:
+        parts.append(f"{size(memory.memory_lines * memory.line_bytes)} from or to HBM")
+    if memory.kind == "atomic" and memory.same_address_share is not None:
+        parts.append(f"{percent(memory.same_address_share)} of them on one cache line")
+    if memory.atomic_conflicts:
+        parts.append(f"{count(memory.atomic_conflicts)} lanes waited for another lane on their address")
+    return (
+        f"**{'LDS' if memory.space == 'lds' else memory.space.capitalize()} memory:** "
+        + ", ".join(parts)
+        + "."
+    )
+
+
+def roofline_rows(roofline: dict[str, Any] | Any) -> list[tuple[str, str]]:
+    """The kernel's place under the roof, as far as it is known."""
+    rows = []
+    if (intensity := roofline.get("intensity")) is not None:
+        rows.append(("arithmetic intensity", f"{intensity:.2f} flop/B"))
+    for key, label, unit in (("flops_per_s", "compute", "flop/s"), ("bytes_per_s", "HBM", "B/s")):
+        achieved, peak = roofline.get(key), roofline.get(f"peak_{key}")
+        if achieved is None:
+            continue
+        text = rate(achieved, unit)
+        if peak:
+            text = f"{bar(achieved / peak).rstrip()} {text}, {percent(achieved / peak)} of {rate(peak, unit)}"
+        rows.append((label, text))
+    return rows
+
+
+def occupancy_rows(occupancy: dict[str, Any] | Any) -> list[tuple[str, str]]:
+    """Waves per SIMD, of how many, and what holds it down."""
+    waves, most = occupancy.get("waves_per_simd"), occupancy.get("max_waves_per_simd")
+    if waves is None:
+        return []
+    text = f"{waves:g} waves per SIMD"
+    if most:
+        text = f"{bar(waves / most).rstrip()} {waves:g} of {most:g} waves per SIMD"
+    limiter = occupancy.get("limiter")
+    return [("occupancy", f"{text}, limited by {limiter}" if limiter else text)]
+
+
+def resource_rows(resources: dict[str, Any] | Any) -> list[tuple[str, str]]:
+    """Registers, LDS and scratch of the code object."""
+    registers = [f"{resources[k]} {k[:-1].upper()}" for k in ("vgprs", "agprs", "sgprs") if resources.get(k)]
+    rows = [("registers", ", ".join(registers))] if registers else []
+    if resources.get("lds_bytes"):
+        rows.append(("LDS", f"{size(resources['lds_bytes'])} per workgroup"))
+    if resources.get("scratch_bytes"):
+        spills = resources.get("vgpr_spills")
+        rows.append(
+            (
+                "scratch",
+                f"{size(resources['scratch_bytes'])} per lane"
+                + (f", {spills} VGPR spills" if spills else ""),
+            )
+        )
+    return rows
+
+
+def evidence_values(evidence: Evidence) -> tuple[str, str]:
+    """Value and ideal of one piece of evidence, with the unit."""
+    return _number(evidence.value, evidence.unit), _number(evidence.ideal, evidence.unit)
+
+
+def bound_words(bound: str | None) -> str:
+    """`memory` -> `memory bound`; empty when it is not known."""
+    if not bound:
+        return ""
+    return bound if "bound" in bound else f"{bound.replace('_', ' ')} bound"
+
+
+def _number(value: float | str | None, unit: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if unit in ("share", "fraction"):
+        return percent(value)
+    if unit == "%":
+        return f"{value:.0f} %"
+    if unit == "ns":
+        return duration(value)
+    if unit in ("B", "bytes"):
+        return size(value)
+    return f"{count(value)} {unit}".strip()

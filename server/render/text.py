@@ -1,0 +1,233 @@
+"""The report in a terminal: kernels, hot lines with what they wait for, findings with their numbers, and the proof.
+
+Writes to a rich console, which drops colours and keeps the drawing when it is not a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from hipscope.server.render.explain import bound_words, evidence_values
+from hipscope.server.render.words import bar, duration, percent, reason, top_reasons
+from hipscope.server.view import Finding, Kernel, Line, Optimization, Report
+
+DEFAULT_KERNELS = 5
+_HOT_LINES = 6
+_HOT_SHARE = 0.02
+_CODE_WIDTH = 48
+_REASON_COLOURS = {
+    "global_memory": "red",
+    "scratch_memory": "magenta",
+    "scalar_memory": "bright_red",
+    "lds": "yellow",
+    "atomic": "bright_magenta",
+    "barrier": "cyan",
+    "dependency": "blue",
+}
+
+
+def render_profile(report: Report, console: Console, top: int | None = None) -> None:
+    """Print a profile with its `top` kernels (default: 5)."""
+    shown = report.kernels[: DEFAULT_KERNELS if top is None else top]
+    _print_header(report, console)
+    if not report.kernels:
+        console.print("No kernel was launched.")
+        return
+    console.print(kernel_table(report, shown))
+    left = len(report.kernels) - len(shown)
+    if left > 0:
+        rest = sum(k.share for k in report.kernels[len(shown) :])
+        console.print(
+            Text(f"  and {left} more with {percent(rest)} of GPU time (--top {len(report.kernels)})", "dim")
+        )
+    for kernel in shown:
+        _print_hot_lines(kernel, console)
+    _print_findings(report, console)
+    for fault in report.faults:
+        console.print(Text(f"\nfault in {fault.kernel}: {fault.message}", "bold red"))
+        if fault.file:
+            console.print(Text(f"  {short_path(fault.file)}:{fault.line}  {fault.instruction or ''}"))
+
+
+def render_optimization(found: Optimization, console: Console) -> None:
+    """Print what was found, the change, its proof and its speed-up."""
+    for finding in found.findings:
+        _print_finding(finding, finding.share, console)
+    for attempt in found.attempts:
+        colour = "green" if attempt.status in ("verified", "accepted") else "yellow"
+        line = Text(f"  {attempt.status:<14}", colour) + Text(attempt.recipe)
+        console.print(line + Text(f": {attempt.reason}" if attempt.reason else "", "dim"))
+    if found.status != "verified":
+        words = found.message or found.status.replace("_", " ")
+        console.print(Text(f"\n{words[:1].upper()}{words[1:]}; the file stays as it is.", "bold"))
+        return
+    console.print()
+    console.print(Syntax(found.diff.rstrip("\n"), "diff", theme="ansi_dark", background_color="default"))
+    console.print()
+    console.print(proof_table(found))
+    if found.speedup is not None:
+        speed = Text(f"\n{found.speedup:.2f}x faster", "bold green")
+        console.print(speed + Text(f" ({found.provenance}): {found.kernel}"))
+
+
+def kernel_table(report: Report, kernels: Sequence[Kernel]) -> Table:
+    """One row per kernel: time, share as a bar, what bounds it, occupancy and its limiter."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2))
+    table.add_column("kernel", overflow="fold")
+    for name, justify in (("time", "right"), ("launches", "right"), ("share of GPU time", "left")):
+        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+    table.add_column("limited by", no_wrap=True)
+    table.add_column("occupancy", no_wrap=True)
+    for k in kernels:
+        share = Text(bar(k.share, 12), "cyan") + Text(f" {percent(k.share)}")
+        table.add_row(
+            Text(k.base_name, "bold"),
+            f"{duration(k.time_ns)}",
+            str(k.dispatches),
+            share,
+            bound_words(k.bound) or "unknown",
+            _occupancy(k.occupancy),
+        )
+    table.columns[1].header = f"time ({report.provenance})"
+    return table
+
+
+def proof_table(found: Optimization) -> Table:
+    """What was compared and what changed: the targeted numbers before and after, and the verdict's facts."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column()
+    for name, value in found.verdict.items():
+        if value is not None and not isinstance(value, Mapping | list | tuple):
+            table.add_row(name.replace("_", " "), Text(_plain(value)))
+    for name in sorted(set(found.before) & set(found.after)):
+        before, after = found.before[name], found.after[name]
+        if isinstance(before, int | float) and isinstance(after, int | float) and before != after:
+            table.add_row(name.replace("_", " "), _change(name, float(before), float(after)))
+    return table
+
+
+def short_path(path: str) -> str:
+    """A path relative to the working directory when it is inside it."""
+    try:
+        return str(Path(path).relative_to(Path.cwd().resolve()))
+    except ValueError:
+        return path
+
+
+def _print_header(report: Report, console: Console) -> None:
+    device = report.device
+    about = ", ".join(
+        part
+        for part in (
+            str(device.get("arch", "")),
+            f"{device['compute_units']} CUs" if "compute_units" in device else "",
+        )
+        if part
+    )
+    line = Text(str(device.get("name", "unknown device")), "bold") + Text(f" ({about})" if about else "")
+    line += Text(
+        f"  {report.provenance}, {report.source}",
+        "bold yellow" if report.provenance == "modelled" else "green",
+    )
+    line += Text(f"  {report.tool}", "dim")
+    console.print(line)
+    program = report.program
+    command = " ".join(str(c) for c in program.get("command", ()))
+    if command:
+        code = program.get("exit_code")
+        console.print(Text(f"{command}: {'stopped' if code is None else f'exit code {code}'}", "dim"))
+    if report.partial:
+        console.print(Text(f"Partial: {report.partial}", "yellow"))
+    console.print()
+
+
+def _print_hot_lines(kernel: Kernel, console: Console) -> None:
+    rows = sorted((r for r in kernel.lines if r.share >= _HOT_SHARE), key=lambda r: -r.share)[:_HOT_LINES]
+    if not rows:
+        return
+    where = f"  {short_path(kernel.file)}:{kernel.line}" if kernel.file else ""
+    console.print(Text(f"\n{kernel.base_name}", "bold") + Text(where, "dim"))
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", max_width=_CODE_WIDTH)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    for row in sorted(rows, key=lambda r: (r.file, r.line)):
+        name = str(row.line) if row.file == kernel.file else f"{Path(row.file).name}:{row.line}"
+        code = Text(_source_line(row.file, row.line))
+        share = Text(bar(row.share, 12), _colour(row)) + Text(f" {percent(row.share):>5}")
+        table.add_row(name, code, share, _waits(row))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _print_findings(report: Report, console: Console) -> None:
+    if not report.findings:
+        console.print("\nNo findings.")
+        return
+    console.print(Text(f"\n{len(report.findings)} finding{'s' if len(report.findings) > 1 else ''}", "bold"))
+    for finding in sorted(report.findings, key=report.gpu_share, reverse=True):
+        _print_finding(finding, report.gpu_share(finding), console)
+
+
+def _print_finding(finding: Finding, share: float, console: Console) -> None:
+    head = Text(f"  {finding.formula}", "bold yellow")
+    head += Text(f"  {short_path(finding.file)}:{finding.line}", "bold")
+    console.print(head + Text(f"  {percent(share)} at stake", "dim"))
+    console.print(Padding(Text(finding.message), (0, 0, 0, 4)))
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))
+    for evidence in finding.evidence:
+        value, ideal = evidence_values(evidence)
+        table.add_row(Text(evidence.metric, "dim"), value, Text(f"ideal {ideal}" if ideal else "", "dim"))
+    if finding.evidence:
+        console.print(Padding(table, (0, 0, 0, 4)))
+    for place in finding.related:
+        console.print(
+            Padding(Text(f"{short_path(place.file)}:{place.line}  {place.message}", "dim"), (0, 0, 0, 4))
+        )
+
+
+def _occupancy(occupancy: Mapping[str, Any]) -> Text:
+    waves, most = occupancy.get("waves_per_simd"), occupancy.get("max_waves_per_simd")
+    if waves is None:
+        return Text("unknown", "dim")
+    text = Text(f"{bar(waves / most, 8)} {waves:g}/{most:g} waves" if most else f"{waves:g} waves")
+    limiter = occupancy.get("limiter")
+    return text + Text(f" ({limiter})" if limiter else "", "dim")
+
+
+def _waits(row: Line) -> Text:
+    parts = [f"{reason(name)} {percent(part)}" for name, part in top_reasons(row.stalls, row.stall)]
+    return Text(", ".join(parts), "dim")
+
+
+def _colour(row: Line) -> str:
+    return _REASON_COLOURS.get(row.reason or "", "white")
+
+
+def _source_line(file: str, line: int) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8").splitlines()[line - 1].strip()
+    except (OSError, ValueError, IndexError):
+        return ""
+
+
+def _change(name: str, before: float, after: float) -> Text:
+    most = max(abs(before), abs(after))
+    form = duration if name.endswith("_ns") else _plain
+    text = Text(f"{form(before):>10} ") + Text(bar(abs(before) / most), "red") + Text(" before\n")
+    return text + Text(f"{form(after):>10} ") + Text(bar(abs(after) / most), "green") + Text(" after")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,85 @@
+"""The two things that take time, profile and optimize, from a request to the JSON object of the command line.
+
+Both the command line and the worker call these. This module imports what computes; only they import it, and late.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.project import Project, resolve_project
+from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.optimize import OptimizeOptions, optimize_project
+from hipscope.server.report import optimize_report, profile_report
+from hipscope.server.saved import save_report
+
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; None leaves what `hipscope.toml` or the default says. `overlays` are unsaved texts."""
+
+    target: Path
+    program_args: tuple[str, ...] = ()
+    backend: str | None = None
+    device: str | None = None
+    arch: str | None = None
+    time_budget_s: float | None = None
+    formula: str | None = None
+    kernel: str | None = None
+    rewriter: str | None = None
+    overlays: Mapping[Path, bytes] = field(default_factory=dict)
+
+
+def profile(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+    """Build and profile; the `hipscope.profile/1` object. Raises HipscopeError."""
+    project = find_project(request)
+    session = profile_project(
+        project, options=ProfileOptions(overlay=request.overlays), progress=progress, cancel=cancel
+    )
+    report = profile_report(session.profile, project.config, request.overlays)
+    save_report(request.target.resolve(), report)
+    return report
+
+
+def optimize(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+    """Find, rewrite, prove and time; the `hipscope.optimize/1` object. Raises HipscopeError."""
+    project = find_project(request)
+    options = OptimizeOptions(
+        formula=request.formula or "auto",
+        kernel=request.kernel,
+        rewriter=request.rewriter or project.config.optimize.rewriter,
+    )
+    result = optimize_project(project, options=options, progress=progress, cancel=cancel)
+    return optimize_report(result)
+
+
+def find_project(request: Request) -> Project:
+    """The project with the request's settings over those of its `hipscope.toml`."""
+    project = resolve_project(request.target, request.program_args)
+    return (
+        project
+        if (config := _with_request(project.config, request)) is project.config
+        else resolve_project(request.target, request.program_args, config)
+    )
+
+
+def _with_request(config: Config, request: Request) -> Config:
+    changes: dict[str, Any] = {}
+    if request.backend not in (None, "auto"):
+        changes["backend"] = request.backend
+    if request.device:
+        changes["device"] = request.device
+    if request.arch:
+        changes["arch"] = request.arch
+    if request.time_budget_s:
+        changes["emulator"] = config.emulator.model_copy(update={"time_budget_s": request.time_budget_s})
+    if not changes:
+        return config
+    return Config.model_validate({**config.model_dump(), **changes})

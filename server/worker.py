@@ -1,0 +1,123 @@
+"""The child process that does one long job: `python -m hipscope.server.worker`.
+
+Reads one request, a JSON object on one line of standard input; writes JSON lines to standard output: `progress`
+while it works, then `result` or `error`. It dies with the process that started it, and SIGTERM makes it stop
+what it started before it leaves.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Do the request on standard input and exit with its exit code."""
+    parent = os.getppid()
+    cancel = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: cancel.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_parent(parent)
+    output = _own_stdout()
+    try:
+        request = json.loads(sys.stdin.buffer.readline() or b"{}")
+        sys.exit(answer(request, output, cancel))
+    except BrokenPipeError:
+        os._exit(1)
+
+
+def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> int:
+    """Do one request and write its messages; returns the exit code."""
+
+    def emit(kind: str, **fields: Any) -> None:
+        output.write(json.dumps({"type": kind, **fields}) + "\n")
+        output.flush()
+
+    from hipscope.analysis.errors import HipscopeError
+
+    def progress(message: str, fraction: float | None = None) -> None:
+        emit("progress", message=message, fraction=fraction)
+
+    try:
+        from hipscope.server import tasks
+
+        work = {"profile": tasks.profile, "optimize": tasks.optimize}[request["kind"]]
+        emit("result", report=work(read_request(request), progress, cancel))
+    except HipscopeError as failure:
+        emit("error", **describe(failure))
+        return failure.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        # A defect of ours: the user sees one line, the log has the rest.
+        traceback.print_exc(file=sys.stderr)
+        emit("error", message=f"internal error: {type(error).__name__}: {error}", exit_code=70)
+        return 70
+    return 0
+
+
+def read_request(data: Mapping[str, Any]) -> Any:
+    """The request as `tasks.Request`."""
+    from hipscope.server.tasks import Request
+
+    return Request(
+        target=Path(data["target"]),
+        program_args=tuple(data.get("program_args") or ()),
+        backend=data.get("backend"),
+        device=data.get("device"),
+        arch=data.get("arch"),
+        time_budget_s=data.get("time_budget_s"),
+        formula=data.get("formula"),
+        kernel=data.get("kernel"),
+        rewriter=data.get("rewriter"),
+        overlays={Path(f): text.encode() for f, text in (data.get("overlays") or {}).items()},
+    )
+
+
+def describe(failure: Any) -> dict[str, Any]:
+    """A HipscopeError as the fields of an `error` message."""
+    return {
+        "message": failure.message,
+        "hint": failure.hint,
+        "exit_code": failure.exit_code,
+        "output": getattr(failure, "output", ""),
+        "diagnostics": [
+            {
+                "file": os.path.realpath(d.file) if d.file else "",
+                "line": d.line,
+                "column": d.column,
+                "severity": d.severity,
+                "message": d.message,
+            }
+            for d in getattr(failure, "diagnostics", ())
+        ],
+    }
+
+
+def die_with_parent(parent: int) -> None:
+    """Ask the kernel for SIGTERM when the parent dies, and leave at once if it already has."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0 or os.getppid() != parent:
+        os._exit(1)
+
+
+def _own_stdout() -> Any:
+    """The message stream. Whatever else is printed, here or in a child, goes to standard error instead."""
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return stream
+
+
+if __name__ == "__main__":
+    main()
