@@ -21,6 +21,7 @@ Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int, Field(ge=0)]
 FormulaName = Literal["bankConflict", "memoryAccess", "atomicContention"]
+PromptSource = Literal["roofline", "stalls", "counters", "isa"]
 
 
 class _Section(BaseModel):
@@ -75,6 +76,68 @@ class OptimizeConfig(_Section):
         1.03, description="A rewrite is offered only if its kernel is at least this many times as fast."
     )
     max_attempts: Count = Field(8, description="How many candidates are tried before hipscope gives up.")
+
+
+class LlmConfig(_Section):
+    """The rewriter that asks a language model, and what it may use up. Nothing is sent without `model` and consent."""
+
+    model: str | None = Field(
+        None,
+        description=(
+            "The model as `provider/name`, such as `openai/gpt-4.1`, `anthropic/claude-sonnet-4-5` or "
+            "`ollama/qwen2.5-coder`. Left out: no language model is ever asked."
+        ),
+    )
+    api_base: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        description=(
+            "Address of the provider's API. Left out: the provider's own. Needed for your own server, such as "
+            '`http://127.0.0.1:8080/v1` with `model = "openai/name"`.'
+        ),
+    )
+    key_env: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Environment variable that holds the key. Left out: the provider's usual one.",
+    )
+    engine: Literal["lm15", "litellm"] = Field(
+        "lm15",
+        description="What talks to the provider: DSPy's own engine, or LiteLLM for providers that it does not know.",
+    )
+    sources: list[PromptSource] = Field(
+        default_factory=lambda: list(get_args(PromptSource)),
+        description="Which parts of the profile the prompt shows beside findings, launches and source text.",
+    )
+    max_prompt_tokens: Count = Field(12_000, description="Size of one prompt, estimated.")
+    max_answer_tokens: Count | None = Field(
+        None, description="Size of one answer. Left out: the provider's limit."
+    )
+    temperature: Annotated[float, Field(ge=0.0, le=2.0)] | None = Field(
+        None, description="Sampling temperature. Left out: the provider's own."
+    )
+    candidates: Annotated[int, Field(ge=1, le=8)] = Field(
+        2, description="How many different rewrites are asked for in one round."
+    )
+    max_attempts: Count = Field(6, description="How many answers are asked for, over all rounds.")
+    max_tokens: Count = Field(200_000, description="Tokens sent and received, over all rounds.")
+    max_seconds: Positive = Field(
+        900.0, description="Seconds that asking and judging may take, over all rounds."
+    )
+    max_cost: Positive | None = Field(
+        None, description="US dollars, over all rounds. Needs a model with a known price."
+    )
+    price_in: Annotated[float, Field(ge=0.0)] | None = Field(
+        None, description="US dollars for a million tokens sent, where the price is not known."
+    )
+    price_out: Annotated[float, Field(ge=0.0)] | None = Field(
+        None, description="US dollars for a million tokens received, where the price is not known."
+    )
+    target_speedup: Annotated[float, Field(ge=1.0)] | None = Field(
+        None, description="Stop as soon as a verified rewrite is this many times as fast."
+    )
+    timeout_s: Positive = Field(180.0, description="Seconds that one answer may take, retries included.")
+    retries: Size = Field(2, description="How often a request is repeated after a failure that may pass.")
 
 
 class Config(_Section):
@@ -132,6 +195,7 @@ class Config(_Section):
     emulator: EmulatorConfig = Field(default_factory=EmulatorConfig)
     accordo: AccordoConfig = Field(default_factory=AccordoConfig)
     optimize: OptimizeConfig = Field(default_factory=OptimizeConfig)
+    llm: LlmConfig = Field(default_factory=LlmConfig)
 
 
 def load_config(directory: Path) -> Config:
