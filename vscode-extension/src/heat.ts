@@ -7,7 +7,8 @@ const BANDS = [0.01, 0.05, 0.15, 0.3, 0.5] as const;
 
 export class Heat implements vscode.Disposable {
   readonly #documents = new Map<string, HeatParams>();
-  readonly #bands = BANDS.map((_, index) => bandDecoration(index + 1));
+  readonly #bands = BANDS.map((_, index) => decoration(`heat${index + 1}`));
+  readonly #stale = decoration("heatStale");
   readonly #subscriptions = [
     vscode.window.onDidChangeVisibleTextEditors(() => { this.#paintAll(); }),
     vscode.workspace.onDidCloseTextDocument((document) => this.#documents.delete(document.uri.toString())),
@@ -33,7 +34,7 @@ export class Heat implements vscode.Disposable {
   }
 
   dispose(): void {
-    vscode.Disposable.from(...this.#subscriptions, ...this.#bands).dispose();
+    vscode.Disposable.from(...this.#subscriptions, ...this.#bands, this.#stale).dispose();
   }
 
   #paintAll(): void {
@@ -44,13 +45,12 @@ export class Heat implements vscode.Disposable {
     const { document } = editor;
     const heat = this.#documents.get(document.uri.toString());
     const on = vscode.workspace.getConfiguration("hipscope", document.uri).get<boolean>("heat", true);
-    const lines = on && heat && isOfThisText(heat, document) ? heat.lines : undefined;
     // After an edit the editor itself moves what is painted, until the server sends lines of the new text.
-    if (on && heat && !lines) return;
-    this.#bands.forEach((decoration, band) => {
-      const ranges = (lines ?? []).filter((hot) => bandOf(hot.share) === band && hot.line < document.lineCount);
-      editor.setDecorations(decoration, ranges.map((hot) => document.lineAt(hot.line).range));
-    });
+    if (on && heat && !isOfThisText(heat, document)) return;
+    const lines = (on && heat ? heat.lines : []).filter((hot) => hot.line < document.lineCount && bandOf(hot.share) >= 0);
+    const rangesOf = (wanted: (hot: HotLine) => boolean): vscode.Range[] => lines.filter(wanted).map((hot) => document.lineAt(hot.line).range);
+    this.#bands.forEach((band, index) => { editor.setDecorations(band, rangesOf((hot) => !hot.stale && bandOf(hot.share) === index)); });
+    editor.setDecorations(this.#stale, rangesOf((hot) => hot.stale === true));
   }
 }
 
@@ -63,11 +63,12 @@ function bandOf(share: number): number {
   return BANDS.filter((least) => share >= least).length - 1;
 }
 
-function bandDecoration(band: number): vscode.TextEditorDecorationType {
+/** Tints a whole line in the theme colours `hipscope.<name>Background` and `hipscope.<name>Ruler`. */
+function decoration(name: string): vscode.TextEditorDecorationType {
   return vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
-    backgroundColor: new vscode.ThemeColor(`hipscope.heat${band}Background`),
-    overviewRulerColor: new vscode.ThemeColor(`hipscope.heat${band}Ruler`),
+    backgroundColor: new vscode.ThemeColor(`hipscope.${name}Background`),
+    overviewRulerColor: new vscode.ThemeColor(`hipscope.${name}Ruler`),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   });

@@ -9,6 +9,9 @@ export const SERVER_PROFILE = "hipscope.server.profile";
 export const SERVER_OPTIMIZE = "hipscope.server.optimize";
 export const SERVER_CANCEL = "hipscope.server.cancel";
 
+/** Initialization option that tells the server to send the two notifications below. */
+export const EXTENSION_MARK = "hipscopeExtension";
+
 export interface HotLine {
   /** Line in the document, counted from 0. */
   readonly line: number;
@@ -16,6 +19,8 @@ export interface HotLine {
   readonly share: number;
   /** What the line mostly waits for, in words. */
   readonly reason: string;
+  /** The kernel's text is not the one that was profiled any more. */
+  readonly stale?: boolean;
 }
 
 /** Replaces all that was said before about `uri`. */

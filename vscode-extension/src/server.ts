@@ -6,7 +6,7 @@ import type { Heat } from "./heat";
 import { Jobs } from "./jobs";
 import { findServer, NoServer } from "./launch";
 import type { Launch } from "./launch";
-import { heatNotification, statusNotification } from "./protocol";
+import { EXTENSION_MARK, heatNotification, statusNotification } from "./protocol";
 import type { StatusItem } from "./status";
 
 /** Documents that are sent to the server. `.hip` and `.cu` are `cuda-cpp` here, so clangd keeps working on them. */
@@ -97,7 +97,7 @@ export class Server {
       documentSelector: DOCUMENTS,
       outputChannel: this.log,
       traceOutputChannel: this.log,
-      initializationOptions: currentSettings(),
+      initializationOptions: { [EXTENSION_MARK]: true, settings: currentSettings() },
       middleware: this.jobs.middleware,
     };
     const executable = { command: launch.command, args: [...launch.args], options: folder ? { cwd: folder.uri.fsPath } : {} };

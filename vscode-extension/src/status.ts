@@ -46,7 +46,8 @@ export class StatusItem implements vscode.Disposable {
     tooltip.appendText(`hipscope: ${this.#condition.message ?? faces[this.#condition.state].says}\n`);
     const uri = vscode.window.activeTextEditor?.document.uri;
     for (const hot of uri ? this.hottest(uri, 3) : []) {
-      tooltip.appendText(`line ${hot.line + 1}: ${(100 * hot.share).toFixed(0)} % of the kernel's time, ${hot.reason}\n`);
+      const stale = hot.stale ? " (before the edit)" : "";
+      tooltip.appendText(`line ${hot.line + 1}: ${(100 * hot.share).toFixed(0)} % of the kernel's time, ${hot.reason}${stale}\n`);
     }
     tooltip.appendMarkdown("\n\n---\n\n");
     const busy = this.#condition.state === "profiling" || this.#condition.state === "optimizing";
@@ -67,7 +68,9 @@ const faces: Readonly<Record<Condition["state"], { text: string; says: string; c
   error: { text: "$(error) hipscope", says: "the last job failed; click for the log", click: "hipscope.showLog" },
 };
 
+/** Findings of the active file; hints (hot lines without a finding, findings made stale by an edit) do not count. */
 function findingsInActiveEditor(): number {
   const uri = vscode.window.activeTextEditor?.document.uri;
-  return uri ? vscode.languages.getDiagnostics(uri).filter((diagnostic) => diagnostic.source === "hipscope").length : 0;
+  const diagnostics = uri ? vscode.languages.getDiagnostics(uri) : [];
+  return diagnostics.filter((one) => one.source === "hipscope" && one.severity !== vscode.DiagnosticSeverity.Hint).length;
 }
