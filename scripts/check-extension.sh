@@ -2,7 +2,7 @@
 # Types and lint of the VS Code extension and of the editor test. Without Node.js 20 or newer it says so and checks nothing.
 set -eu
 cd "$(dirname "$0")/../vscode-extension"
-if ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' 2>/dev/null || ! command -v npm >/dev/null; then
+if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then
     echo "hipscope: the extension is not checked: needs Node.js 20 or newer and npm" >&2
     exit 0
 fi

