@@ -94,7 +94,7 @@ def find_toolchain(config: Config, env: Mapping[str, str] = os.environ) -> Toolc
         clang = rocm_clang(root)
         if clang is not None:
             return _check(_complete("rocm", config, clang, rocm=root))
-    return _check(_from_debian(config))
+    return _check(_from_debian(config, env))
 
 
 def rocm_roots(env: Mapping[str, str]) -> Iterator[Path]:
@@ -171,8 +171,8 @@ def _from_config(config: Config) -> Toolchain:
     return _complete("config", config, clang, rocm=rocm)
 
 
-def _from_debian(config: Config) -> Toolchain:
-    clangs = [(version, path) for version, path in system_clangs() if version >= MIN_CLANG]
+def _from_debian(config: Config, env: Mapping[str, str]) -> Toolchain:
+    clangs = [(version, path) for version, path in system_clangs(env) if version >= MIN_CLANG]
     complete = [(version, path) for version, path in clangs if not _missing_beside(version, path)]
     none: list[tuple[int, Path | None]] = [(MIN_CLANG, None)]
     version, clang = (complete or clangs or none)[0]

@@ -1,0 +1,64 @@
+"""Writes the page about `hipscope.toml` from the model that checks it: `python -m hipscope.analysis.config_docs`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hipscope.analysis.config import CONFIG_FILE, Config, config_keys
+
+PAGE = "docs/configuration.md"
+
+_HEAD = f"""# {CONFIG_FILE}
+
+A single source file with `main` needs no configuration. Anything else is described by a `{CONFIG_FILE}` in the
+project's directory: hipscope looks for it beside the file that you open and above it, up to the repository's root.
+Every key is optional. An unknown key is an error that names the one that was probably meant.
+
+```toml
+build = "cmake -S . -B build && cmake --build build"
+run = "build/app --size 4096"
+source_dirs = ["src"]
+tolerance = 1e-4
+
+[emulator]
+time_budget_s = 10
+```
+
+`build` runs in a copy of the project in the cache directory, never in your tree: `.git`, object files, programs, and
+directories that hold a `CMakeCache.txt` are left out of the copy; files of 32 MiB and more are linked. It sees wrappers
+of `hipcc`, `amdclang++` and `clang++` first on `PATH`, so let the build call its compiler by name. They add the
+architecture and line tables, and record each file's flags for later. `run` runs in that copy, too. For a single file,
+flags come from the nearest `compile_commands.json` if it names the file, else they are `-std=c++17 -O3`.
+
+*This page is written by `python -m hipscope.analysis.config_docs`; a test keeps it current.*
+"""
+
+
+def render() -> str:
+    """The page as Markdown."""
+    lines = [_HEAD.rstrip()]
+    table: str | None = None
+    for name, default, description in config_keys():
+        section = name.rpartition(".")[0]
+        if section != table:
+            table = section
+            about = (
+                (type(getattr(Config(), section)).__doc__ or "").strip()
+                if section
+                else "What every project has."
+            )
+            title = f"[{section}]" if section else "Top level"
+            lines += ["", f"## {title}", "", about, "", "| key | default | |", "|---|---|---|"]
+        lines.append(f"| `{name.rpartition('.')[2]}` | {_shown(default)} | {description} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(default: Any) -> str:
+    if default is None:
+        return "not set"
+    return f"`{json.dumps(default)}`"
+
+
+if __name__ == "__main__":
+    print(render(), end="")

@@ -1,0 +1,43 @@
+"""A cache of its own for each test, and small HIP programs to build."""
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.toolchain import Toolchain, find_toolchain
+
+PROGRAM = """#include <hip/hip_runtime.h>
+__global__ void twice(const float* in, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2.0f * in[i];
+}
+int main() {
+    float* p = nullptr;
+    twice<<<1, 64>>>(p, p, 64);
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache directory that lasts as long as the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "hipscope"
+
+
+@pytest.fixture
+def toolchain(cache: Path) -> Toolchain:
+    """The compiler of this machine."""
+    del cache
+    return find_toolchain(Config())
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A directory with one HIP program, twice.hip."""
+    directory = tmp_path / "program"
+    directory.mkdir()
+    (directory / "twice.hip").write_text(PROGRAM)
+    return directory / "twice.hip"
