@@ -80,7 +80,9 @@ def apply_splices(source: bytes, splices: Iterable[Splice]) -> bytes:
     position = 0
     for splice in sorted(splices, key=lambda s: (s.start, s.end)):
         if not 0 <= splice.start <= splice.end <= len(source):
-            raise ValueError(f"splice [{splice.start}, {splice.end}) lies outside a source of {len(source)} bytes")
+            raise ValueError(
+                f"splice [{splice.start}, {splice.end}) lies outside a source of {len(source)} bytes"
+            )
         if splice.start < position:
             raise OverlappingSplices(f"splice at byte {splice.start} overlaps the one before it")
         pieces += [source[position : splice.start], splice.text]

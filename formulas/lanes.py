@@ -118,7 +118,8 @@ def evaluate(node: Node, wave: Wave) -> Lanes:
         return _unary(node, wave)
     if kind == "conditional_expression":
         chosen = [evaluate(_child(node, f), wave) for f in ("condition", "consequence", "alternative")]
-        return np.where(chosen[0] != 0, chosen[1], chosen[2])
+        picked: Lanes = np.where(chosen[0] != 0, chosen[1], chosen[2])
+        return picked
     if kind == "call_expression" and (cast := _cast(node)) is not None:
         return evaluate(cast, wave)
     if kind == "cast_expression" and text_of(_child(node, "type")).split()[-1] in _INTEGERS:
@@ -150,7 +151,21 @@ def lines_touched(byte_addresses: Lanes, line_bytes: int = LINE_BYTES) -> int:
     return len(np.unique(byte_addresses // line_bytes))
 
 
-_INTEGERS = frozenset("int unsigned size_t long short char int32_t uint32_t int64_t uint64_t uint".split())
+_INTEGERS = frozenset(
+    [
+        "int",
+        "unsigned",
+        "size_t",
+        "long",
+        "short",
+        "char",
+        "int32_t",
+        "uint32_t",
+        "int64_t",
+        "uint64_t",
+        "uint",
+    ]
+)
 
 
 def _broadcast(value: int, count: int) -> Lanes:
@@ -181,8 +196,9 @@ def _binary(node: Node, wave: Wave) -> Lanes:
     if operator in ("/", "%"):
         if (right == 0).any():
             raise NotStatic(f"`{text_of(node)}` divides by zero in this launch")
-        quotient = np.sign(left) * np.sign(right) * (np.abs(left) // np.abs(right))
-        return quotient if operator == "/" else left - quotient * right
+        quotient: Lanes = np.sign(left) * np.sign(right) * (np.abs(left) // np.abs(right))
+        remainder: Lanes = left - quotient * right
+        return quotient if operator == "/" else remainder
     simple = _OPERATORS.get(operator)
     if simple is None:
         raise NotStatic(f"operator {operator} is not part of the lane model")
@@ -201,9 +217,11 @@ def _unary(node: Node, wave: Wave) -> Lanes:
     value = evaluate(_child(node, "argument"), wave)
     operator = text_of(_child(node, "operator"))
     if operator == "!":
-        return (value == 0).astype(np.int64)
+        negated: Lanes = (value == 0).astype(np.int64)
+        return negated
     if operator in ("-", "+", "~"):
-        return {"-": -value, "+": value, "~": ~value}[operator]
+        signs: dict[str, Lanes] = {"-": -value, "+": value, "~": ~value}
+        return signs[operator]
     raise NotStatic(f"operator {operator} is not part of the lane model")
 
 
@@ -225,7 +243,8 @@ def _call(node: Node, wave: Wave) -> Lanes:
     arguments = [a for a in _child(node, "arguments").named_children if a.type != "comment"]
     if name in ("min", "max") and len(arguments) == 2:
         pair = [evaluate(a, wave) for a in arguments]
-        return np.minimum(*pair) if name == "min" else np.maximum(*pair)
+        chosen: Lanes = np.minimum(*pair) if name == "min" else np.maximum(*pair)
+        return chosen
     if name in _INTEGERS and len(arguments) == 1:
         return evaluate(arguments[0], wave)
     raise NotStatic(f"the result of `{name}` is not known before the kernel runs")
@@ -234,7 +253,11 @@ def _call(node: Node, wave: Wave) -> Lanes:
 def _run_definition(node: Node, body: Node, around: set[int], values: dict[str, Lanes], count: int) -> None:
     """Update `values` by one declaration, assignment or increment in source order."""
     if node.type == "init_declarator":
-        target, value, operator = node.child_by_field_name("declarator"), node.child_by_field_name("value"), "="
+        target, value, operator = (
+            node.child_by_field_name("declarator"),
+            node.child_by_field_name("value"),
+            "=",
+        )
     elif node.type == "assignment_expression":
         target, value = node.child_by_field_name("left"), node.child_by_field_name("right")
         operator = text_of(_child(node, "operator"))

@@ -224,7 +224,9 @@ def arguments_of(call: Node) -> tuple[Node, ...]:
 _NAMES = ("identifier", "qualified_identifier")
 # Attributes that may stand before `__global__`, seen as macros when written in capitals (`KERNEL_API __global__`).
 _MACRO = rb"[A-Z][A-Z0-9_]{2,}(?:[ \t]*\((?:[^()]|\([^()]*\))*\))?"
-_MACRO_BEFORE = re.compile(rb"(?<!\w)(?<!#define )" + _MACRO + rb"(?=[ \t\r\n]+(?:static\s+|inline\s+|extern\s+)*__global__)")
+_MACRO_BEFORE = re.compile(
+    rb"(?<!\w)(?<!#define )" + _MACRO + rb"(?=[ \t\r\n]+(?:static\s+|inline\s+|extern\s+)*__global__)"
+)
 _MACRO_WITHIN = re.compile(rb"(?<!\w)" + _MACRO + rb"(?=\s+[A-Za-z_]\w*\s*\()")
 _MACRO_AFTER = re.compile(rb"(?<=\))\s*(" + _MACRO + rb")\s*$")
 
@@ -283,7 +285,9 @@ def _kernel(definition: Node) -> KernelSyntax:
         attributes=tuple(
             _squeeze(text_of(c))
             for c in definition.children
-            if c.id not in (body.id, declarator.id) and (kind is None or c.id != kind.id) and c.type != "comment"
+            if c.id not in (body.id, declarator.id)
+            and (kind is None or c.id != kind.id)
+            and c.type != "comment"
         ),
         return_type=text_of(kind) if kind is not None else "",
         parameters=tuple(
@@ -298,7 +302,9 @@ def _kernel(definition: Node) -> KernelSyntax:
         barriers=tuple(
             Barrier(span_of(n), _divergence(n, body, dependent)) for n in walk(body) if called(n) in BARRIERS
         ),
-        atomics=tuple(_atomic(n) for n in walk(body) if (called(n) or "").startswith(("atomic", "unsafeAtomic"))),
+        atomics=tuple(
+            _atomic(n) for n in walk(body) if (called(n) or "").startswith(("atomic", "unsafeAtomic"))
+        ),
         loops=tuple(
             Loop(n.type.removesuffix("_statement"), span_of(n), span_of(_field(n, "body")))
             for n in walk(body)
@@ -347,7 +353,9 @@ def _normal_type(text: str) -> str:
 
 
 def _shared(declaration: Node) -> Iterator[SharedArray]:
-    qualifiers = {text_of(c) for c in declaration.children if c.type in ("type_qualifier", "storage_class_specifier")}
+    qualifiers = {
+        text_of(c) for c in declaration.children if c.type in ("type_qualifier", "storage_class_specifier")
+    }
     if "__shared__" not in qualifiers:
         return
     element = declaration.child_by_field_name("type")
@@ -373,7 +381,11 @@ def _subscript(node: Node) -> Subscript | None:
     if node.type != "subscript_expression":
         return None
     parent = node.parent
-    if parent is not None and parent.type == "subscript_expression" and _field(parent, "argument").id == node.id:
+    if (
+        parent is not None
+        and parent.type == "subscript_expression"
+        and _field(parent, "argument").id == node.id
+    ):
         return None  # an inner part of a longer chain
     indices: list[Node] = []
     inner = node
@@ -455,11 +467,17 @@ def _parse_expression(text: str) -> Node | None:
 # --- which values differ between the threads of a workgroup ---------------------------------------------------------
 
 _THREAD_SOURCES = frozenset(
-    "threadIdx hipThreadIdx_x hipThreadIdx_y hipThreadIdx_z __lane_id __builtin_amdgcn_mbcnt_lo".split()
+    {
+        "threadIdx",
+        "hipThreadIdx_x",
+        "hipThreadIdx_y",
+        "hipThreadIdx_z",
+        "__lane_id",
+        "__builtin_amdgcn_mbcnt_lo",
+    }
 )
-_UNIFORM_CALLS = frozenset(
-    "min max abs fabsf fabs sqrtf sqrt ceilf floorf int float double unsigned size_t __syncthreads_or "
-    "__syncthreads_and __syncthreads_count".split()
+_UNIFORM_CALLS = BARRIERS | frozenset(
+    {"min", "max", "abs", "fabsf", "fabs", "sqrtf", "sqrt", "int", "float", "double", "unsigned", "size_t"}
 )
 
 
@@ -498,7 +516,9 @@ def _definition(node: Node) -> tuple[Node | None, Node | None]:
         return _declared_name(_field(node, "declarator")), node.child_by_field_name("value")
     if node.type == "assignment_expression":
         left = _field(node, "left")
-        return next((n for n in walk(left) if n.type == "identifier"), None), node.child_by_field_name("right")
+        return next((n for n in walk(left) if n.type == "identifier"), None), node.child_by_field_name(
+            "right"
+        )
     if node.type == "update_expression":
         return _declared_name(node), None
     return None, None

@@ -20,15 +20,25 @@ from hipscope.formulas.recipes.code import (
     THREAD_IN_BLOCK,
     THREADS_OF_BLOCK,
     Style,
+    at_end,
+    at_start,
+    closing_braces,
     declared_type,
     early_returns,
     guard_splices,
     indent_splices,
     is_pure,
-    line_start,
     style_of,
 )
-from hipscope.formulas.syntax import Atomic, KernelSyntax, ancestors, names_in, text_of, thread_dependent, walk
+from hipscope.formulas.syntax import (
+    Atomic,
+    KernelSyntax,
+    ancestors,
+    names_in,
+    text_of,
+    thread_dependent,
+    walk,
+)
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -40,7 +50,13 @@ _ZERO = {
     "int32_t": "0", "unsigned long long": "0ull", "unsigned long long int": "0ull", "unsigned long": "0ul",
 }  # fmt: skip
 _WAVES = MAX_THREADS // MIN_WAVE
-_PUBLISHING = ("__threadfence", "__threadfence_system", "__atomic_work_item_fence", "cooperative_groups", "volatile")
+_PUBLISHING = (
+    "__threadfence",
+    "__threadfence_system",
+    "__atomic_work_item_fence",
+    "cooperative_groups",
+    "volatile",
+)
 
 
 @dataclass(frozen=True)
@@ -66,14 +82,18 @@ def propose(
         elif site is not None:
             sites.append(site)
     if not sites:
-        return Refusal(NAME, "; ".join(reasons) if reasons else "the kernel has no atomicAdd to global memory")
+        return Refusal(
+            NAME, "; ".join(reasons) if reasons else "the kernel has no atomicAdd to global memory"
+        )
     if (reason := _blocker(kernel, sites)) is not None:
         return Refusal(NAME, reason)
     returns = early_returns(kernel)
     if isinstance(returns, str):
         return Refusal(NAME, returns)
     if returns and kernel.barriers:
-        return Refusal(NAME, "the kernel has an early return and a barrier; the barrier would end up under the guard")
+        return Refusal(
+            NAME, "the kernel has an early return and a barrier; the barrier would end up under the guard"
+        )
 
     style = style_of(source, kernel)
     element_groups = _accumulators(sites, style)
@@ -87,12 +107,10 @@ def propose(
                 f"{name} += {_converted(site, kernel)};".encode(),
             )
         )
-    guards, depth = guard_splices(source, kernel, returns, style)
-    splices += guards
+    splices += guard_splices(kernel, returns)
     splices += indent_splices(source, kernel, returns, style, splices)
-    closing = "".join(style.base + style.step * d + "}" + style.newline for d in reversed(range(depth)))
-    ending = line_start(source, kernel.body.end - 1)
-    splices.append(Splice(ending, ending, (closing + _reduction(element_groups, style)).encode()))
+    ending = closing_braces(returns, style) + _reduction(element_groups, style)
+    splices.append(at_end(source, kernel, style, ending))
     floating = any(s.element in ("float", "double") for s in sites)
     return [
         Candidate(
@@ -177,7 +195,9 @@ def _blocker(kernel: KernelSyntax, sites: list[_Site]) -> str | None:
     text = text_of(kernel.body_node)
     for word in _PUBLISHING:
         if re.search(rf"\b{word}\b", text):
-            return f"the kernel uses `{word}`: other workgroups may rely on when each addition becomes visible"
+            return (
+                f"the kernel uses `{word}`: other workgroups may rely on when each addition becomes visible"
+            )
     ours = {n.id for s in sites for n in walk(s.address)}
     bases = {s.base for s in sites}
     for node in walk(kernel.body_node):
@@ -208,9 +228,7 @@ def _declarations(
     source: bytes, kernel: KernelSyntax, groups: dict[str, tuple[_Site, str, str]], style: Style
 ) -> Splice:
     texts = [f"{site.element} {name} = {_ZERO[site.element]};" for site, name, _ in groups.values()]
-    newline = source.find(b"\n", kernel.body.start)
-    at = newline + 1 if 0 <= newline < kernel.body.end else kernel.body.start + 1
-    return Splice(at, at, style.lines(texts).encode())
+    return at_start(source, kernel, style, style.lines(texts))
 
 
 def _converted(site: _Site, kernel: KernelSyntax) -> str:

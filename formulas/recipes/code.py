@@ -55,6 +55,8 @@ def style_of(source: bytes, kernel: KernelSyntax) -> Style:
     base = indentation(source, first.start_byte) if first is not None else "  "
     outer = indentation(source, kernel.span.start)
     step = base.removeprefix(outer) or "  "
+    if first is not None and line_start(source, first.start_byte) <= kernel.body.start:
+        base = outer + step  # the body begins on the line of the brace
     body = source[kernel.span.start : kernel.span.end]
     locals_ = [
         text_of(n)
@@ -176,22 +178,48 @@ def declared_type(name: str, kernel: KernelSyntax) -> str | None:
         if declaration.type != "declaration":
             continue
         for declarator in declaration.children_by_field_name("declarator"):
-            inner = declarator.child_by_field_name("declarator") if declarator.type != "identifier" else declarator
+            inner = (
+                declarator.child_by_field_name("declarator")
+                if declarator.type != "identifier"
+                else declarator
+            )
             if inner is not None and inner.type == "identifier" and text_of(inner) == name:
                 kind = declaration.child_by_field_name("type")
                 return " ".join(text_of(kind).split()) if kind is not None else None
     return None
 
 
-def guard_splices(
-    source: bytes, kernel: KernelSyntax, returns: list[EarlyReturn], style: Style
-) -> tuple[list[Splice], int]:
-    """Splices that turn early returns into nested `if`s around the rest, and how many braces stay open at the end."""
-    splices = [
-        Splice(r.statement.start_byte, r.statement.end_byte, f"if ({negated(r.condition, kernel)}) {{".encode())
-        for r in returns
-    ]
-    return splices, len(returns)
+def at_start(source: bytes, kernel: KernelSyntax, style: Style, text: str) -> Splice:
+    """Whole lines of text as the first ones of the kernel's body."""
+    newline = source.find(b"\n", kernel.body.start)
+    rest = source[kernel.body.start + 1 : newline].strip() if 0 <= newline < kernel.body.end else b"code"
+    if not rest or rest.startswith(b"//"):
+        return Splice(newline + 1, newline + 1, text.encode())
+    at = kernel.body.start + 1
+    return Splice(at, at, (style.newline + text + style.base.rstrip(" ")).encode())
+
+
+def at_end(source: bytes, kernel: KernelSyntax, style: Style, text: str) -> Splice:
+    """Whole lines of text as the last ones of the kernel's body."""
+    brace = kernel.body.end - 1
+    start = line_start(source, brace)
+    if not source[start:brace].strip():
+        return Splice(start, start, text.encode())
+    return Splice(brace, brace, (style.newline + text + indentation(source, kernel.span.start)).encode())
+
+
+def guard_splices(kernel: KernelSyntax, returns: list[EarlyReturn]) -> list[Splice]:
+    """Turn each early return into an `if` around the rest, whose brace `closing_braces` closes."""
+    splices = []
+    for early in returns:
+        opening = f"if ({negated(early.condition, kernel)}) {{"
+        splices.append(Splice(early.statement.start_byte, early.statement.end_byte, opening.encode()))
+    return splices
+
+
+def closing_braces(returns: list[EarlyReturn], style: Style) -> str:
+    """The lines that close what `guard_splices` opened."""
+    return "".join(style.lines(["}"], depth) for depth in reversed(range(len(returns))))
 
 
 def indent_splices(
@@ -217,19 +245,37 @@ def indent_splices(
 def is_pure(expression: Node) -> bool:
     """True when evaluating the expression twice is the same as once: no assignment, no call but casts and min/max."""
     for node in walk(expression):
-        if node.type in ("assignment_expression", "update_expression", "gnu_asm_expression", "lambda_expression"):
+        if node.type in (
+            "assignment_expression",
+            "update_expression",
+            "gnu_asm_expression",
+            "lambda_expression",
+        ):
             return False
         if node.type == "call_expression":
             function = node.child_by_field_name("function")
             name = text_of(function) if function is not None else ""
-            if not re.match(r"(static_cast\s*<|(min|max|abs|fabsf?|int|unsigned|size_t|float|double)$)", name):
+            if not re.match(
+                r"(static_cast\s*<|(min|max|abs|fabsf?|int|unsigned|size_t|float|double)$)", name
+            ):
                 return False
     return True
 
 
 _OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
 _INTEGER_TYPES = frozenset(
-    {"int", "unsigned", "unsigned int", "long", "unsigned long", "size_t", "uint32_t", "int32_t", "int64_t", "uint64_t"}
+    {
+        "int",
+        "unsigned",
+        "unsigned int",
+        "long",
+        "unsigned long",
+        "size_t",
+        "uint32_t",
+        "int32_t",
+        "int64_t",
+        "uint64_t",
+    }
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
-from hipscope.formulas.recipes.code import style_of
+from hipscope.formulas.recipes.code import at_start, style_of
 from hipscope.formulas.recipes.threads import read_shape
 from hipscope.formulas.syntax import KernelSyntax, parse, text_of, walk
 
@@ -37,9 +37,7 @@ def propose(
         f"const unsigned {x} = {lane} / blockDim.y;",
         f"const unsigned {y} = {lane} % blockDim.y;",
     ]
-    newline = source.find(b"\n", kernel.body.start)
-    at = newline + 1 if 0 <= newline < kernel.body.end else kernel.body.start + 1
-    splices = [Splice(at, at, style.lines(texts).encode())]
+    splices = [at_start(source, kernel, style, style.lines(texts))]
     for node in walk(kernel.body_node):
         if node.type == "field_expression" and text_of(node) in ("threadIdx.x", "threadIdx.y"):
             name = x if text_of(node).endswith("x") else y

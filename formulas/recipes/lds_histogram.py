@@ -19,13 +19,15 @@ from hipscope.formulas.recipes.code import (
     THREADS_OF_BLOCK,
     EarlyReturn,
     Style,
+    at_end,
+    at_start,
+    closing_braces,
     declared_type,
     early_returns,
     guard_splices,
     indent_splices,
     indentation,
     is_pure,
-    line_start,
     style_of,
 )
 from hipscope.formulas.syntax import Atomic, KernelSyntax, names_in, parse, text_of, thread_dependent, walk
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 
 NAME = "lds_histogram"
 
-_TYPES = ("float", "int", "unsigned", "unsigned int", "uint32_t", "int32_t", "unsigned long long", "double")
+_TYPES = frozenset(
+    {"float", "double", "int", "unsigned", "unsigned int", "uint32_t", "int32_t", "unsigned long long"}
+)
 _MAX_LDS = 16 * 1024
 _GUESSES = (256, 1024)
 
@@ -64,7 +68,9 @@ def propose(
             sites.append(site)
     bases = {s.base for s in sites}
     if len(bases) != 1:
-        several = "the kernel adds to several arrays" if bases else "the kernel has no atomicAdd to global memory"
+        several = (
+            "the kernel adds to several arrays" if bases else "the kernel has no atomicAdd to global memory"
+        )
         return Refusal(NAME, "; ".join(reasons) if reasons and not bases else several)
     base = bases.pop()
     ours = {n.id for s in sites for n in walk(s.atomic.arguments[0])}
@@ -72,12 +78,16 @@ def propose(
         if node.type == "identifier" and text_of(node) == base and node.id not in ours:
             return Refusal(NAME, f"`{base}` is also used on line {node.start_point.row + 1}")
     if re.search(r"\b(__threadfence\w*|volatile|cooperative_groups)\b", text_of(kernel.body_node)):
-        return Refusal(NAME, "the kernel has fences: other workgroups may rely on when each addition becomes visible")
+        return Refusal(
+            NAME, "the kernel has fences: other workgroups may rely on when each addition becomes visible"
+        )
     returns = early_returns(kernel)
     if isinstance(returns, str):
         return Refusal(NAME, returns)
     if returns and kernel.barriers:
-        return Refusal(NAME, "the kernel has an early return and a barrier; the barrier would end up under the guard")
+        return Refusal(
+            NAME, "the kernel has an early return and a barrier; the barrier would end up under the guard"
+        )
 
     size = element_bytes(sites[0].element) or 4
     dynamic = max((launch.dynamic_lds for launch in facts.launches), default=0)
@@ -118,7 +128,10 @@ def _element(address: Node) -> tuple[str | None, Node | None]:
             listed = indices.named_children if indices is not None else []
             if base is not None and base.type == "identifier" and len(listed) == 1:
                 return text_of(base), listed[0]
-    if address.type == "binary_expression" and text_of(address.child_by_field_name("operator") or address) == "+":
+    if (
+        address.type == "binary_expression"
+        and text_of(address.child_by_field_name("operator") or address) == "+"
+    ):
         left, right = address.child_by_field_name("left"), address.child_by_field_name("right")
         if left is not None and left.type == "identifier":
             return text_of(left), right
@@ -132,7 +145,9 @@ def _bin_counts(base: str, size: int, facts: LaunchFacts) -> tuple[int, ...]:
     return tuple(g for g in _GUESSES if g * size <= _MAX_LDS)
 
 
-def _candidate(source: bytes, kernel: KernelSyntax, sites: list[_Site], returns: list[EarlyReturn], bins: int) -> Candidate:
+def _candidate(
+    source: bytes, kernel: KernelSyntax, sites: list[_Site], returns: list[EarlyReturn], bins: int
+) -> Candidate:
     style = style_of(source, kernel)
     element, base = sites[0].element, sites[0].base
     extent = _constant_named(source, kernel, bins) or str(bins)
@@ -154,17 +169,14 @@ def _candidate(source: bytes, kernel: KernelSyntax, sites: list[_Site], returns:
         f"\tif ({local}[{bin_}] != 0) {sites[0].atomic.function}(&{base}[{bin_}], {local}[{bin_}]);",
         "}",
     ]
-    newline = source.find(b"\n", kernel.body.start)
-    start = newline + 1 if 0 <= newline < kernel.body.end else kernel.body.start + 1
-    splices = [Splice(start, start, (style.lines(opening) + style.newline).encode())]
-    splices += [_site_splice(source, site, kernel, style, local, extent) for site in sites]
-    guards, depth = guard_splices(source, kernel, returns, style)
-    splices += guards
+    splices = [at_start(source, kernel, style, style.lines(opening) + style.newline)]
+    for site in sites:
+        within = sum(r.statement.end_byte <= site.statement.start_byte for r in returns)
+        splices.append(_site_splice(source, site, kernel, style, local, extent, within))
+    splices += guard_splices(kernel, returns)
     splices += indent_splices(source, kernel, returns, style, splices)
-    braces = "".join(style.base + style.step * d + "}" + style.newline for d in reversed(range(depth)))
-    ending = line_start(source, kernel.body.end - 1)
     flush = "".join(style.lines([t]) if t else style.newline for t in closing)
-    splices.append(Splice(ending, ending, (braces + flush).encode()))
+    splices.append(at_end(source, kernel, style, closing_braces(returns, style) + flush))
     return Candidate(
         recipe=NAME,
         title=f"Count in LDS first ({bins} bins), then add to `{base}` once per workgroup",
@@ -176,10 +188,10 @@ def _candidate(source: bytes, kernel: KernelSyntax, sites: list[_Site], returns:
 
 
 def _site_splice(
-    source: bytes, site: _Site, kernel: KernelSyntax, style: Style, local: str, extent: str
+    source: bytes, site: _Site, kernel: KernelSyntax, style: Style, local: str, extent: str, within: int
 ) -> Splice:
-    """The atomic as an LDS atomic where the bin has an LDS copy, else as it was."""
-    outer = indentation(source, site.statement.start_byte)
+    """The atomic as an LDS atomic where the bin has an LDS copy, else as it was; `within` new `if`s around it."""
+    outer = indentation(source, site.statement.start_byte) + style.step * within
     depth = outer
     index, lines = text_of(site.index), []
     named = site.index.type == "identifier"

@@ -116,5 +116,6 @@ def _candidate(source: bytes, paddings: list[tuple[SharedArray, int]]) -> Candid
         recipe=NAME,
         title=f"Pad {names} by {column}",
         text=apply_splices(source, splices),
-        expected="The lanes that read one column then use different LDS banks: LDS conflict cycles fall, results stay the same bit for bit.",
+        expected="The lanes that read one column then use different LDS banks: LDS conflict cycles fall, results stay "
+        "the same bit for bit.",
     )

@@ -16,7 +16,17 @@ from hipscope.formulas.lanes import NotStatic, element_bytes, evaluate, lines_to
 from hipscope.formulas.recipes.code import EarlyReturn, early_returns
 from hipscope.formulas.syntax import FileSyntax, KernelSyntax, Subscript, called, names_in, text_of, walk
 
-_LANE_FUNCTIONS = ("__shfl", "__ballot", "__any", "__all", "__lane_id", "__builtin_amdgcn", "__sync", "__match", "__activemask")
+_LANE_FUNCTIONS = (
+    "__shfl",
+    "__ballot",
+    "__any",
+    "__all",
+    "__lane_id",
+    "__builtin_amdgcn",
+    "__sync",
+    "__match",
+    "__activemask",
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,9 @@ def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Sh
     launch = facts.launches[0]
     bx, by, bz = launch.workgroup
     if bx < 2 or by < 2 or bz != 1:
-        return f"the workgroups are {bx} x {by} x {bz}: there is no second dimension to exchange with the first"
+        return (
+            f"the workgroups are {bx} x {by} x {bz}: there is no second dimension to exchange with the first"
+        )
     if kernel.barriers or kernel.shared or kernel.atomics:
         return "the threads of a workgroup already work together (LDS, barriers or atomics)"
     for node in walk(kernel.body_node):
@@ -107,7 +119,12 @@ def _accesses(
         for columns_first in (False, True):
             try:
                 wave = wave_values(
-                    kernel, launch, file.constants, at=subscript.node, wave_size=wave_size, columns_first=columns_first
+                    kernel,
+                    launch,
+                    file.constants,
+                    at=subscript.node,
+                    wave_size=wave_size,
+                    columns_first=columns_first,
                 )
                 lines.append(lines_touched(evaluate(subscript.indices[0], wave) * size))
             except NotStatic as reason:

@@ -90,7 +90,9 @@ def _plan(shape: Shape, kernel: KernelSyntax) -> _Plan | str:
         return "no access would touch fewer cache lines with x and y of the threads exchanged"
     if len(crossing) != 1:
         return "there is no single pair of one strided and one contiguous access"
-    if any(n.type in ("for_statement", "while_statement", "do_statement") for s in shape.region for n in walk(s)):
+    if any(
+        n.type in ("for_statement", "while_statement", "do_statement") for s in shape.region for n in walk(s)
+    ):
         return "the accesses stand in a loop"
     if (name := _reassigned(kernel)) is not None:
         return f"`{name}` is changed after its declaration"
@@ -99,7 +101,10 @@ def _plan(shape: Shape, kernel: KernelSyntax) -> _Plan | str:
     while len(work) == 1 and work[0].type == "if_statement":
         if work[0].child_by_field_name("alternative") is not None:
             return "the work stands in an `if` with an `else`"
-        condition, consequence = work[0].child_by_field_name("condition"), work[0].child_by_field_name("consequence")
+        condition, consequence = (
+            work[0].child_by_field_name("condition"),
+            work[0].child_by_field_name("consequence"),
+        )
         value = condition.child_by_field_name("value") if condition is not None else None
         if value is None or consequence is None:
             return "the guard could not be read"
@@ -202,7 +207,8 @@ def _renumbered(
     """Declarations that the renumbered half needs again, and the new names it uses."""
     prefix = "store" if plan.store_side else "load"
     names = {axis: style.fresh(f"{prefix}_thread_{axis[-1]}") for axis in ("threadIdx.x", "threadIdx.y")}
-    users: list[Node] = [*(g.condition for g in plan.guards), *(plan.work if plan.store_side else (plan.read.subscript.node,))]
+    half = plan.work if plan.store_side else (plan.read.subscript.node,)
+    users: list[Node] = [*(g.condition for g in plan.guards), *half]
     needed: list[Node] = []
     for declaration in reversed(shape.declarations):
         declared = set(_declared(declaration))
@@ -237,5 +243,8 @@ def _original(source: bytes, shape: Shape, plan: _Plan, style: Style) -> str:
 def _whole_line(source: bytes, statement: Node) -> Splice:
     """Removes the statement, and its line when nothing else stands on it."""
     start, end = line_start(source, statement.start_byte), source.find(b"\n", statement.end_byte) + 1
-    alone = source[start : statement.start_byte].strip() == b"" and source[statement.end_byte : end].strip() == b""
+    alone = (
+        source[start : statement.start_byte].strip() == b""
+        and source[statement.end_byte : end].strip() == b""
+    )
     return Splice(start, end, b"") if alone and end else Splice(statement.start_byte, statement.end_byte, b"")

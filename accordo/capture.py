@@ -1,0 +1,180 @@
+"""Reads a capture set: the dispatches of one run, each with its arguments and its memory before and after.
+
+Takes the directory that the runtime wrote, gives plain data. Buffers stay on disk until somebody asks for them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hipscope.analysis.errors import HipscopeError
+
+
+class CaptureUnreadable(HipscopeError):
+    """The capture set is not complete or not in the format that we know."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class CapturedBuffer:
+    """One device allocation. `arguments` are (index of the kernel argument, offset of its pointer in here)."""
+
+    index: int
+    address: int
+    size: int
+    arguments: tuple[tuple[int, int], ...]
+    before_file: Path
+    after_file: Path
+
+    def before(self) -> bytes:
+        """The contents just before the dispatch."""
+        return _contents(self.before_file, self.size)
+
+    def after(self) -> bytes:
+        """The contents just after the dispatch, as the program's own run left them."""
+        return _contents(self.after_file, self.size)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of the kernarg segment; `offset` and `size` in bytes."""
+
+    offset: int
+    size: int
+    value_kind: str
+
+
+@dataclass(frozen=True)
+class CapturedDispatch:
+    """One recorded launch. `grid` and `workgroup` count work-items; `kernel` is the mangled name."""
+
+    id: int
+    directory: Path
+    kernel: str
+    code_object: Path
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    dynamic_lds: int
+    arguments: tuple[Argument, ...]
+    buffers: tuple[CapturedBuffer, ...]
+    complete: bool
+    reason: str | None
+
+    @property
+    def work_items(self) -> int:
+        """How many threads the launch has."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def explicit_arguments(self) -> tuple[Argument, ...]:
+        """The arguments that the source names, in order."""
+        return tuple(a for a in self.arguments if not a.value_kind.startswith("hidden"))
+
+    def scalar(self, argument: int) -> int | None:
+        """An explicit by-value argument of 1, 2, 4 or 8 bytes read as a signed integer; None for anything else."""
+        listed = self.explicit_arguments
+        if argument >= len(listed):
+            return None
+        chosen = listed[argument]
+        if chosen.value_kind != "by_value" or chosen.size not in (1, 2, 4, 8):
+            return None
+        raw = self.kernarg()[chosen.offset : chosen.offset + chosen.size]
+        return int.from_bytes(raw, "little", signed=True)
+
+    def kernarg(self) -> bytes:
+        """The kernarg segment as it was at the launch."""
+        return _contents(self.directory / "kernarg.bin", None)
+
+
+def read_capture_set(directory: Path) -> tuple[CapturedDispatch, ...]:
+    """All dispatches of a capture set, in the order they ran. Raises CaptureUnreadable."""
+    found = [read_dispatch(meta.parent) for meta in directory.glob("dispatch_*/meta.json")]
+    return tuple(sorted(found, key=lambda d: d.id))
+
+
+def read_dispatch(directory: Path) -> CapturedDispatch:
+    """One dispatch from its directory. Raises CaptureUnreadable."""
+    path = directory / "meta.json"
+    try:
+        meta = _Meta.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, ValidationError) as error:
+        first = str(error).splitlines()[0]
+        raise CaptureUnreadable(
+            f"{path}: not a captured dispatch: {first}", "profile the program again"
+        ) from error
+    return CapturedDispatch(
+        id=meta.id,
+        directory=directory,
+        kernel=meta.kernel,
+        code_object=_code_object(directory, meta.code_object),
+        grid=meta.grid,
+        workgroup=meta.workgroup,
+        dynamic_lds=meta.dynamic_lds,
+        arguments=tuple(Argument(a.offset, a.size, a.value_kind) for a in meta.arguments),
+        buffers=tuple(
+            CapturedBuffer(
+                index=b.index,
+                address=b.address,
+                size=b.bytes,
+                arguments=tuple(zip(b.referenced_by, b.offset_in_buffer, strict=True)),
+                before_file=directory / f"buffer_{b.index}.before",
+                after_file=directory / f"buffer_{b.index}.after",
+            )
+            for b in meta.buffers
+        ),
+        complete=meta.complete,
+        reason=meta.reason,
+    )
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _MetaArgument(_Lenient):
+    offset: int
+    size: int
+    value_kind: str
+
+
+class _MetaBuffer(_Lenient):
+    index: int
+    address: int
+    bytes: int
+    referenced_by: list[int] = Field(default_factory=list)
+    offset_in_buffer: list[int] = Field(default_factory=list)
+
+
+class _Meta(_Lenient):
+    id: int
+    kernel: str
+    code_object: str = ""
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    dynamic_lds: int = 0
+    arguments: list[_MetaArgument] = Field(default_factory=list)
+    buffers: list[_MetaBuffer] = Field(default_factory=list)
+    complete: bool = True
+    reason: str | None = None
+
+
+def _code_object(directory: Path, digest: str) -> Path:
+    for path in (directory / "code_object.co", directory.parent / "code_objects" / f"{digest}.co"):
+        if path.exists():
+            return path
+    raise CaptureUnreadable(f"{directory}: the code object {digest} is missing", "profile the program again")
+
+
+def _contents(path: Path, size: int | None) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CaptureUnreadable(f"{path}: {error.strerror}", "profile the program again") from error
+    if size is not None and len(data) != size:
+        raise CaptureUnreadable(f"{path}: {len(data)} bytes instead of {size}", "profile the program again")
+    return data

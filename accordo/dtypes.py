@@ -1,0 +1,167 @@
+"""What the bytes of a buffer mean: element types from the kernel's demangled signature.
+
+The code object knows sizes and offsets of arguments, not what a pointer points to; the mangled name does. A type that
+is not a plain number is compared as bytes, exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.capture import CapturedBuffer
+from hipscope.analysis.process import run_process
+
+Kind = Literal["float", "integer", "bytes"]
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element type; `epsilon` is its unit roundoff step (0 for what is compared exactly)."""
+
+    name: str
+    kind: Kind
+    size: int
+    epsilon: float = 0.0
+
+    def numbers(self, data: bytes | memoryview) -> NDArray[np.float64]:
+        """The bytes as numbers, for errors and for display. Their length is a multiple of `size`."""
+        if self.name == "bf16":
+            widened = np.frombuffer(data, dtype="<u2").astype(np.uint32) << 16
+            return widened.view(np.float32).astype(np.float64)
+        return np.frombuffer(data, dtype=_NUMPY[self.name]).astype(np.float64)
+
+    def bits(self, data: bytes | memoryview) -> NDArray[np.int64]:
+        """The bytes as integers in an order in which neighbouring floats differ by one (for ULP distances)."""
+        raw = np.frombuffer(data, dtype=f"<i{self.size}").astype(np.int64)
+        return np.where(raw < 0, -(raw & ((1 << (self.size * 8 - 1)) - 1)), raw)
+
+
+BYTES = Element("bytes", "bytes", 1)
+_NUMPY = {
+    "fp64": "<f8", "fp32": "<f4", "fp16": "<f2", "int8": "<i1", "uint8": "<u1", "int16": "<i2", "uint16": "<u2",
+    "int32": "<i4", "uint32": "<u4", "int64": "<i8", "uint64": "<u8", "bytes": "<u1",
+}  # fmt: skip
+_FP64 = Element("fp64", "float", 8, 2.0**-52)
+_FP32 = Element("fp32", "float", 4, 2.0**-23)
+_FP16 = Element("fp16", "float", 2, 2.0**-10)
+_BF16 = Element("bf16", "float", 2, 2.0**-7)
+
+
+def _integer(bits: int, signed: bool) -> Element:
+    return Element(f"{'int' if signed else 'uint'}{bits}", "integer", bits // 8)
+
+
+_ELEMENTS: dict[str, Element] = {
+    "double": _FP64, "float": _FP32, "_Float16": _FP16, "half": _FP16, "__half": _FP16, "half_float::half": _FP16,
+    "__bf16": _BF16, "__hip_bfloat16": _BF16, "hip_bfloat16": _BF16, "bool": _integer(8, False),
+    "char": _integer(8, True), "signed char": _integer(8, True), "unsigned char": _integer(8, False),
+    "short": _integer(16, True), "unsigned short": _integer(16, False), "int": _integer(32, True),
+    "unsigned int": _integer(32, False), "unsigned": _integer(32, False), "long": _integer(64, True),
+    "unsigned long": _integer(64, False), "long long": _integer(64, True), "unsigned long long": _integer(64, False),
+    "int8_t": _integer(8, True), "uint8_t": _integer(8, False), "int16_t": _integer(16, True),
+    "uint16_t": _integer(16, False), "int32_t": _integer(32, True), "uint32_t": _integer(32, False),
+    "int64_t": _integer(64, True), "uint64_t": _integer(64, False), "size_t": _integer(64, False),
+}  # fmt: skip
+_VECTOR = re.compile(
+    r"(?:HIP_vector_type<(.+), \d+u?>|(u?(?:char|short|int|long|longlong)|float|double)[1-4])$"
+)
+_SHORT_VECTOR = {"uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int",
+                 "ulong": "unsigned long", "longlong": "long long", "ulonglong": "unsigned long long"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Bytes [start, end) of a buffer, all of one element type; `argument` is the kernel argument that says so."""
+
+    start: int
+    end: int
+    element: Element
+    argument: int | None
+
+
+def element_of(pointee: str) -> Element:
+    """The element type of a C++ type name; `BYTES` for anything that is not a plain number or a vector of them."""
+    bare = " ".join(re.sub(r"\b(const|volatile|struct|__restrict__|restrict)\b", " ", pointee).split())
+    if (known := _ELEMENTS.get(bare)) is not None:
+        return known
+    if (vector := _VECTOR.match(bare)) is not None:
+        inner = vector[1] or _SHORT_VECTOR.get(vector[2], vector[2])
+        return _ELEMENTS.get(inner, BYTES)
+    return BYTES
+
+
+def argument_types(demangled: str) -> list[str] | None:
+    """The parameter types of a demangled function, or None when the name carries none."""
+    text = re.sub(r"\s*\[clone [^\]]*\]$|\.kd$", "", demangled.strip())
+    if not text.endswith(")"):
+        return None
+    depth, start = 0, len(text) - 1
+    while start >= 0:
+        depth += {")": 1, "(": -1}.get(text[start], 0)
+        if depth == 0:
+            break
+        start -= 1
+    inner = text[start + 1 : -1].strip()
+    return [] if inner in ("", "void") else _split(inner)
+
+
+@lru_cache(maxsize=256)
+def demangle(symbol: str, cxxfilt: Path) -> str:
+    """The demangled name by LLVM's own tool; the symbol itself when the tool is missing or does not know."""
+    if not cxxfilt.exists():
+        return symbol
+    done = run_process([str(cxxfilt), symbol], timeout=20)
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else symbol
+
+
+def pointees(demangled: str, fallback: Sequence[str] = ()) -> dict[int, str]:
+    """Argument index -> pointee type for the pointer arguments; `fallback` are the source's own parameter types."""
+    types = argument_types(demangled)
+    listed = types if types is not None else list(fallback)
+    return {i: t.rstrip().rstrip("*") for i, t in enumerate(_plain(t) for t in listed) if t.endswith("*")}
+
+
+def segments(buffer: CapturedBuffer, types: Mapping[int, str]) -> tuple[Segment, ...]:
+    """The buffer cut where pointer arguments point into it, each piece with the element type of its argument.
+
+    Bytes before the first pointer, pieces whose arguments disagree, and a rest that is no whole element are bytes.
+    """
+    starts = sorted({offset for _, offset in buffer.arguments if 0 <= offset < buffer.size})
+    result: list[Segment] = []
+    if not starts or starts[0] > 0:
+        result.append(Segment(0, starts[0] if starts else buffer.size, BYTES, None))
+    for start, end in zip(starts, [*starts[1:], buffer.size], strict=True):
+        here = [argument for argument, offset in buffer.arguments if offset == start]
+        elements = {element_of(types[a]) for a in here if a in types}
+        element = elements.pop() if len(elements) == 1 else BYTES
+        whole = end - (end - start) % element.size
+        result.append(Segment(start, whole, element, here[0]))
+        if whole < end:
+            result.append(Segment(whole, end, BYTES, here[0]))
+    return tuple(s for s in result if s.end > s.start)
+
+
+def _plain(kind: str) -> str:
+    """A type without restrict and outermost const: `float const*` for `float const* const __restrict__`."""
+    text = re.sub(r"\s*\b(__restrict__|__restrict|restrict)\b", "", kind).strip()
+    while text.endswith("const"):
+        text = text.removesuffix("const").rstrip()
+    return text.removesuffix("[]") + "*" if text.endswith("[]") else text
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    return [*parts, text[start:].strip()]
