@@ -1,0 +1,108 @@
+"""Occupancy: how many waves fit on a SIMD, what limits them, and how many there were.
+
+Takes a kernel and a device, gives waves per SIMD. The rules are those of LLVM's AMDGPU back end for gfx90a and later
+(AMDGPUBaseInfo: register granules, LDS granule, 16 workgroups per CU when they use a barrier).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from hipscope.analysis.profile import Device, Kernel
+
+Limiter = Literal["VGPRs", "SGPRs", "LDS", "workgroup size", "workgroups per CU", "hardware maximum"]
+
+_WORKGROUPS_PER_CU = 16
+_SGPRS_FOR_8_WAVES = 100  # above it, 800 SGPRs per SIMD hold 7 waves
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """Waves per SIMD.
+
+    `theoretical` is what the resources allow, `limiter` names the scarcest. `launched` is what the largest launch can
+    fill when it is spread over the whole device, `achieved` the mean while the kernel ran; None when not recorded.
+    """
+
+    theoretical: float
+    maximum: int
+    limiter: Limiter
+    limits: dict[Limiter, float]
+    launched: float | None
+    achieved: float | None
+
+
+def occupancy(kernel: Kernel, device: Device) -> Occupancy | None:
+    """The kernel's occupancy, or None when neither its registers nor its launch shape are known."""
+    resources = kernel.resources
+    shapes = [d.workgroup for d in kernel.dispatches if math.prod(d.workgroup)]
+    if resources.vgprs is None and not shapes:
+        return None
+    threads = max((math.prod(shape) for shape in shapes), default=device.wave_size)
+    waves_per_group = max(1, math.ceil(threads / device.wave_size))
+    limits = _limits(kernel, device, waves_per_group)
+    theoretical = min(limits.values())
+    # When several limit alike, the hardware's own maximum explains it best.
+    order: tuple[Limiter, ...] = (
+        "hardware maximum", "VGPRs", "LDS", "SGPRs", "workgroups per CU", "workgroup size",
+    )  # fmt: skip
+    limiter = next(name for name in order if name in limits and limits[name] == theoretical)
+    return Occupancy(
+        theoretical=theoretical,
+        maximum=device.max_waves_per_simd,
+        limiter=limiter,
+        limits=limits,
+        launched=_launched(kernel, device),
+        achieved=achieved_waves(kernel, device),
+    )
+
+
+def achieved_waves(kernel: Kernel, device: Device) -> float | None:
+    """Mean waves per SIMD while the GPU was busy, from SQ_WAVE_CYCLES (which ticks every 4 cycles)."""
+    wave_cycles = kernel.counters.get("SQ_WAVE_CYCLES")
+    active = kernel.counters.get("GRBM_GUI_ACTIVE")
+    simds = device.compute_units * device.simds_per_cu
+    if wave_cycles is None or not active or not simds:
+        return None
+    return 4 * wave_cycles / (active / device.xcds) / simds
+
+
+def _limits(kernel: Kernel, device: Device, waves_per_group: int) -> dict[Limiter, float]:
+    resources = kernel.resources
+    simds = device.simds_per_cu
+    limits: dict[Limiter, float] = {"hardware maximum": float(device.max_waves_per_simd)}
+    if resources.vgprs is not None:
+        # One register file holds both kinds; the accumulation registers start at a multiple of 4.
+        total = _round_up(resources.vgprs, 4) + resources.agprs if resources.agprs else resources.vgprs
+        granted = _round_up(max(total, 1), device.vgpr_granule)
+        limits["VGPRs"] = float(min(device.max_waves_per_simd, device.vgprs_per_lane // granted))
+    if resources.sgprs is not None and resources.sgprs > _SGPRS_FOR_8_WAVES:
+        limits["SGPRs"] = 7.0
+    per_simd = min(limits.values())
+    groups = math.floor(per_simd * simds / waves_per_group)
+    if groups * waves_per_group / simds < per_simd:
+        limits["workgroup size"] = groups * waves_per_group / simds
+    if waves_per_group > 1:
+        limits["workgroups per CU"] = _WORKGROUPS_PER_CU * waves_per_group / simds
+    if resources.lds_bytes:
+        groups = device.lds_bytes // _round_up(resources.lds_bytes, device.lds_granule)
+        limits["LDS"] = groups * waves_per_group / simds
+    return limits
+
+
+def _launched(kernel: Kernel, device: Device) -> float | None:
+    """Waves per SIMD of the largest launch, if it were spread evenly and all of it fitted."""
+    waves = []
+    for d in kernel.dispatches:
+        group = math.prod(d.workgroup)
+        if group:
+            groups = math.prod(math.ceil(g / w) for g, w in zip(d.grid, d.workgroup, strict=True) if w)
+            waves.append(groups * math.ceil(group / device.wave_size))
+    simds = device.compute_units * device.simds_per_cu
+    return max(waves) / simds if waves and simds else None
+
+
+def _round_up(value: int, granule: int) -> int:
+    return -(-value // granule) * granule
