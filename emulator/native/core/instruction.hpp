@@ -59,6 +59,7 @@ struct Operand {
     bool absolute = false;
     bool sign_extend = false;     // SDWA sext()
     std::uint8_t select = 6;      // SDWA: 0-3 byte, 4 word0, 5 word1, 6 dword
+    bool plain = false;           // whole VGPR or AGPR rows, nothing to do before use
 };
 
 /// How lanes are exchanged before a VOP executes (DPP, section 6.7); `none` on most instructions.
@@ -99,14 +100,15 @@ struct Instruction {
     Modifiers modifiers;
     Dpp dpp;
     std::uint32_t extra = 0;       // per-opcode constant from the table
+    bool simple = true;            // no DPP, SDWA, op_sel, clamp or omod: results go straight to the register
+    bool keeps_high = false;       // a 16-bit result leaves the upper half of its register alone
+    bool packed = false;           // VOP3P: op_sel/op_sel_hi/neg_lo/neg_hi apply to the halves of each source
     std::string text;              // assembly as LLVM prints it, without comment
 };
 
 /// The instructions of one code object's executable section, in address order.
 struct Program {
     std::vector<Instruction> instructions;
-    /// Added to Instruction::address it gives the address in device memory (s_getpc_b64, s_swappc_b64, pointers).
-    std::uint64_t load_bias = 0;
     /// Index of the instruction at `address`, or -1.
     [[nodiscard]] std::int64_t index_of(std::uint64_t address) const;
 };

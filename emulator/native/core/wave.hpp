@@ -17,6 +17,16 @@ inline constexpr int flat_scratch = 102, xnack_mask = 104, vcc = 106, ttmp = 108
 inline constexpr int count = 128;
 }  // namespace sreg
 
+/// High halves of the flat address ranges that stand for LDS and scratch (src_shared_base, src_private_base).
+namespace aperture {
+inline constexpr std::uint64_t shared_base = 0x0001'0000'0000'0000ULL;
+inline constexpr std::uint64_t private_base = 0x0002'0000'0000'0000ULL;
+inline constexpr std::uint64_t limit = 0xffff'ffffULL;  // last byte of each, relative to its base
+}  // namespace aperture
+
+/// MODE at the start of a kernel that clang compiles: round to nearest even, denormals on, IEEE, DX10 clamp.
+inline constexpr std::uint32_t default_mode = 0x3f0;
+
 enum class Space : std::uint8_t { none, global, lds, scratch, scalar };
 enum class AccessKind : std::uint8_t { load, store, atomic, atomic_return };
 
@@ -48,8 +58,9 @@ struct alignas(64) Wave {
     std::array<std::uint32_t, sreg::count> sgpr{};
     bool scc = false;
     std::uint32_t pc = 0;                     // index into Program::instructions
-    std::uint32_t mode = 0;                   // MODE register: rounding, denormals, clamp...
+    std::uint32_t mode = default_mode;        // MODE register: rounding, denormals, clamp...
     std::uint32_t id_in_group = 0;
+    std::uint64_t code_base = 0;              // where the code object's address 0 lies in `memory`
     const Program* program = nullptr;
     Memory* memory = nullptr;
     std::uint8_t* lds = nullptr;
@@ -61,12 +72,12 @@ struct alignas(64) Wave {
     MemoryAccess access;
     Fault fault;
 
-    [[nodiscard]] std::uint64_t exec() const { return s64(sreg::exec); }
-    [[nodiscard]] std::uint64_t vcc() const { return s64(sreg::vcc); }
-    [[nodiscard]] std::uint64_t s64(int i) const {
+    [[nodiscard, gnu::always_inline]] std::uint64_t exec() const { return s64(sreg::exec); }
+    [[nodiscard, gnu::always_inline]] std::uint64_t vcc() const { return s64(sreg::vcc); }
+    [[nodiscard, gnu::always_inline]] std::uint64_t s64(int i) const {
         return sgpr[static_cast<std::size_t>(i)] | (std::uint64_t{sgpr[static_cast<std::size_t>(i) + 1]} << 32U);
     }
-    void set_s64(int i, std::uint64_t value) {
+    [[gnu::always_inline]] void set_s64(int i, std::uint64_t value) {
         sgpr[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(value);
         sgpr[static_cast<std::size_t>(i) + 1] = static_cast<std::uint32_t>(value >> 32U);
     }

@@ -1,0 +1,54 @@
+// Scalar memory reads (manual chapter 8): one address, one to sixteen dwords into SGPRs.
+#include <cstring>
+
+#include "isa/families.hpp"
+#include "isa/scalars.hpp"
+
+namespace hipscope::HIPSCOPE_ISA {
+namespace {
+
+/// s_load: sources are the base pair and, optionally, an SGPR offset; the immediate is Modifiers::offset.
+template <u32 dwords>
+Step scalar_load(Wave& w, const Instruction& in) {
+    u64 address = scalar64(w, in.source[0]) + static_cast<u64>(i64{in.modifiers.offset});
+    if (in.source[1].kind != OperandKind::none) address += scalar32(w, in.source[1]);
+    address &= ~u64{3};
+    if (!w.memory->valid(address, dwords * 4)) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address, dwords * 4, -1, false);
+    std::memcpy(&w.sgpr[in.destination[0].index], reinterpret_cast<const void*>(address), dwords * 4);
+    w.access.space = Space::scalar;
+    w.access.kind = AccessKind::load;
+    w.access.bytes = dwords * 4;
+    w.access.addresses = 1;
+    w.access.lanes = 1;
+    w.access.address[0][0] = address;
+    return Step::next;
+}
+
+constexpr Entry load(std::string_view name, Handler run) {
+    Entry e;
+    e.name = name;
+    e.unit = Unit::smem;
+    e.run = run;
+    e.destinations = 1;
+    e.sources = 2;
+    e.source = {Type::b64, Type::b32};
+    return e;
+}
+
+}  // namespace
+
+Table smem() {
+    static constexpr Entry rows[] = {
+        load("s_load_dword", &scalar_load<1>),
+        load("s_load_dwordx2", &scalar_load<2>),
+        load("s_load_dwordx4", &scalar_load<4>),
+        load("s_load_dwordx8", &scalar_load<8>),
+        load("s_load_dwordx16", &scalar_load<16>),
+        load("s_scratch_load_dword", &scalar_load<1>),
+        load("s_scratch_load_dwordx2", &scalar_load<2>),
+        load("s_scratch_load_dwordx4", &scalar_load<4>),
+    };
+    return rows;
+}
+
+}  // namespace hipscope::HIPSCOPE_ISA

@@ -1,0 +1,14 @@
+// All rows of one build (baseline, AVX2 or AVX-512), in the order of the families.
+#include "isa/families.hpp"
+
+#include <array>
+
+namespace hipscope::HIPSCOPE_ISA {
+
+std::span<const isa::Table> tables() {
+    static const std::array all{salu(),    control(), smem(),           valu_f32(),      valu_f64(),      valu_int(),      valu_16bit(),     valu_packed(),
+                                compare(), convert(), transcendental(), lane_exchange(), vector_memory(), vector_atomics(), lds(), mfma()};
+    return all;
+}
+
+}  // namespace hipscope::HIPSCOPE_ISA

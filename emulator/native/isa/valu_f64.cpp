@@ -1,0 +1,87 @@
+// Double-precision arithmetic (manual sections 12.8, 12.11): division helpers and the reduction of trigonometric
+// arguments included.
+#include "isa/families.hpp"
+#include "isa/lanes.hpp"
+
+namespace hipscope::HIPSCOPE_ISA {
+namespace {
+
+HIPSCOPE_INLINE bool denormal(f64 x) { const u64 m = bits<u64>(x) & 0x7fffffffffffffffULL; return m != 0 && m < 0x0010000000000000ULL; }
+HIPSCOPE_INLINE int exponent(f64 x) { return static_cast<int>((bits<u64>(x) >> 52U) & 0x7ffU); }
+
+WithMask<f64> div_scale(f64 s0, f64 s1, f64 s2) {
+    if (s2 == 0 || s1 == 0) return {default_nan<f64>, false};
+    const f64 up = std::ldexp(s0, 128);
+    const bool denominator = s0 == s1;
+    if (exponent(s2) - exponent(s1) >= 768) return {denominator ? up : s0, true};
+    if (denormal(s1)) return {up, false};
+    const bool tiny_reciprocal = denormal(1.0 / s1), tiny_quotient = denormal(s2 / s1);
+    if (tiny_reciprocal && tiny_quotient) return {denominator ? up : s0, true};
+    if (tiny_reciprocal) return {std::ldexp(s0, -128), false};
+    if (tiny_quotient) return {s0 == s2 ? up : s0, true};
+    if (exponent(s2) <= 53) return {up, false};
+    return {s0, false};
+}
+
+HIPSCOPE_INLINE f64 div_fmas(f64 a, f64 b, f64 c, bool scaled) {
+    const f64 r = fma(a, b, c);
+    const f64 factor = exponent(c) > 1023 ? 0x1p128 : 0x1p-128;
+    return scaled ? r * factor : r;
+}
+
+f64 div_fixup(f64 s0, f64 s1, f64 s2) {
+    const u64 sign = (bits<u64>(s1) ^ bits<u64>(s2)) & 0x8000000000000000ULL;
+    const f64 infinity = bits<f64>(0x7ff0000000000000ULL);
+    const auto signed_bits = [sign](u64 magnitude) { return bits<f64>((magnitude & 0x7fffffffffffffffULL) | sign); };
+    if (is_nan(s2)) return quiet(s2);
+    if (is_nan(s1)) return quiet(s1);
+    if ((s1 == 0 && s2 == 0) || (std::fabs(s1) == infinity && std::fabs(s2) == infinity)) return bits<f64>(0xfff8000000000000ULL);
+    if (s1 == 0 || std::fabs(s2) == infinity) return signed_bits(0x7ff0000000000000ULL);
+    if (std::fabs(s1) == infinity || s2 == 0) return signed_bits(0);
+    if (exponent(s2) - exponent(s1) < -1075) return signed_bits(0);
+    if (is_nan(s0)) return signed_bits(0x7ff0000000000000ULL);
+    return signed_bits(bits<u64>(s0));
+}
+
+/// The first 1216 bits of 2/pi after the binary point, most significant first.
+constexpr u64 two_over_pi[19] = {
+    0xA2F9836E4E441529ULL, 0xFC2757D1F534DDC0ULL, 0xDB6295993C439041ULL, 0xFE5163ABDEBBC561ULL, 0xB7246E3A424DD2E0ULL,
+    0x06492EEA09D1921CULL, 0xFE1DEB1CB129A73EULL, 0xE88235F52EBB4484ULL, 0xE99C7026B45F7E41ULL, 0x3991D639835339F4ULL,
+    0x9C845F8BBDF9283BULL, 0x1FF897FFDE05980FULL, 0xEF2F118B5A0A6D1FULL, 0x6D367ECF27CB09B7ULL, 0x4F463F669E5FEA2DULL,
+    0x7527BAC7EBE5F17BULL, 0x3D0739F78A5292EAULL, 0x6BFB5FB1F8D5D085ULL, 0x6033046FC7B6BABFULL,
+};
+/// 53 bits of 2/pi that matter for an argument of this exponent, as a double (v_trig_preop_f64).
+f64 trig_preop(f64 x, u32 segment) {
+    int shift = static_cast<int>(segment & 31U) * 53;
+    if (exponent(x) > 1077) shift += exponent(x) - 1077;
+    u64 chunk = 0;
+    for (int b = 0; b < 53; ++b) {  // bits of weight 2^-(shift+1) ... 2^-(shift+53)
+        const int position = shift + b;
+        const u64 bit = position < 1201 ? (two_over_pi[position / 64] >> (63 - position % 64)) & 1U : 0;
+        chunk = (chunk << 1U) | bit;
+    }
+    int scale = -53 - shift;
+    if (exponent(x) >= 1968) scale += 128;
+    return std::ldexp(static_cast<f64>(chunk), scale);
+}
+
+}  // namespace
+
+Table valu_f64() {
+    static constexpr Entry rows[] = {
+        op("v_add_f64", Unit::valu_half, [](f64 a, f64 b) { return add(a, b); }),
+        op("v_mul_f64", Unit::valu_half, [](f64 a, f64 b) { return mul(a, b); }),
+        op("v_fma_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return fma(a, b, c); }),
+        op("v_fmac_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return fma(a, b, c); }).accumulate(),
+        op("v_min_f64", Unit::valu_half, [](f64 a, f64 b) { return min_number(a, b); }),
+        op("v_max_f64", Unit::valu_half, [](f64 a, f64 b) { return max_number(a, b); }),
+        slow_op("v_ldexp_f64", Unit::valu_half, [](f64 a, i32 n) { return is_nan(a) ? quiet(a) : std::ldexp(a, n); }),
+        slow_op("v_div_scale_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return div_scale(a, b, c); }),
+        op("v_div_fmas_f64", Unit::valu_half, [](f64 a, f64 b, f64 c, bool vcc) { return div_fmas(a, b, c, vcc); }),
+        slow_op("v_div_fixup_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return div_fixup(a, b, c); }),
+        slow_op("v_trig_preop_f64", Unit::valu_half, [](f64 a, u32 segment) { return trig_preop(a, segment); }),
+    };
+    return rows;
+}
+
+}  // namespace hipscope::HIPSCOPE_ISA

@@ -1,0 +1,156 @@
+// Global and flat atomics (manual chapter 10). Lanes go one after the other; host threads that run other workgroups
+// see each update as a whole.
+#include <atomic>
+
+#include "isa/access.hpp"
+#include "isa/families.hpp"
+
+namespace hipscope::HIPSCOPE_ISA {
+namespace {
+
+template <class T>
+using Raw = std::conditional_t<sizeof(T) == 8, u64, u32>;
+
+/// Applies F(memory, data, compare) atomically to device memory. Returns what was there.
+template <class F, class T>
+HIPSCOPE_INLINE T apply_shared(void* at, T data, T compare) {
+    using R = Raw<T>;
+    std::atomic_ref<R> cell(*static_cast<R*>(at));
+    R old = cell.load(std::memory_order_relaxed);
+    while (!cell.compare_exchange_weak(old, bits<R>(F{}(bits<T>(old), data, compare)), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    }
+    return bits<T>(old);
+}
+
+/// Data operands follow the address: the value, and for compare-and-swap the expected value after it.
+template <class F, class T, bool two, Segment segment>
+Step update(Wave& w, const Instruction& in) {
+    const u64 active = w.exec();
+    u64* address = w.access.address[0];
+    global_addresses(w, in, 2, address);
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        if ((address[lane] & (sizeof(T) - 1)) != 0) return fault(w, FaultKind::misaligned, address[lane], sizeof(T), lane, true);
+    }
+    void* pointer[kLanes];
+    Space space = Space::global;
+    if constexpr (segment == Segment::flat) {
+        const Apertures a = apertures(address, active);
+        if (!resolve_flat(w, address, active, sizeof(T), true, pointer)) return Step::fault;
+        if (a.shared == active && active != 0) space = Space::lds;
+        if (a.privately == active && active != 0) space = Space::scratch;
+        if (space != Space::global) for (int i = 0; i < kLanes; ++i) address[i] &= aperture::limit;
+    } else {
+        const int bad = first_invalid(*w.memory, address, active, sizeof(T));
+        if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], sizeof(T), bad, true);
+        for (int i = 0; i < kLanes; ++i) pointer[i] = reinterpret_cast<void*>(address[i]);
+    }
+    const bool returns = in.modifiers.sc0;
+    record(w, space, returns ? AccessKind::atomic_return : AccessKind::atomic, sizeof(T), active);
+    using Format = Dwords<sizeof(T) / 4>;
+    const u32(*data)[kLanes] = w.vgpr + in.source[1].index;
+    const u32(*second)[kLanes] = data + (two ? Format::dwords : 0);
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        T value, expected;
+        store_lane<Format>(&value, data, lane);
+        store_lane<Format>(&expected, second, lane);
+        const T old = apply_shared<F, T>(pointer[lane], value, expected);
+        if (returns) load_lane<Format>(&old, w.vgpr + in.destination[0].index, lane);
+    }
+    return Step::next;
+}
+
+template <bool two, Segment segment, class F, class T>
+constexpr Entry atomic_row(std::string_view name, T (F::*)(T, T, T) const) {
+    Entry e;
+    e.name = name;
+    e.unit = Unit::vmem_atomic;
+    e.run = &update<F, T, two, segment>;
+    e.sources = 3;
+    e.source = {Type::wide, Type::wide, Type::b64};
+    e.returns = true;
+    return e;
+}
+template <class F>
+constexpr Entry global_op(std::string_view name, F) { return atomic_row<false, Segment::global, F>(name, &F::operator()); }
+template <class F>
+constexpr Entry flat_op(std::string_view name, F) { return atomic_row<false, Segment::flat, F>(name, &F::operator()); }
+template <class F>
+constexpr Entry global_swap(std::string_view name, F) { return atomic_row<true, Segment::global, F>(name, &F::operator()); }
+template <class F>
+constexpr Entry flat_swap(std::string_view name, F) { return atomic_row<true, Segment::flat, F>(name, &F::operator()); }
+
+}  // namespace
+
+Table vector_atomics() {
+    static constexpr Entry rows[] = {
+        global_op("global_atomic_swap", [](u32, u32 d, u32) -> u32 { return d; }),
+        flat_op("flat_atomic_swap", [](u32, u32 d, u32) -> u32 { return d; }),
+        global_op("global_atomic_add", [](u32 m, u32 d, u32) -> u32 { return m + d; }),
+        flat_op("flat_atomic_add", [](u32 m, u32 d, u32) -> u32 { return m + d; }),
+        global_op("global_atomic_sub", [](u32 m, u32 d, u32) -> u32 { return m - d; }),
+        flat_op("flat_atomic_sub", [](u32 m, u32 d, u32) -> u32 { return m - d; }),
+        global_op("global_atomic_smin", [](i32 m, i32 d, i32) -> i32 { return smaller(m, d); }),
+        flat_op("flat_atomic_smin", [](i32 m, i32 d, i32) -> i32 { return smaller(m, d); }),
+        global_op("global_atomic_umin", [](u32 m, u32 d, u32) -> u32 { return smaller(m, d); }),
+        flat_op("flat_atomic_umin", [](u32 m, u32 d, u32) -> u32 { return smaller(m, d); }),
+        global_op("global_atomic_smax", [](i32 m, i32 d, i32) -> i32 { return larger(m, d); }),
+        flat_op("flat_atomic_smax", [](i32 m, i32 d, i32) -> i32 { return larger(m, d); }),
+        global_op("global_atomic_umax", [](u32 m, u32 d, u32) -> u32 { return larger(m, d); }),
+        flat_op("flat_atomic_umax", [](u32 m, u32 d, u32) -> u32 { return larger(m, d); }),
+        global_op("global_atomic_and", [](u32 m, u32 d, u32) -> u32 { return m & d; }),
+        flat_op("flat_atomic_and", [](u32 m, u32 d, u32) -> u32 { return m & d; }),
+        global_op("global_atomic_or", [](u32 m, u32 d, u32) -> u32 { return m | d; }),
+        flat_op("flat_atomic_or", [](u32 m, u32 d, u32) -> u32 { return m | d; }),
+        global_op("global_atomic_xor", [](u32 m, u32 d, u32) -> u32 { return m ^ d; }),
+        flat_op("flat_atomic_xor", [](u32 m, u32 d, u32) -> u32 { return m ^ d; }),
+        global_op("global_atomic_inc", [](u32 m, u32 d, u32) -> u32 { return m >= d ? u32{0} : m + u32{1}; }),
+        flat_op("flat_atomic_inc", [](u32 m, u32 d, u32) -> u32 { return m >= d ? u32{0} : m + u32{1}; }),
+        global_op("global_atomic_dec", [](u32 m, u32 d, u32) -> u32 { return m == 0 || m > d ? d : m - u32{1}; }),
+        flat_op("flat_atomic_dec", [](u32 m, u32 d, u32) -> u32 { return m == 0 || m > d ? d : m - u32{1}; }),
+        global_swap("global_atomic_cmpswap", [](u32 m, u32 d, u32 expected) -> u32 { return m == expected ? d : m; }),
+        flat_swap("flat_atomic_cmpswap", [](u32 m, u32 d, u32 expected) -> u32 { return m == expected ? d : m; }),
+        global_op("global_atomic_swap_x2", [](u64, u64 d, u64) -> u64 { return d; }),
+        flat_op("flat_atomic_swap_x2", [](u64, u64 d, u64) -> u64 { return d; }),
+        global_op("global_atomic_add_x2", [](u64 m, u64 d, u64) -> u64 { return m + d; }),
+        flat_op("flat_atomic_add_x2", [](u64 m, u64 d, u64) -> u64 { return m + d; }),
+        global_op("global_atomic_sub_x2", [](u64 m, u64 d, u64) -> u64 { return m - d; }),
+        flat_op("flat_atomic_sub_x2", [](u64 m, u64 d, u64) -> u64 { return m - d; }),
+        global_op("global_atomic_smin_x2", [](i64 m, i64 d, i64) -> i64 { return smaller(m, d); }),
+        flat_op("flat_atomic_smin_x2", [](i64 m, i64 d, i64) -> i64 { return smaller(m, d); }),
+        global_op("global_atomic_umin_x2", [](u64 m, u64 d, u64) -> u64 { return smaller(m, d); }),
+        flat_op("flat_atomic_umin_x2", [](u64 m, u64 d, u64) -> u64 { return smaller(m, d); }),
+        global_op("global_atomic_smax_x2", [](i64 m, i64 d, i64) -> i64 { return larger(m, d); }),
+        flat_op("flat_atomic_smax_x2", [](i64 m, i64 d, i64) -> i64 { return larger(m, d); }),
+        global_op("global_atomic_umax_x2", [](u64 m, u64 d, u64) -> u64 { return larger(m, d); }),
+        flat_op("flat_atomic_umax_x2", [](u64 m, u64 d, u64) -> u64 { return larger(m, d); }),
+        global_op("global_atomic_and_x2", [](u64 m, u64 d, u64) -> u64 { return m & d; }),
+        flat_op("flat_atomic_and_x2", [](u64 m, u64 d, u64) -> u64 { return m & d; }),
+        global_op("global_atomic_or_x2", [](u64 m, u64 d, u64) -> u64 { return m | d; }),
+        flat_op("flat_atomic_or_x2", [](u64 m, u64 d, u64) -> u64 { return m | d; }),
+        global_op("global_atomic_xor_x2", [](u64 m, u64 d, u64) -> u64 { return m ^ d; }),
+        flat_op("flat_atomic_xor_x2", [](u64 m, u64 d, u64) -> u64 { return m ^ d; }),
+        global_op("global_atomic_inc_x2", [](u64 m, u64 d, u64) -> u64 { return m >= d ? u64{0} : m + u64{1}; }),
+        flat_op("flat_atomic_inc_x2", [](u64 m, u64 d, u64) -> u64 { return m >= d ? u64{0} : m + u64{1}; }),
+        global_op("global_atomic_dec_x2", [](u64 m, u64 d, u64) -> u64 { return m == 0 || m > d ? d : m - u64{1}; }),
+        flat_op("flat_atomic_dec_x2", [](u64 m, u64 d, u64) -> u64 { return m == 0 || m > d ? d : m - u64{1}; }),
+        global_swap("global_atomic_cmpswap_x2", [](u64 m, u64 d, u64 expected) -> u64 { return m == expected ? d : m; }),
+        flat_swap("flat_atomic_cmpswap_x2", [](u64 m, u64 d, u64 expected) -> u64 { return m == expected ? d : m; }),
+        global_op("global_atomic_add_f32", [](f32 m, f32 d, f32) -> f32 { return add(m, d); }),
+        global_op("global_atomic_add_f64", [](f64 m, f64 d, f64) -> f64 { return add(m, d); }),
+        global_op("global_atomic_min_f64", [](f64 m, f64 d, f64) -> f64 { return min_number(m, d); }),
+        global_op("global_atomic_max_f64", [](f64 m, f64 d, f64) -> f64 { return max_number(m, d); }),
+        global_op("global_atomic_pk_add_f16", [](u32 m, u32 d, u32) -> u32 { return add_halves(m, d); }),
+        global_op("global_atomic_pk_add_bf16", [](u32 m, u32 d, u32) -> u32 { return add_bfloats(m, d); }),
+        flat_op("flat_atomic_add_f32", [](f32 m, f32 d, f32) -> f32 { return add(m, d); }),
+        flat_op("flat_atomic_add_f64", [](f64 m, f64 d, f64) -> f64 { return add(m, d); }),
+        flat_op("flat_atomic_min_f64", [](f64 m, f64 d, f64) -> f64 { return min_number(m, d); }),
+        flat_op("flat_atomic_max_f64", [](f64 m, f64 d, f64) -> f64 { return max_number(m, d); }),
+        flat_op("flat_atomic_pk_add_f16", [](u32 m, u32 d, u32) -> u32 { return add_halves(m, d); }),
+        flat_op("flat_atomic_pk_add_bf16", [](u32 m, u32 d, u32) -> u32 { return add_bfloats(m, d); }),
+    };
+    return rows;
+}
+
+}  // namespace hipscope::HIPSCOPE_ISA
