@@ -15,6 +15,7 @@ from lsprotocol import types as lsp
 
 Encoding = lsp.PositionEncodingKind | str
 _MOST_PAIRS = 4_000_000  # beyond this a text counts as rewritten: comparing it would hold up the editor
+_WORD = re.compile(r"\w+")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -45,6 +46,18 @@ def code_range(line: str, number: int, encoding: Encoding) -> lsp.Range:
     return lsp.Range(
         start=lsp.Position(line=number, character=units(line[:start], encoding)),
         end=lsp.Position(line=number, character=units(code, encoding)),
+    )
+
+
+def word_range(line: str, number: int, column: int, encoding: Encoding) -> lsp.Range:
+    """The word or character at a byte column that counts from 1; past the end of the line its last character."""
+    head = line.encode("utf-8", "surrogatepass")[: column - 1].decode("utf-8", "ignore")
+    start = min(len(head), max(0, len(line.rstrip()) - 1))
+    found = _WORD.match(line, start)
+    end = found.end() if found else min(start + 1, len(line))
+    return lsp.Range(
+        start=lsp.Position(line=number, character=units(line[:start], encoding)),
+        end=lsp.Position(line=number, character=units(line[:end], encoding)),
     )
 
 

@@ -16,7 +16,6 @@ from hipscope.analysis.project import Project, resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.formulas.optimize import OptimizeOptions, optimize_project
 from hipscope.server.report import optimize_report, profile_report
-from hipscope.server.saved import save_report
 
 Progress = Callable[[str, float | None], None]
 
@@ -43,9 +42,7 @@ def profile(request: Request, progress: Progress, cancel: threading.Event) -> di
     session = profile_project(
         project, options=ProfileOptions(overlay=request.overlays), progress=progress, cancel=cancel
     )
-    report = profile_report(session.profile, project.config, request.overlays)
-    save_report(request.target.resolve(), report)
-    return report
+    return profile_report(session.profile, project.config, request.overlays)
 
 
 def optimize(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:

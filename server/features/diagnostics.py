@@ -13,7 +13,7 @@ from pygls.uris import from_fs_path
 
 from hipscope.server.docs import formula_page
 from hipscope.server.language_server import HipServer, path_of
-from hipscope.server.positions import Encoding, code_range, span_range, split_lines
+from hipscope.server.positions import Encoding, code_range, span_range, split_lines, word_range
 from hipscope.server.render.words import percent, reason, top_reasons
 from hipscope.server.settings import Settings
 from hipscope.server.store import Marks, Problem
@@ -178,7 +178,7 @@ def _problem(problem: Problem, lines: Sequence[str], client: ClientSide) -> lsp.
     number = min(max(problem.line, 1), len(lines))
     span = code_range(lines[number - 1], number - 1, client.encoding)
     if problem.column:
-        span = span_range(lines, number - 1, number - 1, problem.column, problem.column, client.encoding)
+        span = word_range(lines[number - 1], number - 1, problem.column, client.encoding)
     return lsp.Diagnostic(
         range=span,
         message=problem.message,

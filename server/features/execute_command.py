@@ -21,6 +21,7 @@ from hipscope.server.features.heat import send_heat
 from hipscope.server.jobs import JobFailed, JobStopped, ReportProgress, run_worker
 from hipscope.server.language_server import HipServer, dirty_texts, disk_text, path_of
 from hipscope.server.progress import progress_bar
+from hipscope.server.saved import save_report
 from hipscope.server.store import Problem, project_key
 from hipscope.server.view import Optimization, read_optimization, read_report
 
@@ -64,6 +65,7 @@ async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
             str(key), read_report(result["report"]), lambda f: overlays.get(f) or disk_text(f)
         )
         assert known.report is not None
+        save_report(key, result["report"])
         return {
             "status": "done",
             "kernels": len(known.report.kernels),

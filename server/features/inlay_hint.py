@@ -1,4 +1,4 @@
-"""`textDocument/inlayHint`: at the end of each hot line, its share of GPU time and what it waits for most."""
+"""`textDocument/inlayHint`: at the end of each hot line, its share of its kernel and what it waits for most."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build(marks: Marks, span: lsp.Range, settings: Settings, encoding: Encoding)
         if not span.start.line <= number - 1 <= span.end.line or share < settings.minimum_share:
             continue
         kernel, row = max(rows, key=lambda pair: pair[0].share * pair[1].share)
-        label = percent(share) + (f" · {reason(row.reason)}" if row.reason else "")
+        label = percent(row.share) + (f" · {reason(row.reason)}" if row.reason else "")
         hints.append(
             lsp.InlayHint(
                 position=code_range(lines[number - 1], number - 1, encoding).end,

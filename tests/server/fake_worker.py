@@ -1,0 +1,166 @@
+"""Stands in for `hipscope.server.worker`: answers from comments in the source, so that tests need no compiler.
+
+`// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
+`// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
+dies, `// worker: refuse` optimizes to nothing. `/*slow*/` inside a kernel is what an optimization replaces.
+"""
+
+import hashlib
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def main():
+    request = json.loads(sys.stdin.readline())
+    file = request["file"]
+    text = request["overlays"].get(file) or Path(file).read_bytes().decode()
+    emit("progress", message="building", fraction=0.25)
+    for number, line in enumerate(text.splitlines(), 1):
+        order = line.partition("// worker: ")[2]
+        if order in ("sleep", "stubborn"):
+            wait(order)
+        if order == "crash":
+            sys.exit("the worker fell over")
+        if order == "fail":
+            place = {
+                "file": file,
+                "line": number,
+                "column": 1,
+                "severity": "error",
+                "message": "expected ';'",
+            }
+            emit(
+                "error", message=f"{file}:{number}: expected ';'", hint=None, exit_code=4, diagnostics=[place]
+            )
+            return
+    report = profile(file, text) if request["kind"] == "profile" else optimize(request, file, text)
+    emit("result", report=report)
+
+
+def wait(order):
+    child = subprocess.Popen(["sleep", "1000"])
+    if order == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    else:
+        signal.signal(signal.SIGTERM, lambda *_: (child.kill(), child.wait(), sys.exit(143)))
+    emit("progress", message=f"child {child.pid}", fraction=0.5)
+    time.sleep(1000)
+
+
+def profile(file, text):
+    kernels, findings = [], []
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if found := re.search(r"__global__ void (\w+)", line):
+            kernels.append(kernel(file, found.group(1), number, lines))
+        if found := re.search(r"// find (\w+)", line):
+            findings.append(finding(file, found.group(1), number, kernels[-1]))
+    total = sum(k["time_ns"] for k in kernels)
+    for k in kernels:
+        k["share"] = k["time_ns"] / total
+    return {
+        "schema": "hipscope.profile/1",
+        "device": {"name": "mi300x", "arch": "gfx942", "compute_units": 304},
+        "provenance": "modelled",
+        "source": "emulator",
+        "tool": "fake 1",
+        "kernels": kernels,
+        "findings": findings,
+        "faults": [],
+        "program": {"command": ["./a.out"], "exit_code": 0, "output": "PASS\n"},
+        "partial": None,
+        "sources": {file: hashlib.sha256(text.encode()).hexdigest()},
+    }
+
+
+def kernel(file, name, number, lines):
+    end = next(n for n in range(number, len(lines) + 1) if lines[n - 1].startswith("}"))
+    rows = []
+    for n in range(number, end + 1):
+        if found := re.search(r"// cost ([\d.]+) (\w+)", lines[n - 1]):
+            share, reason = float(found.group(1)), found.group(2)
+            rows.append(
+                {
+                    "file": file,
+                    "line": n,
+                    "hits": 64,
+                    "latency": 10000 * share,
+                    "stall": 8000 * share,
+                    "share": share,
+                    "stalls": {reason: 6000 * share, "dependency": 2000 * share},
+                    "memory": {
+                        "space": "lds",
+                        "kind": "load",
+                        "bytes_per_lane": 4,
+                        "accesses": 100,
+                        "lanes": 6400,
+                        "lds_cycles": 3200,
+                        "lds_conflict_cycles": 3100,
+                    },
+                }
+            )
+    return {
+        "name": f"{name}(float*, int)",
+        "mangled": f"_Z{len(name)}{name}Pfi",
+        "file": file,
+        "line": number,
+        "end_line": end,
+        "time_ns": 12345.0 * (1 + len(rows)),
+        "dispatches": 2,
+        "bound": "lds",
+        "roofline": {"intensity": 0.25, "bytes_per_s": 1e12, "peak_bytes_per_s": 5.3e12},
+        "occupancy": {"waves_per_simd": 4, "max_waves_per_simd": 8, "limiter": "LDS"},
+        "resources": {"vgprs": 24, "sgprs": 16, "lds_bytes": 4096},
+        "counters": {"SQ_WAVES": 2048.0},
+        "lines": rows,
+    }
+
+
+def finding(file, formula, number, of):
+    return {
+        "formula": formula,
+        "kernel": of["name"],
+        "mangled": of["mangled"],
+        "file": file,
+        "line": number,
+        "end_line": number,
+        "share": 0.6,
+        "message": "32 lanes read the same bank",
+        "evidence": [{"metric": "conflict share", "value": 0.97, "ideal": 0, "unit": "share"}],
+        "related": [{"file": file, "line": of["line"], "message": "the tile is declared in this kernel"}],
+    }
+
+
+def optimize(request, file, text):
+    data = text.encode()
+    start = data.find(b"/*slow*/")
+    answer = {"schema": "hipscope.optimize/1", "formula": "bankConflict", "kernel": "transpose(float*, int)"}
+    if "// worker: refuse" in text or start < 0:
+        attempts = [{"recipe": "lds_padding", "status": "rejected", "reason": "only 1 % faster"}]
+        return answer | {"status": "no_improvement", "attempts": attempts}
+    edit = {
+        "file": file,
+        "original_sha256": hashlib.sha256(data).hexdigest(),
+        "start_byte": start,
+        "end_byte": start + len(b"/*slow*/"),
+        "new_text": "/*fast*/",
+    }
+    return answer | {
+        "status": "verified",
+        "speedup": 3.5,
+        "diff": "-slow\n+fast\n",
+        "edit": edit,
+        "asked": request,
+    }
+
+
+def emit(kind, **fields):
+    print(json.dumps({"type": kind, **fields}), flush=True)
+
+
+main()
