@@ -234,7 +234,8 @@ while [ "$count" -gt 0 ]; do
         --offload-arch=*|--amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
         -c|-S|-E|-M|-MM|--genco) link=no ;;
         -O*) optimize=yes ;;
-        -x|-xhip) explicit=yes; hip=yes ;;
+        -xhip) explicit=yes; hip=yes ;;
+        -x) explicit=yes; [ "$1" = hip ] && hip=yes ;;
         *.hip|*.cu) compile=yes; hip=yes ;;
         *.cpp|*.cc|*.cxx|*.c) compile=yes ;;
     esac

@@ -146,9 +146,8 @@ class Config(_Section):
     build: str | None = Field(
         None,
         description=(
-            "Shell command that builds the program, run in the directory of this file. hipscope puts compiler "
-            "wrappers in `PATH`, `CXX`, `HIPCC` and `CMAKE_HIP_COMPILER_LAUNCHER` that keep source positions in "
-            "the machine code. Left out: a single source file is compiled directly."
+            "Shell command that builds the program, started in the directory of this file (in hipscope's copy of it). "
+            "Left out: a single source file is compiled directly."
         ),
     )
     run: str | None = Field(

@@ -100,7 +100,12 @@ def test_a_daemon_that_a_finished_program_left_is_ended(tmp_path: Path) -> None:
 
 def test_cancelling_ends_the_program(tmp_path: Path) -> None:
     cancel = threading.Event()
-    stopper = threading.Thread(target=lambda: (wait_for(tmp_path / "pid"), cancel.set()))
+
+    def stop() -> None:
+        wait_for(tmp_path / "pid")
+        cancel.set()
+
+    stopper = threading.Thread(target=stop)
     stopper.start()
     with pytest.raises(Cancelled):
         run_process(shell(f"echo $$ > {tmp_path}/pid; sleep 300"), timeout=60, cancel=cancel)
@@ -167,9 +172,7 @@ def test_memory_processor_time_and_file_size_are_limited(tmp_path: Path) -> None
 
 
 def test_without_network_there_is_no_interface_that_is_up() -> None:
-    try:
-        done = run_process(["cat", "/proc/net/route"], timeout=10, limits=Limits(no_network=True))
-    except HipscopeError as error:
-        assert "take the network away" in str(error)
+    if not run_process(["unshare", "--user", "--net", "true"], timeout=10).ok:
         pytest.skip("this system has no user namespaces")
+    done = run_process(["cat", "/proc/net/route"], timeout=10, limits=Limits(no_network=True))
     assert len(done.stdout.splitlines()) <= 1
