@@ -165,10 +165,14 @@ def optimize(
 def doctor() -> None:
     """Show the tools that were found, what works with them, and how to get what is missing."""
     with failures_reported():
-        from hipscope.analysis.doctor import examine, render
+        from hipscope.analysis.config import load_config
+        from hipscope.analysis.doctor import examine, works
+        from hipscope.server.render.doctor import render_tools
 
-        findings = examine(Path.cwd())
-        sys.stdout.write(render(findings))
+        tools = examine(load_config(Path.cwd()))
+        render_tools(tools, text_console(sys.stdout, None))
+        if not works(tools):
+            raise typer.Exit(3)
 
 
 @app.command()

@@ -80,8 +80,8 @@ class Marks:
             yield number, sum(k.share * r.share for k, r in rows[number]), rows[number]
 
     def _changed(self, kernel: Kernel) -> bool:
-        own = kernel.file == self.file and kernel.line and kernel.end_line
-        if own and self.lines.changed(kernel.line, kernel.end_line):
+        own = kernel.file == self.file and kernel.start_line and kernel.end_line
+        if own and self.lines.changed(kernel.start_line, kernel.end_line):
             return True
         return any(r.file == self.file and self.lines.to_new(r.line) is None for r in kernel.lines)
 

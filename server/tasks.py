@@ -39,10 +39,11 @@ class Request:
 def profile(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Build and profile; the `hipscope.profile/1` object. Raises HipscopeError."""
     project = find_project(request)
+    config = project.config
     session = profile_project(
         project, options=ProfileOptions(overlay=request.overlays), progress=progress, cancel=cancel
     )
-    return profile_report(session.profile, project.config, request.overlays)
+    return profile_report(session.profile, config.formulas, config.min_share, request.overlays)
 
 
 def optimize(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:

@@ -60,16 +60,19 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel; `share` is its part of all GPU time, `end_line` the last line of its definition."""
+    """One kernel; `share` is its part of all GPU time, `start_line` and `end_line` are its
+    definition's. `sampled`: its lines count samples instead of cycles."""
 
     name: str
     mangled: str
     file: str | None = None
     line: int = 0
+    start_line: int = 0
     end_line: int = 0
     time_ns: float | None = None
     share: float = 0
     dispatches: int = 0
+    sampled: bool = False
     bound: str | None = None
     roofline: Mapping[str, Any] = field(default_factory=dict)
     occupancy: Mapping[str, Any] = field(default_factory=dict)
@@ -120,6 +123,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     related: tuple[Place, ...] = ()
     title: str = ""
+    remedy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +266,7 @@ def read_finding(data: Mapping[str, Any]) -> Finding:
             **data,
             "evidence": tuple(_take(Evidence, e) for e in data.get("evidence", ())),
             "related": tuple(_take(Place, p) for p in data.get("related", ())),
+            "remedy": tuple(data.get("remedy", ())),
         },
     )
 
@@ -280,7 +285,9 @@ def base_name(signature: str) -> str:
 
 def _kernel(data: Mapping[str, Any]) -> Kernel:
     lines = tuple(_line(row) for row in data.get("lines", ()))
-    known = {**data, "line": data.get("line") or 0, "end_line": data.get("end_line") or 0, "lines": lines}
+    known = {**data, "lines": lines, "share": data.get("share") or 0.0}
+    for name in ("line", "start_line", "end_line"):
+        known[name] = data.get(name) or data.get("line") or 0
     for name in ("roofline", "occupancy", "resources", "counters"):
         known[name] = data.get(name) or {}
     return _take(Kernel, known)

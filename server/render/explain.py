@@ -10,7 +10,7 @@ from typing import Any
 
 from hipscope.server.docs import formula_page
 from hipscope.server.render.blocks import Block, Heading, Table
-from hipscope.server.render.words import REASONS, bar, count, duration, percent, rate, reason, size
+from hipscope.server.render.words import REASONS, bar, count, duration, percent, rate, reason, size, three
 from hipscope.server.store import Marks
 from hipscope.server.view import Evidence, Finding, Kernel, Line, Memory, Report
 
@@ -35,7 +35,8 @@ def explain_line(
         )
         if marks.is_stale(kernel):
             blocks.append(_STALE)
-        blocks.append(stall_table(row) if row.stall > 0 else "Does not wait.")
+        unit = "samples" if kernel.sampled else "cycles"
+        blocks.append(stall_table(row, unit) if row.stall > 0 else "Does not wait.")
         blocks += [memory_sentence(m) for m in row.memory]
     return blocks
 
@@ -49,6 +50,8 @@ def explain_finding(report: Report, finding: Finding) -> list[Block]:
     if finding.evidence:
         rows = tuple((e.metric, *evidence_values(e)) for e in finding.evidence)
         blocks.append(Table(("evidence", "value", "ideal"), rows, frozenset({1, 2})))
+    if finding.remedy:
+        blocks.append("What helps: " + "; ".join(finding.remedy))
     return blocks
 
 
@@ -77,14 +80,14 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     return blocks
 
 
-def stall_table(row: Line) -> Table:
+def stall_table(row: Line, unit: str = "cycles") -> Table:
     """The reasons that a line waits for, longest first, as bars."""
     ranked = sorted(((n, c) for n, c in row.stalls.items() if c > 0), key=lambda item: -item[1])
     rows = tuple(
         (reason(n), bar(c / row.stall), percent(c / row.stall), count(c), REASONS.get(n, ("", ""))[1])
         for n, c in ranked
     )
-    return Table(("waits for", "", "share", "cycles", "meaning"), rows, frozenset({2, 3}))
+    return Table(("waits for", "", "share", unit, "meaning"), rows, frozenset({2, 3}))
 
 
 def memory_sentence(memory: Memory) -> str:
@@ -131,14 +134,18 @@ def roofline_rows(roofline: dict[str, Any] | Any) -> list[tuple[str, str]]:
 
 def occupancy_rows(occupancy: dict[str, Any] | Any) -> list[tuple[str, str]]:
     """Waves per SIMD, of how many, and what holds it down."""
-    waves, most = occupancy.get("waves_per_simd"), occupancy.get("max_waves_per_simd")
-    if waves is None:
+    waves, most = occupancy.get("theoretical"), occupancy.get("maximum")
+    if waves is None or not most:
         return []
-    text = f"{waves:g} waves per SIMD"
-    if most:
-        text = f"{bar(waves / most).rstrip()} {waves:g} of {most:g} waves per SIMD"
+    text = f"{bar(waves / most).rstrip()} {waves:g} of {most:g} waves per SIMD"
     limiter = occupancy.get("limiter")
-    return [("occupancy", f"{text}, limited by {limiter}" if limiter else text)]
+    rows = [("occupancy", f"{text}, limited by {limiter}" if limiter else text)]
+    launched, achieved = occupancy.get("launched"), occupancy.get("achieved")
+    if launched is not None and launched < waves:
+        rows.append(("launched", f"{three(launched)} waves per SIMD: the largest launch fills no more"))
+    if achieved is not None:
+        rows.append(("achieved", f"{three(achieved)} waves per SIMD on average"))
+    return rows
 
 
 def resource_rows(resources: dict[str, Any] | Any) -> list[tuple[str, str]]:
@@ -166,9 +173,9 @@ def evidence_values(evidence: Evidence) -> tuple[str, str]:
 
 def bound_words(bound: str | None) -> str:
     """`memory` -> `memory bound`; empty when it is not known."""
-    if not bound:
+    if not bound or bound == "unknown":
         return ""
-    return bound if "bound" in bound else f"{bound.replace('_', ' ')} bound"
+    return {"lds": "LDS bound", "atomics": "atomic bound"}.get(bound, f"{bound} bound")
 
 
 def _number(value: float | str | None, unit: str) -> str:

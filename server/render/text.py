@@ -196,10 +196,10 @@ def _print_finding(finding: Finding, share: float, console: Console) -> None:
 
 
 def _occupancy(occupancy: Mapping[str, Any]) -> Text:
-    waves, most = occupancy.get("waves_per_simd"), occupancy.get("max_waves_per_simd")
-    if waves is None:
+    waves, most = occupancy.get("theoretical"), occupancy.get("maximum")
+    if waves is None or not most:
         return Text("unknown", "dim")
-    text = Text(f"{bar(waves / most, 8)} {waves:g}/{most:g} waves" if most else f"{waves:g} waves")
+    text = Text(f"{bar(waves / most, 8)} {waves:g}/{most:g} waves")
     limiter = occupancy.get("limiter")
     return text + Text(f" ({limiter})" if limiter else "", "dim")
 

@@ -114,7 +114,7 @@ def kernel(file, name, number, lines):
         "dispatches": 2,
         "bound": "lds",
         "roofline": {"intensity": 0.25, "bytes_per_s": 1e12, "peak_bytes_per_s": 5.3e12},
-        "occupancy": {"waves_per_simd": 4, "max_waves_per_simd": 8, "limiter": "LDS"},
+        "occupancy": {"theoretical": 4, "maximum": 8, "limiter": "LDS"},
         "resources": {"vgprs": 24, "sgprs": 16, "lds_bytes": 4096},
         "counters": {"SQ_WAVES": 2048.0},
         "lines": rows,

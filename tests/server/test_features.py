@@ -156,7 +156,7 @@ def test_a_lens_over_each_kernel_says_time_share_and_bound_and_offers_to_optimiz
     first, optimize, *_ = code_lens.build(marks, URI, UTF16)
     assert first.range.start == lsp.Position(1, 16)
     assert first.command is not None
-    assert first.command.title == "modelled 49.4 us · 67 % of GPU time · lds bound"
+    assert first.command.title == "modelled 49.4 us · 67 % of GPU time · LDS bound"
     assert optimize.command is not None
     assert optimize.command.arguments == [{"uri": URI, "kernel": "_Z9transposePfi"}]
 

@@ -240,7 +240,7 @@ async def test_every_editor_sees_profiles_and_applies_a_verified_edit(any_client
     lenses = await client.text_document_code_lens_async(lsp.CodeLensParams(text_document=client.document))
     assert lenses is not None
     titles = [lens.command.title for lens in lenses if lens.command]
-    assert titles == ["modelled 37.0 us · 100 % of GPU time · lds bound", "Optimize"]
+    assert titles == ["modelled 37.0 us · 100 % of GPU time · LDS bound", "Optimize"]
 
     whole = lsp.Range(position(0, 0), position(9, 0))
     hints = await client.text_document_inlay_hint_async(
