@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ Compile = Callable[..., CodeObject]
 
 
 @pytest.fixture(scope="session")
-def compile_text(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compile]:
+def compile_text(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     """Compile GPU code: `compile_text(text)` for gfx942 (waves of 64), `arch="gfx1030"` for waves of 32."""
     folder = tmp_path_factory.mktemp("device")
     source = folder / "kernel.hip"
@@ -33,7 +33,7 @@ def compile_text(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compile]:
         project = Project(folder, source, (source,), config, (), "single")
         return compile_device(project, toolchain, source, text)
 
-    yield compiled
+    return compiled
 
 
 @pytest.fixture
