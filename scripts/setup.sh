@@ -26,7 +26,7 @@ update_lists() {
     [ -z "${lists_updated:-}" ] || return 0
     lists_updated=yes
     say "apt-get update"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null >&2 ||
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null >"$stamps/apt-update.log" 2>&1 ||
         say "apt-get update reported a problem; going on with the lists that are there"
 }
 
@@ -37,8 +37,11 @@ install() {
     may_install || stop "needs $reason. As root, run: apt-get update && apt-get install -y $*"
     update_lists
     say "installing for $reason: $*"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" </dev/null >&2 ||
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" \
+        </dev/null >"$stamps/apt-install.log" 2>&1 || {
+        tail -n 20 "$stamps/apt-install.log" >&2
         stop "could not install $*. Install them by hand and run this again."
+    }
 }
 
 available() { apt-cache show "$1" >/dev/null 2>&1; }
