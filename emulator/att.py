@@ -1,8 +1,8 @@
 """One dispatch in the shape of rocprofv3's decoded thread trace (`ui_output_agent_<h>_dispatch_<id>/`).
 
 Takes the runtime's record of a dispatch and a symbolizer, writes what AMD's viewer opens (format 3.0.0): code.json,
-filenames.json, the wave files, occupancy.json, snapshots.json with copies of the sources, stats CSV. What the layout has
-no place for (columns, inline chains, blame, memory pattern) goes into hipscope.json beside them.
+filenames.json, the wave files, occupancy.json, snapshots.json with copies of the sources, stats CSV. What the
+layout has no place for (columns, inline chains, blame, memory pattern) goes into hipscope.json beside them.
 """
 
 from __future__ import annotations

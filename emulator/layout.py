@@ -308,9 +308,7 @@ class _CodeObjects:
             source = self._raw_dir / "code_objects" / f"{digest}.co"
             symbols = None
             if source.is_file():
-                shutil.copyfile(
-                    source, self._out_dir / f"{PREFIX}_{self._arch}_code_object_id_{number}.out"
-                )
+                shutil.copyfile(source, self._out_dir / f"{PREFIX}_{self._arch}_code_object_id_{number}.out")
                 try:
                     symbols = Symbolizer(source)
                 except ValueError:

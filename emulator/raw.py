@@ -179,7 +179,9 @@ def _wave(data: Mapping[str, Any]) -> RawWave:
         slot=int(data.get("slot", 0)),
         begin=int(data["begin"]),
         end=int(data["end"]),
-        instructions=tuple((int(t), int(c), int(s), int(d), int(a)) for t, c, s, d, a in data["instructions"]),
+        instructions=tuple(
+            (int(t), int(c), int(s), int(d), int(a)) for t, c, s, d, a in data["instructions"]
+        ),
     )
 
 

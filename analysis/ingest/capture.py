@@ -355,9 +355,7 @@ class _Sources:
         self._directory = directory
         self._known: dict[tuple[str, str], int | None] = {}
 
-    def definition(
-        self, kernel: str, instructions: Sequence[Instruction]
-    ) -> tuple[str | None, int | None]:
+    def definition(self, kernel: str, instructions: Sequence[Instruction]) -> tuple[str | None, int | None]:
         """File and line of a kernel, from the outermost frames of its instructions."""
         outermost = [i.source[-1] for i in instructions if i.source]
         if not outermost:

@@ -1,7 +1,7 @@
 """PC-sampling tables: which instruction the waves were at, and why they did not issue.
 
-Takes the host-trap or the stochastic CSV of rocprofv3, gives one trace per kernel whose numbers are samples. The CSV has
-no addresses, so instructions are told apart by kernel, text and source position.
+Takes the host-trap or the stochastic CSV of rocprofv3, gives one trace per kernel whose numbers are samples. The
+CSV has no addresses, so instructions are told apart by kernel, text and source position.
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ def read_samples(path: Path, launches: Sequence[Launch]) -> list[Trace]:
                 latency=0.0,
                 stall=0.0,
             )
-        _count(
-            instructions[key], integer(row, "Wave_Issued_Instruction"), row.get("Stall_Reason", "")
-        )
+        _count(instructions[key], integer(row, "Wave_Issued_Instruction"), row.get("Stall_Reason", ""))
     return [
         Trace(None, "", kernel, tuple(instructions.values()), sampled=True)
         for kernel, instructions in kernels.items()

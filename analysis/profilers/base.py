@@ -1,0 +1,90 @@
+"""What every profiler gets and does.
+
+Takes a built program and settings, gives a filled capture directory. No profiler knows of projects or findings.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from hipscope.analysis.build import BuiltProgram
+from hipscope.analysis.config import Config
+from hipscope.analysis.errors import ProgramFailed
+from hipscope.analysis.process import Completed
+from hipscope.analysis.toolchain import Toolchain
+
+Progress = Callable[[str, float | None], None]
+
+_SHOWN_OUTPUT = 20_000
+
+
+@dataclass(frozen=True)
+class ProfilerRun:
+    """One run to record. `directory` exists and is empty; `capture_kernels` None records no dispatches for replay."""
+
+    built: BuiltProgram
+    toolchain: Toolchain
+    config: Config
+    device: str
+    time_budget_s: float
+    directory: Path
+    capture_kernels: tuple[str, ...] | None = None
+    cancel: threading.Event | None = None
+
+
+class Profiler(ABC):
+    """A way to record a program."""
+
+    title: ClassVar[str]
+
+    @abstractmethod
+    def record(self, run: ProfilerRun, progress: Progress) -> Path | None:
+        """Run the program and fill `run.directory`; give the directory of recorded dispatches, if asked for.
+
+        Raises `ProgramFailed` when the program left nothing to look at, `MissingTool` when the profiler is missing.
+        """
+
+
+def program_failed(completed: Completed, limit_s: float, detail: str = "") -> ProgramFailed:
+    """What to say about a program that ended badly; its output goes along."""
+    if completed.timed_out:
+        message = f"the program did not end within {limit_s:g} s"
+        hint: str | None = "raise timeout_s in hipscope.toml, or give it a smaller input"
+    elif completed.returncode < 0:
+        message, hint = f"the program was ended by {signal_name(-completed.returncode)}", None
+    elif completed.returncode:
+        message, hint = f"the program left with exit code {completed.returncode}", None
+    else:
+        message, hint = "the program launched no kernel", "hipscope profiles GPU kernels; check its arguments"
+    if detail:
+        message = f"{message}: {detail}"
+    return ProgramFailed(
+        message,
+        hint,
+        output=shown(completed),
+        exit_code_of_program=None if completed.timed_out else completed.returncode,
+    )
+
+
+def shown(completed: Completed) -> str:
+    """The program's output, cut in the middle when it is long."""
+    text = completed.text
+    if len(text) <= _SHOWN_OUTPUT:
+        return text
+    half = _SHOWN_OUTPUT // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def signal_name(number: int) -> str:
+    """SIGSEGV and the like, or the number when it has no name."""
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

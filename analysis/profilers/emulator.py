@@ -1,0 +1,88 @@
+"""The emulator as a profiler: the program runs with our HIP runtime first in its library path.
+
+Takes a built program, gives a capture in rocprofv3's layout. The program's exit code and output are part of the
+profile: a program that fails its own check is still profiled.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.paths import cache_directory
+from hipscope.analysis.process import Completed, run_process
+from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
+from hipscope.emulator.devices import device_info, write_device_config
+from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
+from hipscope.emulator.raw import read_dispatches, read_faults
+from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
+
+RECORDED_DISPATCHES = "dispatches"
+
+
+class EmulatorProfiler(Profiler):
+    """Needs no GPU. Times are modelled."""
+
+    title: ClassVar[str] = "the emulator"
+
+    def record(self, run: ProfilerRun, progress: Progress) -> Path | None:
+        """Run once with everything recorded."""
+        if run.config.arch != "gfx942":
+            raise UsageError(f"the emulator executes gfx942, not {run.config.arch}", 'set arch = "gfx942"')
+        raw = run.directory / "raw"
+        raw.mkdir()
+        recorded = run.directory / RECORDED_DISPATCHES if run.capture_kernels is not None else None
+        completed = run_emulated(run, raw, recorded)
+        if completed.timed_out or next(read_dispatches(raw), None) is None:
+            faults = read_faults(raw)
+            if not (completed.timed_out and faults):
+                raise program_failed(completed, run.config.timeout_s, faults[0].message if faults else "")
+        progress("writing the capture", None)
+        write_rocprofv3(
+            raw,
+            run.directory,
+            device=device_info(run.device),
+            program=ProgramInfo(
+                command=run.built.argv,
+                exit_code=None if completed.timed_out else completed.returncode,
+                output=shown(completed),
+            ),
+        )
+        shutil.rmtree(raw)
+        return recorded
+
+
+def run_emulated(run: ProfilerRun, raw: Path | None, recorded: Path | None) -> Completed:
+    """Run the program on the emulator; `raw` and `recorded` None record nothing of that kind."""
+    config = run.config
+    cache = cache_directory() / "disassembly"
+    cache.mkdir(parents=True, exist_ok=True)
+    device_config = run.directory / "device.txt"
+    write_device_config(run.device, device_config)
+    options = EmulatorOptions(
+        out=raw,
+        objdump=run.toolchain.objdump,
+        device_config=device_config,
+        cache=cache,
+        threads=config.emulator.threads,
+        time_budget_s=run.time_budget_s,
+        profile_launches=config.emulator.profile_launches,
+        capture=recorded,
+        capture_kernels=run.capture_kernels or (),
+        capture_per_shape=config.accordo.max_dispatches_per_shape if recorded else None,
+        capture_max_bytes=config.accordo.max_bytes if recorded else None,
+    )
+    try:
+        variables = emulator_environment(options)
+    except NativePartsMissing as error:
+        raise MissingTool(str(error), "run make, or install a wheel of hipscope") from error
+    return run_process(
+        run.built.argv,
+        timeout=config.timeout_s,
+        cwd=run.built.directory,
+        env={**os.environ, **config.env, **run.built.env, **variables},
+        cancel=run.cancel,
+    )

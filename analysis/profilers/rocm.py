@@ -1,0 +1,132 @@
+"""rocprofv3 on an AMD GPU as a profiler.
+
+Takes a built program, gives the tool's own output: a kernel trace, counters in as many passes as the hardware needs,
+and a thread trace when its decoder is installed. Each pass runs the program once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from hipscope.analysis.errors import MissingTool
+from hipscope.analysis.process import Completed, run_process
+from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
+
+# Counters that the roofline, occupancy and findings use, by hardware block, with how many of a block fit one pass
+# (rocprofiler-compute, mi_gpu_spec.yaml). What a GPU does not have, rocprofv3 refuses: that pass is skipped.
+_PER_PASS = {"SQ": 8, "TCP": 4, "TCC": 4, "TA": 2, "GRBM": 2}
+_COUNTERS = (
+    "GRBM_GUI_ACTIVE", "SQ_WAVES", "SQ_WAVE_CYCLES", "SQ_BUSY_CU_CYCLES", "SQ_INSTS", "SQ_WAIT_ANY",
+    "SQ_WAIT_INST_ANY", "SQ_ACTIVE_INST_ANY", "SQ_INSTS_VALU", "SQ_INSTS_LDS", "SQ_LDS_BANK_CONFLICT",
+    "SQ_LDS_IDX_ACTIVE", "SQ_ACTIVE_INST_VALU", "SQ_THREAD_CYCLES_VALU", "SQ_INSTS_VALU_ADD_F16",
+    "SQ_INSTS_VALU_MUL_F16", "SQ_INSTS_VALU_FMA_F16", "SQ_INSTS_VALU_TRANS_F16", "SQ_INSTS_VALU_ADD_F32",
+    "SQ_INSTS_VALU_MUL_F32", "SQ_INSTS_VALU_FMA_F32", "SQ_INSTS_VALU_TRANS_F32", "SQ_INSTS_VALU_ADD_F64",
+    "SQ_INSTS_VALU_MUL_F64", "SQ_INSTS_VALU_FMA_F64", "SQ_INSTS_VALU_TRANS_F64", "SQ_INSTS_VALU_MFMA_MOPS_F16",
+    "SQ_INSTS_VALU_MFMA_MOPS_BF16", "SQ_INSTS_VALU_MFMA_MOPS_F32", "SQ_INSTS_VALU_MFMA_MOPS_F64",
+    "TCP_TCC_READ_REQ_sum", "TCP_TCC_WRITE_REQ_sum", "TCP_TOTAL_CACHE_ACCESSES_sum", "TCP_TOTAL_ACCESSES_sum",
+    "TCC_HIT_sum", "TCC_MISS_sum", "TCC_REQ_sum", "TCC_ATOMIC_sum", "TCC_EA0_RDREQ_sum",
+    "TCC_EA0_RDREQ_32B_sum", "TCC_BUBBLE_sum", "TCC_EA0_WRREQ_sum", "TCC_EA0_WRREQ_64B_sum",
+    "TA_FLAT_READ_WAVEFRONTS_sum", "TA_FLAT_WRITE_WAVEFRONTS_sum",
+)  # fmt: skip
+_DECODER = "librocprof-trace-decoder.so"
+
+
+class RocmProfiler(Profiler):
+    """Needs an AMD GPU and rocprofv3 (ROCm 6.3 or later). Times are measured."""
+
+    title: ClassVar[str] = "the AMD GPU"
+
+    def record(self, run: ProfilerRun, progress: Progress) -> Path | None:
+        """Trace, then counters, then a thread trace; only the trace has to succeed."""
+        tool = shutil.which("rocprofv3")
+        if tool is None:
+            raise MissingTool(
+                "rocprofv3 is not on PATH", "install ROCm's rocprofiler-sdk, or use --backend emulator"
+            )
+        offers = _help(tool, run)
+        passes = list(counter_passes(_COUNTERS)) if "--pmc" in offers else []
+        steps = 1 + len(passes)
+        progress("kernel trace", 0.0)
+        traced = _rocprofv3(tool, run, run.directory / "trace", ["--kernel-trace", "--stats"])
+        if traced.timed_out or not list((run.directory / "trace").rglob("*kernel_trace.csv")):
+            raise program_failed(traced, run.config.timeout_s)
+        notes = []
+        for number, counters in enumerate(passes, start=1):
+            progress(f"counters, pass {number} of {len(passes)}", number / steps)
+            completed = _rocprofv3(tool, run, run.directory / f"pass_{number}", ["--pmc", *counters])
+            if not completed.ok:
+                notes.append(f"counter pass {number} failed")
+        decoder = _decoder(tool)
+        if "--att" in offers and decoder is not None:
+            progress("thread trace", None)
+            options = ["--att", "--att-library-path", str(decoder)]
+            if not _rocprofv3(tool, run, run.directory / "att", options).ok:
+                notes.append("the thread trace failed")
+        else:
+            notes.append(
+                "no thread trace: this rocprofv3 or its decoder is missing, so there is no cost per line"
+            )
+        _write_sidecar(run, traced, tool, notes)
+        return None
+
+
+def counter_passes(counters: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Split counters so that each pass asks no block for more than it can count at once."""
+    waiting = list(counters)
+    while waiting:
+        used: dict[str, int] = {}
+        taken = []
+        for counter in waiting:
+            block = counter.split("_", 1)[0]
+            if used.get(block, 0) < _PER_PASS.get(block, 1):
+                used[block] = used.get(block, 0) + 1
+                taken.append(counter)
+        yield tuple(taken)
+        waiting = [counter for counter in waiting if counter not in taken]
+
+
+def _rocprofv3(tool: str, run: ProfilerRun, out: Path, options: Sequence[str]) -> Completed:
+    # The default format and file names changed between versions, so all of them are said.
+    argv = [tool, *options, "-f", "csv", "-d", str(out), "-o", "out", "--", *run.built.argv]
+    return run_process(
+        argv,
+        timeout=run.config.timeout_s,
+        cwd=run.built.directory,
+        env={**os.environ, **run.config.env, **run.built.env},
+        cancel=run.cancel,
+    )
+
+
+def _help(tool: str, run: ProfilerRun) -> str:
+    return run_process([tool, "--help"], timeout=60, cancel=run.cancel).text
+
+
+def _decoder(tool: str) -> Path | None:
+    """The directory of the thread-trace decoder: where its variable says, or beside the tool."""
+    named = os.environ.get("ROCPROF_ATT_LIBRARY_PATH")
+    beside = Path(tool).resolve().parent.parent / "lib"
+    candidates = [Path(p) for p in (named or "").split(os.pathsep) if p] + [beside]
+    return next((d for d in candidates if (d / _DECODER).exists()), None)
+
+
+def _write_sidecar(run: ProfilerRun, completed: Completed, tool: str, notes: Sequence[str]) -> None:
+    version = re.search(r"version:?\s*([\w.]+)", run_process([tool, "--version"], timeout=60).text)
+    sidecar = {
+        "schema": "hipscope.capture/1",
+        "source": "rocm",
+        "provenance": "measured",
+        "tool": f"rocprofv3 {version[1]}" if version else "rocprofv3",
+        "program": {
+            "command": list(run.built.argv),
+            "exit_code": completed.returncode,
+            "output": shown(completed),
+        },
+        "partial": "; ".join(notes) or None,
+    }
+    (run.directory / "hipscope.json").write_text(json.dumps(sidecar, indent=1), encoding="utf-8")

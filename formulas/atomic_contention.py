@@ -1,0 +1,95 @@
+"""Contended atomics: many waves change the same few addresses, and the memory system serves them one after another.
+
+Takes a kernel's global and LDS atomics, gives a finding per source line whose operations queue up.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hipscope.analysis.memory import sum_patterns
+from hipscope.analysis.profile import Instruction, Kernel, Profile, StallReason
+from hipscope.analysis.stalls import blamed_stalls, total_cycles
+from hipscope.formulas.base import Evidence, Finding, Formula, Objective
+from hipscope.formulas.places import Site, column_range, launch_of, sites
+from hipscope.formulas.stakes import add_stalls, wait_share
+from hipscope.formulas.thresholds import THRESHOLDS
+
+_PER_WAVE = "atomic operations on memory"
+_WAITS = (StallReason.ATOMIC, StallReason.PIPE_BUSY)
+
+
+class AtomicContention(Formula):
+    """Sums into one variable, histograms with popular bins, work counters."""
+
+    name: ClassVar[str] = "atomicContention"
+    title: ClassVar[str] = "Contended atomics"
+    objective: ClassVar[Objective] = Objective(_PER_WAVE, "down")
+    remedy: ClassVar[tuple[str, ...]] = (
+        "reduce within the workgroup first (shuffles, then LDS) and do one atomic per workgroup",
+        "count in a private copy in LDS and add that to global memory once at the end",
+        "let each work-item handle several elements before it touches the shared address",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
+        """One finding per line, worst first."""
+        blamed = blamed_stalls(kernel)
+        total = total_cycles(kernel)
+        found = []
+        for site in sites(kernel, _contended, _operations):
+            waits = wait_share(total, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
+            # When the busiest line alone fills most of the time, it goes on after the last wave has ended.
+            if kernel.bound_by == "atomic":
+                waits = max(waits, 0.5)
+            if waits >= THRESHOLDS["atomicContention.wait"]:
+                found.append(_finding(self.name, kernel, site, waits))
+        return sorted(found, key=lambda f: -f.share)
+
+    def measure(self, kernel: Kernel) -> float | None:
+        """Atomic operations of single lanes on global memory."""
+        patterns = [i.memory for i in kernel.instructions if i.memory is not None]
+        lanes = [p.lanes for p in patterns if p.kind == "atomic" and p.space == "global"]
+        return float(sum(lanes)) if patterns else None
+
+
+def _contended(instruction: Instruction) -> bool:
+    pattern = instruction.memory
+    if pattern is None or pattern.kind != "atomic" or pattern.space != "global":
+        return False
+    share = pattern.same_address_share
+    return share is not None and share >= THRESHOLDS["atomicContention.same_line"]
+
+
+def _operations(instruction: Instruction) -> float:
+    return float(instruction.memory.lanes) if instruction.memory is not None else 0.0
+
+
+def _finding(formula: str, kernel: Kernel, site: Site, waits: float) -> Finding:
+    pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
+    share_of_line = pattern.same_address_share or 0.0
+    start, end = column_range(site.file, site.line, site.column)
+    launch = launch_of(kernel, site.file)
+    place = "one address" if share_of_line > 0.99 else "a few addresses"
+    waves = pattern.accesses
+    return Finding(
+        formula=formula,
+        kernel=kernel.name,
+        mangled=kernel.mangled,
+        file=site.file,
+        line=site.line,
+        end_line=site.line,
+        column=start,
+        end_column=end,
+        share=max(0.0, min(1.0, waits)),
+        message=(
+            f"{pattern.lanes:,} atomic operations from {waves:,} wave accesses on {place} are served one after "
+            f"another: {share_of_line:.0%} of them go to the same cache line"
+        ),
+        evidence=(
+            Evidence(_PER_WAVE, float(pattern.lanes), None, "operations"),
+            Evidence("operations on the busiest cache line", 100 * share_of_line, None, "%"),
+            Evidence("lanes behind another lane of their wave", pattern.atomic_conflicts, 0.0, "lanes"),
+            Evidence("wave time waiting for these atomics", 100 * waits, 0.0, "%"),
+        ),
+        related=() if launch is None else (launch,),
+    )

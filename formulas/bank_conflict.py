@@ -1,0 +1,133 @@
+"""LDS bank conflicts: lanes of a wave want different words of the same bank and take turns.
+
+Takes a kernel's LDS accesses, gives a finding per source line whose accesses spend a good part of their time in turns.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hipscope.analysis.memory import conflict_degree, sum_patterns
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
+from hipscope.analysis.stalls import blamed_stalls, total_cycles
+from hipscope.formulas.base import Evidence, Finding, Formula, Objective, Related
+from hipscope.formulas.places import (
+    Site,
+    column_range,
+    constant_value,
+    shared_array_at,
+    sites,
+    subscripts_at,
+)
+from hipscope.formulas.stakes import add_stalls, smaller, unit_share, wait_share
+from hipscope.formulas.thresholds import THRESHOLDS
+
+_PER_ACCESS = "LDS cycles per access"
+_LANE_INDEX = ("threadIdx.x", "hipThreadIdx_x")
+
+
+class BankConflict(Formula):
+    """Column reads of power-of-two tiles, strided reductions, structures of 32 words."""
+
+    name: ClassVar[str] = "bankConflict"
+    title: ClassVar[str] = "LDS bank conflicts"
+    objective: ClassVar[Objective] = Objective(_PER_ACCESS, "down")
+    remedy: ClassVar[tuple[str, ...]] = (
+        "pad the row of the LDS array by one element, so that a column is spread over all 32 banks",
+        "where padding does not fit, swizzle the column index with the row (`a[i][j ^ i]`) at every access",
+        "let neighbouring lanes read neighbouring words: exchange the roles of the two indices",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding per line, worst first."""
+        blamed = blamed_stalls(kernel)
+        total = total_cycles(kernel)
+        found = []
+        for site in sites(kernel, _conflicts, _conflict_cycles):
+            finding = _finding(
+                self.name,
+                kernel,
+                profile.device,
+                site,
+                wait_share(total, add_stalls([blamed[i.index] for i in site.instructions])),
+            )
+            if finding is not None:
+                found.append(finding)
+        return sorted(found, key=lambda f: -f.share)
+
+    def measure(self, kernel: Kernel) -> float | None:
+        """LDS cycles per LDS access, over the whole kernel."""
+        patterns = [i.memory for i in kernel.instructions if i.memory is not None and i.memory.space == "lds"]
+        accesses = sum(p.accesses for p in patterns)
+        return sum(p.lds_cycles for p in patterns) / accesses if accesses else None
+
+
+def _conflicts(instruction: Instruction) -> bool:
+    pattern = instruction.memory
+    if pattern is None or pattern.space != "lds":
+        return False
+    degree = conflict_degree(pattern)
+    return degree is not None and degree >= THRESHOLDS["bankConflict.degree"]
+
+
+def _conflict_cycles(instruction: Instruction) -> float:
+    return instruction.memory.lds_conflict_cycles if instruction.memory is not None else 0.0
+
+
+def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: float) -> Finding | None:
+    pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
+    degree = conflict_degree(pattern)
+    if degree is None or not pattern.accesses:
+        return None
+    excess = pattern.lds_conflict_cycles / pattern.lds_cycles
+    share = smaller(waits * excess, unit_share(kernel, device, pattern.lds_conflict_cycles))
+    cycles = pattern.lds_cycles / pattern.accesses
+    ideal = cycles / degree
+    start, end = column_range(site.file, site.line, site.column)
+    array = shared_array_at(site.file, site.line)
+    related = (
+        (
+            Related(
+                site.file, array.line, f"{array.name} is declared here with rows of {array.dimensions[-1]}"
+            ),
+        )
+        if array is not None and array.dimensions
+        else ()
+    )
+    return Finding(
+        formula=formula,
+        kernel=kernel.name,
+        mangled=kernel.mangled,
+        file=site.file,
+        line=site.line,
+        end_line=site.line,
+        column=start,
+        end_column=end,
+        share=share,
+        message=_message(site, pattern.kind, cycles, ideal),
+        evidence=(
+            Evidence(_PER_ACCESS, cycles, ideal, "cycles"),
+            Evidence("conflict degree", degree, 1.0, "x"),
+            Evidence("LDS cycles lost to conflicts", 100 * excess, 0.0, "%"),
+            Evidence("wave time waiting for these accesses", 100 * waits, None, "%"),
+        ),
+        related=related,
+    )
+
+
+def _message(site: Site, kind: str, cycles: float, ideal: float) -> str:
+    verb = {"load": "reads", "store": "writes", "atomic": "updates"}[kind]
+    turns = f"the lanes of a wave take turns, {cycles:.0f} LDS cycles per access instead of {ideal:.0f}"
+    array = shared_array_at(site.file, site.line)
+    if array is None:
+        return f"{verb} LDS so that many lanes hit the same bank: {turns}"
+    sizes = [constant_value(site.file, d) for d in array.dimensions]
+    shape = "x".join(str(s) if s is not None else d for s, d in zip(sizes, array.dimensions, strict=True))
+    subscripts = subscripts_at(site.file, site.line, array.name)
+    by_column = len(subscripts) > 1 and any(i in subscripts[0] for i in _LANE_INDEX)
+    how = "by column" if by_column else "with a stride that falls on few banks"
+    if by_column and sizes[-1] is not None and sizes[-1] % 32 == 0:
+        return (
+            f"{verb} the {shape} LDS tile `{array.name}` by column: every lane hits the same bank and {turns}"
+        )
+    return f"{verb} the {shape} LDS array `{array.name}` {how}: {turns}"

@@ -1,0 +1,114 @@
+"""What a formula is: one kind of bottleneck, how it is found, explained and measured.
+
+Takes a `Profile` and one of its kernels, gives `Finding`s: a place in the source, the share of the kernel's time at
+stake and the numbers that show it. Formulas only look; they change nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from hipscope.analysis.profile import Kernel, Profile
+
+# Below this share of a kernel's time, fixing it cannot be told from noise (the model is good to a few per cent).
+MIN_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One number that shows the bottleneck, with what it would be without. `unit` "" is a plain count or ratio."""
+
+    metric: str
+    value: float
+    ideal: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Related:
+    """Another place in the source that has to do with a finding: a declaration, a launch."""
+
+    file: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One bottleneck at one place.
+
+    Lines and columns count from 1; `end_column` is behind the last character, 0 means that the columns are unknown.
+    `share` is the part of the kernel's time at stake, 0..1.
+    """
+
+    formula: str
+    kernel: str
+    mangled: str
+    file: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+    share: float
+    message: str
+    evidence: tuple[Evidence, ...]
+    related: tuple[Related, ...] = ()
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The metric that a rewrite must move, by its name in the evidence, and which way is better."""
+
+    metric: str
+    direction: Literal["down", "up"]
+
+
+class Formula(ABC):
+    """One kind of bottleneck. A subclass is stateless: one instance serves all profiles."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    objective: ClassVar[Objective]
+    remedy: ClassVar[Sequence[str]]
+
+    @abstractmethod
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """The findings in one kernel, worst first; empty when nothing is wrong or nothing is recorded."""
+
+    @abstractmethod
+    def measure(self, kernel: Kernel) -> float | None:
+        """The objective's metric over the whole kernel; None when the profile does not hold it."""
+
+    def explain(self, finding: Finding) -> str:
+        """Markdown for the hover: what it is, the numbers, what helps."""
+        rows = [
+            f"| {e.metric} | {format_value(e.value, e.unit)} | {format_value(e.ideal, e.unit)} |"
+            for e in finding.evidence
+        ]
+        return "\n".join(
+            [
+                f"**{self.title}**: {finding.message}",
+                "",
+                f"{finding.share:.0%} of this kernel's time is at stake.",
+                "",
+                "| metric | here | ideal |",
+                "|---|---:|---:|",
+                *rows,
+                "",
+                "What helps:",
+                *(f"- {text}" for text in self.remedy),
+            ]
+        )
+
+
+def format_value(value: float | None, unit: str) -> str:
+    """A number with its unit as a person would write it; "-" for none."""
+    if value is None:
+        return "-"
+    if unit == "%":
+        return f"{value:.0f} %"
+    text = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    return f"{text} {unit}".rstrip()

@@ -1,0 +1,121 @@
+"""Uncoalesced global memory access: the lanes of a wave touch many cache lines and use little of each.
+
+Takes a kernel's global accesses, gives a finding per source line that moves far more lines than its data fill.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hipscope.analysis.memory import coalescing, ideal_lines_per_access, lines_per_access, sum_patterns
+from hipscope.analysis.profile import Instruction, Kernel, MemoryPattern, Profile, StallReason
+from hipscope.analysis.stalls import blamed_stalls, total_cycles
+from hipscope.formulas.base import Evidence, Finding, Formula, Objective, Related
+from hipscope.formulas.places import Site, column_range, launch_of, sites
+from hipscope.formulas.stakes import add_stalls, wait_share
+from hipscope.formulas.thresholds import THRESHOLDS
+
+_PER_ACCESS = "cache lines per access"
+_MEMORY_WAITS = (StallReason.GLOBAL_MEMORY, StallReason.PIPE_BUSY, StallReason.BARRIER)
+_BOUND_BY_MEMORY = ("hbm", "mall", "vmem")
+
+
+class MemoryAccess(Formula):
+    """Column-wise walks over row-major arrays, arrays of structures, naive transpositions."""
+
+    name: ClassVar[str] = "memoryAccess"
+    title: ClassVar[str] = "Uncoalesced memory access"
+    objective: ClassVar[Objective] = Objective(_PER_ACCESS, "down")
+    remedy: ClassVar[tuple[str, ...]] = (
+        "let neighbouring lanes (threadIdx.x) access neighbouring elements",
+        "where both sides cannot be contiguous, as in a transposition, go through a padded tile in LDS",
+        "split an array of structures into one array per member",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
+        """One finding per line, worst first."""
+        total = total_cycles(kernel)
+        patterns = [_global(i) for i in kernel.instructions]
+        moved = sum(p.lines_used for p in patterns if p is not None)
+        if not moved:
+            return []
+        waits = _memory_wait(kernel, total)
+        found = [
+            _finding(self.name, kernel, site, waits, moved)
+            for site in sites(kernel, _wasteful, _excess_lines)
+        ]
+        return sorted(found, key=lambda f: -f.share)
+
+    def measure(self, kernel: Kernel) -> float | None:
+        """Cache lines used per global access, over the whole kernel."""
+        patterns = [p for i in kernel.instructions if (p := _global(i)) is not None]
+        accesses = sum(p.accesses for p in patterns)
+        return sum(p.lines_used for p in patterns) / accesses if accesses else None
+
+
+def _global(instruction: Instruction) -> MemoryPattern | None:
+    """The pattern of a plain load or store; atomics have a formula of their own."""
+    pattern = instruction.memory
+    if pattern is None or pattern.space != "global" or pattern.kind == "atomic":
+        return None
+    return pattern
+
+
+def _wasteful(instruction: Instruction) -> bool:
+    pattern = _global(instruction)
+    if pattern is None or not pattern.lines_needed:
+        return False
+    return pattern.lines_used / pattern.lines_needed >= THRESHOLDS["memoryAccess.excess"]
+
+
+def _excess_lines(instruction: Instruction) -> float:
+    pattern = _global(instruction)
+    return 0.0 if pattern is None else pattern.lines_used - pattern.lines_needed
+
+
+def _memory_wait(kernel: Kernel, total: float) -> float:
+    """The part of the kernel's time that goes into moving lines.
+
+    Stores are not waited for, so their cost shows as queues in front of other accesses, or as a time after the last
+    wave has ended: the waits of all global accesses count together. When the model says that a memory unit was busy
+    for most of the time, that is the time it takes, whatever the waves did meanwhile.
+    """
+    blamed = blamed_stalls(kernel)
+    tables = [blamed[i.index] for i in kernel.instructions if _global(i) is not None]
+    share = wait_share(total, add_stalls(tables), _MEMORY_WAITS)
+    return max(share, 0.5) if kernel.bound_by in _BOUND_BY_MEMORY else share
+
+
+def _finding(formula: str, kernel: Kernel, site: Site, waits: float, moved: float) -> Finding:
+    patterns = [p for i in site.instructions if (p := _global(i)) is not None]
+    pattern = sum_patterns(patterns)
+    kinds = {p.kind for p in patterns}
+    used = lines_per_access(pattern) or 0.0
+    needed = ideal_lines_per_access(pattern) or 0.0
+    efficiency = coalescing(pattern) or 0.0
+    excess = (pattern.lines_used - pattern.lines_needed) / moved
+    start, end = column_range(site.file, site.line, site.column)
+    launch = launch_of(kernel, site.file)
+    verb = "reads and writes" if len(kinds) > 1 else "writes" if "store" in kinds else "reads"
+    return Finding(
+        formula=formula,
+        kernel=kernel.name,
+        mangled=kernel.mangled,
+        file=site.file,
+        line=site.line,
+        end_line=site.line,
+        column=start,
+        end_column=end,
+        share=max(0.0, min(1.0, waits * excess)),
+        message=(
+            f"{verb} global memory with a stride: each access of a wave touches {used:.0f} cache lines "
+            f"where {needed:.0f} would hold its data"
+        ),
+        evidence=(
+            Evidence(_PER_ACCESS, used, needed, "lines"),
+            Evidence("bytes used of the lines touched", 100 * efficiency, 100.0, "%"),
+            Evidence("share of the kernel's line traffic that is waste", 100 * excess, 0.0, "%"),
+            Evidence("wave time waiting for global memory", 100 * waits, None, "%"),
+        ),
+        related=() if launch is None else (Related(launch.file, launch.line, launch.message),),
+    )

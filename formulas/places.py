@@ -1,0 +1,219 @@
+"""From instructions to places in the user's source: lines, column ranges, declarations, launches.
+
+Takes instructions with inline chains and the text of the file, gives what a finding points at. Without the text (the
+profile is from another machine) lines remain and columns are 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.analysis.ingest.definitions import base_name
+from hipscope.analysis.lines import user_frame
+from hipscope.analysis.profile import Instruction, Kernel
+from hipscope.formulas.base import Related
+
+_OPENING = {"(": ")", "[": "]"}
+
+
+@dataclass(frozen=True)
+class Site:
+    """The instructions of one kernel that come from one source line. `column` 0 is unknown."""
+
+    file: str
+    line: int
+    column: int
+    instructions: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True)
+class SharedArray:
+    """A `__shared__` declaration: name, element type, dimensions as written, and its line."""
+
+    name: str
+    element: str
+    dimensions: tuple[str, ...]
+    line: int
+
+
+def sites(
+    kernel: Kernel, wanted: Callable[[Instruction], bool], weight: Callable[[Instruction], float]
+) -> list[Site]:
+    """The lines that the wanted instructions come from; the column is that of the weightiest one."""
+    grouped: dict[tuple[str, int], list[Instruction]] = {}
+    for instruction in kernel.instructions:
+        frame = user_frame(instruction.source)
+        if frame is not None and wanted(instruction):
+            grouped.setdefault((frame.file, frame.line), []).append(instruction)
+    found = []
+    for (file, line), instructions in grouped.items():
+        worst = max(instructions, key=weight)
+        frame = user_frame(worst.source)
+        found.append(Site(file, line, frame.column if frame else 0, tuple(instructions)))
+    return found
+
+
+def column_range(file: str, line: int, column: int) -> tuple[int, int]:
+    """The expression that starts at `column`, or the statement around an assignment; (0, 0) without the text.
+
+    Columns count characters from 1 and the second one is behind the end. Expressions that go on over the end of the
+    line are cut there.
+    """
+    lines = source_lines(file)
+    if not 0 < line <= len(lines):
+        return 0, 0
+    text = _code(lines[line - 1])
+    if not text.strip():
+        return 0, 0
+    if not 0 < column <= len(text):
+        return len(text) - len(text.lstrip()) + 1, len(text) + 1
+    start = column - 1
+    if text[start] in "=+-*/%&|^<>":
+        return _statement(text, start)
+    end = _expression_end(text, start)
+    return start + 1, end + 1
+
+
+def shared_array_at(file: str, line: int) -> SharedArray | None:
+    """The `__shared__` array that the line subscripts, if the file declares it."""
+    lines = source_lines(file)
+    if not 0 < line <= len(lines):
+        return None
+    text = _code(lines[line - 1])
+    for array in _shared_arrays(file):
+        if re.search(rf"\b{re.escape(array.name)}\s*\[", text):
+            return array
+    return None
+
+
+def subscripts_at(file: str, line: int, name: str) -> tuple[str, ...]:
+    """The subscripts of the first use of `name[...][...]` on a line, as written."""
+    lines = source_lines(file)
+    text = _code(lines[line - 1]) if 0 < line <= len(lines) else ""
+    match = re.search(rf"\b{re.escape(name)}\s*(?=\[)", text)
+    if match is None:
+        return ()
+    found = []
+    position = match.end()
+    while position < len(text) and text[position] == "[":
+        end = _closing(text, position)
+        found.append(text[position + 1 : end - 1].strip())
+        position = end
+    return tuple(found)
+
+
+def launch_of(kernel: Kernel, file: str) -> Related | None:
+    """The first `kernel<<<...>>>` in the file."""
+    name = base_name(kernel.name)
+    for number, text in enumerate(source_lines(file), start=1):
+        if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*<<<", _code(text)):
+            return Related(file, number, f"{name} is launched here")
+    return None
+
+
+def source_lines(file: str) -> tuple[str, ...]:
+    """The lines of a file as it is on disk now; empty when it cannot be read."""
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return ()
+    return _read(file, status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=64)
+def _read(file: str, _changed: int, _size: int) -> tuple[str, ...]:
+    try:
+        return tuple(Path(file).read_text(encoding="utf-8", errors="replace").splitlines())
+    except OSError:
+        return ()
+
+
+def _shared_arrays(file: str) -> Iterable[SharedArray]:
+    declaration = re.compile(
+        r"__shared__\s+(?P<type>[\w:<>, ]+?)\s+(?P<name>\w+)\s*(?P<dims>(?:\[[^\]]*\]\s*)+)"
+    )
+    for number, text in enumerate(source_lines(file), start=1):
+        for match in declaration.finditer(_code(text)):
+            dimensions = tuple(d.strip() for d in re.findall(r"\[([^\]]*)\]", match["dims"]))
+            yield SharedArray(match["name"], match["type"], dimensions, number)
+
+
+def constant_value(file: str, text: str) -> int | None:
+    """A dimension as a number: a literal, or a constant of the file that is set to a literal; sums of those."""
+    total = 0
+    for part in text.split("+"):
+        value = _constants(file).get(part.strip())
+        if value is None:
+            try:
+                value = int(part.strip(), 0)
+            except ValueError:
+                return None
+        total += value
+    return total
+
+
+def _constants(file: str) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    pattern = re.compile(r"(?:#define\s+(\w+)\s+|\bconst(?:expr)?\b[^=;()]*?\b(\w+)\s*=\s*)(\d+)\b")
+    for text in source_lines(file):
+        for match in pattern.finditer(text):
+            found[match[1] or match[2]] = int(match[3])
+    return found
+
+
+def _code(line: str) -> str:
+    """The line without a trailing comment and white space. Quotes are respected only as far as `//` needs it."""
+    quoted = False
+    for position, character in enumerate(line):
+        if character == '"' and (position == 0 or line[position - 1] != "\\"):
+            quoted = not quoted
+        elif not quoted and line.startswith("//", position):
+            return line[:position].rstrip()
+    return line.rstrip()
+
+
+def _statement(text: str, position: int) -> tuple[int, int]:
+    """From the start of the statement around `position` to its semicolon."""
+    start = max(text.rfind(mark, 0, position) for mark in ";{}") + 1
+    guard = re.match(r"\s*(?:if|for|while)\s*\(", text[start:])
+    if guard is not None:
+        start = _closing(text, start + guard.end() - 1)
+    start += len(text[start:]) - len(text[start:].lstrip())
+    end = text.find(";", position)
+    return start + 1, (len(text) if end < 0 else end) + 1
+
+
+def _expression_end(text: str, start: int) -> int:
+    """Behind an identifier with everything that is called on it, indexed or selected from it."""
+    position = start
+    if text[position] in "*&!~-(":
+        position = _closing(text, position) if text[position] == "(" else position + 1
+    while position < len(text):
+        if text[position].isalnum() or text[position] == "_":
+            position += 1
+        elif text[position] in _OPENING:
+            position = _closing(text, position)
+        elif text.startswith(("::", "->"), position):
+            position += 2
+        elif text[position] == "." and position + 1 < len(text):
+            position += 1
+        else:
+            break
+    return max(position, start + 1)
+
+
+def _closing(text: str, position: int) -> int:
+    """Behind the bracket that closes the one at `position`, or the end of the line."""
+    depth = 0
+    for index in range(position, len(text)):
+        if text[index] in _OPENING:
+            depth += 1
+        elif text[index] in _OPENING.values():
+            depth -= 1
+            if depth == 0:
+                return index + 1
+    return len(text)

@@ -1,0 +1,37 @@
+"""All formulas, and one call that asks each of them.
+
+Takes a `Profile`, gives the findings worth showing, the ones with the most GPU time at stake first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hipscope.analysis.profile import Profile
+from hipscope.formulas.atomic_contention import AtomicContention
+from hipscope.formulas.bank_conflict import BankConflict
+from hipscope.formulas.base import MIN_SHARE, Finding, Formula
+from hipscope.formulas.memory_access import MemoryAccess
+
+FORMULAS: tuple[Formula, ...] = (BankConflict(), MemoryAccess(), AtomicContention())
+
+
+def find_formula(name: str) -> Formula | None:
+    """The formula of that name."""
+    return next((formula for formula in FORMULAS if formula.name == name), None)
+
+
+def detect_all(
+    profile: Profile, *, formulas: Collection[str] | None = None, min_share: float = MIN_SHARE
+) -> list[Finding]:
+    """All findings with at least `min_share` of their kernel's time at stake; `formulas` None asks all of them."""
+    chosen = [f for f in FORMULAS if formulas is None or f.name in formulas]
+    total = sum(kernel.time_ns for kernel in profile.kernels)
+    weighted: list[tuple[float, Finding]] = []
+    for kernel in profile.kernels:
+        weight = kernel.time_ns / total if total else 1.0
+        for formula in chosen:
+            findings = formula.detect(profile, kernel)
+            weighted += [(weight * f.share, f) for f in findings if f.share >= min_share]
+    weighted.sort(key=lambda pair: (-pair[0], pair[1].file, pair[1].line))
+    return [finding for _, finding in weighted]
