@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -210,24 +210,28 @@ def main() -> None:
 def run_task(
     task: Callable[[Request, Progress, threading.Event], dict[str, Any]], request: Request
 ) -> dict[str, Any]:
-    """Do a task with progress on standard error. SIGTERM stops it as Ctrl-C does."""
+    """Do a task with progress on standard error. Ctrl-C and SIGTERM stop it; a second one does not wait for that."""
+    cancel = threading.Event()
 
-    def stop(_number: int, _frame: object) -> NoReturn:
-        raise KeyboardInterrupt
+    def stop(_number: int, _frame: object) -> None:
+        if cancel.is_set():
+            raise KeyboardInterrupt
+        cancel.set()
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with progress_shown() as progress:
-            return task(request, progress, threading.Event())
+            return task(request, progress, cancel)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
 def progress_shown() -> Iterator[Progress]:
     """Progress as a line on standard error; nothing at all when that is not a terminal."""
     if not sys.stderr.isatty():
-        yield lambda _message, _fraction=None: None
+        yield _nowhere
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -248,13 +252,20 @@ def progress_shown() -> Iterator[Progress]:
         yield report
 
 
+def _nowhere(_message: str, _fraction: float | None = None) -> None:
+    """Where progress goes when nobody watches."""
+
+
 @contextlib.contextmanager
 def failures_reported() -> Iterator[None]:
     """Turn every failure into one line on standard error and an exit code."""
-    from hipscope.analysis.errors import HipscopeError
+    from hipscope.analysis.errors import Cancelled, HipscopeError
 
     try:
         yield
+    except Cancelled:
+        sys.stderr.write("hipscope: stopped\n")
+        raise typer.Exit(STOPPED) from None
     except HipscopeError as failure:
         print_failure(failure)
         raise typer.Exit(failure.exit_code) from None

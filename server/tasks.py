@@ -14,7 +14,6 @@ from typing import Any
 from hipscope.analysis.config import Config
 from hipscope.analysis.project import Project, resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
-from hipscope.formulas.optimize import OptimizeOptions, optimize_project
 from hipscope.server.report import optimize_report, profile_report
 
 Progress = Callable[[str, float | None], None]
@@ -48,6 +47,8 @@ def profile(request: Request, progress: Progress, cancel: threading.Event) -> di
 
 def optimize(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Find, rewrite, prove and time; the `hipscope.optimize/1` object. Raises HipscopeError."""
+    from hipscope.formulas.optimize import OptimizeOptions, optimize_project
+
     project = find_project(request)
     options = OptimizeOptions(
         formula=request.formula or "auto",
@@ -58,14 +59,18 @@ def optimize(request: Request, progress: Progress, cancel: threading.Event) -> d
     return optimize_report(result)
 
 
+def apply(report: Mapping[str, Any]) -> Path:
+    """Write the verified edit of an `optimize` report into its file; where the original is kept. Raises UsageError."""
+    from hipscope.formulas.edit import VerifiedEdit, apply_edit
+
+    return apply_edit(VerifiedEdit.model_validate(report["edit"]))
+
+
 def find_project(request: Request) -> Project:
     """The project with the request's settings over those of its `hipscope.toml`."""
     project = resolve_project(request.target, request.program_args)
-    return (
-        project
-        if (config := _with_request(project.config, request)) is project.config
-        else resolve_project(request.target, request.program_args, config)
-    )
+    config = _with_request(project.config, request)
+    return resolve_project(request.target, request.program_args, config)
 
 
 def _with_request(config: Config, request: Request) -> Config:

@@ -1,0 +1,44 @@
+;;; Drives `hipscope lsp` from Emacs' eglot in batch mode and prints one JSON object of what it saw.
+;;; HIPSCOPE_LSP: the command line as a JSON list; HIPSCOPE_FILE: the program to open.
+(require 'eglot)
+(require 'json)
+(define-derived-mode hip-mode prog-mode "HIP")
+(add-to-list 'auto-mode-alist '("\\.hip\\'" . hip-mode))
+(setq eglot-sync-connect t
+      eglot-confirm-server-initiated-edits nil
+      vc-handled-backends nil
+      make-backup-files nil
+      project-find-functions (list (lambda (folder) (cons 'transient folder))))
+(find-file (getenv "HIPSCOPE_FILE"))
+(let ((command (append (json-read-from-string (getenv "HIPSCOPE_LSP")) nil))
+      (seen nil))
+  (eglot '(hip-mode) (cons 'transient default-directory) 'eglot-lsp-server command "hip")
+  (let ((server (eglot--current-server-or-lose))
+        (document (eglot--TextDocumentIdentifier)))
+    (push (cons 'answer (jsonrpc-request server :workspace/executeCommand
+                                         (list :command "hipscope.server.profile" :arguments (vector document))
+                                         :timeout 20))
+          seen)
+    (flymake-mode 1)
+    (let ((left 200))
+      (while (and (> left 0) (null (flymake-diagnostics)))
+        (accept-process-output nil 0.05)
+        (flymake-start)
+        (setq left (1- left))))
+    (push (cons 'diagnostics
+                (vconcat (mapcar (lambda (d) (list (cons 'line (line-number-at-pos (flymake-diagnostic-beg d)))
+                                                   (cons 'message (flymake-diagnostic-text d))))
+                                 (flymake-diagnostics))))
+          seen)
+    (goto-char (point-min))
+    (forward-line 3)
+    (forward-char 6)
+    (let ((hover (jsonrpc-request server :textDocument/hover (eglot--TextDocumentPositionParams))))
+      (push (cons 'hover (plist-get (plist-get hover :contents) :value)) seen))
+    (let ((action (aref (vconcat (eglot-code-actions (point) (point))) 0)))
+      (push (cons 'action (plist-get action :title)) seen)
+      (jsonrpc-request server :workspace/executeCommand (plist-get action :command) :timeout 20))
+    (push (cons 'line (buffer-substring (line-beginning-position) (line-end-position))) seen)
+    (set-buffer-modified-p nil)
+    (eglot-shutdown server)
+    (princ (json-encode seen))))

@@ -1,0 +1,44 @@
+-- Drives `hipscope lsp` from Neovim's own client and prints one JSON object of what it saw.
+-- HIPSCOPE_LSP: the command line as a JSON list; HIPSCOPE_FILE: the program to open.
+local seen = {}
+local function finish(code)
+  io.stdout:write(vim.fn.json_encode(seen) .. "\n")
+  vim.cmd("cquit " .. code)
+end
+local function fail(why)
+  seen.failure = why
+  finish(1)
+end
+
+vim.cmd("edit " .. vim.env.HIPSCOPE_FILE)
+local buffer = vim.api.nvim_get_current_buf()
+local id = vim.lsp.start_client({
+  name = "hipscope",
+  cmd = vim.fn.json_decode(vim.env.HIPSCOPE_LSP),
+  root_dir = vim.fn.getcwd(),
+  init_options = { profileOnSave = true },
+  get_language_id = function() return "hip" end,
+})
+vim.lsp.buf_attach_client(buffer, id)
+local client = vim.lsp.get_client_by_id(id)
+if not vim.wait(20000, function() return client.initialized end, 20) then fail("not initialized") end
+
+vim.cmd("write!")
+if not vim.wait(20000, function() return #vim.diagnostic.get(buffer) > 0 end, 20) then fail("no diagnostics") end
+seen.diagnostics = vim.tbl_map(function(d) return { line = d.lnum, message = d.message } end, vim.diagnostic.get(buffer))
+
+local here = { textDocument = { uri = vim.uri_from_bufnr(buffer) }, position = { line = 3, character = 6 } }
+seen.hover = vim.lsp.buf_request_sync(buffer, "textDocument/hover", here, 5000)[id].result.contents.value
+local lenses = vim.lsp.buf_request_sync(buffer, "textDocument/codeLens", { textDocument = here.textDocument }, 5000)
+seen.lenses = vim.tbl_map(function(lens) return lens.command.title end, lenses[id].result)
+
+local range = { start = here.position, ["end"] = here.position }
+local asked = { textDocument = here.textDocument, range = range, context = { diagnostics = {} } }
+local actions = vim.lsp.buf_request_sync(buffer, "textDocument/codeAction", asked, 5000)[id].result
+seen.actions = vim.tbl_map(function(action) return action.title end, actions)
+seen.answer = vim.lsp.buf_request_sync(buffer, "workspace/executeCommand", actions[1].command, 20000)[id].result
+seen.line = vim.api.nvim_buf_get_lines(buffer, 3, 4, false)[1]
+
+vim.lsp.stop_client(id)
+seen.stopped = vim.wait(5000, function() return vim.lsp.client_is_stopped(id) end, 20)
+finish(0)
