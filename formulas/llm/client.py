@@ -38,10 +38,11 @@ FailureKind = Literal[
     "too_long",
     "refused",
     "garbage",
+    "unreadable",
     "truncated",
 ]
 _PASSING: frozenset[FailureKind] = frozenset({"rate_limit", "server", "connection"})
-_ABOUT_THE_ANSWER: frozenset[FailureKind] = frozenset({"garbage", "truncated"})
+_ABOUT_THE_ANSWER: frozenset[FailureKind] = frozenset({"unreadable", "truncated"})
 
 
 @dataclass(frozen=True)
@@ -157,11 +158,13 @@ class ModelClient:
             raise self._explain(dspy, error) from None
         finally:
             await model.aclose()
-        if not model.history:
-            raise self._failed("garbage", "the reply was empty")
         record = model.history[-1]
         text = str((record["outputs"] or [""])[0] or "")
         usage = self._usage(record)
+        if not text.strip() and _finish(record["response"]) != "length":
+            raise self._failed(
+                "garbage", "the reply is empty", "check llm.model and llm.api_base", usage=usage
+            )
         if _finish(record["response"]) == "length":
             raise self._failed(
                 "truncated", "the answer was cut off", "raise llm.max_answer_tokens", usage=usage, text=text
@@ -169,7 +172,7 @@ class ModelClient:
         try:
             return Answer(read_answer(text), usage, time.monotonic() - started, text)
         except UnreadableAnswer as error:
-            kind: FailureKind = "truncated" if "breaks off" in str(error) else "garbage"
+            kind: FailureKind = "truncated" if "breaks off" in str(error) else "unreadable"
             raise self._failed(kind, str(error), usage=usage, text=text) from None
 
     def _model(self, dspy: Any) -> Any:
@@ -237,11 +240,12 @@ class ModelClient:
             return self._failed("server", f"the provider failed{where}: {said}", "try later")
         if isinstance(error, known.LMTransportError | OSError):
             return self._failed("connection", f"no connection: {said}", "check llm.api_base")
-        if "not JSON" in said:
-            return self._failed(
-                "garbage", f"the reply is not what the API defines{where}: {said}", "check llm.api_base"
-            )
-        return self._failed("refused", f"the request was refused{where}: {said}", "check llm.model")
+        ours = known.LMInvalidRequestError | known.LMConfigurationError | known.LMUnsupportedFeatureError
+        if isinstance(error, ours) or (status or 0) >= 400:
+            return self._failed("refused", f"the request was refused{where}: {said}", "check llm.model")
+        return self._failed(
+            "garbage", f"the reply is not what the API defines{where}: {said}", "check llm.api_base"
+        )
 
     def _failed(
         self,

@@ -151,7 +151,7 @@ class _Work:
     attempts: list[Attempt] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     best: Attempt | None = None
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     ends: float = 0.0
 
     def run(self) -> Outcome:

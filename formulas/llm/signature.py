@@ -176,8 +176,9 @@ def _sections(text: str) -> dict[str, str]:
     """The text between DSPy's field markers, by field name; the first of each name counts."""
     marks = list(_MARKER.finditer(text))
     sections: dict[str, str] = {}
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        sections.setdefault(mark[1], text[mark.end() : following.start() if following else len(text)].strip())
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    for mark, end in zip(marks, ends, strict=False):
+        sections.setdefault(mark[1], text[mark.end() : end].strip())
     return sections
 
 

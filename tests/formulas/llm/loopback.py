@@ -1,0 +1,205 @@
+"""A server on 127.0.0.1 that speaks the OpenAI chat protocol: answers, fails or hangs as a test says.
+
+It keeps every request. It can also record what another server answers, and replay a recording.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A complete answer of the model."""
+
+    text: str
+    finish: str = "stop"
+    sent: int = 1000
+    received: int = 200
+    after: float = 0.0
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Bytes as they are, with a status: failures and garbage."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    echo_key: bool = False
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Nothing, or the beginning of an answer, until the client leaves or the server stops."""
+
+    beginning: bool = False
+
+
+Step = Reply | Raw | Hang
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it arrived."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """All of what was said to the model."""
+        return "\n".join(message["content"] for message in self.body["messages"])
+
+
+class Loopback:
+    """Answers requests with the given steps in order; the last one is repeated."""
+
+    def __init__(self, *steps: Step, record_from: str | None = None, tape: Path | None = None) -> None:
+        self._steps = list(steps)
+        self._record_from = record_from
+        self._tape = tape
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self.requests: list[Request] = []
+        self.hung_up = threading.Event()
+        self.answering = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def then(self, *steps: Step) -> None:
+        """Use these steps from now on."""
+        with self._lock:
+            self._steps = list(steps)
+
+    def close(self) -> None:
+        """Stop; hanging requests end."""
+        self._stop.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                server._answer(self)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        return Handler
+
+    def _answer(self, http: BaseHTTPRequestHandler) -> None:
+        body = json.loads(http.rfile.read(int(http.headers["Content-Length"])))
+        with self._lock:
+            self.requests.append(Request(http.path, dict(http.headers), body))
+            step = self._steps.pop(0) if len(self._steps) > 1 else (self._steps or [None])[0]
+        if step is None:
+            step = self._from_tape(body, dict(http.headers))
+        if isinstance(step, Hang):
+            self._hang(http, step)
+        elif isinstance(step, Raw):
+            echoed = http.headers.get("Authorization", "").encode() if step.echo_key else b""
+            self._send(http, step.status, step.body.replace(b"@KEY@", echoed), step.headers)
+        else:
+            time.sleep(step.after)
+            self._send(http, 200, completion(body["model"], step), {})
+
+    def _hang(self, http: BaseHTTPRequestHandler, step: Hang) -> None:
+        if step.beginning:
+            http.wfile.write(
+                b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{"id":'
+            )
+            http.wfile.flush()
+        self.answering.set()
+        http.connection.settimeout(0.02)
+        while not self._stop.is_set():
+            try:
+                if not http.connection.recv(4096):
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        if not self._stop.is_set():
+            self.hung_up.set()
+        http.close_connection = True
+
+    def _send(
+        self, http: BaseHTTPRequestHandler, status: int, body: bytes, headers: Mapping[str, str]
+    ) -> None:
+        http.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            http.send_header(name, value)
+        http.send_header("Content-Length", str(len(body)))
+        http.end_headers()
+        http.wfile.write(body)
+
+    def _from_tape(self, body: dict[str, Any], headers: Mapping[str, str]) -> Raw:
+        """The recorded answer to this request, or a newly recorded one. Keys are never on the tape."""
+        assert self._tape is not None, "no steps and no tape"
+        digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+        if self._record_from is None:
+            for line in self._tape.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                if entry["request"] == digest:
+                    return Raw(entry["status"], entry["body"].encode())
+            return Raw(404, b'{"error": {"message": "this request is not on the tape"}}')
+        request = urllib.request.Request(
+            self._record_from + "/chat/completions",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json", "Authorization": headers.get("Authorization", "")},
+        )
+        with urllib.request.urlopen(request) as reply:
+            answer = Raw(reply.status, reply.read())
+        entry = {"request": digest, "status": answer.status, "body": answer.body.decode()}
+        with self._lock, self._tape.open("a", encoding="utf-8") as tape:
+            tape.write(json.dumps(entry) + "\n")
+        return answer
+
+
+def completion(model: str, reply: Reply) -> bytes:
+    """The body of a chat completion."""
+    return json.dumps(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": model,
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": reply.text},
+                    "finish_reason": reply.finish,
+                }
+            ],
+            "usage": {
+                "prompt_tokens": reply.sent,
+                "completion_tokens": reply.received,
+                "total_tokens": reply.sent + reply.received,
+            },
+        }
+    ).encode()
+
+
+def said(kernel: str, beliefs: Sequence[Mapping[str, Any]] = ()) -> str:
+    """An answer in the form that is asked for."""
+    return (
+        f"[[ ## kernel ## ]]\n```cpp\n{kernel}\n```\n\n[[ ## beliefs ## ]]\n{json.dumps(list(beliefs))}\n\n"
+        "[[ ## completed ## ]]"
+    )
