@@ -51,7 +51,7 @@ public:
     [[nodiscard]] std::uint64_t limit() const { return limit_; }
 
     /// True when all of [address, address + bytes) lies in one live block.
-    [[nodiscard]] bool valid(std::uint64_t address, std::uint32_t bytes) const {
+    [[nodiscard, gnu::always_inline]] bool valid(std::uint64_t address, std::uint32_t bytes) const {
         const std::uint64_t offset = address - base;
         if (offset >= reserved - bytes) return registered(address, bytes);
         const std::uint64_t last = offset + bytes - 1;

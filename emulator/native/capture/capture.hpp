@@ -1,0 +1,49 @@
+// Records dispatches with everything that a replay needs: arguments, the contents of device memory before and after,
+// launch shape and code object. capture/replay.cpp reads what this writes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/memory.hpp"
+#include "engine/dispatch.hpp"
+
+namespace hipscope {
+
+struct CaptureSettings {
+    std::string directory;
+    std::vector<std::string> kernels;  // mangled names; empty: all
+    std::uint64_t per_shape = 1;
+    std::uint64_t max_bytes = 1ULL << 30U;  // of one dispatch
+};
+
+class Capture {
+public:
+    Capture(CaptureSettings settings, Memory& memory);
+
+    /// Called before a dispatch: writes its inputs when it is wanted. `internal` lists blocks that are not the
+    /// program's (launch area, code object images). True when `after` must be called.
+    bool before(std::uint64_t id, const PreparedLaunch& launch, const std::string& shape,
+                const std::vector<std::uint64_t>& internal);
+    void after(const PreparedLaunch& launch, const DispatchResult& result);
+
+private:
+    struct Buffer {
+        std::uint64_t address, bytes;
+        std::vector<std::size_t> arguments;
+        std::vector<std::uint64_t> offsets;
+    };
+    void write_meta(const PreparedLaunch& launch) const;
+
+    CaptureSettings settings_;
+    Memory& memory_;
+    std::map<std::string, std::uint64_t> taken_;
+    std::uint64_t id_ = 0;
+    std::string folder_, reason_;
+    std::vector<Buffer> buffers_;
+    std::vector<std::pair<std::string, Variable>> globals_;
+};
+
+}  // namespace hipscope

@@ -1,0 +1,278 @@
+// Loader: ELF segments into the arena, dynamic relocations, metadata note, kernel descriptors, reachability check.
+#include "engine/code_object.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/bundle.hpp"
+#include "engine/msgpack.hpp"
+
+namespace hipscope {
+namespace {
+
+constexpr std::uint32_t kRelativeType = 13, kAbs64Type = 3, kAbs32LoType = 1, kAbs32HiType = 2, kAbs32Type = 6;
+constexpr std::uint32_t kMetadataNote = 32;
+constexpr std::uint16_t kMachineAmdgpu = 224;
+
+void* at(std::uint64_t address) {
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+class Elf {
+public:
+    explicit Elf(std::string_view bytes) : bytes_(bytes) {
+        if (bytes.size() < sizeof(Elf64_Ehdr) || !bytes.starts_with("\x7f" "ELF"))
+            throw std::runtime_error("the device code is not an ELF file");
+        header_ = read<Elf64_Ehdr>(0);
+        if (header_.e_machine != kMachineAmdgpu) throw std::runtime_error("the device code is not for an AMD GPU");
+    }
+    template <class T>
+    [[nodiscard]] T read(std::uint64_t offset) const {
+        if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset)
+            throw std::runtime_error("the code object is truncated");
+        T value;
+        std::memcpy(&value, bytes_.data() + offset, sizeof value);
+        return value;
+    }
+    [[nodiscard]] std::string_view bytes(std::uint64_t offset, std::uint64_t size) const {
+        if (offset > bytes_.size() || size > bytes_.size() - offset)
+            throw std::runtime_error("the code object is truncated");
+        return bytes_.substr(offset, size);
+    }
+    [[nodiscard]] std::vector<Elf64_Phdr> segments() const {
+        std::vector<Elf64_Phdr> result;
+        for (unsigned i = 0; i < header_.e_phnum; ++i)
+            result.push_back(read<Elf64_Phdr>(header_.e_phoff + std::uint64_t{i} * header_.e_phentsize));
+        return result;
+    }
+    [[nodiscard]] std::vector<Elf64_Shdr> sections() const {
+        std::vector<Elf64_Shdr> result;
+        for (unsigned i = 0; i < header_.e_shnum; ++i)
+            result.push_back(read<Elf64_Shdr>(header_.e_shoff + std::uint64_t{i} * header_.e_shentsize));
+        return result;
+    }
+    [[nodiscard]] std::string_view text_at(std::uint64_t offset) const {
+        const std::string_view rest = bytes(offset, bytes_.size() - offset);
+        return rest.substr(0, rest.find('\0'));
+    }
+
+private:
+    std::string_view bytes_;
+    Elf64_Ehdr header_{};
+};
+
+struct Symbol {
+    std::string name;
+    std::uint64_t value = 0, size = 0;
+    unsigned type = 0;
+    bool defined = false;
+};
+
+std::vector<Symbol> dynamic_symbols(const Elf& elf, const std::vector<Elf64_Shdr>& sections) {
+    std::vector<Symbol> result;
+    for (const Elf64_Shdr& section : sections) {
+        if (section.sh_type != SHT_DYNSYM) continue;
+        const std::uint64_t names = sections.at(section.sh_link).sh_offset;
+        for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+            const auto s = elf.read<Elf64_Sym>(section.sh_offset + at);
+            result.push_back({std::string(elf.text_at(names + s.st_name)), s.st_value, s.st_size,
+                              static_cast<unsigned>(ELF64_ST_TYPE(s.st_info)), s.st_shndx != SHN_UNDEF});
+        }
+    }
+    return result;
+}
+
+std::uint64_t copy_segments(const Elf& elf, Memory& memory) {
+    std::uint64_t size = 0;
+    for (const Elf64_Phdr& p : elf.segments())
+        if (p.p_type == PT_LOAD) size = std::max(size, p.p_vaddr + p.p_memsz);
+    if (size == 0) throw std::runtime_error("the code object has nothing to load");
+    const std::uint64_t image = memory.allocate(size);
+    if (image == 0) throw std::runtime_error("no device memory left for the code object");
+    for (const Elf64_Phdr& p : elf.segments())
+        if (p.p_type == PT_LOAD) {
+            const std::string_view part = elf.bytes(p.p_offset, p.p_filesz);
+            std::memcpy(at(image + p.p_vaddr), part.data(), part.size());
+        }
+    return image;
+}
+
+void relocate(const Elf& elf, const std::vector<Elf64_Shdr>& sections, const std::vector<Symbol>& symbols,
+              std::uint64_t image) {
+    for (const Elf64_Shdr& section : sections) {
+        if (section.sh_type != SHT_RELA || (section.sh_flags & SHF_ALLOC) == 0) continue;
+        for (std::uint64_t i = 0; i + sizeof(Elf64_Rela) <= section.sh_size; i += sizeof(Elf64_Rela)) {
+            const auto r = elf.read<Elf64_Rela>(section.sh_offset + i);
+            const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(r.r_info));
+            std::uint64_t value = image + static_cast<std::uint64_t>(r.r_addend);
+            if (type != kRelativeType) {
+                const Symbol& symbol = symbols.at(ELF64_R_SYM(r.r_info));
+                if (!symbol.defined)
+                    throw std::runtime_error("the code object needs the symbol '" + symbol.name +
+                                             "', which it does not define");
+                value += symbol.value;
+            }
+            switch (type) {
+                case kRelativeType: case kAbs64Type: std::memcpy(at(image + r.r_offset), &value, 8); break;
+                case kAbs32LoType: case kAbs32Type: std::memcpy(at(image + r.r_offset), &value, 4); break;
+                case kAbs32HiType: value >>= 32U; std::memcpy(at(image + r.r_offset), &value, 4); break;
+                default: throw std::runtime_error("the code object has a relocation of unknown type " +
+                                                  std::to_string(type));
+            }
+        }
+    }
+}
+
+msgpack::Value metadata(const Elf& elf, const std::vector<Elf64_Shdr>& sections) {
+    for (const Elf64_Shdr& section : sections) {
+        if (section.sh_type != SHT_NOTE) continue;
+        for (std::uint64_t at = section.sh_offset; at + 12 <= section.sh_offset + section.sh_size;) {
+            const auto note = elf.read<Elf64_Nhdr>(at);
+            const std::uint64_t name = at + sizeof note;
+            const std::uint64_t content = name + ((note.n_namesz + 3U) & ~3U);
+            if (note.n_type == kMetadataNote && elf.text_at(name) == "AMDGPU")
+                return msgpack::parse(elf.bytes(content, note.n_descsz));
+            at = content + ((note.n_descsz + 3U) & ~3U);
+        }
+    }
+    throw std::runtime_error("the code object has no AMDGPU metadata (code object version 3 or later is needed)");
+}
+
+template <class T>
+T load(std::uint64_t address) {
+    T value;
+    std::memcpy(&value, at(address), sizeof value);
+    return value;
+}
+
+std::uint32_t number(const msgpack::Value& row, std::string_view name) {
+    return static_cast<std::uint32_t>(row[name].integer);
+}
+
+Kernel read_kernel(const msgpack::Value& row, const std::vector<Symbol>& symbols, std::uint64_t image) {
+    Kernel kernel;
+    const std::string& descriptor_name = row[".symbol"].text;
+    kernel.symbol = descriptor_name.substr(0, descriptor_name.size() - 3);  // ".kd"
+    for (const msgpack::Value& argument : row[".args"].items)
+        kernel.arguments.push_back(
+            {number(argument, ".offset"), number(argument, ".size"), argument[".value_kind"].text});
+    kernel.max_workgroup_size = number(row, ".max_flat_workgroup_size");
+    kernel.vgprs = number(row, ".vgpr_count");
+    kernel.agprs = number(row, ".agpr_count");
+    kernel.sgprs = number(row, ".sgpr_count");
+    kernel.uses_dynamic_stack = row[".uses_dynamic_stack"].integer != 0;
+    for (const Symbol& symbol : symbols) {
+        if (symbol.name == descriptor_name) kernel.descriptor_address = image + symbol.value;
+        if (symbol.name == kernel.symbol && symbol.type == STT_FUNC) kernel.code_end = symbol.value + symbol.size;
+    }
+    if (kernel.descriptor_address == 0)
+        throw std::runtime_error("kernel '" + kernel.symbol + "' has no descriptor in the code object");
+    const std::uint64_t d = kernel.descriptor_address;
+    kernel.lds_bytes = load<std::uint32_t>(d);
+    kernel.scratch_bytes = load<std::uint32_t>(d + 4);
+    kernel.kernarg_bytes = std::max(load<std::uint32_t>(d + 8), number(row, ".kernarg_segment_size"));
+    kernel.rsrc3 = load<std::uint32_t>(d + 44);
+    kernel.rsrc1 = load<std::uint32_t>(d + 48);
+    kernel.rsrc2 = load<std::uint32_t>(d + 52);
+    kernel.enable_bits = load<std::uint16_t>(d + 56);
+    const auto preload = load<std::uint16_t>(d + 58);
+    kernel.preload_dwords = preload & 0x7fU;
+    kernel.preload_offset = preload >> 7U;
+    kernel.allocated_vgprs = ((kernel.rsrc1 & 0x3fU) + 1) * 8;
+    kernel.entry = d - image + load<std::uint64_t>(d + 16) + (kernel.preload_dwords != 0 ? 256U : 0U);
+    return kernel;
+}
+
+/// Find the first instruction that `kernel` may reach and that cannot be executed.
+void note_obstacle(Kernel& kernel, const Disassembly& code) {
+    const std::int64_t first = code.program.index_of(kernel.entry);
+    if (first < 0) {
+        kernel.obstacle = "cannot find the first instruction of the kernel in the disassembly";
+        return;
+    }
+    const auto inside = [&](std::uint64_t address) { return address >= kernel.entry && address < kernel.code_end; };
+    bool calls = false;
+    const auto& instructions = code.program.instructions;
+    for (auto i = static_cast<std::size_t>(first); i < instructions.size() && inside(instructions[i].address); ++i)
+        calls = calls || instructions[i].text.starts_with("s_swappc") || instructions[i].text.starts_with("s_setpc");
+    // What a call may reach is not known: a kernel that calls must find all of the code object executable.
+    for (const Undecoded& bad : code.unsupported)
+        if (inside(bad.address) || calls) {
+            const std::string mnemonic = bad.text.substr(0, bad.text.find(' '));
+            char where[32];
+            std::snprintf(where, sizeof where, "0x%llx", static_cast<unsigned long long>(bad.address));
+            kernel.obstacle = "cannot emulate " + mnemonic + " at " + where +
+                              (bad.reason.empty() ? "" : " (" + bad.reason + ")");
+            kernel.obstacle_address = bad.address;
+            kernel.obstacle_text = bad.text;
+            return;
+        }
+}
+
+std::uint32_t register_rows(const Kernel& kernel, const Program& program) {
+    std::uint32_t rows = std::max(kernel.allocated_vgprs, kernel.vgprs);
+    bool accumulators = kernel.agprs > 0;
+    const auto note = [&](const Operand& o) {
+        if (o.kind == OperandKind::vgpr) rows = std::max<std::uint32_t>(rows, std::uint32_t{o.index} + o.dwords);
+        if (o.kind == OperandKind::agpr) accumulators = true;
+    };
+    for (const Instruction& i : program.instructions) {
+        for (const Operand& o : i.destination) note(o);
+        for (const Operand& o : i.source) note(o);
+    }
+    return accumulators ? 512 : std::min<std::uint32_t>(rows, 512);
+}
+
+std::string architecture_of(const msgpack::Value& note) {
+    const std::string& target = note["amdhsa.target"].text;
+    const std::size_t begin = target.find("gfx");
+    if (begin == std::string::npos) return {};
+    return target.substr(begin, target.find(':', begin) - begin);
+}
+
+}  // namespace
+
+const KernelArgument* Kernel::hidden(std::string_view value_kind) const {
+    for (const KernelArgument& argument : arguments)
+        if (argument.value_kind == value_kind) return &argument;
+    return nullptr;
+}
+
+std::uint32_t Kernel::explicit_bytes() const {
+    std::uint32_t end = 0;
+    for (const KernelArgument& argument : arguments)
+        if (!argument.value_kind.starts_with("hidden_")) end = std::max(end, argument.offset + argument.size);
+    return end;
+}
+
+std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memory,
+                                             const DisassemblySettings& settings) {
+    auto object = std::make_unique<CodeObject>();
+    object->elf = std::move(elf_bytes);
+    object->hash = content_hash(object->elf);
+    const Elf elf(object->elf);
+    const std::vector<Elf64_Shdr> sections = elf.sections();
+    const std::vector<Symbol> symbols = dynamic_symbols(elf, sections);
+    const msgpack::Value note = metadata(elf, sections);
+    object->arch = architecture_of(note);
+    object->code = std::make_shared<Disassembly>(decode(disassemble(object->elf, object->hash, settings)));
+    object->image = copy_segments(elf, memory);
+    relocate(elf, sections, symbols, object->image);
+    for (const msgpack::Value& row : note["amdhsa.kernels"].items) {
+        Kernel kernel = read_kernel(row, symbols, object->image);
+        object->kernels.emplace(kernel.symbol, std::move(kernel));
+    }
+    for (auto& [name, kernel] : object->kernels) {
+        note_obstacle(kernel, *object->code);
+        kernel.register_rows = register_rows(kernel, object->code->program);
+    }
+    for (const Symbol& symbol : symbols)
+        if (symbol.type == STT_OBJECT && symbol.defined && !symbol.name.ends_with(".kd"))
+            object->variables.emplace(symbol.name, Variable{object->image + symbol.value, symbol.size});
+    return object;
+}
+
+}  // namespace hipscope

@@ -1,0 +1,85 @@
+// Exact per-instruction counts of a dispatch: executions, active lanes and memory patterns, over all its waves.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "core/wave.hpp"
+#include "engine/access.hpp"
+
+namespace hipscope {
+
+struct PatternCounts {
+    Space space = Space::none;
+    AccessKind kind = AccessKind::load;
+    std::uint8_t bytes = 0;
+    std::uint64_t accesses = 0;
+    std::uint64_t lanes = 0;
+    std::uint64_t lines_needed = 0;
+    std::uint64_t lines_used = 0;
+    std::uint64_t sectors = 0;           // 64-byte halves touched
+    std::uint64_t lds_cycles = 0;
+    std::uint64_t lds_conflicts = 0;
+    std::uint64_t same_address = 0;      // lanes behind another lane of their wave on the same address
+    std::unordered_map<std::uint64_t, std::uint64_t> atomic_lines;  // line -> lanes; bounded, see counts.cpp
+
+    void add(const PatternCounts& other);
+};
+
+struct ExecutionCounts {
+    std::uint64_t hits = 0;
+    std::uint64_t lanes = 0;
+};
+
+/// Which instructions access memory, and where their PatternCounts are.
+struct MemorySlots {
+    std::vector<std::int32_t> slot;  // per instruction: index, or -1
+    std::uint32_t count = 0;
+
+    explicit MemorySlots(const Program& program);
+};
+
+bool accesses_memory(Unit unit);
+
+struct DispatchCounts {
+    std::vector<ExecutionCounts> executions;  // per instruction
+    std::vector<PatternCounts> patterns;      // per memory slot
+
+    DispatchCounts(std::size_t instructions, std::uint32_t slots) : executions(instructions), patterns(slots) {}
+    void add(const DispatchCounts& other);
+};
+
+/// Observer of the functional engine that only counts. `lines` is scratch space and holds the lines of the access
+/// that was observed last.
+class CountingObserver {
+public:
+    static constexpr bool active = true;
+    CountingObserver(const MemorySlots& slots, DispatchCounts& counts)
+        : slots_(slots.slot.data()), executions_(counts.executions.data()), patterns_(counts.patterns.data()) {}
+
+    void executed(std::uint32_t pc, std::uint64_t exec) {
+        ExecutionCounts& row = executions_[pc];
+        ++row.hits;
+        row.lanes += static_cast<std::uint64_t>(__builtin_popcountll(exec));
+    }
+    void accessed(std::uint32_t pc, const MemoryAccess& access);
+
+    Lines lines;
+    LdsCost lds;
+    int same_address = 0;
+
+private:
+    const std::int32_t* slots_;
+    ExecutionCounts* executions_;
+    PatternCounts* patterns_;
+};
+
+/// For plain runs: costs nothing.
+struct NoObserver {
+    static constexpr bool active = false;
+    void executed(std::uint32_t, std::uint64_t) {}
+    void accessed(std::uint32_t, const MemoryAccess&) {}
+};
+
+}  // namespace hipscope

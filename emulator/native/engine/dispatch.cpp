@@ -1,0 +1,262 @@
+// Splits a dispatch over threads. Thread 0 drives the timed XCD; when there is one thread only, timing and
+// functional execution take turns, so that workgroups which wait for each other always make progress.
+#include "engine/dispatch.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <limits>
+#include <mutex>
+
+#include "engine/functional.hpp"
+
+namespace hipscope {
+namespace {
+
+constexpr std::size_t kActiveGroups = 64;  // preempted workgroups a thread keeps before it returns to the oldest
+constexpr std::uint64_t kTimedSlice = 200'000;
+constexpr std::uint64_t kInlineWaves = 16;  // smaller dispatches are not worth waking threads for
+
+std::string hex(std::uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+std::string describe(const Fault& fault, const PreparedLaunch& p, std::uint64_t group) {
+    std::string where = " in workgroup (" + std::to_string(group % p.groups[0]) + ", " +
+                        std::to_string(group / p.groups[0] % p.groups[1]) + ", " +
+                        std::to_string(group / p.groups[0] / p.groups[1]) + ")";
+    if (fault.lane >= 0) where += ", lane " + std::to_string(fault.lane);
+    if (fault.kind == FaultKind::out_of_bounds)
+        return std::string("out-of-bounds ") + (fault.write ? "store" : "load") + " of " + std::to_string(fault.bytes) +
+               " bytes at " + hex(fault.address) + where + (fault.message.empty() ? "" : ": " + fault.message);
+    return (fault.message.empty() ? std::string(fault_name(fault.kind)) : fault.message) + where;
+}
+
+}  // namespace
+
+std::string_view fault_name(FaultKind kind) {
+    switch (kind) {
+        case FaultKind::none: return "none";
+        case FaultKind::out_of_bounds: return "out_of_bounds";
+        case FaultKind::unsupported: return "unsupported";
+        case FaultKind::trap: return "trap";
+        case FaultKind::misaligned: return "misaligned";
+        case FaultKind::stack_overflow: return "stack_overflow";
+        case FaultKind::assertion: return "assertion";
+    }
+    return "other";
+}
+
+/// Also marks the pages that functional workgroups use, so that the next dispatch finds them in the MALL.
+class MarkingObserver {
+public:
+    static constexpr bool active = true;
+    MarkingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory& history)
+        : counting_(slots, counts), history_(history) {}
+    void executed(std::uint32_t pc, std::uint64_t exec) { counting_.executed(pc, exec); }
+    void accessed(std::uint32_t pc, const MemoryAccess& access) {
+        counting_.accessed(pc, access);
+        if (access.space != Space::global) return;
+        for (int i = 0; i < counting_.lines.count; ++i) history_.mark(counting_.lines.line[i]);
+    }
+
+private:
+    CountingObserver counting_;
+    MallHistory& history_;
+};
+
+class Engine::Run {
+public:
+    Run(Engine& engine, const PreparedLaunch& launch, bool profile)
+        : engine_(engine),
+          launch_(launch),
+          profile_(profile),
+          groups_(launch.group_count, profile ? static_cast<std::uint64_t>(engine.timing_->xcds) : 1, profile),
+          schedule_{.seed = engine.settings_.seed, .max_instructions = engine.settings_.max_instructions} {
+        if (launch.launch.cooperative) max_active_ = std::numeric_limits<std::size_t>::max();
+        if (!profile) return;
+        const Program& program = launch.launch.object->code->program;
+        slots_.emplace(program);
+        counts_ = std::make_unique<DispatchCounts>(program.instructions.size(), slots_->count);
+    }
+
+    DispatchResult run() {
+        const auto begin = std::chrono::steady_clock::now();
+        const int threads = launch_.waves() < kInlineWaves ? 1 : engine_.pool_.size();
+        if (profile_) start_timing();
+        engine_.pool_.run(threads, [&](int index) { profile_ ? profiled(index, threads) : plain(); });
+        DispatchResult result;
+        if (fault_) result.fault = std::move(fault_->second);
+        if (profile_) {
+            result.timed = simulator_->take_result();
+            result.counts = std::move(counts_);
+            engine_.history_->commit();
+            judge(result);
+        }
+        result.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        return result;
+    }
+
+private:
+    /// One thread's share of the workgroups that are not timed.
+    template <class Observer>
+    class Worker {
+    public:
+        Worker(Run& run, Observer observer) : run_(run), observer_(observer) {}
+
+        /// Run one workgroup for its turns. False when there is nothing left to do.
+        bool turn() {
+            if (run_.stop_.load(std::memory_order_relaxed)) return false;
+            if (active_.size() < run_.max_active_)
+                if (const auto number = run_.groups_.next_functional()) {
+                    active_.push_back(idle_group());
+                    active_.back()->start(run_.launch_, *number);
+                    advance(active_.size() - 1);
+                    return true;
+                }
+            if (active_.empty()) return false;
+            advance(0);
+            return true;
+        }
+
+    private:
+        std::unique_ptr<Workgroup> idle_group() {
+            if (idle_.empty()) return std::make_unique<Workgroup>(run_.launch_, run_.engine_.memory_);
+            auto group = std::move(idle_.back());
+            idle_.pop_back();
+            return group;
+        }
+        void advance(std::size_t which) {
+            auto group = std::move(active_[which]);
+            active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(which));
+            std::size_t faulted = 0;
+            switch (run_group(*group, run_.schedule_, observer_, faulted)) {
+                case GroupEnd::done: idle_.push_back(std::move(group)); return;
+                case GroupEnd::preempted: active_.push_back(std::move(group)); return;
+                case GroupEnd::fault: run_.report(group->number, group->waves[faulted].fault, group->waves[faulted].pc); return;
+            }
+        }
+
+        Run& run_;
+        Observer observer_;
+        std::deque<std::unique_ptr<Workgroup>> active_;
+        std::vector<std::unique_ptr<Workgroup>> idle_;
+    };
+
+    void plain() {
+        Worker<NoObserver> worker(*this, NoObserver{});
+        while (worker.turn()) {}
+    }
+
+    void start_timing() {
+        TimingLimits limits;
+        limits.max_instructions = engine_.settings_.max_timed_instructions;
+        limits.runaway = engine_.settings_.max_instructions;
+        simulator_ = std::make_unique<XcdSimulator>(*engine_.timing_, launch_, engine_.memory_, groups_, *slots_, *counts_,
+                                                    *engine_.history_, limits);
+    }
+
+    void profiled(int index, int threads) {
+        DispatchCounts counts(counts_->executions.size(), slots_->count);
+        {
+            Worker<MarkingObserver> worker(*this, MarkingObserver(*slots_, counts, *engine_.history_));
+            if (index == 0) {
+                while (time_a_slice())
+                    if (threads == 1) worker.turn();
+                closed_ = true;
+                closed_.notify_all();
+            }
+            do {
+                while (worker.turn()) {}
+                closed_.wait(false);  // what the timing model leaves over is for everybody
+            } while (worker.turn());
+        }
+        const std::lock_guard lock(mutex_);
+        merge_.push_back(std::make_unique<DispatchCounts>(std::move(counts)));
+        if (merge_.size() == static_cast<std::size_t>(threads))
+            for (const auto& part : merge_) counts_->add(*part);
+    }
+
+    /// False when the timed XCD is done.
+    bool time_a_slice() {
+        if (stop_.load(std::memory_order_relaxed)) return false;
+        if (simulator_->run(kTimedSlice)) {
+            if (!groups_.timed_open() && !closed_.exchange(true)) closed_.notify_all();
+            return true;
+        }
+        if (const auto& fault = simulator_->fault()) report(fault->group, fault->fault, fault->pc);
+        return false;
+    }
+
+    /// The fault of the lowest workgroup is the one that is told.
+    void report(std::uint64_t group, const Fault& fault, std::uint32_t pc) {
+        stop_ = true;
+        const Instruction& instruction = launch_.launch.object->code->program.instructions[pc];
+        DispatchFault told{std::string(fault_name(fault.kind)), describe(fault, launch_, group), instruction.address,
+                           instruction.text};
+        const std::lock_guard lock(mutex_);
+        if (!fault_ || group < fault_->first) fault_.emplace(group, std::move(told));
+    }
+
+    /// Kernel time: dispatch cost, then the slowest of the XCD's own time and the busiest atomic line.
+    void judge(DispatchResult& result) const {
+        const TimingConstants& c = *engine_.timing_;
+        const TimedResult& t = *result.timed;
+        const double scale = t.covered > 0 ? 1 / t.covered : 1;
+        const double hot = t.hottest_atomic_cycles * scale;
+        const double cycles = std::max(t.cycles, hot);
+        const double per_cycle = 1e3 / c.clock_mhz;  // ns
+        result.time_ns = std::max(c.launch_floor_ns, c.dispatch_ns + cycles * per_cycle);
+        const double active = static_cast<double>(std::min<std::uint64_t>(static_cast<unsigned>(c.xcds), launch_.group_count));
+        const double seconds = cycles * per_cycle * 1e-9;
+        const double hbm = seconds > 0 ? (t.memory_read_bytes / c.hbm_read_bytes_per_s + t.memory_write_bytes / c.hbm_write_bytes_per_s) * scale * active / seconds : 0;
+        const double mall = seconds > 0 ? t.mall_bytes / c.mall_bytes_per_s * scale * active / seconds : 0;
+        const double cus = c.cus_per_xcd();
+        const double valu = t.valu_busy * scale / (cus * c.simds_per_cu * cycles);
+        const double lds = t.lds_busy * scale / (cus * cycles);
+        const double vmem = t.vmem_busy * scale / (cus * cycles);
+        const double worst = std::max({hbm, mall, valu, lds, vmem, hot / cycles});
+        if (result.time_ns <= c.launch_floor_ns * 1.1) result.bound_by = "launch";
+        else if (worst < 0.5) result.bound_by = "latency";
+        else if (worst == hot / cycles) result.bound_by = "atomic";
+        else if (worst == hbm) result.bound_by = "hbm";
+        else if (worst == mall) result.bound_by = "mall";
+        else if (worst == valu) result.bound_by = "valu";
+        else if (worst == lds) result.bound_by = "lds";
+        else result.bound_by = "vmem";
+    }
+
+    Engine& engine_;
+    const PreparedLaunch& launch_;
+    bool profile_;
+    GroupSource groups_;
+    Schedule schedule_;
+    std::size_t max_active_ = kActiveGroups;
+    std::atomic<bool> stop_{false};
+    std::atomic<bool> closed_{false};  // no workgroup will be timed any more
+    std::mutex mutex_;
+    std::optional<std::pair<std::uint64_t, DispatchFault>> fault_;
+    std::optional<MemorySlots> slots_;
+    std::unique_ptr<DispatchCounts> counts_;
+    std::vector<std::unique_ptr<DispatchCounts>> merge_;
+    std::unique_ptr<XcdSimulator> simulator_;
+};
+
+Engine::Engine(Memory& memory, const EngineSettings& settings, std::optional<TimingConstants> timing)
+    : memory_(memory), settings_(settings), timing_(timing), pool_(settings.threads) {
+    if (timing_) history_ = std::make_unique<MallHistory>(timing_->mall_bytes);
+}
+
+DispatchResult Engine::run(const PreparedLaunch& launch, bool profile) {
+    return Run(*this, launch, profile && can_profile()).run();
+}
+
+void Engine::touched(std::uint64_t address, std::uint64_t bytes) {
+    if (!history_) return;
+    history_->mark_range(address, bytes);
+    history_->commit();
+}
+
+}  // namespace hipscope

@@ -1,0 +1,63 @@
+// Runs one dispatch: plainly, or profiled (exact counts over all waves, timing of XCD 0).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/counts.hpp"
+#include "engine/launch.hpp"
+#include "engine/pool.hpp"
+#include "timing/constants.hpp"
+#include "timing/history.hpp"
+#include "timing/xcd.hpp"
+
+namespace hipscope {
+
+struct DispatchFault {
+    std::string kind;      // "out_of_bounds", "unsupported", "trap", ...
+    std::string message;   // one line
+    std::optional<std::uint64_t> instruction_address;  // in the code object
+    std::string instruction;
+};
+
+struct DispatchResult {
+    std::optional<DispatchFault> fault;
+    std::unique_ptr<DispatchCounts> counts;  // profiled dispatches only
+    std::optional<TimedResult> timed;
+    double time_ns = 0;                      // modelled; 0 when not timed
+    std::string bound_by;
+    double wall_ms = 0;
+};
+
+struct EngineSettings {
+    int threads = 1;
+    std::uint64_t seed = 0;
+    std::uint64_t max_instructions = ~0ULL;        // of one workgroup
+    std::uint64_t max_timed_instructions = 60'000'000;  // of one dispatch on the timed XCD
+};
+
+class Engine {
+public:
+    Engine(Memory& memory, const EngineSettings& settings, std::optional<TimingConstants> timing);
+
+    DispatchResult run(const PreparedLaunch& launch, bool profile);
+    /// A copy or fill went over device memory: it is in the memory-side cache now.
+    void touched(std::uint64_t address, std::uint64_t bytes);
+    [[nodiscard]] bool can_profile() const { return timing_.has_value(); }
+    [[nodiscard]] const TimingConstants* timing() const { return timing_ ? &*timing_ : nullptr; }
+
+private:
+    class Run;
+
+    Memory& memory_;
+    EngineSettings settings_;
+    std::optional<TimingConstants> timing_;
+    std::unique_ptr<MallHistory> history_;
+    ThreadPool pool_;
+};
+
+std::string_view fault_name(FaultKind kind);
+
+}  // namespace hipscope

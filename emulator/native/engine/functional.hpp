@@ -1,0 +1,113 @@
+// Runs workgroups without timing: wave by wave, preempted after a slice so that waves that wait for each other
+// (spin locks, look-back scans) make progress.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "engine/counts.hpp"
+#include "engine/workgroup.hpp"
+
+namespace hipscope {
+
+enum class GroupEnd : std::uint8_t { done, preempted, fault };
+
+struct Schedule {
+    std::uint32_t wave_slice = 4096;      // instructions of one wave before the next wave's turn
+    std::uint32_t group_rounds = 64;      // turns of all waves before another workgroup's turn
+    std::uint64_t seed = 0;               // not 0: shuffle the order of waves and the length of slices
+    std::uint64_t max_instructions = ~0ULL;  // of one workgroup; more is a run-away kernel
+};
+
+/// Execute one instruction; the only place where functional execution and observers meet.
+template <class Observer>
+inline Step step(Wave& wave, const Instruction& instruction, Observer& observer) {
+    if constexpr (Observer::active) {
+        const std::uint32_t pc = wave.pc;
+        observer.executed(pc, wave.exec());
+        if (!accesses_memory(instruction.unit)) return instruction.run(wave, instruction);
+        wave.access.space = Space::none;
+        const Step result = instruction.run(wave, instruction);
+        if (result == Step::next) observer.accessed(pc, wave.access);
+        return result;
+    } else {
+        return instruction.run(wave, instruction);
+    }
+}
+
+/// Go on with one wave for at most `slice` instructions. Returns next when the slice is used up.
+template <class Observer>
+Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t& executed) {
+    const Instruction* code = wave.program->instructions.data();
+    for (std::uint32_t i = 0; i < slice; ++i) {
+        const Step result = step(wave, code[wave.pc], observer);
+        if (result == Step::next) {
+            ++wave.pc;
+            continue;
+        }
+        if (result == Step::jump) continue;
+        executed += i + 1;
+        wave.clock += i + 1;
+        if (result != Step::fault) ++wave.pc;
+        return result;
+    }
+    executed += slice;
+    wave.clock += slice;
+    return Step::next;
+}
+
+/// Record that a wave left the running state. False on a fault.
+inline bool settle(Workgroup& group, std::size_t wave, Step result) {
+    switch (result) {
+        case Step::barrier:
+            group.state[wave] = WaveState::at_barrier;
+            ++group.waiting;
+            return true;
+        case Step::end:
+            group.state[wave] = WaveState::done;
+            --group.alive;
+            return true;
+        case Step::fault: return false;
+        default: return true;
+    }
+}
+
+/// Run a workgroup until it ends, faults (`faulted` says which wave) or has used its turns.
+template <class Observer>
+GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observer, std::size_t& faulted) {
+    std::vector<std::size_t> order;
+    std::uint64_t random = schedule.seed ^ (group.number * 0x9e3779b97f4a7c15ULL) ^ group.executed;
+    const auto next_random = [&random] {
+        random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+        return static_cast<std::uint32_t>(random >> 33U);
+    };
+    for (std::size_t i = 0; i < group.waves.size(); ++i) order.push_back(i);
+    for (std::uint32_t round = 0; round < schedule.group_rounds; ++round) {
+        if (schedule.seed != 0)
+            for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[next_random() % i]);
+        for (const std::size_t i : order) {
+            if (group.state[i] != WaveState::ready) continue;
+            const std::uint32_t slice = schedule.seed == 0 ? schedule.wave_slice : 1 + next_random() % 64;
+            if (!settle(group, i, run_wave(group.waves[i], slice, observer, group.executed))) {
+                faulted = i;
+                return GroupEnd::fault;
+            }
+        }
+        if (group.alive == 0) return GroupEnd::done;
+        group.release_barrier();
+        if (group.executed > schedule.max_instructions) {
+            faulted = order.front();
+            for (const std::size_t i : order)
+                if (group.state[i] == WaveState::ready) faulted = i;
+            Fault& fault = group.waves[faulted].fault;
+            fault.kind = FaultKind::trap;
+            fault.message = "runaway kernel: a workgroup executed more than " +
+                            std::to_string(schedule.max_instructions) + " instructions";
+            return GroupEnd::fault;
+        }
+    }
+    return GroupEnd::preempted;
+}
+
+}  // namespace hipscope

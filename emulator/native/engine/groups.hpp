@@ -1,0 +1,52 @@
+// Hands out the workgroups of a dispatch: those of the timed XCD to the timing model, all others to functional threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace hipscope {
+
+class GroupSource {
+public:
+    /// Workgroup i belongs to XCD i % xcds; XCD 0 is timed when `timed`.
+    GroupSource(std::uint64_t count, std::uint64_t xcds, bool timed)
+        : count_(count), xcds_(xcds), timed_(timed), timed_open_(timed) {}
+
+    std::optional<std::uint64_t> next_timed() {
+        if (!timed_open_.load(std::memory_order_relaxed)) return std::nullopt;
+        const std::uint64_t i = timed_next_.fetch_add(1, std::memory_order_relaxed) * xcds_;
+        if (i < count_) return i;
+        return std::nullopt;
+    }
+    std::optional<std::uint64_t> next_functional() {
+        if (!timed_) {
+            const std::uint64_t i = functional_next_.fetch_add(1, std::memory_order_relaxed);
+            if (i < count_) return i;
+            return std::nullopt;
+        }
+        if (xcds_ > 1) {
+            const std::uint64_t k = functional_next_.fetch_add(1, std::memory_order_relaxed);
+            const std::uint64_t i = k / (xcds_ - 1) * xcds_ + k % (xcds_ - 1) + 1;
+            if (i < count_) return i;
+        }
+        if (timed_open_.load(std::memory_order_relaxed)) return std::nullopt;
+        const std::uint64_t i = timed_next_.fetch_add(1, std::memory_order_relaxed) * xcds_;
+        if (i < count_) return i;
+        return std::nullopt;
+    }
+    /// The timing model takes no more workgroups; functional threads do the rest of its XCD.
+    void close_timed() { timed_open_ = false; }
+    [[nodiscard]] bool timed_open() const { return timed_open_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t timed_total() const { return timed_ ? (count_ + xcds_ - 1) / xcds_ : 0; }
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+
+private:
+    std::uint64_t count_, xcds_;
+    bool timed_;
+    std::atomic<bool> timed_open_;
+    std::atomic<std::uint64_t> timed_next_{0};
+    std::atomic<std::uint64_t> functional_next_{0};
+};
+
+}  // namespace hipscope

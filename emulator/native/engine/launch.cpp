@@ -1,0 +1,108 @@
+// Fills the AQL dispatch packet and the kernarg segment, hidden arguments by their metadata name.
+#include "engine/launch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "core/wave.hpp"
+
+namespace hipscope {
+namespace {
+
+constexpr std::uint64_t kPacketOffset = 0, kQueueOffset = 256, kKernargOffset = 1024;
+constexpr std::uint32_t kStackReserve = 8192;  // per lane, for functions whose frames the compiler cannot bound
+
+void* at(std::uint64_t address) {
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+template <class T>
+void put(std::uint64_t address, T value) {
+    std::memcpy(at(address), &value, sizeof value);
+}
+
+/// Layout of hsa_kernel_dispatch_packet_t (HSA runtime specification 2.10).
+void write_packet(const PreparedLaunch& p) {
+    std::memset(at(p.packet), 0, 64);
+    const Launch& launch = p.launch;
+    put<std::uint16_t>(p.packet, 0x0b02);  // kernel dispatch, system-scope acquire and release
+    put<std::uint16_t>(p.packet + 2, launch.grid[2] > 1 ? 3 : launch.grid[1] > 1 ? 2 : 1);
+    for (unsigned d = 0; d < 3; ++d) {
+        put(p.packet + 4 + 2 * d, static_cast<std::uint16_t>(launch.workgroup[d]));
+        put(p.packet + 12 + 4 * d, launch.grid[d]);
+    }
+    put(p.packet + 24, p.scratch_per_lane);
+    put(p.packet + 28, p.lds_bytes);
+    put(p.packet + 32, launch.kernel->descriptor_address);
+    put(p.packet + 40, p.kernarg_address);
+}
+
+void write_hidden(const PreparedLaunch& p, const KernelArgument& argument) {
+    const std::uint64_t where = p.kernarg_address + argument.offset;
+    const Launch& launch = p.launch;
+    const std::string_view kind = argument.value_kind;
+    const auto axis = static_cast<std::size_t>(kind.back() - 'x');
+    if (kind.starts_with("hidden_block_count_")) put(where, launch.grid[axis] / launch.workgroup[axis]);
+    else if (kind.starts_with("hidden_group_size_")) put(where, static_cast<std::uint16_t>(launch.workgroup[axis]));
+    else if (kind.starts_with("hidden_remainder_"))
+        put(where, static_cast<std::uint16_t>(launch.grid[axis] % launch.workgroup[axis]));
+    else if (kind.starts_with("hidden_global_offset_")) put<std::uint64_t>(where, 0);
+    else if (kind == "hidden_grid_dims")
+        put<std::uint16_t>(where, launch.grid[2] > 1 ? 3 : launch.grid[1] > 1 ? 2 : 1);
+    else if (kind == "hidden_dynamic_lds_size") put(where, launch.dynamic_lds);
+    else if (kind == "hidden_private_base") put<std::uint32_t>(where, static_cast<std::uint32_t>(aperture::private_base >> 32U));
+    else if (kind == "hidden_shared_base") put<std::uint32_t>(where, static_cast<std::uint32_t>(aperture::shared_base >> 32U));
+    else if (kind == "hidden_queue_ptr") put(where, p.queue_address);
+    else if (kind == "hidden_hostcall_buffer" || kind == "hidden_printf_buffer")
+        throw std::runtime_error("the kernel uses printf, assert or another host service, which is not emulated");
+    else if (kind == "hidden_heap_v1")
+        throw std::runtime_error("the kernel allocates device memory (malloc or new), which is not emulated");
+    // hidden_none, multigrid, default queue and completion action stay zero: nothing in HIP's device library on one
+    // GPU reads them.
+}
+
+}  // namespace
+
+LaunchArea::LaunchArea(Memory& memory) : address_(memory.allocate(bytes)) {
+    if (address_ == 0) throw std::runtime_error("no device memory for the launch area");
+}
+
+PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit) {
+    PreparedLaunch p;
+    const Kernel& kernel = *launch.kernel;
+    if (!kernel.obstacle.empty()) throw std::runtime_error(kernel.obstacle);
+    std::uint64_t threads = 1;
+    for (unsigned d = 0; d < 3; ++d) {
+        if (launch.workgroup[d] == 0 || launch.grid[d] == 0)
+            throw std::runtime_error("the launch has an empty grid or workgroup");
+        threads *= launch.workgroup[d];
+        p.groups[d] = (launch.grid[d] + launch.workgroup[d] - 1) / launch.workgroup[d];
+    }
+    if (threads > 1024 || threads > kernel.max_workgroup_size)
+        throw std::runtime_error("the workgroup has " + std::to_string(threads) + " work-items, the kernel allows " +
+                                 std::to_string(std::min<std::uint32_t>(1024, kernel.max_workgroup_size)));
+    p.lds_bytes = kernel.lds_bytes + launch.dynamic_lds;
+    if (p.lds_bytes > lds_limit)
+        throw std::runtime_error("the workgroup needs " + std::to_string(p.lds_bytes) + " bytes of LDS, the device has " +
+                                 std::to_string(lds_limit));
+    if (std::max<std::uint64_t>(kernel.kernarg_bytes, launch.kernarg.size()) > LaunchArea::bytes - kKernargOffset)
+        throw std::runtime_error("the kernel's arguments are too large");
+    p.group_count = std::uint64_t{p.groups[0]} * p.groups[1] * p.groups[2];
+    p.waves_per_group = static_cast<std::uint32_t>((threads + kLanes - 1) / kLanes);
+    p.scratch_per_lane = kernel.scratch_bytes + (kernel.uses_dynamic_stack ? kStackReserve : 0);
+    p.packet = area.address() + kPacketOffset;
+    p.queue_address = area.address() + kQueueOffset;
+    p.kernarg_address = area.address() + kKernargOffset;
+    p.entry = static_cast<std::uint32_t>(launch.object->code->program.index_of(kernel.entry));
+    p.launch = std::move(launch);
+    p.vgpr_rows = kernel.register_rows;
+    write_packet(p);
+    std::memset(at(p.kernarg_address), 0, kernel.kernarg_bytes);
+    if (!p.launch.kernarg.empty()) std::memcpy(at(p.kernarg_address), p.launch.kernarg.data(), p.launch.kernarg.size());
+    for (const KernelArgument& argument : kernel.arguments)
+        if (argument.value_kind.starts_with("hidden_")) write_hidden(p, argument);
+    return p;
+}
+
+}  // namespace hipscope

@@ -1,0 +1,62 @@
+// One kernel launch: what the host asked for, and the launch state that hardware would set up for it
+// (LLVM AMDGPUUsage, "Initial Kernel Execution State" and "Kernarg Segment").
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/code_object.hpp"
+
+namespace hipscope {
+
+struct Launch {
+    const CodeObject* object = nullptr;
+    const Kernel* kernel = nullptr;
+    std::array<std::uint32_t, 3> grid{};       // work-items
+    std::array<std::uint32_t, 3> workgroup{};
+    std::uint32_t dynamic_lds = 0;
+    bool cooperative = false;
+    std::vector<std::uint8_t> kernarg;         // explicit arguments; hidden ones are filled by `prepare`
+};
+
+/// Fills VGPRs, LDS and scratch with a pseudo-random pattern before each wave, to show reads of what nobody wrote.
+struct Poison {
+    bool enabled = false;
+    std::uint64_t seed = 0;
+};
+
+struct PreparedLaunch {
+    Launch launch;
+    std::array<std::uint32_t, 3> groups{};
+    std::uint64_t group_count = 0;
+    std::uint32_t waves_per_group = 0;
+    std::uint32_t lds_bytes = 0;          // static plus dynamic
+    std::uint32_t scratch_per_lane = 0;
+    std::uint32_t vgpr_rows = 0;          // rows a wave's register file must have
+    std::uint32_t entry = 0;              // instruction index
+    std::uint64_t packet = 0;             // addresses in device memory
+    std::uint64_t kernarg_address = 0;
+    std::uint64_t queue_address = 0;
+    Poison poison;
+
+    [[nodiscard]] std::uint64_t waves() const { return group_count * waves_per_group; }
+};
+
+/// A block of device memory that holds the AQL packet, the queue and the kernarg segment of the running launch.
+class LaunchArea {
+public:
+    static constexpr std::uint64_t bytes = 1U << 16U;
+    explicit LaunchArea(Memory& memory);
+    [[nodiscard]] std::uint64_t address() const { return address_; }
+
+private:
+    std::uint64_t address_;
+};
+
+/// Write packet and kernarg segment and work out sizes. Throws std::runtime_error when the launch is impossible
+/// (no threads, too large a workgroup, too much LDS, kernel cannot be emulated, needs host services).
+PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit);
+
+}  // namespace hipscope

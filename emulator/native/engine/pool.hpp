@@ -1,0 +1,35 @@
+// A few threads that all run one task at a time; the caller takes part.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace hipscope {
+
+class ThreadPool {
+public:
+    explicit ThreadPool(int threads);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    [[nodiscard]] int size() const { return static_cast<int>(threads_.size()) + 1; }
+    /// Run `task(i)` for i in [0, workers) at the same time, i = 0 on the calling thread; returns when all are done.
+    void run(int workers, const std::function<void(int)>& task);
+
+private:
+    void work(int index);
+
+    std::vector<std::thread> threads_;
+    std::mutex mutex_;
+    std::condition_variable wake_, done_;
+    const std::function<void(int)>* task_ = nullptr;
+    int workers_ = 0, running_ = 0;
+    std::uint64_t generation_ = 0;
+    bool stop_ = false;
+};
+
+}  // namespace hipscope

@@ -1,0 +1,217 @@
+// Raw output files.
+#include "engine/raw_output.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "engine/counters.hpp"
+#include "engine/json.hpp"
+
+namespace hipscope {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
+
+constexpr std::string_view space_name(Space space) {
+    switch (space) {
+        case Space::lds: return "lds";
+        case Space::scratch: return "scratch";
+        case Space::scalar: return "scalar";
+        default: return "global";
+    }
+}
+
+constexpr std::string_view kind_name(AccessKind kind) {
+    return kind == AccessKind::load ? "load" : kind == AccessKind::store ? "store" : "atomic";
+}
+
+/// Instruction categories of the thread-trace wave files.
+int trace_category(const Instruction& i) {
+    switch (i.unit) {
+        case Unit::smem: return 1;
+        case Unit::salu: return 2;
+        case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch:
+            return i.text.starts_with("flat_") ? 4 : 3;
+        case Unit::lds: return 5;
+        case Unit::valu: case Unit::valu_half: case Unit::valu_trans: case Unit::mfma: return 6;
+        case Unit::branch: return 7;
+        case Unit::message: return 11;
+        case Unit::waitcnt: case Unit::internal: case Unit::barrier: case Unit::end_program: break;
+    }
+    return 9;
+}
+
+void replace_file(const std::string& path, const std::string& text) {
+    const std::string part = path + ".part";
+    std::ofstream(part, std::ios::binary) << text;
+    std::error_code ignored;
+    fs::rename(part, path, ignored);
+}
+
+void triple(Json& json, std::string_view name, const std::array<std::uint32_t, 3>& values) { json.list(name, values); }
+
+void resources(Json& json, const PreparedLaunch& p) {
+    const Kernel& kernel = *p.launch.kernel;
+    json.key("resources").open('{');
+    json.field("vgprs", kernel.vgprs).field("agprs", kernel.agprs).field("sgprs", kernel.sgprs);
+    json.field("lds", p.lds_bytes).field("scratch", kernel.scratch_bytes).close('}');
+}
+
+void memory_pattern(Json& json, const PatternCounts& p, const CacheCounts& cache, double scale) {
+    json.key("memory").open('{');
+    json.field("space", space_name(p.space)).field("kind", kind_name(p.kind)).field("bytes", p.bytes);
+    json.field("accesses", p.accesses).field("lanes", p.lanes);
+    if (p.space == Space::global) {
+        json.field("lines_needed", p.lines_needed).field("lines_used", p.lines_used);
+        if (cache.lines > 0) {
+            json.field("l1_hits", static_cast<double>(cache.l1_hits) * scale);
+            json.field("l2_hits", static_cast<double>(cache.l2_hits) * scale);
+            json.field("memory_lines", static_cast<double>(cache.memory_lines) * scale);
+        }
+        if (!p.atomic_lines.empty()) {
+            std::uint64_t most = 0;
+            for (const auto& [line, lanes] : p.atomic_lines) most = std::max(most, lanes);
+            json.field("atomic_conflicts", p.same_address);
+            json.field("same_address_share", static_cast<double>(most) / static_cast<double>(p.lanes));
+        }
+    }
+    if (p.space == Space::lds) json.field("lds_cycles", p.lds_cycles).field("lds_conflict_cycles", p.lds_conflicts);
+    json.close('}');
+}
+
+}  // namespace
+
+RawOutput::RawOutput(const std::string& directory, std::optional<DeviceConfig> device, std::string executable)
+    : directory_(directory), device_(std::move(device)), executable_(std::move(executable)) {
+    std::error_code error;
+    fs::create_directories(fs::path(directory) / "code_objects", error);
+    dispatches_ = std::fopen((directory + "/dispatches.jsonl").c_str(), "ae");
+    if (error || dispatches_ == nullptr)
+        throw std::runtime_error("cannot write to the output folder '" + directory + "' (HIPSCOPE_OUT)");
+}
+
+RawOutput::~RawOutput() {
+    flush();
+    std::fclose(dispatches_);
+}
+
+void RawOutput::add_code_object(const CodeObject& object) {
+    if (!objects_.insert(object.hash).second) return;
+    replace_file(directory_ + "/code_objects/" + object.hash + ".co", object.elf);
+}
+
+void RawOutput::add(const DispatchRecord& record, const TimingConstants* constants) {
+    const PreparedLaunch& p = *record.launch;
+    const DispatchResult& result = *record.result;
+    const bool profiled = result.timed.has_value() && !result.fault;
+    ++count_;
+    profiled_ += profiled ? 1 : 0;
+    kernels_.insert(p.launch.kernel->symbol);
+    if (profiled) write_profile(record);  // before the line that announces it
+    Json json;
+    json.open('{').field("id", record.id).field("kernel", p.launch.kernel->symbol);
+    json.field("code_object", p.launch.object->hash);
+    triple(json, "grid", p.launch.grid);
+    triple(json, "workgroup", p.launch.workgroup);
+    json.field("dynamic_lds", p.launch.dynamic_lds);
+    if (profiled) json.field("start_ns", record.start_ns).field("end_ns", record.start_ns + result.time_ns);
+    else json.key("start_ns").null().key("end_ns").null();
+    json.field("profiled", profiled).field("waves", p.waves()).field("wall_ms", result.wall_ms);
+    resources(json, p);
+    if (profiled) {
+        json.field("occupancy_waves_per_simd", result.timed->occupancy).field("bound_by", result.bound_by);
+        json.field("timed_share", result.timed->covered);
+        json.key("counters").open('{');
+        for (const auto& [name, value] : hardware_counters(p, result, *constants)) json.field(name, value);
+        json.close('}');
+    }
+    json.close('}');
+    std::fputs((json.text() + "\n").c_str(), dispatches_);
+    // A program of many tiny launches must not spend its time on flushing.
+    if (profiled || count_ < 100 || steady_clock::now() - flushed_ > std::chrono::milliseconds(50)) flush();
+}
+
+void RawOutput::write_profile(const DispatchRecord& record) {
+    const PreparedLaunch& p = *record.launch;
+    const TimedResult& t = *record.result->timed;
+    const DispatchCounts& counts = *record.result->counts;
+    const auto& code = p.launch.object->code->program.instructions;
+    const MemorySlots slots(p.launch.object->code->program);
+    const double scale = wave_scale(p, t);
+    Json json;
+    json.open('{').field("id", record.id).field("code_object", p.launch.object->hash);
+    json.key("instructions").open('[');
+    for (std::size_t i = 0; i < code.size(); ++i) {
+        const ExecutionCounts& n = counts.executions[i];
+        if (n.hits == 0) continue;
+        const InstructionTime& time = t.times[i];
+        std::int64_t stall = 0;
+        for (const std::int64_t s : time.stall) stall += s;
+        json.open('{').field("address", code[i].address).field("text", code[i].text);
+        json.field("hits", n.hits).field("lanes", n.lanes);
+        json.field("issue", static_cast<double>(time.issue) * scale).field("stall", static_cast<double>(stall) * scale);
+        json.key("stalls").open('{');
+        for (std::size_t r = 0; r < kStallReasons; ++r)
+            if (time.stall[r] != 0) json.field(kStallNames[r], static_cast<double>(time.stall[r]) * scale);
+        json.close('}');
+        json.key("waited_for").open('{');
+        for (const auto& [pc, cycles] : time.waited_for)
+            json.field(std::to_string(code[pc].address), static_cast<double>(cycles) * scale);
+        json.close('}');
+        if (const std::int32_t slot = slots.slot[i]; slot >= 0 && counts.patterns[static_cast<std::size_t>(slot)].accesses > 0)
+            memory_pattern(json, counts.patterns[static_cast<std::size_t>(slot)], t.caches[static_cast<std::size_t>(slot)], scale);
+        json.close('}');
+    }
+    json.close(']').key("waves").open('[');
+    for (const WaveTrace& wave : t.traces) {
+        json.open('{').field("xcd", 0).field("cu", wave.cu).field("simd", wave.simd).field("slot", wave.slot);
+        json.field("begin", wave.begin).field("end", wave.end).key("instructions").open('[');
+        for (const TraceStep& s : wave.steps)
+            json.open('[').value(s.time).value(trace_category(code[s.pc])).value(s.stall).value(s.duration)
+                .value(code[s.pc].address).close(']');
+        json.close(']').close('}');
+    }
+    json.close(']').close('}');
+    replace_file(directory_ + "/profile_" + std::to_string(record.id) + ".json", json.text());
+}
+
+void RawOutput::add_fault(std::uint64_t dispatch, const std::string& kernel, const std::string& code_object,
+                          const DispatchFault& fault) {
+    Json json;
+    json.open('{').field("dispatch", dispatch).field("kernel", kernel).field("kind", fault.kind);
+    json.field("message", fault.message).key("address");
+    if (fault.instruction_address) json.value(*fault.instruction_address);
+    else json.null();
+    json.field("instruction", fault.instruction).field("code_object", code_object).close('}');
+    std::ofstream(directory_ + "/faults.jsonl", std::ios::app) << json.text() << '\n';
+    flush();
+}
+
+void RawOutput::set_partial(const std::string& why) {
+    if (!partial_) partial_ = why;
+}
+
+void RawOutput::flush() {
+    std::fflush(dispatches_);
+    write_run();
+    flushed_ = steady_clock::now();
+}
+
+void RawOutput::write_run() {
+    Json json;
+    json.open('{').field("version", 1).field("pid", getpid()).key("device").open('{');
+    if (device_)
+        for (const auto& [name, value] : device_->values()) json.field(name, value);
+    json.close('}').field("executable", executable_);
+    json.field("kernels_seen", kernels_.size()).field("dispatches", count_).field("profiled", profiled_).key("partial");
+    if (partial_) json.value(*partial_);
+    else json.null();
+    json.field("wall_ms", std::chrono::duration<double, std::milli>(steady_clock::now() - begin_).count()).close('}');
+    replace_file(directory_ + "/run.json", json.text());
+}
+
+}  // namespace hipscope

@@ -1,0 +1,53 @@
+// Writes the raw output folder: run.json, dispatches.jsonl, profile_<id>.json, faults.jsonl, code_objects/.
+// A killed process leaves whole lines and whole files behind.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "engine/device_config.hpp"
+#include "engine/dispatch.hpp"
+
+namespace hipscope {
+
+struct DispatchRecord {
+    std::uint64_t id = 0;
+    const PreparedLaunch* launch = nullptr;
+    const DispatchResult* result = nullptr;
+    double start_ns = 0;
+};
+
+class RawOutput {
+public:
+    /// Throws std::runtime_error when the folder cannot be made.
+    RawOutput(const std::string& directory, std::optional<DeviceConfig> device, std::string executable);
+    ~RawOutput();
+    RawOutput(const RawOutput&) = delete;
+    RawOutput& operator=(const RawOutput&) = delete;
+
+    void add(const DispatchRecord& record, const TimingConstants* constants);
+    void add_fault(std::uint64_t dispatch, const std::string& kernel, const std::string& code_object,
+                   const DispatchFault& fault);
+    void add_code_object(const CodeObject& object);
+    /// Why not everything was profiled; the first reason is kept.
+    void set_partial(const std::string& why);
+    void flush();
+
+private:
+    void write_profile(const DispatchRecord& record);
+    void write_run();
+
+    std::string directory_;
+    std::optional<DeviceConfig> device_;
+    std::string executable_;
+    std::FILE* dispatches_ = nullptr;
+    std::set<std::string> kernels_, objects_;
+    std::uint64_t count_ = 0, profiled_ = 0;
+    std::optional<std::string> partial_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), flushed_ = begin_;
+};
+
+}  // namespace hipscope

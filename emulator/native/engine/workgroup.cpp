@@ -1,0 +1,128 @@
+// Initial wave state (LLVM AMDGPUUsage, "Initial Kernel Execution State"; SGPR order by the descriptor's enable bits).
+#include "engine/workgroup.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hipscope {
+namespace {
+
+enum EnableBit : unsigned { dispatch_ptr = 1, queue_ptr = 2, kernarg_ptr = 3, dispatch_id = 4, private_size = 6 };
+
+std::uint64_t next_random(std::uint64_t& state) {
+    state += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31U);
+}
+
+void fill_random(void* memory, std::size_t bytes, std::uint64_t seed) {
+    auto* out = static_cast<std::uint8_t*>(memory);
+    for (std::size_t i = 0; i < bytes; i += 8) {
+        const std::uint64_t value = next_random(seed);
+        std::memcpy(out + i, &value, std::min<std::size_t>(8, bytes - i));
+    }
+}
+
+void set_scalars(Wave& wave, const PreparedLaunch& p, const std::uint32_t (&group)[3]) {
+    const Kernel& kernel = *p.launch.kernel;
+    int next = 0;
+    const auto enabled = [&](EnableBit bit) { return ((kernel.enable_bits >> bit) & 1U) != 0; };
+    const auto push64 = [&](std::uint64_t value) { wave.set_s64(next, value); next += 2; };
+    if (enabled(dispatch_ptr)) push64(p.packet);
+    if (enabled(queue_ptr)) push64(p.queue_address);
+    if (enabled(kernarg_ptr)) push64(p.kernarg_address);
+    if (enabled(dispatch_id)) push64(1);
+    for (unsigned i = 0; i < kernel.preload_dwords; ++i)
+        std::memcpy(&wave.sgpr[static_cast<std::size_t>(next++)],
+                    reinterpret_cast<const void*>(p.kernarg_address + (kernel.preload_offset + i) * 4ULL),  // NOLINT
+                    4);
+    if (enabled(private_size)) wave.sgpr[static_cast<std::size_t>(next++)] = p.scratch_per_lane;
+    for (unsigned d = 0; d < 3; ++d)
+        if (((kernel.rsrc2 >> (7 + d)) & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = group[d];
+    wave.mode = ((kernel.rsrc1 >> 12U) & 0xffU) | ((kernel.rsrc1 >> 21U) & 1U) << 8U | ((kernel.rsrc1 >> 23U) & 1U) << 9U;
+}
+
+}  // namespace
+
+Workgroup::Workgroup(const PreparedLaunch& launch, Memory& memory)
+    : waves(launch.waves_per_group),
+      state(launch.waves_per_group),
+      registers(std::make_unique<std::uint32_t[][kLanes]>(std::size_t{launch.waves_per_group} * launch.vgpr_rows)),
+      lds(launch.lds_bytes + 16),
+      scratch(std::size_t{launch.scratch_per_lane} * kLanes * launch.waves_per_group) {
+    for (std::uint32_t i = 0; i < launch.waves_per_group; ++i) {
+        Wave& wave = waves[i];
+        wave.vgpr = registers.get() + std::size_t{i} * launch.vgpr_rows;
+        wave.id_in_group = i;
+        wave.code_base = launch.launch.object->image;
+        wave.program = &launch.launch.object->code->program;
+        wave.memory = &memory;
+        wave.lds = lds.data();
+        wave.lds_bytes = launch.lds_bytes;
+        wave.scratch = scratch.data() + std::size_t{i} * kLanes * launch.scratch_per_lane;
+        wave.scratch_per_lane = launch.scratch_per_lane;
+        wave.group = this;
+    }
+}
+
+void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
+    number = which;
+    alive = p.waves_per_group;
+    waiting = 0;
+    executed = 0;
+    const Launch& launch = p.launch;
+    const std::uint32_t group[3] = {static_cast<std::uint32_t>(which % p.groups[0]),
+                                    static_cast<std::uint32_t>(which / p.groups[0] % p.groups[1]),
+                                    static_cast<std::uint32_t>(which / p.groups[0] / p.groups[1])};
+    std::uint32_t size[3];  // smaller in the last workgroup of a row when the grid is not a multiple
+    for (unsigned d = 0; d < 3; ++d)
+        size[d] = std::min(launch.workgroup[d], launch.grid[d] - group[d] * launch.workgroup[d]);
+    const std::uint32_t items = size[0] * size[1] * size[2];
+    if (p.poison.enabled) {
+        const std::uint64_t seed = p.poison.seed ^ (which * 0x9e3779b97f4a7c15ULL);
+        fill_random(lds.data(), lds.size(), seed);
+        fill_random(scratch.data(), scratch.size(), seed + 1);
+        fill_random(registers.get(), std::size_t{p.waves_per_group} * p.vgpr_rows * sizeof(std::uint32_t[kLanes]), seed + 2);
+    } else if (!lds.empty()) {
+        std::memset(lds.data(), 0, lds.size());
+    }
+    std::uint32_t x = 0;
+    std::uint32_t y = 0;
+    std::uint32_t z = 0;
+    for (std::uint32_t i = 0; i < p.waves_per_group; ++i) {
+        Wave& wave = waves[i];
+        wave.sgpr.fill(0);
+        wave.scc = false;
+        wave.pc = p.entry;
+        wave.clock = 0;
+        wave.fault = {};
+        set_scalars(wave, p, group);
+        const std::uint32_t first = i * kLanes;
+        const std::uint32_t active = first < items ? std::min<std::uint32_t>(kLanes, items - first) : 0;
+        wave.set_s64(sreg::exec, active == kLanes ? ~0ULL : (1ULL << active) - 1);
+        for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+            wave.vgpr[0][lane] = x | y << 10U | z << 20U;
+            if (++x == size[0]) {
+                x = 0;
+                if (++y == size[1]) {
+                    y = 0;
+                    ++z;
+                }
+            }
+        }
+        state[i] = active == 0 ? WaveState::done : WaveState::ready;
+        if (active == 0) --alive;
+    }
+}
+
+bool Workgroup::release_barrier() {
+    if (alive == 0 || waiting < alive) return false;
+    for (WaveState& s : state)
+        if (s == WaveState::at_barrier) s = WaveState::ready;
+    waiting = 0;
+    return true;
+}
+
+}  // namespace hipscope

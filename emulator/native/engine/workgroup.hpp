@@ -1,0 +1,36 @@
+// A workgroup in flight: its waves with their registers, LDS and scratch. Storage is kept and reused.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/wave.hpp"
+#include "engine/launch.hpp"
+
+namespace hipscope {
+
+enum class WaveState : std::uint8_t { ready, at_barrier, done };
+
+struct Workgroup {
+    std::uint64_t number = 0;              // linear index in the grid
+    std::vector<Wave> waves;
+    std::vector<WaveState> state;
+    std::uint32_t alive = 0;
+    std::uint32_t waiting = 0;             // at the barrier
+    std::uint64_t executed = 0;            // instructions, for the run-away limit
+    std::unique_ptr<std::uint32_t[][kLanes]> registers;
+    std::vector<std::uint8_t> lds;
+    std::vector<std::uint8_t> scratch;
+
+    explicit Workgroup(const PreparedLaunch& launch, Memory& memory);
+    Workgroup(const Workgroup&) = delete;
+    Workgroup& operator=(const Workgroup&) = delete;
+
+    /// Set every wave to its state at the start of workgroup `number`.
+    void start(const PreparedLaunch& launch, std::uint64_t number);
+    /// Let the waves go on when all that are alive wait at the barrier; true when that happened.
+    bool release_barrier();
+};
+
+}  // namespace hipscope

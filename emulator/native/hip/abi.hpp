@@ -1,0 +1,132 @@
+// The part of HIP's C ABI that the runtime implements: error codes, small structs, the two device property layouts.
+// Values and layouts are those of the HIP headers (5.x for the old one, 6.x for R0600); names are ours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hipscope::abi {
+
+using Error = int;
+
+namespace error {
+inline constexpr Error success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, invalid_configuration = 9,
+                       invalid_symbol = 13, invalid_device_pointer = 17, invalid_memcpy_direction = 21,
+                       invalid_device_function = 98, no_device = 100, invalid_device = 101, invalid_image = 200,
+                       invalid_context = 201, no_binary_for_gpu = 209, file_not_found = 301, invalid_handle = 400,
+                       not_found = 500, not_ready = 600, illegal_address = 700, launch_out_of_resources = 701,
+                       peer_already_enabled = 704, peer_not_enabled = 705, host_already_registered = 712,
+                       host_not_registered = 713, launch_failure = 719, not_supported = 801, unknown = 999;
+}  // namespace error
+
+struct Dim3 {
+    std::uint32_t x = 1, y = 1, z = 1;
+};
+
+enum class CopyKind : int { host_to_host, host_to_device, device_to_host, device_to_device, infer };
+
+struct Extent {
+    std::size_t width, height, depth;
+};
+struct Pos {
+    std::size_t x, y, z;
+};
+struct PitchedPtr {
+    void* ptr;
+    std::size_t pitch, xsize, ysize;
+};
+struct Memcpy3DParms {
+    void* src_array;
+    Pos src_pos;
+    PitchedPtr src_ptr;
+    void* dst_array;
+    Pos dst_pos;
+    PitchedPtr dst_ptr;
+    Extent extent;
+    int kind;
+};
+
+/// hipPointerAttribute_t of HIP 6 (HIP 5 differs in the first two fields only, both ints).
+struct PointerAttributes {
+    int type, device;
+    void *device_pointer, *host_pointer;
+    int is_managed;
+    unsigned allocation_flags;
+};
+
+struct FunctionAttributes {
+    int binary_version, cache_mode_ca;
+    std::size_t const_size_bytes, local_size_bytes;
+    int max_dynamic_shared_size_bytes, max_threads_per_block, num_regs, preferred_shared_memory_carveout, ptx_version;
+    std::size_t shared_size_bytes;
+};
+
+/// hipDeviceProp_t up to HIP 5.x.
+struct DevicePropertiesOld {
+    char name[256];
+    std::size_t totalGlobalMem, sharedMemPerBlock;
+    int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate, memoryClockRate,
+        memoryBusWidth;
+    std::size_t totalConstMem;
+    int major, minor, multiProcessorCount, l2CacheSize, maxThreadsPerMultiProcessor, computeMode, clockInstructionRate;
+    unsigned arch;
+    int concurrentKernels, pciDomainID, pciBusID, pciDeviceID;
+    std::size_t maxSharedMemoryPerMultiProcessor;
+    int isMultiGpuBoard, canMapHostMemory, gcnArch;
+    char gcnArchName[256];
+    int integrated, cooperativeLaunch, cooperativeMultiDeviceLaunch, maxTexture1DLinear, maxTexture1D, maxTexture2D[2],
+        maxTexture3D[3];
+    unsigned *hdpMemFlushCntl, *hdpRegFlushCntl;
+    std::size_t memPitch, textureAlignment, texturePitchAlignment;
+    int kernelExecTimeoutEnabled, ECCEnabled, tccDriver, unmatchedFunc, unmatchedGridDim, unmatchedBlockDim,
+        unmatchedSharedMem, isLargeBar, asicRevision, managedMemory, directManagedMemAccessFromHost,
+        concurrentManagedAccess, pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables;
+};
+
+/// hipDeviceProp_tR0600 of HIP 6.
+struct DevicePropertiesR0600 {
+    char name[256];
+    char uuid[16];
+    char luid[8];
+    unsigned luidDeviceNodeMask;
+    std::size_t totalGlobalMem, sharedMemPerBlock;
+    int regsPerBlock, warpSize;
+    std::size_t memPitch;
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
+    std::size_t totalConstMem;
+    int major, minor;
+    std::size_t textureAlignment, texturePitchAlignment;
+    int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
+    int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2],
+        maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap,
+        maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2], maxSurface1D, maxSurface2D[2],
+        maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
+    std::size_t surfaceAlignment;
+    int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
+        unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize,
+        maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
+    std::size_t sharedMemPerMultiprocessor;
+    int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported,
+        singleToDoublePrecisionPerfRatio, pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported,
+        canUseHostPointerForRegisteredMem, cooperativeLaunch, cooperativeMultiDeviceLaunch;
+    std::size_t sharedMemPerBlockOptin;
+    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor,
+        accessPolicyMaxWindowSize;
+    std::size_t reservedSharedMemPerBlock;
+    int hostRegisterSupported, sparseHipArraySupported, hostRegisterReadOnlySupported,
+        timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported;
+    unsigned gpuDirectRDMAFlushWritesOptions;
+    int gpuDirectRDMAWritesOrdering;
+    unsigned memoryPoolSupportedHandleTypes;
+    int deferredMappingHipArraySupported, ipcEventSupported, clusterLaunch, unifiedFunctionPointers;
+    int reserved[63];
+    int hipReserved[32];
+    char gcnArchName[256];
+    std::size_t maxSharedMemoryPerMultiProcessor;
+    int clockInstructionRate;
+    unsigned arch;
+    unsigned *hdpMemFlushCntl, *hdpRegFlushCntl;
+    int unmatchedFunc, unmatchedGridDim, unmatchedBlockDim, unmatchedSharedMem, isLargeBar, asicRevision;
+};
+
+}  // namespace hipscope::abi

@@ -1,0 +1,261 @@
+// Start-up, modules, and the path of a launch: prepare, capture, run, record.
+#include "hip/runtime.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/bundle.hpp"
+
+namespace hipscope {
+namespace {
+
+constexpr std::uint32_t kLdsLimit = 64 * 1024;
+
+std::string executable_path() {
+    char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : "";
+}
+
+void say(const std::string& line) { std::fprintf(stderr, "hipscope emulator: %s\n", line.c_str()); }
+
+std::string shape_of(const Launch& launch) {
+    std::string text = launch.object->hash + launch.kernel->symbol;
+    for (const std::uint32_t v : launch.grid) text += ',' + std::to_string(v);
+    for (const std::uint32_t v : launch.workgroup) text += ',' + std::to_string(v);
+    return text + ',' + std::to_string(launch.dynamic_lds);
+}
+
+abi::Error error_of(const DispatchFault& fault) {
+    return fault.kind == "out_of_bounds" || fault.kind == "misaligned" ? abi::error::illegal_address
+                                                                       : abi::error::launch_failure;
+}
+
+}  // namespace
+
+abi::Error& last_error() {
+    thread_local abi::Error error = abi::error::success;
+    return error;
+}
+
+Runtime& Runtime::get() {
+    static Runtime* const runtime = []() -> Runtime* {
+        try {
+            return new Runtime;  // NOLINT: lives as long as the process
+        } catch (const std::exception& error) {
+            say(error.what());
+            std::_Exit(70);
+        }
+    }();
+    return *runtime;
+}
+
+Runtime::Runtime() : settings(Settings::from_environment()) {
+    disassembly_ = {settings.objdump, settings.cache};
+    std::optional<TimingConstants> timing;
+    if (!settings.device_config.empty()) {
+        device = DeviceConfig::read(settings.device_config);
+        arch_ = device->text("arch", arch_);
+        if (!settings.out.empty()) timing = TimingConstants::from(*device);
+        memory.set_limit(static_cast<std::uint64_t>(device->number_or("memory_bytes", 192.0 * (1U << 30U))));
+    }
+    EngineSettings engine;
+    engine.threads = settings.threads;
+    engine.seed = settings.seed;
+    engine.max_instructions = settings.max_instructions;
+    if (settings.time_budget_ms != ~0ULL)  // at the few million instructions per second that timing always reaches
+        engine.max_timed_instructions = std::max<std::uint64_t>(1'000'000, settings.time_budget_ms * 4000);
+    engine_ = std::make_unique<Engine>(memory, engine, timing);
+    area_ = std::make_unique<LaunchArea>(memory);
+    if (!settings.out.empty()) {
+        output_ = std::make_unique<RawOutput>(settings.out, device, executable_path());
+        std::atexit([] {
+            const std::lock_guard lock(get().mutex);
+            get().output_->flush();
+        });
+    }
+    if (!settings.capture.empty())
+        capture_ = std::make_unique<Capture>(
+            CaptureSettings{settings.capture, settings.capture_kernels, settings.capture_per_shape, settings.capture_max_bytes}, memory);
+}
+
+double Runtime::number(const std::string& key, double otherwise) const {
+    return device ? device->number_or(key, otherwise) : otherwise;
+}
+
+// ---- modules ----
+
+Module* Runtime::add_module(const void* embedded, std::string image) {
+    auto module = std::make_unique<Module>();
+    module->embedded = embedded;
+    module->image = std::move(image);
+    modules_.push_back(std::move(module));
+    return modules_.back().get();
+}
+
+void Runtime::remove_module(Module* module) {
+    std::erase_if(functions, [&](const auto& entry) { return entry.second.module == module; });
+    std::erase_if(variables, [&](const auto& entry) { return entry.second.module == module; });
+    const auto found = std::find_if(modules_.begin(), modules_.end(), [&](const auto& m) { return m.get() == module; });
+    if (found == modules_.end()) return;
+    if (module->object) memory.release(module->object->image);
+    modules_.erase(found);
+}
+
+CodeObject* Runtime::load(Module& module) {
+    if (module.object || !module.problem.empty()) return module.object.get();
+    try {
+        const std::string_view image = module.embedded == nullptr
+                                           ? std::string_view(module.image)
+                                           : std::string_view(static_cast<const char*>(module.embedded), image_size(module.embedded));
+        module.object = load_code_object(extract_code_object(image, arch_), memory, disassembly_);
+        module.image.clear();
+        if (output_) output_->add_code_object(*module.object);
+        for (const DeviceVariable* variable : module.managed) {
+            const auto pointer = module.object->variables.find(variable->name);
+            if (pointer != module.object->variables.end())
+                std::memcpy(reinterpret_cast<void*>(pointer->second.address), &variable->managed, sizeof(void*));  // NOLINT
+        }
+    } catch (const std::exception& error) {
+        module.problem = error.what();
+        say(module.problem);
+    }
+    return module.object.get();
+}
+
+bool Runtime::resolve(Function& function) {
+    if (function.kernel != nullptr) return true;
+    const CodeObject* object = load(*function.module);
+    if (object == nullptr) return false;
+    const auto kernel = object->kernels.find(function.name);
+    if (kernel == object->kernels.end()) return false;
+    function.object = object;
+    function.kernel = &kernel->second;
+    return true;
+}
+
+std::uint64_t Runtime::variable_address(const DeviceVariable& variable) {
+    if (variable.managed != nullptr) return reinterpret_cast<std::uint64_t>(variable.managed);
+    const CodeObject* object = load(*variable.module);
+    if (object == nullptr) return 0;
+    const auto found = object->variables.find(variable.name);
+    return found == object->variables.end() ? 0 : found->second.address;
+}
+
+// ---- launches ----
+
+abi::Error Runtime::launch(const LaunchRequest& request) {
+    if (fault_ != abi::error::success) return fault_;
+    if (!resolve(*request.function))
+        return request.function->module->object ? abi::error::invalid_device_function : abi::error::no_binary_for_gpu;
+    Launch launch;
+    launch.object = request.function->object;
+    launch.kernel = request.function->kernel;
+    launch.workgroup = {request.workgroup.x, request.workgroup.y, request.workgroup.z};
+    const std::uint64_t wide[3] = {std::uint64_t{request.grid.x} * request.workgroup.x,
+                                   std::uint64_t{request.grid.y} * request.workgroup.y,
+                                   std::uint64_t{request.grid.z} * request.workgroup.z};
+    for (unsigned d = 0; d < 3; ++d) {
+        if (wide[d] > 0xffffffffULL) return abi::error::invalid_configuration;
+        launch.grid[d] = static_cast<std::uint32_t>(wide[d]);
+    }
+    launch.dynamic_lds = request.dynamic_lds;
+    launch.cooperative = request.cooperative;
+    if (request.packed.empty()) {
+        launch.kernarg.resize(launch.kernel->explicit_bytes());
+        std::size_t index = 0;
+        for (const KernelArgument& argument : launch.kernel->arguments) {
+            if (argument.value_kind.starts_with("hidden_")) continue;
+            std::memcpy(launch.kernarg.data() + argument.offset, request.arguments[index++], argument.size);
+        }
+    } else {
+        launch.kernarg.assign(request.packed.begin(), request.packed.end());
+        launch.kernarg.resize(std::max<std::size_t>(launch.kernarg.size(), launch.kernel->explicit_bytes()));
+    }
+    PreparedLaunch prepared;
+    try {
+        prepared = prepare(std::move(launch), *area_, kLdsLimit);
+    } catch (const std::exception& error) {
+        const bool kernel_problem = !request.function->kernel->obstacle.empty() ||
+                                    std::strstr(error.what(), "not emulated") != nullptr;
+        return refuse(request, error.what(), kernel_problem ? abi::error::launch_failure : abi::error::invalid_configuration);
+    }
+    const std::string shape = shape_of(prepared.launch);
+    const std::uint64_t id = next_id_++;
+    bool captured = false;
+    if (capture_) {
+        std::vector<std::uint64_t> internal{area_->address()};
+        for (const auto& module : modules_)
+            if (module->object) internal.push_back(module->object->image);
+        captured = capture_->before(id, prepared, shape, internal);
+    }
+    const bool profile = output_ && engine_->can_profile() && wants_profile(prepared, shape);
+    const DispatchResult result = engine_->run(prepared, profile);
+    if (result.timed && !result.fault) {
+        ShapeRecord& record = shapes_[shape];
+        ++record.profiled;
+        record.total_ns += result.time_ns;
+        profiling_ms_ += result.wall_ms;
+    }
+    if (captured) capture_->after(prepared, result);
+    if (output_) {
+        if (result.timed && result.timed->covered < 1)
+            output_->set_partial("timing of large dispatches covers a part of their waves, the rest is extrapolated");
+        output_->add({id, &prepared, &result, now_ns}, engine_->timing());
+    }
+    now_ns += result.timed ? result.time_ns : plain_time(shape);
+    if (!result.fault) return abi::error::success;
+    if (output_) output_->add_fault(id, request.function->name, prepared.launch.object->hash, *result.fault);
+    char address[32];
+    std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(result.fault->instruction_address.value_or(0)));
+    report(request.function->name, result.fault->message + " (" + result.fault->instruction + " at " + address + ")");
+    fault_ = error_of(*result.fault);
+    return abi::error::success;  // as on hardware: the fault is told by the next call that waits
+}
+
+bool Runtime::wants_profile(const PreparedLaunch&, const std::string& shape) {
+    const auto known = shapes_.find(shape);
+    if (known != shapes_.end() && known->second.profiled >= settings.profile_launches) return false;
+    if (profiling_ms_ <= static_cast<double>(settings.time_budget_ms)) return true;
+    output_->set_partial("the time budget of " + std::to_string(settings.time_budget_ms) +
+                         " ms for profiling was used up; later launches ran without it");
+    return false;
+}
+
+double Runtime::plain_time(const std::string& shape) const {
+    const auto known = shapes_.find(shape);
+    if (known == shapes_.end() || known->second.profiled == 0) return 0;
+    return known->second.total_ns / static_cast<double>(known->second.profiled);
+}
+
+abi::Error Runtime::refuse(const LaunchRequest& request, const std::string& why, abi::Error error) {
+    const Kernel& kernel = *request.function->kernel;
+    report(request.function->name, why);
+    if (output_) {
+        DispatchFault fault{error == abi::error::launch_failure ? "unsupported" : "launch", why, std::nullopt, kernel.obstacle_text};
+        if (!kernel.obstacle.empty()) fault.instruction_address = kernel.obstacle_address;
+        output_->add_fault(next_id_++, request.function->name, request.function->object->hash, fault);
+    }
+    if (error == abi::error::launch_failure) fault_ = error;
+    return error;
+}
+
+void Runtime::report(const std::string& kernel, const std::string& line) { say("kernel " + kernel + ": " + line); }
+
+void Runtime::reset() { fault_ = abi::error::success; }
+
+void Runtime::touched(const void* address, std::size_t bytes) {
+    const auto start = reinterpret_cast<std::uint64_t>(address);
+    if (bytes > 0 && memory.find(start) != nullptr) engine_->touched(start, bytes);
+}
+
+void Runtime::say_unsupported(const char* name) {
+    if (named_.insert(name).second) say(std::string(name) + " is not emulated; it returns hipErrorNotSupported");
+}
+
+}  // namespace hipscope

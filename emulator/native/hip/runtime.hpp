@@ -1,0 +1,142 @@
+// The state behind the HIP API: memory, loaded modules, streams and events, and the path of a launch.
+// One instance per process, made at the first call and never destroyed (programs call HIP from atexit handlers).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/capture.hpp"
+#include "core/memory.hpp"
+#include "engine/code_object.hpp"
+#include "engine/dispatch.hpp"
+#include "engine/raw_output.hpp"
+#include "hip/abi.hpp"
+#include "hip/settings.hpp"
+
+namespace hipscope {
+
+struct Module;
+
+/// A kernel as the host names it: the address of its stub, or a hipFunction_t.
+struct Function {
+    Module* module = nullptr;
+    std::string name;
+    const CodeObject* object = nullptr;  // set at first use
+    const Kernel* kernel = nullptr;
+};
+
+/// A registered device variable.
+struct DeviceVariable {
+    Module* module = nullptr;
+    std::string name;
+    std::size_t bytes = 0;
+    void* managed = nullptr;  // its memory when it is __managed__
+};
+
+/// One fat binary; its code object is loaded when something of it is used.
+struct Module {
+    std::string image;  // bundle or ELF bytes; released after loading
+    const void* embedded = nullptr;  // image inside the program, not copied
+    std::unique_ptr<CodeObject> object;
+    std::string problem;  // why it could not be loaded
+    std::vector<DeviceVariable*> managed;
+    std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
+};
+
+struct Stream {
+    unsigned flags = 0;
+    int priority = 0;
+};
+
+struct Event {
+    double time_ns = 0;
+    bool recorded = false;
+};
+
+struct LaunchRequest {
+    Function* function = nullptr;
+    abi::Dim3 grid;       // workgroups
+    abi::Dim3 workgroup;
+    std::uint32_t dynamic_lds = 0;
+    void** arguments = nullptr;                // one pointer per explicit argument, or
+    std::span<const std::uint8_t> packed;      // the explicit arguments as bytes
+    bool cooperative = false;
+};
+
+class Runtime {
+public:
+    /// The process's runtime. Prints one line and exits the process when settings or files are wrong.
+    static Runtime& get();
+
+    std::recursive_mutex mutex;  // taken by every API function
+    Settings settings;
+    Memory memory;
+    std::optional<DeviceConfig> device;
+
+    // Modules and symbols
+    Module* add_module(const void* embedded, std::string image);
+    void remove_module(Module* module);
+    /// The module's code object, loaded now if need be; nullptr with a line on stderr when it cannot be.
+    CodeObject* load(Module& module);
+    std::unordered_map<const void*, Function> functions;      // by host stub
+    std::unordered_map<const void*, DeviceVariable> variables;  // by host shadow
+    /// Device address of a variable, 0 when unknown.
+    std::uint64_t variable_address(const DeviceVariable& variable);
+    bool resolve(Function& function);
+
+    // Launches
+    abi::Error launch(const LaunchRequest& request);
+    /// Error that an earlier dispatch left behind, or success.
+    [[nodiscard]] abi::Error pending() const { return fault_; }
+    void reset();
+    /// Copies and fills: keeps the cache model informed.
+    void touched(const void* address, std::size_t bytes);
+    [[nodiscard]] Engine& engine() { return *engine_; }
+
+    // Modelled time
+    double now_ns = 0;
+    [[nodiscard]] double number(const std::string& key, double otherwise) const;
+
+    std::set<Stream*> streams;
+    std::set<Event*> events;
+    std::map<std::uint64_t, unsigned> host_flags;  // of pinned allocations
+    void say_unsupported(const char* name);
+
+private:
+    Runtime();
+    abi::Error refuse(const LaunchRequest& request, const std::string& why, abi::Error error);
+    bool wants_profile(const PreparedLaunch& launch, const std::string& shape);
+    double plain_time(const std::string& shape) const;
+    void report(const std::string& kernel, const std::string& line);
+
+    struct ShapeRecord {
+        std::uint64_t profiled = 0;
+        double total_ns = 0;
+    };
+    DisassemblySettings disassembly_;
+    std::unique_ptr<Engine> engine_;
+    std::unique_ptr<LaunchArea> area_;
+    std::unique_ptr<RawOutput> output_;
+    std::unique_ptr<Capture> capture_;
+    std::map<std::string, ShapeRecord> shapes_;
+    std::vector<std::unique_ptr<Module>> modules_;
+    std::set<std::string> named_;  // unsupported functions already named
+    std::uint64_t next_id_ = 1;
+    double profiling_ms_ = 0;
+    abi::Error fault_ = abi::error::success;
+    std::string arch_ = "gfx942";
+};
+
+/// Error of the calling thread's last failing call.
+abi::Error& last_error();
+
+/// Note and pass on an error.
+inline abi::Error fail(abi::Error error) { return last_error() = error; }
+
+}  // namespace hipscope

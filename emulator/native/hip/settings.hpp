@@ -1,0 +1,26 @@
+// The runtime's settings, read once from HIPSCOPE_* environment variables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hipscope {
+
+struct Settings {
+    std::string out, objdump, device_config, cache;
+    int threads = 1;
+    std::uint64_t time_budget_ms = ~0ULL;
+    std::uint64_t profile_launches = 4;  // of each kernel and launch shape
+    std::uint64_t seed = 0;
+    std::uint64_t max_instructions = ~0ULL;
+    std::string capture;
+    std::vector<std::string> capture_kernels;  // empty: all
+    std::uint64_t capture_per_shape = 1;
+    std::uint64_t capture_max_bytes = 1ULL << 30U;
+
+    /// Throws std::runtime_error naming the variable that is not a number.
+    static Settings from_environment();
+};
+
+}  // namespace hipscope

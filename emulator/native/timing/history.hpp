@@ -1,0 +1,45 @@
+// What earlier dispatches left in the memory-side cache (MALL): which pages of device memory were used last.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace hipscope {
+
+/// Pages that a dispatch uses are marked by all its threads (an idempotent store, so the outcome does not depend on
+/// thread order); `commit` turns the marks into ages when the dispatch has ended.
+class MallHistory {
+public:
+    static constexpr unsigned page_bits = 16;
+
+    explicit MallHistory(double capacity_bytes);
+    ~MallHistory();
+    MallHistory(const MallHistory&) = delete;
+    MallHistory& operator=(const MallHistory&) = delete;
+
+    /// Note that the running dispatch uses this 128-byte line of device memory.
+    void mark(std::uint64_t line) {
+        const std::uint64_t page = page_of(line);
+        if (page < pages_) std::atomic_ref(marks_[page]).store(1, std::memory_order_relaxed);
+    }
+    /// The dispatch (or a copy over [address, address + bytes)) has ended.
+    void commit();
+    void mark_range(std::uint64_t address, std::uint64_t bytes);
+
+    /// True when the line's page survived from earlier dispatches. Eviction is random, as far as a hash is.
+    [[nodiscard]] bool resident(std::uint64_t line) const;
+    [[nodiscard]] double capacity() const { return capacity_; }
+
+private:
+    [[nodiscard]] static std::uint64_t page_of(std::uint64_t line);
+
+    std::uint64_t pages_;
+    std::uint8_t* marks_;
+    std::uint32_t* used_in_;              // number of the last dispatch that used the page, 0 for never
+    std::uint64_t scanned_end_ = 0;       // pages beyond it were never marked
+    std::vector<double> bytes_after_{0};  // per dispatch number: bytes used by it and all later ones
+    double capacity_;
+};
+
+}  // namespace hipscope

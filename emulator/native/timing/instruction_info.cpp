@@ -1,0 +1,98 @@
+// Pipe occupancy and in-order result latencies. Dependencies are followed within a basic block only: a branch takes
+// longer than any ALU result.
+#include "timing/instruction_info.hpp"
+
+#include <algorithm>
+
+namespace hipscope {
+namespace {
+
+bool vector_alu(Unit unit) {
+    return unit == Unit::valu || unit == Unit::valu_half || unit == Unit::valu_trans || unit == Unit::mfma;
+}
+
+bool overlap(const Operand& a, const Operand& b) {
+    if (a.kind != b.kind || a.kind == OperandKind::none || a.kind == OperandKind::literal) return false;
+    return a.index < b.index + b.dwords && b.index < a.index + a.dwords;
+}
+
+bool reads(const Instruction& reader, const Operand& written) {
+    return std::any_of(std::begin(reader.source), std::end(reader.source),
+                       [&](const Operand& source) { return overlap(source, written); });
+}
+
+bool writes(const Instruction& writer, const Operand& register_range) {
+    return std::any_of(std::begin(writer.destination), std::end(writer.destination),
+                       [&](const Operand& destination) { return overlap(destination, register_range); });
+}
+
+/// Cycles from the issue of `writer` until `reader` can issue when it reads the result.
+int latency(const Instruction& writer, const Instruction& reader, const Operand& result, const TimingConstants& c) {
+    if (writer.unit == Unit::mfma) return c.mfma_latency + writer.passes * c.mfma_pass_cycles;
+    if (writer.unit == Unit::valu_trans) return c.trans_latency;
+    if (vector_alu(writer.unit)) {
+        if (result.kind == OperandKind::sgpr && !vector_alu(reader.unit)) return c.valu_to_scalar_latency;
+        return writer.unit == Unit::valu_half ? c.valu_latency + c.valu_half_cycles - c.valu_cycles : c.valu_latency;
+    }
+    if (writer.unit == Unit::salu) return c.salu_latency;
+    return 0;  // memory results are waited for by s_waitcnt
+}
+
+std::uint16_t port_cycles(const Instruction& i, const TimingConstants& c) {
+    switch (i.unit) {
+        case Unit::valu: return static_cast<std::uint16_t>(c.valu_cycles);
+        case Unit::valu_half: return static_cast<std::uint16_t>(c.valu_half_cycles);
+        case Unit::valu_trans: return static_cast<std::uint16_t>(c.trans_cycles);
+        case Unit::mfma: return static_cast<std::uint16_t>(std::max<int>(1, i.passes) * c.mfma_pass_cycles);
+        case Unit::smem: return static_cast<std::uint16_t>(c.smem_issue_cycles);
+        case Unit::lds: return static_cast<std::uint16_t>(c.lds_issue_cycles);
+        case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch:
+            return static_cast<std::uint16_t>(c.vmem_issue_cycles);
+        case Unit::message: return static_cast<std::uint16_t>(c.message_cycles);
+        default: return static_cast<std::uint16_t>(c.salu_cycles);
+    }
+}
+
+void find_dependencies(const std::vector<Instruction>& code, const std::vector<bool>& leader, std::size_t at,
+                       const TimingConstants& c, InstructionInfo& info) {
+    const Instruction& reader = code[at];
+    for (std::size_t distance = 1; distance < kDependencyReach && distance <= at; ++distance) {
+        if (leader[at - distance + 1] || info.dependency_count == 4) return;
+        const Instruction& writer = code[at - distance];
+        for (const Operand& result : writer.destination) {
+            if (!reads(reader, result)) continue;
+            bool newer = false;  // a later write hides this one
+            for (std::size_t d = 1; d < distance; ++d) newer = newer || writes(code[at - d], result);
+            const int cycles = latency(writer, reader, result, c);
+            if (newer || cycles <= c.valu_cycles * static_cast<int>(distance)) continue;
+            if (info.dependency_count < 4)
+                info.dependency[info.dependency_count++] = {static_cast<std::uint8_t>(distance),
+                                                            static_cast<std::uint16_t>(cycles)};
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<InstructionInfo> instruction_infos(const Program& program, const TimingConstants& constants) {
+    const std::vector<Instruction>& code = program.instructions;
+    std::vector<bool> leader(code.size() + 1, false);
+    for (std::size_t i = 0; i < code.size(); ++i)
+        if (code[i].unit == Unit::branch) {
+            leader[i + 1] = true;
+            if (code[i].target < code.size()) leader[code[i].target] = true;
+        }
+    std::vector<InstructionInfo> infos(code.size());
+    for (std::size_t i = 0; i < code.size(); ++i) {
+        InstructionInfo& info = infos[i];
+        info.unit = code[i].unit;
+        info.port_cycles = port_cycles(code[i], constants);
+        info.fetch_line = static_cast<std::uint32_t>(code[i].address / static_cast<unsigned>(constants.icache_line_bytes));
+        info.invalidates_l1 = code[i].text.starts_with("buffer_inv");
+        info.writes_back = code[i].text.starts_with("buffer_wbl2");
+        find_dependencies(code, leader, i, constants, info);
+    }
+    return infos;
+}
+
+}  // namespace hipscope

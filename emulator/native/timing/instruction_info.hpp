@@ -1,0 +1,32 @@
+// What the timing model must know about an instruction, worked out once per code object.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/instruction.hpp"
+#include "timing/constants.hpp"
+
+namespace hipscope {
+
+struct InstructionInfo {
+    /// The result of the instruction `distance` places earlier may be read `cycles` after it was issued.
+    struct Dependency {
+        std::uint8_t distance = 0;
+        std::uint16_t cycles = 0;
+    };
+
+    Unit unit = Unit::internal;
+    std::uint16_t port_cycles = 4;   // how long its pipe is busy
+    std::uint8_t dependency_count = 0;
+    bool invalidates_l1 = false;
+    bool writes_back = false;        // waits for stores: counted like one
+    std::uint32_t fetch_line = 0;
+    Dependency dependency[4];
+};
+
+inline constexpr std::uint32_t kDependencyReach = 16;  // instructions; results older than that are always ready
+
+std::vector<InstructionInfo> instruction_infos(const Program& program, const TimingConstants& constants);
+
+}  // namespace hipscope

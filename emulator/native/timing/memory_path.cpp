@@ -1,0 +1,219 @@
+// Loads, stores and atomics through L1, L2, MALL and HBM.
+#include "timing/memory_path.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+namespace hipscope {
+namespace {
+
+constexpr int kLine = 1 << kLineBits;
+constexpr int kHalf = 1 << kSectorBits;
+constexpr std::uint64_t kSeenBytes = Memory::reserved >> kLineBits >> 3U;
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds)
+    : c_(constants),
+      history_(history),
+      l2_(constants.l2_bytes, kLine, constants.l2_ways),
+      channels_(static_cast<std::size_t>(constants.l2_channels)),
+      active_xcds_(active_xcds) {
+    const double cycles_per_s = c_.clock_mhz * 1e6;
+    // The device's MALL and HBM bandwidth is shared by the XCDs that have work.
+    const double share = cycles_per_s * active_xcds;
+    l2_read_cost_ = kLine / c_.l2_read_bytes_per_cycle;
+    l2_write_cost_ = kHalf / c_.l2_write_bytes_per_cycle;
+    mall_cost_ = kLine * share / c_.mall_bytes_per_s;
+    hbm_read_cost_ = kLine * share / c_.hbm_read_bytes_per_s;
+    hbm_write_cost_ = kLine * share / c_.hbm_write_bytes_per_s;
+    void* bits = mmap(nullptr, kSeenBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bits == MAP_FAILED) throw std::runtime_error("cannot reserve the cache model's line table");
+    seen_ = static_cast<std::uint8_t*>(bits);
+}
+
+XcdMemory::~XcdMemory() { munmap(seen_, kSeenBytes); }
+
+Server& XcdMemory::channel(std::uint64_t line) {
+    // Channels interleave at 256 bytes; the fold spreads power-of-two strides.
+    const std::uint64_t unit = line >> 1U;
+    return channels_[(unit ^ (unit >> 4U) ^ (unit >> 9U) ^ (unit >> 14U)) % channels_.size()];
+}
+
+bool XcdMemory::seen(std::uint64_t line) {
+    const std::uint64_t index = line - (Memory::base >> kLineBits);
+    if (index >> 3U >= kSeenBytes) return true;  // registered host memory: not modelled further
+    std::uint8_t& bits = seen_[index >> 3U];
+    const auto bit = static_cast<std::uint8_t>(1U << (index & 7U));
+    if ((bits & bit) != 0) return true;
+    bits |= bit;
+    history_.mark(line);
+    return false;
+}
+
+std::int64_t XcdMemory::from_memory(std::uint64_t line, std::int64_t t) {
+    const std::int64_t served = mall_.serve(t, mall_cost_);
+    mall_bytes_ += kLine;
+    if (seen(line) || history_.resident(line)) return served + c_.mall_latency;
+    read_bytes_ += kLine;
+    return hbm_.serve(served, hbm_read_cost_) + c_.memory_latency;
+}
+
+void XcdMemory::to_memory(std::int64_t t) {
+    mall_bytes_ += kLine;
+    write_bytes_ += kLine;
+    drained_ = std::max(drained_, hbm_.serve(mall_.serve(t, mall_cost_), hbm_write_cost_));
+}
+
+std::int64_t XcdMemory::l2_read(std::uint64_t line, std::int64_t t, Found& found) {
+    const std::int64_t served = channel(line).serve(t, l2_read_cost_);
+    l2_bytes_ += kLine;
+    found = Found::l2;
+    if (const Tags::Line* hit = l2_.find(line)) return std::max(served + c_.l2_latency, hit->filled);
+    found = Found::memory;
+    const std::int64_t arrival = from_memory(line, served);
+    bool dirty = false;
+    l2_.insert(line, dirty).filled = arrival;
+    if (dirty) to_memory(served);
+    return arrival;
+}
+
+void XcdMemory::l2_write(std::uint64_t line, std::int64_t t) {
+    Tags::Line* entry = l2_.find(line);
+    if (entry == nullptr) {
+        bool dirty = false;
+        entry = &l2_.insert(line, dirty);
+        entry->filled = t;
+        seen(line);
+        if (dirty) to_memory(t);
+    }
+    entry->dirty = true;
+}
+
+std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
+    Found found{};
+    return l2_read(line, t, found);
+}
+
+std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, int lanes, int bytes, std::uint32_t pc,
+                             std::int64_t start, CacheCounts& counts) {
+    const int address_cycles = std::max(ceil_div(lanes, c_.address_lanes_per_cycle),
+                                        ceil_div(lanes * bytes, c_.return_bytes_per_cycle));
+    std::int64_t t = start;
+    std::int64_t done = start + c_.l1_latency;
+    for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
+        const std::uint64_t line = lines.line[i];
+        ++counts.lines;
+        if (const Tags::Line* hit = cu.l1.find(line)) {
+            ++counts.l1_hits;
+            done = std::max({done, t + c_.l1_latency, hit->filled});
+            continue;
+        }
+        const InFlight::Request& oldest = cu.misses.oldest();
+        if (oldest.done > t) {
+            t = oldest.done;
+            cu.held_by_atomic = false;
+            cu.held_by_pc = oldest.pc;
+        }
+        Found found{};
+        const std::int64_t data = l2_read(line, t, found);
+        const std::int64_t arrival = std::max(data, cu.returns.serve(data - c_.l1_latency, kLine / double(c_.return_bytes_per_cycle)) + c_.l1_latency);
+        ++(found == Found::l2 ? counts.l2_hits : counts.memory_lines);
+        ++counts.requests;
+        cu.misses.push({arrival, pc, false});
+        bool dirty = false;
+        cu.l1.insert(line, dirty).filled = arrival;
+        done = std::max(done, arrival);
+    }
+    cu.address_free = std::max(start + address_cycles, t);
+    cu.busy += std::max<std::int64_t>(address_cycles, std::int64_t{lines.count} * c_.l1_line_cycles);
+    return done;
+}
+
+std::int64_t XcdMemory::store(CuMemory& cu, const Lines& lines, int lanes, int bytes, std::uint32_t pc,
+                              std::int64_t start, CacheCounts& counts) {
+    const int data_cycles = std::max(ceil_div(lanes, c_.address_lanes_per_cycle),
+                                     ceil_div(lanes * bytes, c_.store_bytes_per_cycle));
+    std::int64_t t = start;
+    std::int64_t done = start + c_.store_latency;
+    for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
+        const int halves = std::popcount(lines.halves[i]);
+        ++counts.lines;
+        counts.write_requests += static_cast<unsigned>(halves);
+        const InFlight::Request& oldest = cu.stores.oldest();
+        if (oldest.done > t) {
+            t = oldest.done;
+            cu.held_by_atomic = oldest.atomic;
+            cu.held_by_pc = oldest.pc;
+        }
+        const std::int64_t served = channel(lines.line[i]).serve(t, l2_write_cost_ * halves);
+        l2_bytes_ += kHalf * halves;
+        l2_write(lines.line[i], served);
+        const std::int64_t acknowledged = served + c_.store_latency;
+        cu.stores.push({acknowledged, pc, false});
+        done = std::max(done, acknowledged);
+    }
+    cu.address_free = std::max(start + data_cycles, t);
+    cu.busy += std::max<std::int64_t>(data_cycles, std::int64_t{lines.count} * c_.l1_line_cycles);
+    drained_ = std::max(drained_, done);
+    return done;
+}
+
+std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
+                               std::int64_t start, CacheCounts& counts) {
+    const int lanes = std::popcount(access.lanes);
+    std::int64_t t = start;
+    std::int64_t done = start + c_.atomic_latency;
+    for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
+        const std::uint64_t line = lines.line[i];
+        ++counts.lines;
+        ++counts.requests;
+        const InFlight::Request& oldest = cu.stores.oldest();
+        if (oldest.done > t) {
+            t = oldest.done;
+            cu.held_by_atomic = oldest.atomic;
+            cu.held_by_pc = oldest.pc;
+        }
+        // Lanes on one line: the L2's atomic unit does one operation per lane and distinct address in turn.
+        int on_line = 0;
+        for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1)
+            on_line += access.address[0][std::countr_zero(rest)] >> kLineBits == line ? 1 : 0;
+        const std::int64_t served = channel(line).serve(t, l2_write_cost_);
+        const bool hit = l2_.find(line) != nullptr;
+        std::int64_t ready = served;
+        if (hit) {
+            ++counts.l2_hits;
+        } else {
+            Found found{};
+            ready = std::max(ready, l2_read(line, served, found) - c_.l2_latency);
+            ++counts.memory_lines;
+        }
+        l2_write(line, ready);
+        AtomicLine& state = atomic_lines_[line];
+        const std::int64_t own = c_.atomic_line_cycles + std::int64_t{on_line - 1} * c_.atomic_lane_cycles;
+        const std::int64_t begin = std::max(ready, state.free);
+        state.free = begin + own * active_xcds_;  // the other XCDs' operations on this line come in between
+        state.busy += own * active_xcds_;
+        const std::int64_t finished = begin + own + c_.atomic_latency;
+        drained_ = std::max(drained_, state.free);
+        cu.stores.push({finished, pc, true});
+        done = std::max(done, finished);
+    }
+    cu.address_free = std::max<std::int64_t>(start + ceil_div(lanes, c_.address_lanes_per_cycle), t);
+    cu.busy += std::max<std::int64_t>(ceil_div(lanes, c_.address_lanes_per_cycle), lines.count);
+    drained_ = std::max(drained_, done);
+    return done;
+}
+
+std::int64_t XcdMemory::hottest_atomic() const {
+    std::int64_t worst = 0;
+    for (const auto& [line, state] : atomic_lines_) worst = std::max(worst, state.busy);
+    return worst;
+}
+
+}  // namespace hipscope

@@ -1,0 +1,104 @@
+// The vector memory path of the timed XCD: per CU the address unit, L1 and its miss and store queues; shared by the
+// XCD's CUs the L2 channels, the XCD's share of MALL and HBM, and the lines that atomics serialise on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/access.hpp"
+#include "timing/constants.hpp"
+#include "timing/history.hpp"
+#include "timing/server.hpp"
+#include "timing/tags.hpp"
+#include "timing/xcd.hpp"
+
+namespace hipscope {
+
+/// Fixed number of requests in flight; a new one waits for the one that is `size` requests older.
+struct InFlight {
+    struct Request {
+        std::int64_t done = 0;
+        std::uint32_t pc = 0;
+        bool atomic = false;
+    };
+    std::vector<Request> requests;
+    std::size_t next = 0;
+
+    explicit InFlight(int size) : requests(static_cast<std::size_t>(size)) {}
+    [[nodiscard]] const Request& oldest() const { return requests[next]; }
+    void push(Request request) {
+        requests[next] = request;
+        next = next + 1 == requests.size() ? 0 : next + 1;
+    }
+};
+
+/// One CU's side.
+struct CuMemory {
+    explicit CuMemory(const TimingConstants& c)
+        : l1(c.l1_bytes, 1 << kLineBits, c.l1_ways), misses(c.l1_misses_in_flight), stores(c.store_queue) {}
+
+    Tags l1;
+    InFlight misses, stores;
+    Server returns;               // L2 -> L1 data bus
+    std::int64_t address_free = 0;  // when the address unit can take the next instruction
+    std::int64_t busy = 0;          // cycles the address unit worked
+    bool held_by_atomic = false;    // what made `address_free` late
+    std::uint32_t held_by_pc = 0;
+};
+
+class XcdMemory {
+public:
+    XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds);
+    ~XcdMemory();
+    XcdMemory(const XcdMemory&) = delete;
+    XcdMemory& operator=(const XcdMemory&) = delete;
+
+    /// Time at which the last lane's data is in the register file. `start`: when the address unit takes it.
+    std::int64_t load(CuMemory& cu, const Lines& lines, int lanes, int bytes, std::uint32_t pc, std::int64_t start,
+                      CacheCounts& counts);
+    /// Time at which the last write is acknowledged.
+    std::int64_t store(CuMemory& cu, const Lines& lines, int lanes, int bytes, std::uint32_t pc, std::int64_t start,
+                       CacheCounts& counts);
+    /// Time at which the last lane's operation is done (its old value is back, when it returns).
+    std::int64_t atomic(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
+                        std::int64_t start, CacheCounts& counts);
+    /// A line read by the scalar or instruction cache's miss path: time at which it arrives.
+    std::int64_t read_line(std::uint64_t line, std::int64_t t);
+
+    [[nodiscard]] double read_bytes() const { return read_bytes_; }
+    [[nodiscard]] double write_bytes() const { return write_bytes_; }
+    [[nodiscard]] double mall_bytes() const { return mall_bytes_; }
+    [[nodiscard]] double l2_bytes() const { return l2_bytes_; }
+    [[nodiscard]] std::int64_t hottest_atomic() const;
+    /// When the last write or atomic leaves the XCD.
+    [[nodiscard]] std::int64_t drained() const { return drained_; }
+
+private:
+    enum class Found : std::uint8_t { l2, memory };
+    std::int64_t l2_read(std::uint64_t line, std::int64_t t, Found& found);
+    void l2_write(std::uint64_t line, std::int64_t t);
+    std::int64_t from_memory(std::uint64_t line, std::int64_t t);
+    void to_memory(std::int64_t t);
+    bool seen(std::uint64_t line);
+    Server& channel(std::uint64_t line);
+
+    struct AtomicLine {
+        std::int64_t free = 0, busy = 0;
+    };
+
+    const TimingConstants& c_;
+    MallHistory& history_;
+    Tags l2_;
+    std::vector<Server> channels_;
+    Server mall_, hbm_;
+    double l2_read_cost_, l2_write_cost_, mall_cost_, hbm_read_cost_, hbm_write_cost_;  // cycles per line or half line
+    int active_xcds_;
+    std::unordered_map<std::uint64_t, AtomicLine> atomic_lines_;
+    std::uint8_t* seen_;  // one bit per line of device memory: used by this XCD in this dispatch
+    double read_bytes_ = 0, write_bytes_ = 0, mall_bytes_ = 0, l2_bytes_ = 0;
+    std::int64_t drained_ = 0;
+};
+
+}  // namespace hipscope

@@ -1,0 +1,69 @@
+// Set-associative cache tags with least-recently-used replacement, and the time at which each line arrives.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace hipscope {
+
+class Tags {
+public:
+    struct Line {
+        std::int64_t filled = 0;  // time from which the data is there
+        bool dirty = false;
+    };
+
+    Tags(int bytes, int line_bytes, int ways)
+        : ways_(static_cast<std::size_t>(ways)),
+          sets_(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways))),
+          tags_(sets_ * ways_, kEmpty),
+          used_(sets_ * ways_, 0),
+          lines_(sets_ * ways_) {}
+
+    /// The line's entry, now the most recently used of its set, or nullptr.
+    Line* find(std::uint64_t line) {
+        const std::size_t first = set_of(line) * ways_;
+        const auto tag = static_cast<std::uint32_t>(line);
+        const std::uint32_t* tags = tags_.data() + first;
+        if (tags_[last_] == tag && last_ - first < ways_) return &lines_[last_];
+        std::size_t hit = ways_;
+        for (std::size_t way = 0; way < ways_; ++way)
+            if (tags[way] == tag) hit = way;
+        if (hit == ways_) return nullptr;
+        last_ = first + hit;
+        used_[last_] = ++clock_;
+        return &lines_[last_];
+    }
+    /// Put a line in; `evicted_dirty` tells whether a modified line had to leave.
+    Line& insert(std::uint64_t line, bool& evicted_dirty) {
+        const std::size_t first = set_of(line) * ways_;
+        std::size_t victim = first;
+        for (std::size_t at = first; at < first + ways_; ++at)
+            if (used_[at] < used_[victim]) victim = at;
+        evicted_dirty = tags_[victim] != kEmpty && lines_[victim].dirty;
+        tags_[victim] = static_cast<std::uint32_t>(line);
+        used_[victim] = ++clock_;
+        lines_[victim] = {};
+        last_ = victim;
+        return lines_[victim];
+    }
+    void clear() {
+        std::fill(tags_.begin(), tags_.end(), kEmpty);
+        std::fill(used_.begin(), used_.end(), 0);
+    }
+
+private:
+    static constexpr std::uint32_t kEmpty = ~0U;
+    [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
+        return (line ^ (line >> 11U) ^ (line >> 17U)) % sets_;  // hashed, so that powers of two do not pile up
+    }
+
+    std::size_t ways_, sets_;
+    std::vector<std::uint32_t> tags_, used_;
+    std::vector<Line> lines_;
+    std::size_t last_ = 0;
+    std::uint32_t clock_ = 0;
+};
+
+}  // namespace hipscope

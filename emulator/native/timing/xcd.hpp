@@ -1,0 +1,92 @@
+// Event-driven timing model of one XCD: its CUs in deterministic order, caches, LDS and memory queues. It executes
+// the workgroups it times, so that addresses, divergence and contention are those of the program's own data.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/counts.hpp"
+#include "engine/groups.hpp"
+#include "engine/workgroup.hpp"
+#include "timing/constants.hpp"
+#include "timing/history.hpp"
+#include "timing/stalls.hpp"
+
+namespace hipscope {
+
+/// Cycles of one instruction, summed over the timed waves.
+struct InstructionTime {
+    std::int64_t issue = 0;
+    std::int64_t stall[kStallReasons] = {};
+    std::vector<std::pair<std::uint32_t, std::int64_t>> waited_for;  // producer's index -> cycles
+};
+
+/// Where the lines of one memory instruction were found, summed over the timed waves.
+struct CacheCounts {
+    std::uint64_t lines = 0, l1_hits = 0, l2_hits = 0, memory_lines = 0, write_requests = 0, requests = 0;
+};
+
+struct TraceStep {
+    std::int64_t time, stall, duration;
+    std::uint32_t pc;
+};
+
+struct WaveTrace {
+    int cu, simd, slot;
+    std::int64_t begin = 0, end = 0;
+    std::vector<TraceStep> steps;
+};
+
+struct TimedResult {
+    double cycles = 0;                   // of the whole dispatch on this XCD, extrapolated when `covered` < 1
+    double covered = 1;                  // share of the XCD's workgroups that were timed
+    std::uint64_t waves = 0;             // timed
+    std::uint64_t instructions = 0;      // timed
+    double wave_cycles = 0;              // sum of wave lifetimes
+    double busy_cu_cycles = 0;
+    double occupancy = 0;                // waves per SIMD that the resources allow
+    double memory_read_bytes = 0, memory_write_bytes = 0, mall_bytes = 0, l2_bytes = 0;  // of this XCD
+    double hottest_atomic_cycles = 0;    // time that the most used atomic line of this XCD was busy
+    double valu_busy = 0, lds_busy = 0, vmem_busy = 0;  // cycles, summed over CUs (VALU: over SIMDs / 4)
+    std::vector<InstructionTime> times;  // per instruction
+    std::vector<CacheCounts> caches;     // per memory slot
+    std::vector<WaveTrace> traces;
+};
+
+struct TimingLimits {
+    std::uint64_t max_instructions = ~0ULL;  // wave instructions to time before the rest is extrapolated
+    std::uint64_t runaway = ~0ULL;           // instructions of one workgroup
+    int traced_waves = 8;
+};
+
+struct TimedFault {
+    std::uint64_t group = 0;
+    Fault fault;
+    std::uint32_t pc = 0;
+};
+
+class XcdSimulator {
+public:
+    XcdSimulator(const TimingConstants& constants, const PreparedLaunch& launch, Memory& memory, GroupSource& groups,
+                 const MemorySlots& slots, DispatchCounts& counts, MallHistory& history, TimingLimits limits);
+    ~XcdSimulator();
+    XcdSimulator(const XcdSimulator&) = delete;
+    XcdSimulator& operator=(const XcdSimulator&) = delete;
+
+    /// Go on for about `instructions` wave instructions. False when all timed workgroups have ended or one faulted.
+    bool run(std::uint64_t instructions);
+    [[nodiscard]] const std::optional<TimedFault>& fault() const;
+    TimedResult take_result();
+
+private:
+    struct Model;
+    std::unique_ptr<Model> model_;
+};
+
+/// Workgroups of this launch that fit on one CU together.
+int workgroups_per_cu(const TimingConstants& constants, const PreparedLaunch& launch);
+
+}  // namespace hipscope
