@@ -7,6 +7,7 @@ what the run left in memory. Candidate code is never executed in our own process
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ READ_FIRST, WRITTEN, READ, ATOMIC = 1, 2, 4, 8  # bits of an access map
 Status = Literal["ok", "fault", "timeout", "unsupported", "launch_error"]
 _STATUSES: tuple[Status, ...] = ("ok", "fault", "timeout", "unsupported", "launch_error")
 _SPARE_SECONDS = 10.0
+_PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _MAX_FILE_BYTES = 8 << 30
 
 
@@ -98,7 +100,7 @@ def replay(
     done = run_process(
         argv,
         timeout=tool.timeout_s + _SPARE_SECONDS,
-        env=dict(tool.env) or None,
+        env={**_plain_environment(), **tool.env},
         limits=Limits(file_bytes=_MAX_FILE_BYTES, no_network=True),
         cancel=cancel,
     )
@@ -121,6 +123,11 @@ def replay(
         directory=out,
         fault=fault if isinstance(fault, dict) else {},
     )
+
+
+def _plain_environment() -> dict[str, str]:
+    """What the child needs of our environment: no key and no token ever reaches candidate code."""
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
 
 
 def _read(path: Path, size: int) -> bytes:

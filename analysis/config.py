@@ -76,6 +76,13 @@ class OptimizeConfig(_Section):
         1.03, description="A rewrite is offered only if its kernel is at least this many times as fast."
     )
     max_attempts: Count = Field(8, description="How many candidates are tried before hipscope gives up.")
+    ignore_output: list[str] = Field(
+        default_factory=list,
+        description=(
+            "Regular expressions. Lines of the program's output that match one, such as times, may differ after a "
+            "rewrite; all others must stay the same."
+        ),
+    )
 
 
 class LlmConfig(_Section):

@@ -1,0 +1,354 @@
+"""The judge of rewrites: a bench for one kernel, and the verdict on each candidate that is put on it.
+
+Takes a profiled project and a kernel, replays the reference once, and then answers for any new text of the file:
+refused, wrong, not faster, or accepted, always with the reason. Recipes, the LLM rewriter and `hipscope validate` all
+go through `judge_candidate`; none of them decides anything itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hipscope.accordo.capture import CapturedDispatch, read_capture_set
+from hipscope.accordo.reference import Reference, Settings, Signature, prepare_reference
+from hipscope.accordo.replay import ReplayTool
+from hipscope.accordo.validate import validate
+from hipscope.accordo.verdict import Verdict
+from hipscope.analysis.build import compile_device
+from hipscope.analysis.codeobject import CodeObject
+from hipscope.analysis.errors import BuildFailed, HipscopeError, MissingTool
+from hipscope.analysis.ingest.definitions import base_name
+from hipscope.analysis.paths import cache_directory
+from hipscope.analysis.profile import Kernel
+from hipscope.analysis.project import Project
+from hipscope.analysis.session import ProfileSession
+from hipscope.emulator.devices import write_device_config
+from hipscope.emulator.runner import NativePartsMissing, replay_executable
+from hipscope.emulator.symbolize import demangle
+from hipscope.formulas.base import Formula
+from hipscope.formulas.candidate import Candidate, LaunchFact, LaunchFacts
+from hipscope.formulas.guard import check_code_object, check_source
+from hipscope.formulas.measure import Measured, measure
+from hipscope.formulas.registry import FORMULAS
+from hipscope.formulas.syntax import KernelSyntax, parse
+
+Progress = Callable[[str, float | None], None]
+Stage = Literal[
+    "accepted", "refused", "not_compiled", "different", "inconclusive", "not_faster", "metric_not_moved"
+]
+
+_MOVED = 0.97  # the objective's metric must become at least 3 % better
+_WORSE = 1.10  # another metric that becomes worse than this is named as the price
+
+
+class CannotJudge(HipscopeError):
+    """There is nothing to hold a candidate against: no source, no recorded launch, no stable reference."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that candidates for one kernel are held against. Valid inside `open_bench` only."""
+
+    project: Project
+    session: ProfileSession
+    source: Path
+    original: bytes
+    kernel: KernelSyntax
+    name: str
+    dispatches: tuple[CapturedDispatch, ...]
+    facts: LaunchFacts
+    facts_by_symbol: Mapping[str, LaunchFacts]
+    compiled: CodeObject
+    reference: Reference
+    baseline: Measured
+    work: Path
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What came of one candidate. `notes` are things a user should know about an accepted one: what it costs."""
+
+    candidate: Candidate
+    stage: Stage
+    reason: str
+    verdict: Verdict | None = None
+    after: Measured | None = None
+    speedup: float | None = None
+    metric: tuple[str, float | None, float | None] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def accepted(self) -> bool:
+        """Equivalent, faster, and the promised metric moved."""
+        return self.stage == "accepted"
+
+
+@contextlib.contextmanager
+def open_bench(
+    project: Project,
+    session: ProfileSession,
+    kernel: Kernel,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Iterator[Bench]:
+    """Prepare the judgement of rewrites of `kernel`: find its source, replay and time the reference.
+
+    Raises CannotJudge with the reason, or what the build raises. Everything written is removed at the end.
+    """
+    source, original, syntax = find_source(project, kernel, overlay or {})
+    if session.capture_dir is None:
+        raise CannotJudge("the profile holds no recorded launches", "profile with the emulator")
+    listed = read_capture_set(session.capture_dir)
+    dispatches = tuple(d for d in listed if base_name(demangle(d.kernel)) == syntax.name)
+    if not dispatches:
+        raise CannotJudge(f"no launch of `{syntax.name}` was recorded, so no rewrite of it can be proved")
+    compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
+    by_symbol = _launch_facts(dispatches, syntax, compiled, session)
+    with tempfile.TemporaryDirectory(prefix="hipscope-judge-") as folder:
+        work = Path(folder)
+        tool = _replay_tool(project, session, work)
+        settings = Settings(
+            tool=tool,
+            cxxfilt=session.toolchain.bin / "llvm-cxxfilt",
+            work=work / "proof",
+            tolerance=project.config.tolerance,
+        )
+        signature = Signature(
+            names=tuple(p.name for p in syntax.parameters), types=tuple(p.type for p in syntax.parameters)
+        )
+        progress("replaying the kernel as it is", None)
+        baseline = measure(tool, dispatches, None, work / "baseline", project.config.device, cancel)
+        if isinstance(baseline, str):
+            raise CannotJudge(f"`{syntax.name}` cannot be replayed: {baseline}")
+        reference = prepare_reference(
+            dispatches, settings, signature, progress=lambda m: progress(m, None), cancel=cancel
+        )
+        if reference.broken is not None:
+            raise CannotJudge(f"no rewrite of `{syntax.name}` can be proved: {reference.broken}")
+        yield Bench(
+            project=project,
+            session=session,
+            source=source,
+            original=original,
+            kernel=syntax,
+            name=kernel.name,
+            dispatches=dispatches,
+            facts=_all_facts(by_symbol),
+            facts_by_symbol=by_symbol,
+            compiled=compiled,
+            reference=reference,
+            baseline=baseline,
+            work=work,
+        )
+
+
+def judge_candidate(
+    bench: Bench,
+    candidate: Candidate,
+    formula: Formula | None = None,
+    *,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Judgement:
+    """Guard, compile, prove, time: the first gate that does not open gives the reason.
+
+    `formula` names the metric that must move; None asks for speed only. Raises Cancelled, and what a broken replay
+    executable raises; never because of what the candidate is.
+    """
+    if reasons := check_source(bench.original, candidate.text, bench.kernel):
+        return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
+    progress("compiling the candidate", None)
+    try:
+        compiled = compile_device(
+            bench.project, bench.session.toolchain, bench.source, candidate.text, cancel=cancel
+        )
+    except BuildFailed as failure:
+        return Judgement(candidate, "not_compiled", _compiler_words(failure))
+    if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol):
+        return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
+    verdict = validate(
+        bench.reference,
+        compiled.path,
+        exact=candidate.exact,
+        progress=lambda message: progress(message, None),
+        cancel=cancel,
+    )
+    if not verdict.equivalent:
+        stage: Stage = "different" if verdict.outcome == "different" else "inconclusive"
+        return Judgement(candidate, stage, verdict.reason, verdict)
+    progress("timing the candidate", None)
+    device = bench.project.config.device
+    tool = bench.reference.settings.tool
+    after = measure(tool, bench.dispatches, compiled.path, bench.work / "candidate", device, cancel)
+    if isinstance(after, str):
+        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after}"), verdict)
+    return _weigh(bench, candidate, formula, verdict, after)
+
+
+def find_source(
+    project: Project, kernel: Kernel, overlay: Mapping[Path, bytes]
+) -> tuple[Path, bytes, KernelSyntax]:
+    """The file that defines the kernel, its text, and the kernel in it. Raises CannotJudge."""
+    name = base_name(kernel.name)
+    named = [project.root / kernel.file] if kernel.file else []
+    for path in [*named, *project.sources]:
+        file = path.absolute()
+        if file not in overlay and not file.is_file():
+            continue
+        text = overlay.get(file, b"") or file.read_bytes()
+        syntax = parse(text)
+        at_line = syntax.kernel_at(kernel.line) if kernel.line and path in named else None
+        found = at_line if at_line is not None and at_line.name == name else syntax.kernel(name)
+        if found is not None:
+            if not file.resolve().is_relative_to(project.root.resolve()):
+                raise CannotJudge(f"`{name}` is defined outside of the project, in {file}")
+            return file, text, found
+    raise CannotJudge(f"the source of `{kernel.name}` was not found in the project")
+
+
+def _replay_tool(project: Project, session: ProfileSession, work: Path) -> ReplayTool:
+    try:
+        executable = replay_executable()
+    except NativePartsMissing as missing:
+        raise MissingTool(str(missing), "run make, or install a wheel of hipscope") from missing
+    config = work / "device.txt"
+    write_device_config(project.config.device, config)
+    disassembly = cache_directory() / "disassembly"
+    disassembly.mkdir(parents=True, exist_ok=True)
+    threads = project.config.emulator.threads
+    return ReplayTool(
+        argv=(str(executable),),
+        options=("--objdump", str(session.toolchain.objdump), "--device-config", str(config)),
+        env={"HIPSCOPE_CACHE": str(disassembly), **({"HIPSCOPE_THREADS": str(threads)} if threads else {})},
+        timeout_s=project.config.accordo.replay_timeout_s,
+    )
+
+
+def _launch_facts(
+    dispatches: tuple[CapturedDispatch, ...],
+    kernel: KernelSyntax,
+    compiled: CodeObject,
+    session: ProfileSession,
+) -> dict[str, LaunchFacts]:
+    """What is known of the launches, for each symbol of the kernel (several for a template)."""
+    facts: dict[str, LaunchFacts] = {}
+    for symbol in dict.fromkeys(d.kernel for d in dispatches):
+        launches = []
+        for dispatch in (d for d in dispatches if d.kernel == symbol):
+            names = [p.name for p in kernel.parameters]
+            values = {name: dispatch.scalar(i) for i, name in enumerate(names)}
+            launches.append(
+                LaunchFact(
+                    grid=dispatch.grid,
+                    workgroup=dispatch.workgroup,
+                    dynamic_lds=dispatch.dynamic_lds,
+                    scalars={
+                        p.name: value
+                        for p in kernel.parameters
+                        if (value := values[p.name]) is not None and p.type not in ("float", "double", "bool")
+                    },
+                    buffer_bytes={
+                        names[argument]: buffer.size - offset
+                        for buffer in dispatch.buffers
+                        for argument, offset in buffer.arguments
+                        if argument < len(names)
+                    },
+                )
+            )
+        metadata = compiled.kernels.get(symbol)
+        device = session.profile.device
+        facts[symbol] = LaunchFacts(
+            launches=tuple(launches),
+            static_lds=metadata.lds if metadata is not None else 0,
+            lds_limit=device.lds_bytes,
+            wave_size=device.wave_size,
+        )
+    return facts
+
+
+def _all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
+    first = next(iter(by_symbol.values()))
+    return LaunchFacts(
+        launches=tuple(launch for facts in by_symbol.values() for launch in facts.launches),
+        static_lds=max(facts.static_lds for facts in by_symbol.values()),
+        lds_limit=first.lds_limit,
+        wave_size=first.wave_size,
+    )
+
+
+def _compiler_words(failure: BuildFailed) -> str:
+    errors = [d for d in failure.diagnostics if d.severity == "error"]
+    if errors:
+        return f"It does not compile: line {errors[0].line}: {errors[0].message}"
+    return f"It does not compile: {failure.message}"
+
+
+def _weigh(
+    bench: Bench, candidate: Candidate, formula: Formula | None, verdict: Verdict, after: Measured
+) -> Judgement:
+    """Faster, and for the promised reason?"""
+    before = bench.baseline
+    speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
+    metric = None
+    if formula is not None:
+        metric = (formula.objective.metric, formula.measure(before.kernel), formula.measure(after.kernel))
+    least = bench.project.config.optimize.min_speedup
+    stage: Stage = "accepted"
+    times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after (modelled)"
+    reason = f"{speedup:.2f}x as fast: {times}. {verdict.reason}"
+    if speedup < least:
+        stage = "not_faster"
+        word = "slower" if speedup < 1 else "not faster enough" if speedup > 1.0005 else "not faster"
+        reason = f"Equivalent, but {word}: {speedup:.3f}x, at least {least:g}x is asked for ({times})."
+    elif metric is not None and not _moved(metric[1], metric[2], formula):
+        stage = "metric_not_moved"
+        reason = (
+            f"Faster ({speedup:.2f}x), but not for the reason it was made: {metric[0]} went from "
+            f"{_shown(metric[1])} to {_shown(metric[2])}."
+        )
+    notes = _price(bench, after, formula) if stage == "accepted" else ()
+    return Judgement(candidate, stage, reason, verdict, after, speedup, metric, notes)
+
+
+def _moved(before: float | None, after: float | None, formula: Formula | None) -> bool:
+    if before is None or formula is None:
+        return False
+    if formula.objective.direction == "up":
+        return after is not None and after * _MOVED >= before
+    return (after or 0.0) <= before * _MOVED  # what is not there any more is 0
+
+
+def _price(bench: Bench, after: Measured, formula: Formula | None) -> tuple[str, ...]:
+    """What became worse: another formula's metric, or the occupancy."""
+    notes = []
+    for other in FORMULAS:
+        if formula is not None and other.name == formula.name:
+            continue
+        was, now = other.measure(bench.baseline.kernel), other.measure(after.kernel)
+        if was is None or now is None:
+            continue
+        worse = now > was * _WORSE if other.objective.direction == "down" else now * _WORSE < was
+        if worse:
+            notes.append(f"in exchange {other.objective.metric} went from {_shown(was)} to {_shown(now)}")
+    was, now = bench.baseline.occupancy, after.occupancy
+    if was is not None and now is not None and now < was:
+        notes.append(f"occupancy falls from {was:g} to {now:g} waves per SIMD")
+    return tuple(notes)
+
+
+def _shown(value: float | None) -> str:
+    return "nothing recorded" if value is None else f"{value:.4g}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else text + "."

@@ -1,0 +1,99 @@
+"""How long a kernel takes and what it does, by replaying its recorded launches under the profiler.
+
+Takes dispatches and a code object, gives the kernel of a Profile, made by the same layout and ingest as any other
+profile: a candidate and its reference are measured under identical conditions.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.accordo.capture import CapturedDispatch
+from hipscope.accordo.replay import ReplayTool, replay
+from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.profile import Kernel, Profile
+from hipscope.emulator.devices import device_info
+from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
+
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A kernel over its recorded launches. `profile` holds nothing else."""
+
+    profile: Profile
+    kernel: Kernel
+
+    @property
+    def time_ns(self) -> float:
+        """Nanoseconds of all launches together; modelled."""
+        return sum(k.time_ns for k in self.profile.kernels)
+
+    @property
+    def occupancy(self) -> float | None:
+        """Waves per SIMD that the resources allow, or None when they are not known."""
+        found = occupancy(self.kernel, self.profile.device)
+        return found.theoretical if found is not None else None
+
+
+def measure(
+    tool: ReplayTool,
+    dispatches: Sequence[CapturedDispatch],
+    code_object: Path | None,
+    work: Path,
+    device: str,
+    cancel: threading.Event | None = None,
+) -> Measured | str:
+    """Replay every dispatch with the profiler on; `code_object` None takes each dispatch's own. A str: what failed.
+
+    Whatever was in `work` before is removed.
+    """
+    shutil.rmtree(work, ignore_errors=True)
+    merged = work / "raw"
+    (merged / "code_objects").mkdir(parents=True)
+    with (merged / "dispatches.jsonl").open("w", encoding="utf-8") as listing:
+        for number, dispatch in enumerate(dispatches, 1):
+            out = work / f"replay_{number}"
+            result = replay(
+                tool,
+                dispatch,
+                code_object or dispatch.code_object,
+                out,
+                seed=_SEED,
+                profile=True,
+                cancel=cancel,
+            )
+            if result.status != "ok":
+                return f"dispatch {dispatch.id} could not be timed ({result.status}): {result.message}"
+            listing.write(json.dumps(_renumbered(out, merged, number)) + "\n")
+            shutil.rmtree(out, ignore_errors=True)
+    capture = work / "capture"
+    program = ProgramInfo(command=(), exit_code=0, output="")
+    write_rocprofv3(merged, capture, device=device_info(device), program=program)
+    profile = read_capture(capture)
+    if not profile.kernels:
+        return "the replay left no profile"
+    return Measured(profile, profile.kernels[0])
+
+
+def _renumbered(out: Path, merged: Path, number: int) -> dict[str, object]:
+    """Take one replay's record into the merged run as dispatch `number`."""
+    lines = (out / "dispatches.jsonl").read_text(encoding="utf-8").splitlines()
+    if not lines:
+        raise HipscopeError("the replay recorded no dispatch")
+    record: dict[str, object] = json.loads(lines[0])
+    profile = out / f"profile_{record['id']}.json"
+    if profile.exists():
+        data = json.loads(profile.read_text(encoding="utf-8"))
+        (merged / f"profile_{number}.json").write_text(json.dumps({**data, "id": number}), encoding="utf-8")
+    for code in (out / "code_objects").glob("*"):
+        shutil.copyfile(code, merged / "code_objects" / code.name)
+    return {**record, "id": number}

@@ -1,0 +1,406 @@
+"""The loop from a finding to a verified edit: propose, judge, try the whole program, keep the best.
+
+Takes a project, gives an OptimizeResult. Nothing on disk changes: the result carries the edit, and `edit.apply_edit`
+applies it if the user wants it. A result without an edit says for every attempt why not.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hipscope.accordo.verdict import Verdict
+from hipscope.analysis.errors import BuildFailed, ProgramFailed, UsageError
+from hipscope.analysis.ingest.definitions import base_name
+from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.project import Project
+from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
+from hipscope.formulas.base import Finding
+from hipscope.formulas.candidate import Refusal
+from hipscope.formulas.edit import VerifiedEdit, apply_edit, diff_of, edit_between
+from hipscope.formulas.judge import Bench, CannotJudge, Judgement, Progress, judge_candidate, open_bench
+from hipscope.formulas.measure import Measured
+from hipscope.formulas.recipes import RECIPES
+from hipscope.formulas.registry import FORMULAS, detect_all, find_formula
+
+__all__ = [
+    "Attempt", "OptimizeOptions", "OptimizeResult", "VerifiedEdit", "apply_edit", "judge_candidate", "open_bench",
+    "optimize_project", "try_program",
+]  # fmt: skip
+
+_OTHERS_SLOWER = 1.03
+
+
+@dataclass(frozen=True)
+class OptimizeOptions:
+    """What to optimize and who proposes. `overlay` holds texts of unsaved files."""
+
+    formula: str = "auto"
+    kernel: str | None = None
+    rewriter: str = "recipes"
+    overlay: Mapping[Path, bytes] = field(default_factory=dict)
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Side(_Record):
+    """One kernel's numbers before or after: time in nanoseconds over the recorded launches, and what it needs."""
+
+    time_ns: float
+    provenance: Literal["modelled", "measured"] = "modelled"
+    metrics: dict[str, float] = {}
+    vgprs: int | None = None
+    agprs: int | None = None
+    sgprs: int | None = None
+    lds_bytes: int | None = None
+    scratch_bytes: int | None = None
+    occupancy: float | None = Field(None, description="waves per SIMD that the resources allow")
+
+
+class Attempt(_Record):
+    """One candidate, or a recipe's refusal, and what came of it."""
+
+    formula: str
+    kernel: str
+    recipe: str
+    title: str
+    outcome: str
+    reason: str
+    expected: str = ""
+    speedup: float | None = None
+    after: Side | None = None
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()
+    diff: str = ""
+
+
+class OptimizeResult(_Record):
+    """The `hipscope.optimize/1` object."""
+
+    schema_name: Literal["hipscope.optimize/1"] = Field("hipscope.optimize/1", alias="schema")
+    status: Literal["verified", "nothing_to_do", "no_improvement", "rejected"]
+    message: str
+    formula: str | None = None
+    kernel: str | None = None
+    file: str | None = None
+    line: int | None = None
+    diff: str | None = None
+    speedup: float | None = None
+    before: Side | None = None
+    after: Side | None = None
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    edit: VerifiedEdit | None = None
+
+
+def optimize_project(
+    project: Project,
+    *,
+    options: OptimizeOptions | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> OptimizeResult:
+    """Profile, take the worst finding that can be answered, and verify a rewrite for it.
+
+    Raises UsageError for an unknown formula, kernel or rewriter, and whatever building and running raise.
+    """
+    options = options or OptimizeOptions()
+    formulas = _formulas(options, project)
+    _check_rewriter(options.rewriter)
+    session = profile_project(
+        project,
+        options=ProfileOptions(overlay=options.overlay, capture_dispatches=()),
+        progress=progress,
+        cancel=cancel,
+    )
+    findings = detect_all(session.profile, formulas=formulas, min_share=project.config.min_share)
+    wanted = _select(findings, session.profile, options.kernel)
+    if not wanted:
+        return OptimizeResult(status="nothing_to_do", message=_nothing(session.profile, options))
+    attempts: list[Attempt] = []
+    for kernel, group in _by_kernel(wanted, session.profile):
+        result = _optimize_kernel(project, session, kernel, group, options, attempts, progress, cancel)
+        if result is not None:
+            return result
+        if len(attempts) >= project.config.optimize.max_attempts:
+            break
+    equivalent = any(a.outcome in ("not_faster", "metric_not_moved", "no_recipe") for a in attempts)
+    wrong = any(a.outcome in ("refused", "not_compiled", "different", "program_differs") for a in attempts)
+    status: Literal["rejected", "no_improvement"] = (
+        "rejected" if wrong and not equivalent else "no_improvement"
+    )
+    return OptimizeResult(
+        status=status,
+        message="No verified improvement: " + (attempts[-1].reason if attempts else "no recipe applies."),
+        formula=wanted[0].formula,
+        kernel=wanted[0].kernel,
+        file=wanted[0].file,
+        line=wanted[0].line,
+        attempts=tuple(attempts),
+    )
+
+
+def try_program(
+    bench: Bench,
+    text: bytes,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> str | None:
+    """Build and run the whole program with the new text. What is different or slower there, or None when nothing is."""
+    progress("running the program with the rewrite", None)
+    texts = {**(overlay or {}), bench.source: text}
+    try:
+        session = profile_project(
+            bench.project,
+            options=ProfileOptions(overlay=texts, backend="emulator"),
+            progress=progress,
+            cancel=cancel,
+        )
+    except (BuildFailed, ProgramFailed) as failure:
+        return f"The program with the rewrite fails: {failure.message}."
+    old, new = bench.session.profile, session.profile
+    if (fault := next(iter(new.faults), None)) is not None and not old.faults:
+        return f"The program with the rewrite faults: {fault.message}."
+    if old.program.exit_code != new.program.exit_code:
+        return f"The program's exit code changes from {old.program.exit_code} to {new.program.exit_code} with the rewrite."
+    ignored = bench.project.config.optimize.ignore_output
+    if (difference := output_difference(old.program.output, new.program.output, ignored)) is not None:
+        return difference
+    for kernel in old.kernels:
+        again = new.kernel(kernel.mangled)
+        if base_name(kernel.name) == bench.kernel.name:
+            continue
+        if again is None:
+            return f"The kernel {kernel.name} does not run any more with the rewrite."
+        if again.time_ns > kernel.time_ns * _OTHERS_SLOWER:
+            return (
+                f"Another kernel, {kernel.name}, becomes slower: {again.time_ns / 1e3:.4g} us, "
+                f"before {kernel.time_ns / 1e3:.4g} us."
+            )
+    return None
+
+
+def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | None:
+    """The first line of output that differs, in words, or None. Lines that match an ignored pattern do not count."""
+    patterns = [re.compile(p) for p in ignored]
+
+    def kept(text: str) -> list[str]:
+        return [line for line in text.splitlines() if not any(p.search(line) for p in patterns)]
+
+    old, new = kept(before), kept(after)
+    if old == new:
+        return None
+    pairs = zip(old + [""] * len(new), new + [""] * len(old), strict=False)
+    was, now = next((a, b) for a, b in pairs if a != b)
+    return (
+        f"The program's output changes: `{now.strip()}` instead of `{was.strip()}`. If it may differ, name it in "
+        "optimize.ignore_output in hipscope.toml."
+    )
+
+
+def _optimize_kernel(
+    project: Project,
+    session: ProfileSession,
+    kernel: Kernel,
+    findings: Sequence[Finding],
+    options: OptimizeOptions,
+    attempts: list[Attempt],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> OptimizeResult | None:
+    """Try the findings of one kernel in turn; attempts are added to the list. None when nothing was verified."""
+    try:
+        with open_bench(
+            project, session, kernel, overlay=options.overlay, progress=progress, cancel=cancel
+        ) as bench:
+            for finding in findings:
+                judged = _judge_recipes(bench, finding, attempts, progress, cancel)
+                for judgement in sorted(judged, key=lambda j: -(j.speedup or 0.0)):
+                    failure = try_program(
+                        bench,
+                        judgement.candidate.text,
+                        overlay=options.overlay,
+                        progress=progress,
+                        cancel=cancel,
+                    )
+                    if failure is None:
+                        return _verified(bench, finding, judgement, judged, attempts)
+                    _revise(attempts, judgement, failure)
+    except CannotJudge as reason:
+        first = findings[0]
+        attempts.append(
+            Attempt(
+                formula=first.formula,
+                kernel=kernel.name,
+                recipe="",
+                title="",
+                outcome="cannot_judge",
+                reason=reason.message,
+            )
+        )
+    return None
+
+
+def _judge_recipes(
+    bench: Bench,
+    finding: Finding,
+    attempts: list[Attempt],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> list[Judgement]:
+    """All candidates of the finding's recipes, judged; the accepted ones are returned."""
+    formula = find_formula(finding.formula)
+    accepted: list[Judgement] = []
+    for recipe in RECIPES.get(finding.formula, ()):
+        answer = recipe(bench.original, bench.kernel, finding, bench.facts)
+        if isinstance(answer, Refusal):
+            attempts.append(
+                Attempt(
+                    formula=finding.formula,
+                    kernel=finding.kernel,
+                    recipe=answer.recipe,
+                    title="",
+                    outcome="no_recipe",
+                    reason=f"{answer.recipe} does not apply: {answer.reason}.",
+                )
+            )
+            continue
+        for candidate in answer:
+            judgement = judge_candidate(bench, candidate, formula, progress=progress, cancel=cancel)
+            attempts.append(_attempt(bench, finding, judgement))
+            if judgement.accepted:
+                accepted.append(judgement)
+    return accepted
+
+
+def _attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Attempt:
+    candidate = judgement.candidate
+    return Attempt(
+        formula=finding.formula,
+        kernel=finding.kernel,
+        recipe=candidate.recipe,
+        title=candidate.title,
+        expected=candidate.expected,
+        outcome=judgement.stage,
+        reason=judgement.reason,
+        speedup=judgement.speedup,
+        after=_side(judgement.after) if judgement.after is not None else None,
+        verdict=judgement.verdict,
+        notes=judgement.notes,
+        diff=diff_of(_relative(bench), bench.original, candidate.text),
+    )
+
+
+def _revise(attempts: list[Attempt], judgement: Judgement, failure: str) -> None:
+    """Mark the attempt that passed on its own but not in the program."""
+    for i, attempt in enumerate(attempts):
+        if attempt.outcome == "accepted" and attempt.title == judgement.candidate.title:
+            attempts[i] = attempt.model_copy(update={"outcome": "program_differs", "reason": failure})
+
+
+def _verified(
+    bench: Bench, finding: Finding, best: Judgement, judged: Sequence[Judgement], attempts: list[Attempt]
+) -> OptimizeResult:
+    others = [
+        f"also equivalent and faster: {j.candidate.title} ({j.speedup:.2f}x)"
+        + "".join(f", {n}" for n in j.notes)
+        for j in judged
+        if j is not best and j.speedup is not None
+    ]
+    return OptimizeResult(
+        status="verified",
+        message=f"{best.candidate.title}: {best.reason} The whole program gives the same output.",
+        formula=finding.formula,
+        kernel=finding.kernel,
+        file=finding.file,
+        line=finding.line,
+        diff=diff_of(_relative(bench), bench.original, best.candidate.text),
+        speedup=best.speedup,
+        before=_side(bench.baseline),
+        after=_side(best.after) if best.after is not None else None,
+        verdict=best.verdict,
+        notes=(*best.notes, *others),
+        attempts=tuple(attempts),
+        edit=edit_between(bench.source, bench.original, best.candidate.text),
+    )
+
+
+def _side(measured: Measured) -> Side:
+    resources = measured.kernel.resources
+    metrics = {
+        f.objective.metric: value for f in FORMULAS if (value := f.measure(measured.kernel)) is not None
+    }
+    return Side(
+        time_ns=measured.time_ns,
+        metrics=metrics,
+        vgprs=resources.vgprs,
+        agprs=resources.agprs,
+        sgprs=resources.sgprs,
+        lds_bytes=resources.lds_bytes,
+        scratch_bytes=resources.scratch_bytes,
+        occupancy=measured.occupancy,
+    )
+
+
+def _relative(bench: Bench) -> str:
+    root = bench.project.root.resolve()
+    path = bench.source.resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+
+
+def _formulas(options: OptimizeOptions, project: Project) -> tuple[str, ...]:
+    if options.formula == "auto":
+        return tuple(project.config.formulas)
+    if find_formula(options.formula) is None:
+        names = [f.name for f in FORMULAS]
+        close = difflib.get_close_matches(options.formula, names, n=1)
+        hint = f"did you mean {close[0]}?" if close else "known formulas: " + ", ".join(names)
+        raise UsageError(f"unknown formula {options.formula!r}", hint)
+    return (options.formula,)
+
+
+def _check_rewriter(rewriter: str) -> None:
+    if rewriter == "llm":
+        raise UsageError("the LLM rewriter is not available yet", "use --rewriter recipes")
+    if rewriter not in ("recipes", "both"):
+        raise UsageError(f"unknown rewriter {rewriter!r}", "choose recipes, llm or both")
+
+
+def _select(findings: Sequence[Finding], profile: Profile, kernel: str | None) -> list[Finding]:
+    """The findings of the named kernel (all without a name). Raises UsageError when there is no such kernel."""
+    if kernel is None:
+        return list(findings)
+    named = [k for k in profile.kernels if kernel in (k.name, k.mangled, base_name(k.name))]
+    if not named:
+        known = ", ".join(base_name(k.name) for k in profile.kernels)
+        raise UsageError(f"the program runs no kernel {kernel!r}", f"it runs: {known}")
+    mangled = {k.mangled for k in named}
+    return [f for f in findings if f.mangled in mangled]
+
+
+def _by_kernel(findings: Sequence[Finding], profile: Profile) -> Iterator[tuple[Kernel, list[Finding]]]:
+    """The kernels with findings, worst first, each with one finding per formula."""
+    for mangled in dict.fromkeys(f.mangled for f in findings):
+        kernel = profile.kernel(mangled)
+        if kernel is not None:
+            of_kernel = [f for f in findings if f.mangled == mangled]
+            yield kernel, list({f.formula: f for f in reversed(of_kernel)}.values())[::-1]
+
+
+def _nothing(profile: Profile, options: OptimizeOptions) -> str:
+    where = f" in {options.kernel}" if options.kernel else ""
+    if not profile.kernels:
+        return "The program runs no kernel."
+    return f"Nothing to do: no bottleneck was found{where}."
