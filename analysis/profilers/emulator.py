@@ -11,12 +11,13 @@ import shutil
 from pathlib import Path
 from typing import ClassVar
 
+from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.paths import cache_directory
 from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
-from hipscope.emulator.devices import device_info, write_device_config
-from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
+from hipscope.emulator.devices import device_table, write_device_config
+from hipscope.emulator.layout import DeviceInfo, ProgramInfo, write_rocprofv3
 from hipscope.emulator.raw import read_dispatches, read_faults
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
@@ -44,7 +45,7 @@ class EmulatorProfiler(Profiler):
         write_rocprofv3(
             raw,
             run.directory,
-            device=device_info(run.device),
+            device=_device_info(run.device),
             program=ProgramInfo(
                 command=run.built.argv,
                 exit_code=None if completed.timed_out else completed.returncode,
@@ -61,7 +62,7 @@ def run_emulated(run: ProfilerRun, raw: Path | None, recorded: Path | None) -> C
     cache = cache_directory() / "disassembly"
     cache.mkdir(parents=True, exist_ok=True)
     device_config = run.directory / "device.txt"
-    write_device_config(run.device, device_config)
+    write_device_config(find_device(run.device).name, device_config)
     options = EmulatorOptions(
         out=raw,
         objdump=run.toolchain.objdump,
@@ -85,4 +86,23 @@ def run_emulated(run: ProfilerRun, raw: Path | None, recorded: Path | None) -> C
         cwd=run.built.directory,
         env={**os.environ, **config.env, **run.built.env, **variables},
         cancel=run.cancel,
+    )
+
+
+def _device_info(name: str) -> DeviceInfo:
+    device = find_device(name)
+    row = device_table()[device.name]
+    memory = row.get("memory_bytes")
+    return DeviceInfo(
+        key=device.name,
+        arch=device.arch,
+        product_name=str(row.get("product_name", device.name)),
+        compute_units=device.compute_units,
+        simds_per_cu=device.simds_per_cu,
+        xcds=device.xcds,
+        clock_mhz=device.clock_mhz,
+        wave_size=device.wave_size,
+        max_waves_per_simd=device.max_waves_per_simd,
+        lds_bytes=device.lds_bytes,
+        memory_bytes=None if memory is None else int(memory),
     )
