@@ -95,23 +95,26 @@ missing_compiler_packages() {
     [ -f /usr/include/hip/hip_runtime.h ] || echo libamdhip64-dev
 }
 
-set_up_compiler() {
-    rocm_is_here && return 0
-    command -v apt-get >/dev/null ||
-        stop "no ROCm found, and this is not Debian or Ubuntu. Install ROCm (with hipcc on PATH), then run this again."
-    missing=$(missing_compiler_packages "$(clang_version)")
-    if [ -n "$missing" ]; then
-        # A fresh system has no package lists yet, so ask again once they are there.
-        if may_install; then update_lists; fi
-        missing=$(missing_compiler_packages "$(clang_version)")
-        # shellcheck disable=SC2086  # one word per package
-        install "the GPU compiler (no ROCm found)" $missing
+# One line per package, so that a user who may not install sees all of them at once.
+missing_packages() {
+    if ! rocm_is_here; then missing_compiler_packages "$(clang_version)"; fi
+    # The native parts and every host program need a C++20 compiler with its standard library.
+    command -v g++ >/dev/null || echo g++
+    python=$(find_python) || return 0
+    if [ ! -x .venv/bin/python ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        echo python3-venv
+        "$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'
     fi
 }
 
-# The native parts and every host program need a C++20 compiler with its standard library.
-set_up_host_compiler() {
-    if ! command -v g++ >/dev/null; then install "the native parts" g++; fi
+set_up_packages() {
+    [ -n "$(missing_packages)" ] || return 0
+    command -v apt-get >/dev/null ||
+        stop "this is not Debian or Ubuntu. Install ROCm (with hipcc on PATH), g++ and Python's venv, then run this again."
+    # A fresh system has no package lists yet; which versions there are is known once they are there.
+    if may_install; then update_lists; fi
+    # shellcheck disable=SC2046  # one word per package
+    install "a compiler for AMD GPUs, a host compiler and Python's venv" $(missing_packages)
 }
 
 # --- Python -----------------------------------------------------------------------------------------------------
@@ -132,10 +135,6 @@ set_up_python() {
     python=$(find_python) || stop "needs Python 3.11 or newer; set PYTHON to one"
     if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
         ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
-        if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-            version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-            install "a Python environment" python3-venv "python$version-venv"
-        fi
         say "creating .venv"
         "$python" -m venv --clear .venv
     fi
@@ -186,8 +185,7 @@ set_up_editor() {
     fi
 }
 
-set_up_compiler
-set_up_host_compiler
+set_up_packages
 set_up_python
 build_native
 if [ "${1:-}" = editor ]; then set_up_editor; fi
