@@ -65,12 +65,6 @@ def examine(config: Config, env: Mapping[str, str] = os.environ) -> list[Tool]:
         ),
         _program("ncu", env, "measured profiles on an NVIDIA GPU", "install NVIDIA Nsight Compute"),
         _program("nvcc", env, "HIP programs on an NVIDIA GPU", "install the CUDA toolkit"),
-        _program(
-            "bwrap",
-            env,
-            "the program of a candidate runs without access to your files",
-            install_command(["bubblewrap"]),
-        ),
         _python_package("dspy", "dspy", "rewrites by a language model", "pip install 'hipscope[llm]'"),
     ]
 
