@@ -14,12 +14,22 @@ from hipscope.analysis.memory import memory_bytes
 from hipscope.analysis.profile import Device, Kernel, Provenance, StallReason
 from hipscope.analysis.stalls import blamed_stalls, total_cycles
 
-Bound = Literal["memory", "compute", "latency", "lds", "atomics", "unknown"]
+Bound = Literal["memory", "compute", "latency", "lds", "atomics", "launch", "unknown"]
 
 # rocprofiler-compute's own rule of thumb: at 60 % of a ceiling a kernel counts as bound by it.
 BOUND_FRACTION = 0.6
 _VALU_TYPES = ("F16", "F32", "F64")
 _MFMA_TYPES = ("F8", "F16", "BF16", "F32", "F64")
+_MODEL_BOUNDS: Mapping[str, Bound] = {
+    "hbm": "memory",
+    "mall": "memory",
+    "vmem": "memory",
+    "valu": "compute",
+    "lds": "lds",
+    "atomic": "atomics",
+    "latency": "latency",
+    "launch": "launch",
+}
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,12 @@ def _rate(amount: float | None, time_ns: float) -> float | None:
 
 
 def _bound(kernel: Kernel, flops_fraction: float | None, memory_fraction: float | None) -> Bound:
-    """The ceiling that the kernel is close to; without one, the wait that fills most of its time."""
+    """The ceiling that the kernel is close to; without one, the wait that fills most of its time.
+
+    The emulator knows how busy each of its units was and says itself which one limits.
+    """
+    if kernel.bound_by in _MODEL_BOUNDS:
+        return _MODEL_BOUNDS[kernel.bound_by]
     if memory_fraction is not None and memory_fraction >= max(BOUND_FRACTION, flops_fraction or 0):
         return "memory"
     if flops_fraction is not None and flops_fraction >= BOUND_FRACTION:
@@ -141,8 +156,9 @@ def _bound(kernel: Kernel, flops_fraction: float | None, memory_fraction: float 
     for table in blamed_stalls(kernel):
         for reason, cycles in table.items():
             causes[reason] = causes.get(reason, 0.0) + cycles
-    for reason, bound in ((StallReason.ATOMIC, "atomics"), (StallReason.LDS, "lds")):
-        if causes.get(reason, 0.0) >= 0.5 * total:
-            return "atomics" if bound == "atomics" else "lds"
+    if causes.get(StallReason.ATOMIC, 0.0) >= 0.5 * total:
+        return "atomics"
+    if causes.get(StallReason.LDS, 0.0) >= 0.5 * total:
+        return "lds"
     issued = total - sum(causes.values())
     return "compute" if issued >= 0.5 * total else "latency"

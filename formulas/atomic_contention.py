@@ -16,7 +16,8 @@ from hipscope.formulas.stakes import add_stalls, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 
 _PER_WAVE = "atomic operations on memory"
-_WAITS = (StallReason.ATOMIC, StallReason.PIPE_BUSY)
+# What an atomic waits for before it is issued is the atomics in front of it.
+_WAITS = (StallReason.ATOMIC, StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
 
 
 class AtomicContention(Formula):

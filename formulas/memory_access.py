@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hipscope.analysis.memory import coalescing, ideal_lines_per_access, lines_per_access, sum_patterns
+from hipscope.analysis.memory import (
+    coalescing,
+    ideal_lines_per_access,
+    lines_per_access,
+    memory_bytes,
+    sum_patterns,
+)
 from hipscope.analysis.profile import Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.analysis.stalls import blamed_stalls, total_cycles
 from hipscope.formulas.base import Evidence, Finding, Formula, Objective, Related
 from hipscope.formulas.places import Site, column_range, launch_of, sites
-from hipscope.formulas.stakes import add_stalls, wait_share
+from hipscope.formulas.stakes import add_stalls, beyond_bandwidth, smaller, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 
 _PER_ACCESS = "cache lines per access"
-_MEMORY_WAITS = (StallReason.GLOBAL_MEMORY, StallReason.PIPE_BUSY, StallReason.BARRIER)
+# What an access waits for before it is issued is the accesses in front of it.
+_MEMORY_WAITS = (StallReason.GLOBAL_MEMORY, StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
 _BOUND_BY_MEMORY = ("hbm", "mall", "vmem")
 
 
@@ -32,7 +39,7 @@ class MemoryAccess(Formula):
         "split an array of structures into one array per member",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
         """One finding per line, worst first."""
         total = total_cycles(kernel)
         patterns = [_global(i) for i in kernel.instructions]
@@ -40,8 +47,9 @@ class MemoryAccess(Formula):
         if not moved:
             return []
         waits = _memory_wait(kernel, total)
+        limit = beyond_bandwidth(kernel, profile.device, _unavoidable_bytes(kernel))
         found = [
-            _finding(self.name, kernel, site, waits, moved)
+            _finding(self.name, kernel, site, waits, moved, limit)
             for site in sites(kernel, _wasteful, _excess_lines)
         ]
         return sorted(found, key=lambda f: -f.share)
@@ -86,7 +94,17 @@ def _memory_wait(kernel: Kernel, total: float) -> float:
     return max(share, 0.5) if kernel.bound_by in _BOUND_BY_MEMORY else share
 
 
-def _finding(formula: str, kernel: Kernel, site: Site, waits: float, moved: float) -> Finding:
+def _unavoidable_bytes(kernel: Kernel) -> float:
+    """Bytes that must move whatever the pattern: those needed, or fewer when caches already keep some away."""
+    patterns = [p for i in kernel.instructions if (p := _global(i)) is not None]
+    needed = sum(p.lines_needed * p.line_bytes for p in patterns)
+    moved = memory_bytes(kernel)
+    return needed if moved is None else min(needed, moved)
+
+
+def _finding(
+    formula: str, kernel: Kernel, site: Site, waits: float, moved: float, limit: float | None
+) -> Finding:
     patterns = [p for i in site.instructions if (p := _global(i)) is not None]
     pattern = sum_patterns(patterns)
     kinds = {p.kind for p in patterns}
@@ -106,7 +124,7 @@ def _finding(formula: str, kernel: Kernel, site: Site, waits: float, moved: floa
         end_line=site.line,
         column=start,
         end_column=end,
-        share=max(0.0, min(1.0, waits * excess)),
+        share=smaller(waits * excess, limit),
         message=(
             f"{verb} global memory with a stride: each access of a wave touches {used:.0f} cache lines "
             f"where {needed:.0f} would hold its data"

@@ -34,6 +34,17 @@ def unit_share(kernel: Kernel, device: Device, busy_cycles: float) -> float | No
     return busy_cycles / available
 
 
+def beyond_bandwidth(kernel: Kernel, device: Device, needed_bytes: float) -> float | None:
+    """The part of the kernel's time that remains when its data move at the full bandwidth of the device.
+
+    No change of the access pattern can save more. None without times.
+    """
+    time_ns = sum(d.time_ns for d in kernel.dispatches if d.profiled)
+    if time_ns <= 0 or not device.hbm_bytes_per_s:
+        return None
+    return max(0.0, 1.0 - needed_bytes / device.hbm_bytes_per_s / (time_ns * 1e-9))
+
+
 def smaller(first: float, second: float | None) -> float:
     """The smaller of a share and another that may be unknown, kept within 0..1."""
     return max(0.0, min(1.0, first if second is None else min(first, second)))
