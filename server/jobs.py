@@ -126,7 +126,8 @@ async def run_worker(request: Mapping[str, Any], progress: ReportProgress) -> Ma
 def worker_command() -> list[str]:
     """How a worker is started; a test may put another program in its place with HIPSCOPE_WORKER."""
     other = os.environ.get("HIPSCOPE_WORKER")
-    return [sys.executable, other] if other else [sys.executable, "-m", "hipscope.server.worker"]
+    # -P: the current folder is the user's, and a `json.py` in it must not be taken for Python's own.
+    return [sys.executable, other] if other else [sys.executable, "-P", "-m", "hipscope.server.worker"]
 
 
 async def _stop(worker: asyncio.subprocess.Process) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hipscope.analysis.config import Config
+from hipscope.analysis.devices import find_device
 from hipscope.analysis.project import Project, resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.server.report import optimize_report, profile_report
@@ -67,9 +68,10 @@ def apply(report: Mapping[str, Any]) -> Path:
 
 
 def find_project(request: Request) -> Project:
-    """The project with the request's settings over those of its `hipscope.toml`."""
+    """The project with the request's settings over those of its `hipscope.toml`. Raises UsageError."""
     project = resolve_project(request.target, request.program_args)
     config = _with_request(project.config, request)
+    find_device(config.device)
     return resolve_project(request.target, request.program_args, config)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+STOP_SECONDS = 3.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -25,7 +26,7 @@ def main() -> None:
     """Do the request on standard input and exit with its exit code."""
     parent = os.getppid()
     cancel = threading.Event()
-    signal.signal(signal.SIGTERM, lambda _number, _frame: cancel.set())
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop(cancel))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(parent)
     output = _own_stdout()
@@ -34,6 +35,14 @@ def main() -> None:
         sys.exit(answer(request, output, cancel))
     except BrokenPipeError:
         os._exit(1)
+
+
+def stop(cancel: threading.Event) -> None:
+    """Stop what was started and, should this process not get there in time, leave: its children end with it."""
+    cancel.set()
+    watchdog = threading.Timer(STOP_SECONDS, os._exit, (128 + signal.SIGTERM,))
+    watchdog.daemon = True
+    watchdog.start()
 
 
 def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> int:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -512,6 +513,35 @@ async def test_however_the_server_ends_no_child_is_left(tmp_path: Path, how: str
         os.kill(child, signal.SIGKILL)
     job.cancel()
     await client.stop()
+
+
+async def test_over_tcp_it_serves_the_same_and_ends_with_the_connection(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen([*COMMAND, "--tcp", "--port", str(port)], env=ENVIRONMENT)
+    try:
+        client = make_client()
+        await until(lambda: accepts(port))
+        await client.start_tcp("127.0.0.1", port)
+        await start(client, "vscode_1.139", tmp_path, hipscopeExtension=True)
+        client.open(PROGRAM + "// worker: sleep\n")
+        job = asyncio.create_task(client.run(PROFILE))
+        child = await child_of_worker(client)
+        assert client.protocol.writer is not None
+        client.protocol.writer.close()
+        job.cancel()
+        await until(lambda: server.poll() is not None)
+        await until(lambda: not alive(child))
+    finally:
+        server.kill()
+        server.wait()
+
+
+def accepts(port: int) -> bool:
+    """Whether something listens there; looked up, because connecting would use up the server's one client."""
+    wanted = f"0100007F:{port:04X} 00000000:0000 0A"
+    return wanted in Path("/proc/net/tcp").read_text()
 
 
 def test_the_server_answers_initialize_before_anything_heavy_is_imported() -> None:
