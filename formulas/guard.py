@@ -42,12 +42,12 @@ def check_source(original: bytes, candidate: bytes, kernel: KernelSyntax) -> tup
     changed = next(
         (k for k in after.kernels if k.span.start == kernel.span.start and k.name == kernel.name), None
     )
-    if changed is None:
-        return (f"the kernel `{kernel.name}` cannot be read any more{_first_error(before, after)}",)
-    if changed.span.end != end:
-        return (f"it adds something beside the kernel `{kernel.name}`",)
     if len(after.errors) > len(before.errors):
         return (f"it has a syntax error{_first_error(before, after)}",)
+    if changed is None:
+        return (f"the kernel `{kernel.name}` is gone",)
+    if changed.span.end != end:
+        return (f"it adds something beside the kernel `{kernel.name}`",)
     return (
         *_signature_reasons(kernel, changed),
         *_denied_reasons(kernel, changed),

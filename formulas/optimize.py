@@ -174,7 +174,8 @@ def try_program(
     if (fault := next(iter(new.faults), None)) is not None and not old.faults:
         return f"The program with the rewrite faults: {fault.message}."
     if old.program.exit_code != new.program.exit_code:
-        return f"The program's exit code changes from {old.program.exit_code} to {new.program.exit_code} with the rewrite."
+        codes = f"{old.program.exit_code} to {new.program.exit_code}"
+        return f"The program's exit code changes from {codes} with the rewrite."
     ignored = bench.project.config.optimize.ignore_output
     if (difference := output_difference(old.program.output, new.program.output, ignored)) is not None:
         return difference

@@ -1,0 +1,88 @@
+"""A captured dispatch of a kernel `k(const float* in, float* out, int n)` and a judge for rewrites of it."""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hipscope.accordo.capture import read_capture_set
+from hipscope.accordo.reference import Settings, Signature, prepare_reference
+from hipscope.accordo.replay import ReplayTool
+from hipscope.accordo.validate import validate
+from hipscope.accordo.verdict import Verdict
+
+N = 48
+KERNEL = """
+def kernel(b, order):
+    for i in order:
+        if i < 48:
+            b[1][i] = 2.0 * b[0][i]
+"""
+Judge = Callable[..., Verdict]
+
+
+def write_capture(folder: Path, kernel: str = KERNEL, out_size: int = 64, code: str = "f") -> Path:
+    """A capture set with one dispatch, whose after-images come from the reference itself."""
+    dispatch = folder / "dispatch_1"
+    dispatch.mkdir(parents=True)
+    inputs = [i * 0.5 - 3 for i in range(N)] if code == "f" else list(range(N))
+    before = [struct.pack(f"<{N}{code}", *inputs), struct.pack(f"<{out_size}{code}", *([7] * out_size))]
+    buffers = [
+        {"index": i, "address": 4096 * (i + 1), "bytes": len(b), "referenced_by": [i], "offset_in_buffer": [0],
+         "before": f"buffer_{i}.before", "code": code}
+        for i, b in enumerate(before)
+    ]  # fmt: skip
+    for i, data in enumerate(before):
+        (dispatch / f"buffer_{i}.before").write_bytes(data)
+    (dispatch / "kernarg.bin").write_bytes(struct.pack("<QQi", 4096, 8192, N))
+    (dispatch / "code_object.co").write_text(kernel)
+    arguments = [
+        {"offset": 0, "size": 8, "value_kind": "global_buffer"},
+        {"offset": 8, "size": 8, "value_kind": "global_buffer"},
+        {"offset": 16, "size": 4, "value_kind": "by_value"},
+        {"offset": 24, "size": 4, "value_kind": "hidden_block_count_x"},
+    ]
+    symbol = "_Z1kPKfPfi" if code == "f" else "_Z1kPKiPii"
+    meta = {
+        "id": 1, "kernel": symbol, "code_object": "00", "grid": [64, 1, 1], "workgroup": [64, 1, 1], "dynamic_lds": 0,
+        "kernarg_bytes": 20, "arguments": arguments, "buffers": buffers, "globals": [],
+        "complete": True, "reason": None,
+    }  # fmt: skip
+    (dispatch / "meta.json").write_text(json.dumps(meta))
+    scope: dict[str, object] = {}
+    exec(Path(__file__).with_name("fake_replay.py").read_text().split("def main")[0], scope)
+    exec(kernel, scope)
+    images = [scope["Buffer"](b, code) for b in before]  # type: ignore[operator]
+    scope["kernel"](images, list(range(64)))  # type: ignore[operator]
+    for i, image in enumerate(images):
+        (dispatch / f"buffer_{i}.after").write_bytes(image.data)
+    return folder
+
+
+@pytest.fixture
+def tool() -> ReplayTool:
+    return ReplayTool((sys.executable, str(Path(__file__).with_name("fake_replay.py"))), timeout_s=20)
+
+
+@pytest.fixture
+def judge(tmp_path: Path, tool: ReplayTool) -> Judge:
+    """`judge(candidate, reference=..., exact=...)`: the verdict on a Python text in the candidate's place."""
+
+    def judged(candidate: str, reference: str = KERNEL, exact: bool = True, code: str = "f") -> Verdict:
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        capture = write_capture(folder / "capture", reference, code=code)
+        settings = Settings(tool, Path("/nowhere/llvm-cxxfilt"), folder / "work")
+        kind = "float" if code == "f" else "int"
+        signature = Signature(("in", "out", "n"), (f"const {kind}*", f"{kind}*", "int"))
+        prepared = prepare_reference(read_capture_set(capture), settings, signature)
+        file = folder / "candidate.py"
+        file.write_text(candidate)
+        return validate(prepared, file, exact=exact)
+
+    return judged
