@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/wave.hpp"
+#include "isa/indexed.hpp"
 #include "isa/lookup.hpp"
 
 namespace hipscope {
@@ -340,6 +341,13 @@ void decode_vop3p(const Line& line, Instruction& in) {
     if (in.modifiers.clamp) in.simple = false;
 }
 
+/// VOP3P-MAI (13.3.7): CBSZ, ABID and BLGP sit where the packed modifiers are.
+void decode_matrix(const Line& line, Instruction& in) {
+    in.modifiers.neg_hi = static_cast<std::uint8_t>((line.words[0] >> 8U) & 7U);
+    in.modifiers.op_sel = static_cast<std::uint8_t>((line.words[0] >> 11U) & 15U);
+    in.modifiers.neg_lo = static_cast<std::uint8_t>((line.words[1] >> 29U) & 7U);
+}
+
 /// True when source k can be used as it lies in the register file (see Operand::plain).
 bool is_plain(const Instruction& in, std::size_t k, Type type) {
     const Operand& o = in.source[k];
@@ -377,6 +385,7 @@ bool is_float(Type type) { return type == Type::f32 || type == Type::f64 || type
 void decode_immediates(Format format, const Line& line, Instruction& in) {
     const std::uint32_t low = line.words[0] & 0xffffU;
     if (format == Format::sopp || format == Format::sopk) in.target = low;
+    if (line.mnemonic == "s_set_gpr_idx_on") in.target = (low >> 8U) & 15U;
     if (format == Format::ds) {
         const std::uint32_t unit = in.extra;  // two-address forms: bytes per unit of offset
         in.modifiers.offset = static_cast<std::int32_t>(unit == 0 ? low : (low & 0xffU) * unit);
@@ -414,7 +423,8 @@ std::string decode_line(const Line& line, Instruction& in) {
 
     const bool compare = name.starts_with("v_cmp");
     if (format == Format::vop3) decode_vop3(line, entry->destinations == 2, in);
-    if (format == Format::vop3p) decode_vop3p(line, in);
+    if (format == Format::vop3p && entry->unit == Unit::mfma) decode_matrix(line, in);
+    else if (format == Format::vop3p) decode_vop3p(line, in);
     const bool integer_clamp = in.modifiers.clamp && !is_float(entry->source[0]);
     if (integer_clamp && !compare) {
         entry = isa::find(std::string(name) + "_clamp");
@@ -477,6 +487,17 @@ bool is_branch(const Instruction& in) {
     return in.unit == Unit::branch && (in.text.starts_with("s_branch") || in.text.starts_with("s_cbranch") || in.text.starts_with("s_call"));
 }
 
+/// Vector instructions between s_set_gpr_idx_on and s_set_gpr_idx_off (straight-line code) go through M0's index.
+void mark_indexed(Program& program) {
+    bool on = false;
+    for (Instruction& in : program.instructions) {
+        if (in.text.starts_with("s_set_gpr_idx_")) on = !in.text.starts_with("s_set_gpr_idx_off");
+        if (!on || in.run == nullptr || !in.text.starts_with("v_")) continue;
+        in.unindexed = in.run;
+        in.run = &isa::run_indexed;
+    }
+}
+
 /// Turns branch distances into instruction indices. A target outside the program makes the branch unsupported.
 void resolve_branches(Disassembly& result) {
     for (Instruction& in : result.program.instructions) {
@@ -517,6 +538,7 @@ Disassembly decode(std::string_view text) {
     auto& all = result.program.instructions;
     const auto by_address = [](const Instruction& a, const Instruction& b) { return a.address < b.address; };
     if (!std::is_sorted(all.begin(), all.end(), by_address)) std::stable_sort(all.begin(), all.end(), by_address);
+    mark_indexed(result.program);
     resolve_branches(result);
     return result;
 }

@@ -102,6 +102,7 @@ struct Instruction {
     std::uint32_t extra = 0;       // per-opcode constant from the table
     bool simple = true;            // no DPP, SDWA, op_sel, clamp or omod: results go straight to the register
     bool keeps_high = false;       // a 16-bit result leaves the upper half of its register alone
+    Handler unindexed = nullptr;   // between s_set_gpr_idx_on and _off: the handler proper, `run` moves registers by M0
     bool packed = false;           // VOP3P: op_sel/op_sel_hi/neg_lo/neg_hi apply to the halves of each source
     std::string text;              // assembly as LLVM prints it, without comment
 };

@@ -41,6 +41,13 @@ void write_hwreg(Wave& w, u32 immediate, u32 value) {
     if (f.id == hwreg_mode) w.mode = (w.mode & ~(f.mask << f.offset)) | ((value & f.mask) << f.offset);
 }
 
+/// M0[7:0] = register offset, M0[15:12] = which operands it applies to.
+Step set_index(Wave& w, u32 offset, u32 operands) {
+    u32& m0 = w.sgpr[sreg::m0];
+    m0 = (m0 & ~0xf0ffU) | (offset & 0xffU) | ((operands & 15U) << 12U);
+    return Step::next;
+}
+
 }  // namespace
 
 Table control() {
@@ -91,6 +98,11 @@ Table control() {
 
         special("s_memtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, w.clock); w.access.space = Space::none; return Step::next; }),
         special("s_memrealtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, w.clock / 21); w.access.space = Space::none; return Step::next; }),
+
+        special("s_set_gpr_idx_on", Unit::salu, 0, {Type::b32, Type::none}, [](Wave& w, const Instruction& in) { return set_index(w, scalar32(w, in.source[0]), in.target); }),
+        special("s_set_gpr_idx_idx", Unit::salu, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return set_index(w, scalar32(w, in.source[0]), w.sgpr[sreg::m0] >> 12U); }),
+        special("s_set_gpr_idx_mode", Unit::salu, 0, {}, [](Wave& w, const Instruction& in) { return set_index(w, w.sgpr[sreg::m0], in.target); }),
+        special("s_set_gpr_idx_off", Unit::salu, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
 
         special("s_movrels_b32", Unit::salu, 1, {Type::b32}, [](Wave& w, const Instruction& in) { w.sgpr[in.destination[0].index] = w.sgpr[(in.source[0].index + w.sgpr[sreg::m0]) & 127U]; return Step::next; }),
         special("s_movreld_b32", Unit::salu, 1, {Type::b32}, [](Wave& w, const Instruction& in) { w.sgpr[(in.destination[0].index + w.sgpr[sreg::m0]) & 127U] = scalar32(w, in.source[0]); return Step::next; }),

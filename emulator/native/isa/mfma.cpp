@@ -1,9 +1,285 @@
-// Matrix core instructions (manual chapter 7).
+// Matrix core instructions (manual chapter 7): D = A * B + C on blocks of MxK by KxN, spread over the 64 lanes.
+//
+// Where elements are (N = M, L = values of K per lane, G = K / L groups of lanes, b = block):
+//   A[i][k], B[k][i]: lane i + M * (b + blocks * (k / L)), element k % L of the lane's registers;
+//   D[i][j] of 32-bit results: lane j + M * (b or group), four consecutive rows per lane, then the next group;
+//   D[i][j] of f64 results: one row per lane group at a time.
+// EXEC does not matter. CBSZ/ABID broadcast blocks of A, BLGP exchanges lanes of B (f64: negates operands).
+#include <cstring>
+
 #include "isa/families.hpp"
-#include "isa/lanes.hpp"
+#include "isa/scalars.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
+namespace {
 
-Table mfma() { return {}; }
+f32 fp8_value(u32 byte) {  // e4m3, bias 8; 0x80 is NaN
+    if (byte == 0x80) return default_nan<f32>;
+    const u32 m = byte & 7U, e = (byte >> 3U) & 15U;
+    const f32 v = e == 0 ? static_cast<f32>(m) * 0x1p-10F : bits<f32>(((e + 119U) << 23U) | (m << 20U));
+    return (byte & 0x80U) != 0 ? -v : v;
+}
+f32 bf8_value(u32 byte) {  // e5m2, bias 16; 0x80 is NaN
+    if (byte == 0x80) return default_nan<f32>;
+    const u32 m = byte & 3U, e = (byte >> 2U) & 31U;
+    const f32 v = e == 0 ? static_cast<f32>(m) * 0x1p-17F : bits<f32>(((e + 111U) << 23U) | (m << 21U));
+    return (byte & 0x80U) != 0 ? -v : v;
+}
+
+/// Element formats: how many bits, and the value that is multiplied.
+struct F32 {
+    static constexpr u32 bits = 32;
+    using Value = f32;
+    static f32 value(u64 b) { return HIPSCOPE_ISA::bits<f32>(static_cast<u32>(b)); }
+};
+struct XF32 {  // f32 with ten mantissa bits
+    static constexpr u32 bits = 32;
+    using Value = f32;
+    static f32 value(u64 b) {
+        const u32 x = static_cast<u32>(b);
+        const u32 kept = (x + 0xfffU + ((x >> 13U) & 1U)) & 0xffffe000U;
+        return HIPSCOPE_ISA::bits<f32>(is_nan(HIPSCOPE_ISA::bits<f32>(x)) ? x : kept);
+    }
+};
+struct F16 {
+    static constexpr u32 bits = 16;
+    using Value = f32;
+    static f32 value(u64 b) { return widen(f16{static_cast<u16>(b)}); }
+};
+struct BF16 {
+    static constexpr u32 bits = 16;
+    using Value = f32;
+    static f32 value(u64 b) { return widen_bfloat(static_cast<u32>(b)); }
+};
+struct FP8 {
+    static constexpr u32 bits = 8;
+    using Value = f32;
+    static f32 value(u64 b) { return fp8_value(static_cast<u32>(b)); }
+};
+struct BF8 {
+    static constexpr u32 bits = 8;
+    using Value = f32;
+    static f32 value(u64 b) { return bf8_value(static_cast<u32>(b)); }
+};
+struct I8 {
+    static constexpr u32 bits = 8;
+    using Value = u32;
+    static u32 value(u64 b) { return static_cast<u32>(static_cast<i32>(static_cast<i8>(b))); }
+};
+struct F64 {
+    static constexpr u32 bits = 64;
+    using Value = f64;
+    static f64 value(u64 b) { return HIPSCOPE_ISA::bits<f64>(b); }
+};
+
+template <class T>
+HIPSCOPE_INLINE T multiply_add(T a, T b, T c) {
+    if constexpr (std::is_same_v<T, u32>) return a * b + c;
+    else if constexpr (std::is_same_v<T, f32>) return fused(a, b, c);
+    else return __builtin_fma(a, b, c);
+}
+
+/// The lane whose B values lane `lane` uses (BLGP).
+u32 exchanged(u32 lane, u32 pattern) {
+    switch (pattern) {
+        case 1: return lane & 31U;
+        case 2: return lane | 32U;
+        case 3: return (lane + 16U) & 63U;
+        case 4: case 5: case 6: case 7: return (lane & 15U) | ((pattern - 4U) << 4U);
+        default: return lane;
+    }
+}
+
+template <class Format>
+typename Format::Value element(const Wave& w, const Operand& o, u32 lane, u32 n) {
+    const u32 first = n * Format::bits / 32, shift = n * Format::bits % 32;
+    u64 raw = w.vgpr[o.index + first][lane] >> shift;
+    if constexpr (Format::bits == 64) raw |= u64{w.vgpr[o.index + first + 1][lane]} << 32U;
+    if constexpr (Format::bits < 32) raw &= (1U << Format::bits) - 1U;
+    return Format::value(raw);
+}
+
+/// Lane and register (in values) of D[i][j] of a block.
+struct Place {
+    u32 lane, value;
+};
+template <u32 size, u32 blocks, bool wide>
+Place result_place(u32 block, u32 i, u32 j) {
+    if constexpr (size == 4) return wide ? Place{j + 4 * block + 16 * i, 0} : Place{j + 4 * block, i};
+    constexpr u32 groups = kLanes / size;
+    constexpr u32 run = wide ? 1 : 4;                   // consecutive rows of one lane
+    const u32 group = (i / run) % groups, turn = i / (run * groups);
+    return {j + size * group, block * (size / groups) + turn * run + i % run};
+}
+
+template <class V>
+V accumulator(const Wave& w, const Operand& o, Place p) {
+    if (o.kind != OperandKind::vgpr && o.kind != OperandKind::agpr) {
+        if constexpr (sizeof(V) == 8) return bits<V>(scalar64(w, o));
+        else return bits<V>(scalar32(w, o));
+    }
+    const u32 row = o.index + p.value * (sizeof(V) / 4);
+    if constexpr (sizeof(V) == 8) return bits<V>(u64{w.vgpr[row][p.lane]} | (u64{w.vgpr[row + 1][p.lane]} << 32U));
+    else return bits<V>(w.vgpr[row][p.lane]);
+}
+
+template <class A, class B, u32 size, u32 blocks, u32 depth>
+Step matrix(Wave& w, const Instruction& in) {
+    using V = typename A::Value;
+    constexpr bool wide = sizeof(V) == 8;
+    constexpr u32 per_lane = depth * size * blocks / kLanes;
+    const u32 broadcast = wide ? 0 : in.modifiers.neg_hi & 7U;     // CBSZ
+    const u32 chosen = wide ? 0 : in.modifiers.op_sel & 15U;       // ABID
+    const u32 pattern = in.modifiers.neg_lo & 7U;                  // BLGP
+    V a[blocks][size][depth], b[blocks][depth][size], d[blocks][size][size];
+    for (u32 block = 0; block < blocks; ++block) {
+        const u32 a_block = broadcast == 0 ? block : ((block >> broadcast) << broadcast) | (chosen & ((1U << broadcast) - 1U));
+        for (u32 k = 0; k < depth; ++k) {
+            for (u32 i = 0; i < size; ++i) {
+                const u32 group = blocks * (k / per_lane);
+                const u32 b_lane = i + size * (block + group);
+                a[block][i][k] = element<A>(w, in.source[0], i + size * (a_block + group), k % per_lane);
+                b[block][k][i] = element<B>(w, in.source[1], wide ? b_lane : exchanged(b_lane, pattern), k % per_lane);
+                if constexpr (wide) {
+                    if ((pattern & 1U) != 0) a[block][i][k] = -a[block][i][k];
+                    if ((pattern & 2U) != 0) b[block][k][i] = -b[block][k][i];
+                }
+            }
+        }
+        for (u32 i = 0; i < size; ++i) {
+            for (u32 j = 0; j < size; ++j) d[block][i][j] = accumulator<V>(w, in.source[2], result_place<size, blocks, wide>(block, i, j));
+            if constexpr (wide) {
+                for (u32 j = 0; j < size; ++j) d[block][i][j] = (pattern & 4U) != 0 ? -d[block][i][j] : d[block][i][j];
+            }
+            for (u32 k = 0; k < depth; ++k) {
+                for (u32 j = 0; j < size; ++j) d[block][i][j] = multiply_add<V>(a[block][i][k], b[block][k][j], d[block][i][j]);
+            }
+        }
+    }
+    for (u32 block = 0; block < blocks; ++block) {
+        for (u32 i = 0; i < size; ++i) {
+            for (u32 j = 0; j < size; ++j) {
+                const Place p = result_place<size, blocks, wide>(block, i, j);
+                const u32 row = in.destination[0].index + p.value * (sizeof(V) / 4);
+                if constexpr (wide) {
+                    const u64 raw = bits<u64>(d[block][i][j]);
+                    w.vgpr[row][p.lane] = static_cast<u32>(raw);
+                    w.vgpr[row + 1][p.lane] = static_cast<u32>(raw >> 32U);
+                } else {
+                    w.vgpr[row][p.lane] = bits<u32>(d[block][i][j]);
+                }
+            }
+        }
+    }
+    return Step::next;
+}
+
+/// Structured sparsity: of every four values of K, A stores two; the index register says which.
+template <class A, class B, u32 size, u32 depth>
+Step sparse(Wave& w, const Instruction& in) {
+    using V = typename A::Value;
+    constexpr u32 groups = kLanes / size;
+    constexpr u32 dense = depth / groups;      // values of K per lane in B
+    constexpr u32 stored = dense / 2;          // and in A
+    constexpr u32 index_bits = A::bits == 16 ? 8 : 16;
+    const u32 chosen = in.modifiers.op_sel & 3U;  // ABID: which part of the index register
+    V a[size][depth] = {}, b[depth][size], d[size][size];
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+        const u32 i = lane % size, group = lane / size;
+        const u32 index = w.vgpr[in.source[2].index][lane] >> (index_bits * chosen % 32);
+        for (u32 n = 0; n < stored; ++n) {
+            const u32 position = (index >> (2 * n)) & 3U;
+            a[i][group * dense + (n / 2) * 4 + position] = element<A>(w, in.source[0], lane, n);
+        }
+        for (u32 n = 0; n < dense; ++n) b[group * dense + n][i] = element<B>(w, in.source[1], lane, n);
+    }
+    for (u32 i = 0; i < size; ++i) {
+        for (u32 j = 0; j < size; ++j) d[i][j] = accumulator<V>(w, in.destination[0], result_place<size, 1, false>(0, i, j));
+        for (u32 k = 0; k < depth; ++k) {
+            for (u32 j = 0; j < size; ++j) d[i][j] = multiply_add<V>(a[i][k], b[k][j], d[i][j]);
+        }
+    }
+    for (u32 i = 0; i < size; ++i) {
+        for (u32 j = 0; j < size; ++j) {
+            const Place p = result_place<size, 1, false>(0, i, j);
+            w.vgpr[in.destination[0].index + p.value][p.lane] = bits<u32>(d[i][j]);
+        }
+    }
+    return Step::next;
+}
+
+constexpr Entry row(std::string_view name, Handler run, u8 passes, Type c) {
+    Entry e;
+    e.name = name;
+    e.unit = Unit::mfma;
+    e.run = run;
+    e.destinations = 1;
+    e.sources = 3;
+    e.source = {Type::wide, Type::wide, c};
+    e.passes = passes;
+    return e;
+}
+template <class A, class B, u32 size, u32 blocks, u32 depth>
+constexpr Entry mm(std::string_view name, u8 passes) {
+    using V = typename A::Value;
+    return row(name, &matrix<A, B, size, blocks, depth>, passes, sizeof(V) == 8 ? Type::f64 : std::is_same_v<V, f32> ? Type::f32 : Type::b32);
+}
+template <class A, class B, u32 size, u32 depth>
+constexpr Entry sm(std::string_view name, u8 passes) { return row(name, &sparse<A, B, size, depth>, passes, Type::b32); }
+
+}  // namespace
+
+Table mfma() {
+    static constexpr Entry rows[] = {
+        mm<F32, F32, 32, 2, 1>("v_mfma_f32_32x32x1_2b_f32", 16),
+        mm<F32, F32, 16, 4, 1>("v_mfma_f32_16x16x1_4b_f32", 8),
+        mm<F32, F32, 4, 16, 1>("v_mfma_f32_4x4x1_16b_f32", 2),
+        mm<F32, F32, 32, 1, 2>("v_mfma_f32_32x32x2_f32", 16),
+        mm<F32, F32, 16, 1, 4>("v_mfma_f32_16x16x4_f32", 8),
+        mm<F16, F16, 32, 2, 4>("v_mfma_f32_32x32x4_2b_f16", 16),
+        mm<F16, F16, 16, 4, 4>("v_mfma_f32_16x16x4_4b_f16", 8),
+        mm<F16, F16, 4, 16, 4>("v_mfma_f32_4x4x4_16b_f16", 2),
+        mm<F16, F16, 32, 1, 8>("v_mfma_f32_32x32x8_f16", 8),
+        mm<F16, F16, 16, 1, 16>("v_mfma_f32_16x16x16_f16", 4),
+        mm<BF16, BF16, 32, 2, 4>("v_mfma_f32_32x32x4_2b_bf16", 16),
+        mm<BF16, BF16, 16, 4, 4>("v_mfma_f32_16x16x4_4b_bf16", 8),
+        mm<BF16, BF16, 4, 16, 4>("v_mfma_f32_4x4x4_16b_bf16", 2),
+        mm<BF16, BF16, 32, 1, 8>("v_mfma_f32_32x32x8_bf16", 8),
+        mm<BF16, BF16, 16, 1, 16>("v_mfma_f32_16x16x16_bf16", 4),
+        mm<XF32, XF32, 16, 1, 8>("v_mfma_f32_16x16x8_xf32", 4),
+        mm<XF32, XF32, 32, 1, 4>("v_mfma_f32_32x32x4_xf32", 8),
+        mm<I8, I8, 32, 2, 4>("v_mfma_i32_32x32x4_2b_i8", 16),
+        mm<I8, I8, 16, 4, 4>("v_mfma_i32_16x16x4_4b_i8", 8),
+        mm<I8, I8, 4, 16, 4>("v_mfma_i32_4x4x4_16b_i8", 2),
+        mm<I8, I8, 32, 1, 16>("v_mfma_i32_32x32x16_i8", 8),
+        mm<I8, I8, 16, 1, 32>("v_mfma_i32_16x16x32_i8", 4),
+        mm<F64, F64, 16, 1, 4>("v_mfma_f64_16x16x4_f64", 8),
+        mm<F64, F64, 4, 4, 4>("v_mfma_f64_4x4x4_4b_f64", 4),
+        mm<FP8, FP8, 16, 1, 32>("v_mfma_f32_16x16x32_fp8_fp8", 4),
+        mm<FP8, BF8, 16, 1, 32>("v_mfma_f32_16x16x32_fp8_bf8", 4),
+        mm<BF8, FP8, 16, 1, 32>("v_mfma_f32_16x16x32_bf8_fp8", 4),
+        mm<BF8, BF8, 16, 1, 32>("v_mfma_f32_16x16x32_bf8_bf8", 4),
+        mm<FP8, FP8, 32, 1, 16>("v_mfma_f32_32x32x16_fp8_fp8", 8),
+        mm<FP8, BF8, 32, 1, 16>("v_mfma_f32_32x32x16_fp8_bf8", 8),
+        mm<BF8, FP8, 32, 1, 16>("v_mfma_f32_32x32x16_bf8_fp8", 8),
+        mm<BF8, BF8, 32, 1, 16>("v_mfma_f32_32x32x16_bf8_bf8", 8),
+
+        sm<F16, F16, 16, 32>("v_smfmac_f32_16x16x32_f16", 4),
+        sm<F16, F16, 32, 16>("v_smfmac_f32_32x32x16_f16", 8),
+        sm<BF16, BF16, 16, 32>("v_smfmac_f32_16x16x32_bf16", 4),
+        sm<BF16, BF16, 32, 16>("v_smfmac_f32_32x32x16_bf16", 8),
+        sm<I8, I8, 16, 64>("v_smfmac_i32_16x16x64_i8", 4),
+        sm<I8, I8, 32, 32>("v_smfmac_i32_32x32x32_i8", 8),
+        sm<FP8, FP8, 16, 64>("v_smfmac_f32_16x16x64_fp8_fp8", 4),
+        sm<FP8, BF8, 16, 64>("v_smfmac_f32_16x16x64_fp8_bf8", 4),
+        sm<BF8, FP8, 16, 64>("v_smfmac_f32_16x16x64_bf8_fp8", 4),
+        sm<BF8, BF8, 16, 64>("v_smfmac_f32_16x16x64_bf8_bf8", 4),
+        sm<FP8, FP8, 32, 32>("v_smfmac_f32_32x32x32_fp8_fp8", 8),
+        sm<FP8, BF8, 32, 32>("v_smfmac_f32_32x32x32_fp8_bf8", 8),
+        sm<BF8, FP8, 32, 32>("v_smfmac_f32_32x32x32_bf8_fp8", 8),
+        sm<BF8, BF8, 32, 32>("v_smfmac_f32_32x32x32_bf8_bf8", 8),
+    };
+    return rows;
+}
 
 }  // namespace hipscope::HIPSCOPE_ISA
