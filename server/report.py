@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -25,6 +25,9 @@ from hipscope.formulas.base import Finding
 from hipscope.formulas.registry import detect_all, find_formula
 from hipscope.formulas.syntax import FileSyntax, parse
 from hipscope.server.view import OPTIMIZE_SCHEMA, PROFILE_SCHEMA, base_name
+
+if TYPE_CHECKING:
+    from hipscope.formulas.optimize import OptimizeResult
 
 Overlays = Mapping[Path, bytes]
 
@@ -71,11 +74,13 @@ def finding_object(finding: Finding) -> dict[str, Any]:
     }
 
 
-def optimize_report(result: Any, findings: Collection[Finding] = ()) -> dict[str, Any]:
-    """The outcome of an optimization; `result` is an OptimizeResult."""
-    report = {"schema": OPTIMIZE_SCHEMA, **plain(result)}
-    report["schema"] = OPTIMIZE_SCHEMA
-    report["findings"] = [finding_object(f) for f in findings]
+def optimize_report(result: OptimizeResult) -> dict[str, Any]:
+    """The outcome of an optimization, its edit included when it was verified."""
+    report = plain(result)
+    report = {"schema": OPTIMIZE_SCHEMA, **{k: v for k, v in report.items() if k != "schema_name"}}
+    report["file"] = real(report["file"]) if report["file"] else None
+    if report["edit"]:
+        report["edit"]["file"] = real(report["edit"]["file"])
     return report
 
 

@@ -25,7 +25,7 @@ class Settings:
     device: str | None = None
     arch: str | None = None
     formula: str = "auto"
-    rewriter: Literal["recipes", "llm", "both"] = "recipes"
+    rewriter: Literal["recipes", "llm", "both"] | None = None
     program_arguments: tuple[str, ...] = ()
     time_budget: float | None = None
     minimum_share: float = 0.02
@@ -63,6 +63,9 @@ def camel_case(name: str) -> str:
 
 def _checked(value: object, kind: Any) -> object:
     choices = typing.get_args(kind)
+    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
+        kind = next(c for c in choices if c is not type(None))
+        choices = typing.get_args(kind)
     if typing.get_origin(kind) is Literal:
         if value in choices:
             return value
@@ -71,8 +74,6 @@ def _checked(value: object, kind: Any) -> object:
         if isinstance(value, list) and all(isinstance(v, str) for v in value):
             return tuple(value)
         raise ValueError(f"expected a list of strings, got {value!r}")
-    if isinstance(kind, types.UnionType):
-        kind = next(c for c in choices if c is not type(None))
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, kind):

@@ -55,6 +55,7 @@ def optimize(request: Request, progress: Progress, cancel: threading.Event) -> d
         formula=request.formula or "auto",
         kernel=request.kernel,
         rewriter=request.rewriter or project.config.optimize.rewriter,
+        overlay=request.overlays,
     )
     result = optimize_project(project, options=options, progress=progress, cancel=cancel)
     return optimize_report(result)

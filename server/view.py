@@ -194,11 +194,13 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One candidate and what became of it."""
+    """One candidate and what became of it; `title` is empty for a recipe that did not apply."""
 
     recipe: str
-    status: str
+    outcome: str
     reason: str = ""
+    title: str = ""
+    speedup: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +218,15 @@ class Optimization:
     attempts: tuple[Attempt, ...] = ()
     edit: Edit | None = None
     message: str = ""
+    notes: tuple[str, ...] = ()
+    file: str | None = None
+    line: int | None = None
     findings: tuple[Finding, ...] = ()
-    provenance: str = "modelled"
+
+    @property
+    def provenance(self) -> str:
+        """Whether the times before and after are measured or modelled."""
+        return str(self.before.get("provenance", "modelled"))
 
 
 def read_report(data: Mapping[str, Any]) -> Report:

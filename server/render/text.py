@@ -5,7 +5,7 @@ Writes to a rich console, which drops colours and keeps the drawing when it is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,23 +58,27 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
 
 
 def render_optimization(found: Optimization, console: Console) -> None:
-    """Print what was found, the change, its proof and its speed-up."""
+    """Print what was found, what was tried, the change, its proof and its speed-up."""
     for finding in found.findings:
         _print_finding(finding, finding.share, console)
     for attempt in found.attempts:
-        colour = "green" if attempt.status in ("verified", "accepted") else "yellow"
-        line = Text(f"  {attempt.status:<14}", colour) + Text(attempt.recipe)
-        console.print(line + Text(f": {attempt.reason}" if attempt.reason else "", "dim"))
+        good = attempt.outcome == "accepted"
+        head = Text("  ✓ " if good else "  ✗ ", "green" if good else "yellow")
+        head += Text(attempt.title or attempt.recipe, "bold")
+        console.print(head)
+        console.print(Padding(Text(attempt.reason, "dim"), (0, 0, 0, 4)))
     if found.status != "verified":
-        words = found.message or found.status.replace("_", " ")
-        console.print(Text(f"\n{words[:1].upper()}{words[1:]}; the file stays as it is.", "bold"))
+        console.print(Text(f"\n{found.message or found.status.replace('_', ' ')}", "bold"))
+        console.print("The file stays as it is.")
         return
     console.print()
     console.print(Syntax(found.diff.rstrip("\n"), "diff", theme="ansi_dark", background_color="default"))
     console.print()
     console.print(proof_table(found))
+    for note in found.notes:
+        console.print(Text(f"note: {note}", "dim"))
     if found.speedup is not None:
-        speed = Text(f"\n{found.speedup:.2f}x faster", "bold green")
+        speed = Text(f"\n{found.speedup:.2f}x as fast", "bold green")
         console.print(speed + Text(f" ({found.provenance}): {found.kernel}"))
 
 
@@ -101,17 +105,23 @@ def kernel_table(report: Report, kernels: Sequence[Kernel]) -> Table:
 
 
 def proof_table(found: Optimization) -> Table:
-    """What was compared and what changed: the targeted numbers before and after, and the verdict's facts."""
+    """What was compared, and the numbers before and after."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))
     table.add_column(style="dim")
     table.add_column()
-    for name, value in found.verdict.items():
-        if value is not None and not isinstance(value, Mapping | list | tuple):
-            table.add_row(name.replace("_", " "), Text(_plain(value)))
-    for name in sorted(set(found.before) & set(found.after)):
-        before, after = found.before[name], found.after[name]
-        if isinstance(before, int | float) and isinstance(after, int | float) and before != after:
-            table.add_row(name.replace("_", " "), _change(name, float(before), float(after)))
+    verdict = found.verdict
+    if verdict:
+        trials = verdict.get("trials") or ()
+        table.add_row("proof", Text(str(verdict.get("reason", ""))))
+        table.add_row("compared", f"{verdict.get('dispatches', 0)} recorded launches in {len(trials)} trials")
+        for inputs, count in _counted(str(t["inputs"]) for t in trials if t["outcome"] == "same"):
+            table.add_row("", Text(f"{count} with {inputs}", "dim"))
+        exact = "every bit the same" if verdict.get("bit_exact") else _differences(verdict)
+        table.add_row("difference", exact)
+    before, after = _numbers(found.before), _numbers(found.after)
+    for name in before:
+        if name in after and before[name] != after[name]:
+            table.add_row(name.replace("_", " "), _change(name, before[name], after[name]))
     return table
 
 
@@ -218,6 +228,26 @@ def _source_line(file: str, line: int) -> str:
         return Path(file).read_text(encoding="utf-8").splitlines()[line - 1].strip()
     except (OSError, ValueError, IndexError):
         return ""
+
+
+def _counted(names: Iterable[str]) -> list[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return list(counts.items())
+
+
+def _differences(verdict: Mapping[str, Any]) -> str:
+    return (
+        f"within tolerance: at most {_plain(verdict.get('max_relative', 0.0))} relative, "
+        f"{verdict.get('max_ulp', 0)} units in the last place"
+    )
+
+
+def _numbers(side: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of one side, those of its metrics included."""
+    flat = {**side, **(side.get("metrics") or {})}
+    return {k: float(v) for k, v in flat.items() if isinstance(v, int | float) and not isinstance(v, bool)}
 
 
 def _change(name: str, before: float, after: float) -> Text:

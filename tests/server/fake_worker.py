@@ -141,7 +141,7 @@ def optimize(request, file, text):
     start = data.find(b"/*slow*/")
     answer = {"schema": "hipscope.optimize/1", "formula": "bankConflict", "kernel": "transpose(float*, int)"}
     if "// worker: refuse" in text or start < 0:
-        attempts = [{"recipe": "lds_padding", "status": "rejected", "reason": "only 1 % faster"}]
+        attempts = [{"recipe": "lds_padding", "outcome": "not_faster", "reason": "only 1 % faster"}]
         return answer | {"status": "no_improvement", "attempts": attempts}
     edit = {
         "file": file,
