@@ -1,6 +1,6 @@
 """The numbers of a kernel that a belief can be about, by name.
 
-Takes a kernel of a profile, gives names with their values over the profiled launches. The prompt lists exactly these
+Takes a kernel of a profile, gives names with their values over the profiled launches. The report lists exactly these
 names, and the check of the beliefs looks them up before and after. What was not recorded is not there.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from hipscope.analysis.memory import add_patterns
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.stalls import blamed_stalls
+from hipscope.formulas.registry import FORMULAS
 
 _RESOURCES = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills")
 
@@ -25,6 +26,10 @@ def kernel_metrics(kernel: Kernel) -> dict[str, float]:
         value = getattr(kernel.resources, name)
         if value is not None:
             metrics[name] = float(value)
+    for formula in FORMULAS:
+        objective = formula.measure(kernel)
+        if objective is not None:
+            metrics[formula.objective.metric] = objective
     return metrics | kernel.counters
 
 

@@ -21,6 +21,7 @@ from hipscope.formulas.llm.client import Answer, ModelError, Usage
 from hipscope.formulas.llm.directions import direction
 from hipscope.formulas.llm.prompt import Note, Prompt, Subject, build_prompt
 from hipscope.formulas.llm.settings import ModelSettings
+from hipscope.formulas.llm.signature import Belief
 from hipscope.formulas.syntax import parse
 
 _NOTES_SHOWN = 6
@@ -39,8 +40,8 @@ class Ask(Protocol):
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What the judge says of a candidate.
+class Ruling:
+    """What the judge says of a candidate, as the model may be told.
 
     `accepted`: equivalent, faster, and the objective moved. `facts` are sentences that the model is told: compiler
     errors, refusals, how outputs differ, what it measured. `before` and `after` are metrics of the kernel over the same
@@ -54,7 +55,16 @@ class Judgement:
     after: Mapping[str, float] = field(default_factory=dict)
 
 
-Judge = Callable[[Candidate], Judgement]
+@dataclass(frozen=True)
+class Proposal:
+    """What the judge gets: a candidate, the number of its attempt, and what the model believes of it."""
+
+    number: int
+    candidate: Candidate
+    beliefs: tuple[Belief, ...]
+
+
+Judge = Callable[[Proposal], Ruling]
 Progress = Callable[[str, float | None], None]
 
 
@@ -67,15 +77,15 @@ class Attempt:
     candidate: Candidate | None = None
     kernel: str | None = None
     failure: str | None = None
-    judgement: Judgement | None = None
+    ruling: Ruling | None = None
     beliefs: tuple[CheckedBelief, ...] = ()
     alignment: Alignment | None = None
 
     @property
     def facts(self) -> tuple[str, ...]:
         """What there is to tell about it."""
-        if self.judgement is not None:
-            return self.judgement.facts
+        if self.ruling is not None:
+            return self.ruling.facts
         return (self.failure,) if self.failure else ()
 
 
@@ -171,7 +181,7 @@ class _Work:
     def _over(self) -> str | None:
         """Why there is no further round, or None."""
         budget, target = self.settings.budget, self.settings.target_speedup
-        speedup = self.best.judgement.speedup if self.best and self.best.judgement else None
+        speedup = self.best.ruling.speedup if self.best and self.best.ruling else None
         if target is not None and speedup is not None and speedup >= target:
             return f"the target is reached: {speedup:.2f} times as fast"
         if len(self.attempts) >= budget.attempts:
@@ -226,7 +236,8 @@ class _Work:
                 left_out=prompt.left_out,
                 report=prompt.report,
             )
-        self._say(f"asking {self.settings.model} for {len(prompts)} rewrites")
+        what = "a rewrite" if len(prompts) == 1 else f"{len(prompts)} rewrites"
+        self._say(f"asking {self.settings.model} for {what}")
         left = max(0.1, self.ends - self.clock())
         answers = self.ask([prompt.report for _, prompt in prompts], self.cancel, left)
         final: ModelError | None = None
@@ -282,25 +293,23 @@ class _Work:
             exact=False,
         )
         self._say(f"judging attempt {number}")
-        judgement = self.judge(candidate)
-        judgement = replace(judgement, facts=tuple(f for f in map(_fact, judgement.facts) if f))
-        checked = check_beliefs(rewrite.beliefs, judgement.before, judgement.after)
+        ruling = self.judge(Proposal(number, candidate, rewrite.beliefs))
+        ruling = replace(ruling, facts=tuple(f for f in map(_fact, ruling.facts) if f))
+        checked = check_beliefs(rewrite.beliefs, ruling.before, ruling.after)
         span = self.subject.syntax.span
         original = self.subject.source[span.start : span.end].decode("utf-8", "replace")
         alignment = align(checked, self.subject.findings, original, rewrite.kernel, span.line)
         self.trace.write(
-            "judgement",
+            "judged",
             attempt=number,
-            accepted=judgement.accepted,
-            speedup=judgement.speedup,
-            facts=judgement.facts,
+            accepted=ruling.accepted,
+            speedup=ruling.speedup,
+            facts=ruling.facts,
             beliefs=checked,
             alignment=alignment,
         )
-        attempt = replace(
-            attempt, candidate=candidate, judgement=judgement, beliefs=checked, alignment=alignment
-        )
-        if judgement.accepted and _speedup(attempt) > _speedup(self.best):
+        attempt = replace(attempt, candidate=candidate, ruling=ruling, beliefs=checked, alignment=alignment)
+        if ruling.accepted and _speedup(attempt) > _speedup(self.best):
             self.best = attempt
         return attempt
 
@@ -318,17 +327,15 @@ class _Work:
 
 def _told(attempt: Attempt) -> Note:
     """An attempt as the model hears of it."""
-    judgement = attempt.judgement
+    ruling = attempt.ruling
     facts = list(attempt.facts)
     facts += [
         f"you expected {c.belief.metric} to go {c.belief.direction}: {c.reason}"
         for c in attempt.beliefs
         if c.after is not None
     ]
-    if judgement is not None and judgement.accepted:
-        title = (
-            f"Attempt {attempt.number}, verified, {judgement.speedup or 1:.3g} times as fast as the source"
-        )
+    if ruling is not None and ruling.accepted:
+        title = f"Attempt {attempt.number}, verified, {ruling.speedup or 1:.3g} times as fast as the source"
     else:
         title = f"Attempt {attempt.number}, not accepted"
     return Note(title, tuple(facts), attempt.kernel)
@@ -345,8 +352,8 @@ def _without_address(error: ModelError) -> str:
 
 
 def _speedup(attempt: Attempt | None) -> float:
-    judgement = attempt.judgement if attempt else None
-    return (judgement.speedup or 1.0) if judgement else 0.0
+    ruling = attempt.ruling if attempt else None
+    return (ruling.speedup or 1.0) if ruling else 0.0
 
 
 def _short(text: str, length: int = 160) -> str:

@@ -75,6 +75,7 @@ def kernel(profile: Profile, measured: Kernel, file: str, syntax: KernelSyntax) 
     """Which kernel, where, how long, and what it needs."""
     everything = sum(k.time_ns for k in profile.kernels)
     share = f", {_percent(measured.time_ns / everything)} of the program's GPU time" if everything else ""
+    launches = len(measured.dispatches)
     needs = [
         f"{value} {words}"
         for value, words in (
@@ -89,7 +90,7 @@ def kernel(profile: Profile, measured: Kernel, file: str, syntax: KernelSyntax) 
     ]
     rows = [
         f"`{measured.name}`, lines {syntax.span.line} to {syntax.span.end_line} of {file}",
-        f"{measured.time_ns / 1e3:.4g} us in {len(measured.dispatches)} launches{share}",
+        f"{measured.time_ns / 1e3:.4g} us in {launches} launch{'es' if launches != 1 else ''}{share}",
     ]
     if needs:
         rows.append("needs " + ", ".join(needs))

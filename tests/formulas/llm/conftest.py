@@ -106,3 +106,9 @@ def settings_for() -> Callable[..., ModelSettings]:
 def client_for(settings_for: Callable[..., ModelSettings], key: ModelKey) -> Callable[..., ModelClient]:
     """A client for a server."""
     return lambda server, **changes: ModelClient(settings_for(server, **changes), key)
+
+
+@pytest.fixture
+def given() -> ModuleType:
+    """What reports are built from: `given.subject()`, `given.measured()`, `given.FASTER`."""
+    return _load("subjects")

@@ -108,7 +108,7 @@ class Loopback:
         body = json.loads(http.rfile.read(int(http.headers["Content-Length"])))
         with self._lock:
             self.requests.append(Request(http.path, dict(http.headers), body))
-            step = self._steps.pop(0) if len(self._steps) > 1 else (self._steps or [None])[0]
+            step = self._steps.pop(0) if len(self._steps) > 1 else next(iter(self._steps), None)
         if step is None:
             step = self._from_tape(body, dict(http.headers))
         if isinstance(step, Hang):

@@ -220,7 +220,12 @@ def test_cancelling_closes_the_connection_at_once(
 ) -> None:
     server = serve(wire.Hang(beginning))
     cancel = threading.Event()
-    stopper = threading.Thread(target=lambda: (server.answering.wait(10), cancel.set()))
+
+    def stop() -> None:
+        server.answering.wait(10)
+        cancel.set()
+
+    stopper = threading.Thread(target=stop)
     stopper.start()
     started = time.monotonic()
     with pytest.raises(Cancelled):
