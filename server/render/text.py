@@ -22,7 +22,10 @@ from hipscope.server.view import Finding, Kernel, Line, Optimization, Report
 DEFAULT_KERNELS = 5
 _HOT_LINES = 6
 _HOT_SHARE = 0.02
-_CODE_WIDTH = 48
+_CODE_WIDTH = 52
+_NAME_WIDTH = 36
+_BESIDE_CODE = (18, 34, 8)  # columns of the share, the reasons, and what lies between
+_SMALL_REASON = 0.05
 _REASON_COLOURS = {
     "global_memory": "red",
     "scratch_memory": "magenta",
@@ -84,23 +87,21 @@ def render_optimization(found: Optimization, console: Console) -> None:
 
 def kernel_table(report: Report, kernels: Sequence[Kernel]) -> Table:
     """One row per kernel: time, share as a bar, what bounds it, occupancy and its limiter."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2))
-    table.add_column("kernel", overflow="fold")
-    for name, justify in (("time", "right"), ("launches", "right"), ("share of GPU time", "left")):
-        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
-    table.add_column("limited by", no_wrap=True)
-    table.add_column("occupancy", no_wrap=True)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("kernel", no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH)
+    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column("launches", justify="right", no_wrap=True)
+    for name in ("share of GPU time", "limited by", "occupancy"):
+        table.add_column(name, no_wrap=True)
     for k in kernels:
-        share = Text(bar(k.share, 12), "cyan") + Text(f" {percent(k.share)}")
         table.add_row(
             Text(k.base_name, "bold"),
-            f"{duration(k.time_ns)}",
+            Text(duration(k.time_ns)) + Text(f" {report.provenance}", "dim"),
             str(k.dispatches),
-            share,
+            Text(bar(k.share, 12), "cyan") + Text(f" {percent(k.share)}"),
             bound_words(k.bound) or "unknown",
             _occupancy(k.occupancy),
         )
-    table.columns[1].header = f"time ({report.provenance})"
     return table
 
 
@@ -150,11 +151,11 @@ def _print_header(report: Report, console: Console) -> None:
     )
     line += Text(f"  {report.tool}", "dim")
     console.print(line)
-    program = report.program
-    command = " ".join(str(c) for c in program.get("command", ()))
-    if command:
-        code = program.get("exit_code")
-        console.print(Text(f"{command}: {'stopped' if code is None else f'exit code {code}'}", "dim"))
+    code = report.program.get("exit_code")
+    if report.program:
+        console.print(
+            Text("The program " + ("was stopped." if code is None else f"left with exit code {code}."), "dim")
+        )
     if report.partial:
         console.print(Text(f"Partial: {report.partial}", "yellow"))
     console.print()
@@ -166,16 +167,17 @@ def _print_hot_lines(kernel: Kernel, console: Console) -> None:
         return
     where = f"  {short_path(kernel.file)}:{kernel.line}" if kernel.file else ""
     console.print(Text(f"\n{kernel.base_name}", "bold") + Text(where, "dim"))
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
-    table.add_column(justify="right", style="dim", no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis", max_width=_CODE_WIDTH)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    names = {id(r): str(r.line) if r.file == kernel.file else f"{Path(r.file).name}:{r.line}" for r in rows}
+    table.add_column(justify="right", style="dim", no_wrap=True, min_width=max(map(len, names.values())))
+    left = console.width - sum(_BESIDE_CODE) - max(map(len, names.values()))
+    table.add_column(no_wrap=True, overflow="ellipsis", width=max(16, min(_CODE_WIDTH, left)))
+    for width in _BESIDE_CODE[:2]:
+        table.add_column(no_wrap=True, width=width)
     for row in sorted(rows, key=lambda r: (r.file, r.line)):
-        name = str(row.line) if row.file == kernel.file else f"{Path(row.file).name}:{row.line}"
         code = Text(_source_line(row.file, row.line))
         share = Text(bar(row.share, 12), _colour(row)) + Text(f" {percent(row.share):>5}")
-        table.add_row(name, code, share, _waits(row))
+        table.add_row(names[id(row)], code, share, _waits(row))
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
@@ -211,11 +213,12 @@ def _occupancy(occupancy: Mapping[str, Any]) -> Text:
         return Text("unknown", "dim")
     text = Text(f"{bar(waves / most, 8)} {waves:g}/{most:g} waves")
     limiter = occupancy.get("limiter")
-    return text + Text(f" ({limiter})" if limiter else "", "dim")
+    return text + Text(f" ({limiter})" if limiter and waves < most else "", "dim")
 
 
 def _waits(row: Line) -> Text:
-    parts = [f"{reason(name)} {percent(part)}" for name, part in top_reasons(row.stalls, row.stall)]
+    ranked = top_reasons(row.stalls, row.stall, limit=2)
+    parts = [f"{reason(name)} {percent(part)}" for name, part in ranked if part >= _SMALL_REASON]
     return Text(", ".join(parts), "dim")
 
 
