@@ -67,6 +67,18 @@ private:
     MallHistory& history_;
 };
 
+/// Passes every access on.
+class TracingObserver {
+public:
+    static constexpr bool active = true;
+    explicit TracingObserver(const std::function<void(const MemoryAccess&)>& observe) : observe_(observe) {}
+    void executed(std::uint32_t, std::uint64_t) {}
+    void accessed(std::uint32_t, const MemoryAccess& access) { observe_(access); }
+
+private:
+    const std::function<void(const MemoryAccess&)>& observe_;
+};
+
 class Engine::Run {
 public:
     Run(Engine& engine, const PreparedLaunch& launch, bool profile)
@@ -96,6 +108,14 @@ public:
             judge(result);
         }
         result.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        return result;
+    }
+
+    DispatchResult trace(const std::function<void(const MemoryAccess&)>& observe) {
+        Worker<TracingObserver> worker(*this, TracingObserver(observe));
+        while (worker.turn()) {}
+        DispatchResult result;
+        if (fault_) result.fault = std::move(fault_->second);
         return result;
     }
 
@@ -251,6 +271,10 @@ Engine::Engine(Memory& memory, const EngineSettings& settings, std::optional<Tim
 
 DispatchResult Engine::run(const PreparedLaunch& launch, bool profile) {
     return Run(*this, launch, profile && can_profile()).run();
+}
+
+DispatchResult Engine::trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe) {
+    return Run(*this, launch, false).trace(observe);
 }
 
 void Engine::touched(std::uint64_t address, std::uint64_t bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,8 @@ public:
     Engine(Memory& memory, const EngineSettings& settings, std::optional<TimingConstants> timing);
 
     DispatchResult run(const PreparedLaunch& launch, bool profile);
+    /// Run on one thread and tell `observe` about every memory access, in the order of execution.
+    DispatchResult trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe);
     /// A copy or fill went over device memory: it is in the memory-side cache now.
     void touched(std::uint64_t address, std::uint64_t bytes);
     [[nodiscard]] bool can_profile() const { return timing_.has_value(); }

@@ -1,0 +1,37 @@
+// A captured dispatch as its meta.json describes it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hipscope {
+
+struct CapturedBuffer {
+    std::uint64_t address = 0, bytes = 0;
+};
+
+struct CapturedGlobal {
+    std::string symbol, file;
+    std::uint64_t bytes = 0;
+};
+
+struct CapturedDispatch {
+    std::uint64_t id = 0;
+    std::string kernel;
+    std::array<std::uint32_t, 3> grid{}, workgroup{};
+    std::uint32_t dynamic_lds = 0;
+    bool cooperative = false;
+    std::uint64_t explicit_bytes = 0;
+    std::vector<CapturedBuffer> buffers;
+    std::vector<CapturedGlobal> globals;
+
+    /// Throws std::runtime_error naming the file.
+    static CapturedDispatch read(const std::string& directory);
+};
+
+/// The bytes of a file. Throws std::runtime_error naming it.
+std::string read_file(const std::string& path);
+
+}  // namespace hipscope

@@ -1,0 +1,255 @@
+// hipscope-replay: runs a captured dispatch again, with its own code object or a changed one, on the memory that the
+// program had, and writes what it left behind. Prints nothing; result.json in --out tells how it went.
+#include <sys/stat.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "capture/meta.hpp"
+#include "capture/replay_options.hpp"
+#include "capture/trace.hpp"
+#include "engine/bundle.hpp"
+#include "engine/dispatch.hpp"
+#include "engine/json.hpp"
+#include "engine/raw_output.hpp"
+
+namespace {
+
+using namespace hipscope;
+namespace fs = std::filesystem;
+
+struct Outcome {
+    std::string status = "ok", message;
+    std::optional<DispatchFault> fault;
+    std::optional<double> time_ns;
+};
+
+void write_result(const std::string& out, const Outcome& outcome) {
+    Json json;
+    json.open('{').field("status", outcome.status).field("message", outcome.message).key("fault");
+    if (outcome.fault) {
+        json.open('{').field("kind", outcome.fault->kind).field("message", outcome.fault->message).key("address");
+        if (outcome.fault->instruction_address) json.value(*outcome.fault->instruction_address);
+        else json.null();
+        json.field("instruction", outcome.fault->instruction).close('}');
+    } else {
+        json.null();
+    }
+    json.key("time_ns");
+    if (outcome.time_ns) json.value(*outcome.time_ns);
+    else json.null();
+    json.close('}');
+    const std::string path = out + "/result.json";
+    std::ofstream(path + ".part") << json.text();
+    fs::rename(path + ".part", path);
+}
+
+/// Ends the process with a "timeout" result when the time is over: the kernel may never end.
+class Watchdog {
+public:
+    Watchdog(double seconds, std::string out) {
+        if (seconds <= 0) return;
+        thread_ = std::thread([this, seconds, out = std::move(out)] {
+            std::unique_lock lock(mutex_);
+            if (ended_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return done_; })) return;
+            char text[64];
+            std::snprintf(text, sizeof text, "it did not end within %g s", seconds);
+            write_result(out, {"timeout", text, std::nullopt, std::nullopt});
+            std::_Exit(0);
+        });
+    }
+    ~Watchdog() {
+        {
+            const std::lock_guard lock(mutex_);
+            done_ = true;
+        }
+        ended_.notify_all();
+        if (thread_.joinable()) thread_.join();
+    }
+    Watchdog(const Watchdog&) = delete;
+    Watchdog& operator=(const Watchdog&) = delete;
+
+private:
+    std::thread thread_;
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool done_ = false;
+};
+
+char* pointer_to(std::uint64_t address) {
+    return reinterpret_cast<char*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+std::string name_of(const char* what, std::size_t index, const char* ending) {
+    return std::string(what) + std::to_string(index) + ending;
+}
+
+class Replay {
+public:
+    explicit Replay(const ReplayOptions& options) : o_(options), captured_(CapturedDispatch::read(options.dispatch)) {
+        std::optional<TimingConstants> timing;
+        if (!o_.device_config.empty()) {
+            device_ = DeviceConfig::read(o_.device_config);
+            if (o_.profile) timing = TimingConstants::from(*device_);
+        }
+        area_.emplace(memory_);
+        for (const CapturedBuffer& b : captured_.buffers)
+            if (!memory_.allocate_at(b.address, b.bytes)) throw std::runtime_error("the capture's buffers overlap");
+        const std::string arch = device_ ? device_->text("arch", "gfx942") : "gfx942";
+        object_ = load_code_object(extract_code_object(read_file(o_.code_object), arch), memory_, {o_.objdump, o_.cache});
+        EngineSettings settings;
+        settings.threads = o_.trace_access && !o_.profile ? 1 : o_.threads;
+        settings.seed = o_.seed;
+        engine_.emplace(memory_, settings, timing);
+    }
+
+    Outcome run() {
+        PreparedLaunch launch;
+        try {
+            launch = prepare_launch();
+        } catch (const std::exception& error) {
+            const auto kernel = object_->kernels.find(kernel_name());
+            const bool unsupported = kernel != object_->kernels.end() && !kernel->second.obstacle.empty();
+            return {unsupported ? "unsupported" : "launch_error", error.what(), std::nullopt, std::nullopt};
+        }
+        if (o_.trace_access) {
+            fill_memory();
+            const DispatchResult traced = trace(launch);
+            if (traced.fault) return fault(*traced.fault);
+            if (!o_.profile) {
+                write_buffers();
+                return {};
+            }
+        }
+        fill_memory();
+        const DispatchResult result = engine_->run(launch, o_.profile);
+        if (o_.profile) write_profile(launch, result);
+        if (result.fault) return fault(*result.fault);
+        write_buffers();
+        Outcome outcome;
+        if (result.timed) outcome.time_ns = result.time_ns;
+        return outcome;
+    }
+
+private:
+    [[nodiscard]] const std::string& kernel_name() const { return o_.kernel.empty() ? captured_.kernel : o_.kernel; }
+
+    PreparedLaunch prepare_launch() {
+        const auto kernel = object_->kernels.find(kernel_name());
+        if (kernel == object_->kernels.end())
+            throw std::runtime_error("the code object has no kernel '" + kernel_name() + "'");
+        Launch launch;
+        launch.object = object_.get();
+        launch.kernel = &kernel->second;
+        launch.grid = captured_.grid;
+        launch.workgroup = captured_.workgroup;
+        launch.dynamic_lds = captured_.dynamic_lds;
+        launch.cooperative = captured_.cooperative;
+        const std::string kernarg = read_file(o_.dispatch + "/kernarg.bin");
+        launch.kernarg.assign(kernarg.begin(), kernarg.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(kernarg.size(), captured_.explicit_bytes)));
+        if (launch.kernel->explicit_bytes() > launch.kernarg.size())
+            throw std::runtime_error("the kernel takes " + std::to_string(launch.kernel->explicit_bytes()) + " bytes of arguments, the captured launch has " +
+                                     std::to_string(launch.kernarg.size()));
+        PreparedLaunch prepared = prepare(std::move(launch), *area_, 64 * 1024);
+        if (o_.poison) prepared.poison = {true, *o_.poison};
+        return prepared;
+    }
+
+    void fill_memory() {
+        for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
+            const CapturedBuffer& b = captured_.buffers[i];
+            const std::string name = name_of("buffer_", i, ".before");
+            const bool replaced = !o_.inputs.empty() && fs::exists(o_.inputs + "/" + name);
+            const std::string content = read_file((replaced ? o_.inputs : o_.dispatch) + "/" + name);
+            if (content.size() != b.bytes) throw std::runtime_error(name + " has " + std::to_string(content.size()) + " bytes instead of " + std::to_string(b.bytes));
+            std::memcpy(pointer_to(b.address), content.data(), content.size());
+            if (o_.poison && !o_.poison_mask.empty()) poison(i);
+        }
+        for (const CapturedGlobal& g : captured_.globals) {
+            const auto variable = object_->variables.find(g.symbol);
+            if (variable == object_->variables.end() || variable->second.bytes != g.bytes) continue;  // the candidate has dropped it
+            const std::string content = read_file(o_.dispatch + "/" + g.file);
+            std::memcpy(pointer_to(variable->second.address), content.data(), std::min<std::size_t>(content.size(), g.bytes));
+        }
+    }
+
+    /// Overwrite what the reference writes without reading it first: a candidate must not depend on it either.
+    void poison(std::size_t buffer) {
+        const std::string path = o_.poison_mask + "/" + name_of("access_", buffer, ".bin");
+        if (!fs::exists(path)) return;
+        const std::string mask = read_file(path);
+        const CapturedBuffer& b = captured_.buffers[buffer];
+        std::uint64_t random = *o_.poison * 0x9e3779b97f4a7c15ULL + buffer + 1;
+        for (std::size_t i = 0; i < std::min<std::size_t>(mask.size(), b.bytes); ++i) {
+            random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+            const auto flags = static_cast<std::uint8_t>(mask[i]);
+            if ((flags & access_bit::written) != 0 && (flags & access_bit::read_before_written) == 0)
+                pointer_to(b.address)[i] = static_cast<char>(random >> 56U);
+        }
+    }
+
+    DispatchResult trace(const PreparedLaunch& launch) {
+        AccessMap map(captured_.buffers);
+        DispatchResult result = engine_->trace(launch, [&](const MemoryAccess& access) { map.note(access); });
+        for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
+            const auto& flags = map.flags(i);
+            std::ofstream(o_.out + "/" + name_of("access_", i, ".bin"), std::ios::binary)
+                .write(reinterpret_cast<const char*>(flags.data()), static_cast<std::streamsize>(flags.size()));
+        }
+        return result;
+    }
+
+    void write_profile(const PreparedLaunch& launch, const DispatchResult& result) {
+        RawOutput output(o_.out, device_, "hipscope-replay");
+        output.add_code_object(*object_);
+        output.add({1, &launch, &result, 0}, engine_->timing());
+        if (result.fault) output.add_fault(1, kernel_name(), object_->hash, *result.fault);
+    }
+
+    void write_buffers() const {
+        for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
+            const CapturedBuffer& b = captured_.buffers[i];
+            std::ofstream file(o_.out + "/" + name_of("buffer_", i, ".after"), std::ios::binary);
+            file.write(pointer_to(b.address), static_cast<std::streamsize>(b.bytes));
+            if (!file) throw std::runtime_error("cannot write the result buffers to '" + o_.out + "'");
+        }
+    }
+
+    static Outcome fault(const DispatchFault& f) { return {"fault", f.message, f, std::nullopt}; }
+
+    const ReplayOptions& o_;
+    CapturedDispatch captured_;
+    Memory memory_;
+    std::optional<DeviceConfig> device_;
+    std::optional<LaunchArea> area_;
+    std::unique_ptr<CodeObject> object_;
+    std::optional<Engine> engine_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const ReplayOptions options = ReplayOptions::parse(argc, argv);
+        fs::create_directories(options.out);
+        Watchdog watchdog(options.max_seconds, options.out);
+        Outcome outcome;
+        try {
+            outcome = Replay(options).run();
+        } catch (const std::exception& error) {
+            outcome = {"launch_error", error.what(), std::nullopt, std::nullopt};
+        }
+        write_result(options.out, outcome);
+        return 0;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "hipscope-replay: %s\n", error.what());
+        return 2;
+    }
+}

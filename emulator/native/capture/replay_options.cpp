@@ -1,0 +1,55 @@
+// Command line parser.
+#include "capture/replay_options.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
+namespace hipscope {
+namespace {
+
+double number(std::string_view option, const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || value < 0)
+        throw std::runtime_error(std::string(option) + ": '" + text + "' is not a number");
+    return value;
+}
+
+}  // namespace
+
+ReplayOptions ReplayOptions::parse(int argc, char** argv) {
+    ReplayOptions o;
+    const char* cache = std::getenv("HIPSCOPE_CACHE");
+    if (cache != nullptr) o.cache = cache;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view option = argv[i];
+        if (option == "--trace-access") { o.trace_access = true; continue; }
+        if (option == "--profile") { o.profile = true; continue; }
+        if (i + 1 >= argc) throw std::runtime_error("unknown option or missing value: " + std::string(option));
+        const std::string value = argv[++i];
+        if (option == "--dispatch") o.dispatch = value;
+        else if (option == "--code-object") o.code_object = value;
+        else if (option == "--kernel") o.kernel = value;
+        else if (option == "--out") o.out = value;
+        else if (option == "--device-config") o.device_config = value;
+        else if (option == "--objdump") o.objdump = value;
+        else if (option == "--cache") o.cache = value;
+        else if (option == "--inputs") o.inputs = value;
+        else if (option == "--poison-mask") o.poison_mask = value;
+        else if (option == "--seed") o.seed = static_cast<std::uint64_t>(number(option, value));
+        else if (option == "--poison") o.poison = static_cast<std::uint64_t>(number(option, value));
+        else if (option == "--threads") o.threads = static_cast<int>(number(option, value));
+        else if (option == "--max-seconds") o.max_seconds = number(option, value);
+        else throw std::runtime_error("unknown option " + std::string(option));
+    }
+    if (o.dispatch.empty() || o.out.empty())
+        throw std::runtime_error("usage: hipscope-replay --dispatch DIR --code-object FILE --out DIR [--kernel NAME] "
+                                 "[--profile --device-config FILE] [--trace-access] [--seed N] [--poison N --poison-mask DIR] "
+                                 "[--inputs DIR] [--objdump FILE] [--cache DIR] [--threads N] [--max-seconds S]");
+    if (o.profile && o.device_config.empty()) throw std::runtime_error("--profile needs --device-config");
+    if (o.code_object.empty()) o.code_object = o.dispatch + "/code_object.co";
+    return o;
+}
+
+}  // namespace hipscope
