@@ -51,7 +51,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class CapturedDispatch:
-    """One recorded launch. `grid` and `workgroup` count work-items; `kernel` is the mangled name."""
+    """One recorded launch. `grid` and `workgroup` count work-items; `kernel` and `globals` are mangled names."""
 
     id: int
     directory: Path
@@ -62,6 +62,7 @@ class CapturedDispatch:
     dynamic_lds: int
     arguments: tuple[Argument, ...]
     buffers: tuple[CapturedBuffer, ...]
+    globals: tuple[str, ...]
     complete: bool
     reason: str | None
 
@@ -127,6 +128,7 @@ def read_dispatch(directory: Path) -> CapturedDispatch:
             )
             for b in meta.buffers
         ),
+        globals=tuple(g.symbol for g in meta.globals),
         complete=meta.complete,
         reason=meta.reason,
     )
@@ -150,6 +152,10 @@ class _MetaBuffer(_Lenient):
     offset_in_buffer: list[int] = Field(default_factory=list)
 
 
+class _MetaGlobal(_Lenient):
+    symbol: str
+
+
 class _Meta(_Lenient):
     id: int
     kernel: str
@@ -159,6 +165,7 @@ class _Meta(_Lenient):
     dynamic_lds: int = 0
     arguments: list[_MetaArgument] = Field(default_factory=list)
     buffers: list[_MetaBuffer] = Field(default_factory=list)
+    globals: list[_MetaGlobal] = Field(default_factory=list)
     complete: bool = True
     reason: str | None = None
 

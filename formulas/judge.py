@@ -8,6 +8,8 @@ go through `judge_candidate`; none of them decides anything itself.
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +38,7 @@ from hipscope.formulas.candidate import Candidate, LaunchFact, LaunchFacts
 from hipscope.formulas.guard import check_code_object, check_source
 from hipscope.formulas.measure import Measured, measure
 from hipscope.formulas.registry import FORMULAS
-from hipscope.formulas.syntax import KernelSyntax, parse
+from hipscope.formulas.syntax import KernelSyntax, names_in, parse, walk
 
 Progress = Callable[[str, float | None], None]
 Stage = Literal[
@@ -112,6 +114,10 @@ def open_bench(
     dispatches = tuple(d for d in listed if base_name(demangle(d.kernel)) == syntax.name)
     if not dispatches:
         raise CannotJudge(f"no launch of `{syntax.name}` was recorded, so no rewrite of it can be proved")
+    if (variable := _unseen_state(dispatches, original, syntax)) is not None:
+        raise CannotJudge(
+            f"the device variable `{variable}` may be changed, and replays do not compare variables"
+        )
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
     by_symbol = _launch_facts(dispatches, syntax, compiled, session)
     with tempfile.TemporaryDirectory(prefix="hipscope-judge-") as folder:
@@ -216,6 +222,28 @@ def find_source(
     raise CannotJudge(f"the source of `{kernel.name}` was not found in the project")
 
 
+def _unseen_state(
+    dispatches: tuple[CapturedDispatch, ...], source: bytes, kernel: KernelSyntax
+) -> str | None:
+    """A `__device__` variable that the kernel, or a device function it may call, mentions; None when there is none."""
+    variables = {
+        base_name(demangle(symbol))
+        for d in dispatches
+        for symbol in d.globals
+        if not symbol.startswith("__hip_cuid")
+    }
+    functions = [
+        node
+        for node in walk(parse(source).root)
+        if node.type == "function_definition" and any(c.type == "__device__" for c in node.children)
+    ]
+    mentioned = names_in(kernel.body_node).union(*(names_in(f) for f in functions))
+    for name in sorted(variables & mentioned):
+        if re.search(rb"__constant__[^;]*\b" + name.encode() + rb"\b", source) is None:
+            return name
+    return None
+
+
 def _replay_tool(project: Project, session: ProfileSession, work: Path) -> ReplayTool:
     try:
         executable = replay_executable()
@@ -225,11 +253,14 @@ def _replay_tool(project: Project, session: ProfileSession, work: Path) -> Repla
     write_device_config(project.config.device, config)
     disassembly = cache_directory() / "disassembly"
     disassembly.mkdir(parents=True, exist_ok=True)
-    threads = project.config.emulator.threads
     return ReplayTool(
         argv=(str(executable),),
-        options=("--objdump", str(session.toolchain.objdump), "--device-config", str(config)),
-        env={"HIPSCOPE_CACHE": str(disassembly), **({"HIPSCOPE_THREADS": str(threads)} if threads else {})},
+        options=(
+            *("--objdump", str(session.toolchain.objdump)),
+            *("--device-config", str(config)),
+            *("--cache", str(disassembly)),
+            *("--threads", str(project.config.emulator.threads or os.cpu_count() or 1)),
+        ),
         timeout_s=project.config.accordo.replay_timeout_s,
     )
 

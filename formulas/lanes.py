@@ -85,6 +85,12 @@ def wave_values(
         values[f"blockIdx.{axis}"] = _broadcast(0, count)
         values[f"blockDim.{axis}"] = _broadcast(size, count)
         values[f"gridDim.{axis}"] = _broadcast(work_items // size, count)
+    for short, long in (
+        ("hipThreadIdx", "threadIdx"),
+        ("hipBlockIdx", "blockIdx"),
+        ("hipBlockDim", "blockDim"),
+    ):
+        values |= {f"{short}_{axis}": values[f"{long}.{axis}"] for axis in "xyz"}  # the older spelling
     for name, value in launch.scalars.items():
         values[name] = _broadcast(value, count)
     for name, node in constants.items():

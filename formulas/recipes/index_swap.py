@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 NAME = "index_swap"
 
+_THREAD = ("threadIdx.x", "threadIdx.y", "hipThreadIdx_x", "hipThreadIdx_y")
+
 
 def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
@@ -39,7 +41,7 @@ def propose(
     ]
     splices = [at_start(source, kernel, style, style.lines(texts))]
     for node in walk(kernel.body_node):
-        if node.type == "field_expression" and text_of(node) in ("threadIdx.x", "threadIdx.y"):
+        if node.type in ("field_expression", "identifier") and text_of(node) in _THREAD:
             name = x if text_of(node).endswith("x") else y
             splices.append(Splice(node.start_byte, node.end_byte, name.encode()))
     before = max(a.lines for a in shape.accesses)

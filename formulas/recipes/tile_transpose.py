@@ -218,6 +218,7 @@ def _renumbered(
             users.append(declaration)
     for declaration in needed:
         names |= {name: style.fresh(f"{prefix}_{name}") for name in _declared(declaration)}
+    names |= {f"hipThreadIdx_{axis}": names[f"threadIdx.{axis}"] for axis in "xy"}  # the older spelling
     return [renamed(declaration, names) for declaration in needed], names
 
 

@@ -131,6 +131,16 @@ def test_accesses_that_all_run_along_y_get_exchanged_thread_roles(compile_text: 
     compile_text(text.encode(), arch="gfx1030")
 
 
+def test_the_older_spelling_of_thread_indices_is_understood(compile_text: Compile) -> None:
+    source = kernel_text(GUARDED)
+    for name in ("threadIdx", "blockIdx", "blockDim"):
+        older = "hip" + name[0].upper() + name[1:]
+        source = source.replace(f"{name}.".encode(), f"{older}_".encode())
+    text = only(tile_transpose, source, launched(32, 32, **SIZES))
+    assert "hipBlockIdx_x * hipBlockDim_x + store_thread_x" in text
+    compile_text(text.encode())
+
+
 def test_roles_are_not_exchanged_when_another_access_would_get_worse() -> None:
     answer = asked(index_swap, kernel_text(GUARDED), launched(32, 32, **SIZES))
     assert isinstance(answer, Refusal)

@@ -1,0 +1,223 @@
+"""From a finding to a verified edit on real programs, and wrong candidates that each gate must stop."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.errors import UsageError
+from hipscope.analysis.project import resolve_project
+from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.emulator.runner import NativePartsMissing, replay_executable
+from hipscope.formulas.candidate import Candidate
+from hipscope.formulas.judge import Bench, CannotJudge, Judgement, judge_candidate, open_bench
+from hipscope.formulas.optimize import (
+    OptimizeOptions,
+    OptimizeResult,
+    apply_edit,
+    optimize_project,
+    output_difference,
+)
+from hipscope.formulas.registry import find_formula
+
+try:
+    replay_executable()
+except NativePartsMissing as missing:
+    pytest.skip(str(missing), allow_module_level=True)
+
+PROGRAM = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+constexpr int kBlock = 256;
+// Turns each run of 256 elements around and adds the element's place.
+__global__ void flip(const float* in, float* out, int n) {
+  __shared__ float tile[kBlock];
+  const int i = blockIdx.x * kBlock + threadIdx.x;
+  if (i < n) tile[threadIdx.x] = in[i];
+  __syncthreads();
+  const int from = kBlock - 1 - threadIdx.x;
+  if (i < n && blockIdx.x * kBlock + from < n) {
+    float sum = 0.0f;
+    for (int k = 0; k < 12; ++k) sum += tile[from] * (k + 1);
+    out[i] = sum + i;
+  }
+}
+int main() {
+  const int n = 256 * 40 - 100;
+  std::vector<float> in(n), out(n);
+  for (int i = 0; i < n; ++i) in[i] = i % 17 - 8.0f;
+  float *a, *b;
+  (void)hipMalloc(&a, n * sizeof(float));
+  (void)hipMalloc(&b, (n + 64) * sizeof(float));
+  (void)hipMemcpy(a, in.data(), n * sizeof(float), hipMemcpyHostToDevice);
+  flip<<<40, kBlock>>>(a, b, n);
+  (void)hipMemcpy(out.data(), b, n * sizeof(float), hipMemcpyDeviceToHost);
+  std::printf("out[0] = %g\\n", out[0]);
+  return 0;
+}
+"""
+STORE = "out[i] = sum + i;"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    folder = tmp_path_factory.mktemp("flip")
+    (folder / "flip.hip").write_text(PROGRAM)
+    project = resolve_project(folder / "flip.hip")
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    with open_bench(project, session, session.profile.kernels[0]) as opened:
+        yield opened
+
+
+def judged(bench: Bench, old: str, new: str, formula: str | None = None, exact: bool = False) -> Judgement:
+    text = PROGRAM.replace(old, new)
+    assert text != PROGRAM
+    candidate = Candidate("by hand", "", text.encode(), "", exact=exact)
+    return judge_candidate(bench, candidate, find_formula(formula) if formula else None)
+
+
+def test_a_faster_equivalent_kernel_is_accepted_with_its_numbers(bench: Bench) -> None:
+    loop = "for (int k = 0; k < 12; ++k) sum += tile[from] * (k + 1);"
+    slow = judged(bench, loop, loop.replace("12", "24").replace("(k + 1)", "(k < 12 ? k + 1 : 0)"))
+    assert slow.stage == "not_faster"
+    assert "slower" in slow.reason
+    fast = judged(bench, "__syncthreads();", "__syncthreads();\n  // nothing else")
+    assert fast.stage == "not_faster"
+    assert "1.000x" in fast.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stage", "reason"),
+    [
+        ("__syncthreads();", "", "different", "`out`"),
+        ("const int i = blockIdx.x * kBlock + threadIdx.x;", "const int i = blockIdx.x * kBlock + threadIdx.x + 1;", "different", "Not equivalent"),
+        ("if (i < n && blockIdx", "if (i < n - 1 && blockIdx", "different", "1 of"),
+        ("if (i < n && blockIdx", "if (blockIdx.x < 20 && i < n && blockIdx", "different", "elements of `out` are wrong"),
+        (STORE, STORE + " if (i == 0) out[n] = 1.0f;", "different", "writes where the reference does not"),
+        (STORE, STORE + " if (i == 0) out[n + 64] = 1.0f;", "different", "faults"),
+        (STORE, STORE + " if (i == 0) out[n + 63 + in[n]] = 1.0f;", "different", "faults"),
+        (STORE, "out[i] = 1.0f;", "different", "elements of `out` are wrong"),
+        (STORE, "out[i] = in[i];", "different", "elements of `out` are wrong"),
+        (STORE, "out[i] = (i % 256 == 7) ? NAN : sum + i;", "different", "nan instead"),
+        (STORE, STORE + " const_cast<float*>(in)[i] = 0.0f;", "different", "changes an input: `in`"),
+        ("float sum = 0.0f;", "float sum = tile[0] == 12345.0f ? 1.0f : 0.0f; if (i == 3) { float t[1]; sum += t[0]; }", "different", "`out`"),
+        ("int n) {", "long n) {", "refused", "parameters changed"),
+        ("kBlock = 256;", "kBlock = 128;", "refused", "outside the kernel"),
+        ("__syncthreads();", "if (threadIdx.x < 128) __syncthreads();", "refused", "not all threads"),
+        ("float sum = 0.0f;", "float sum = undeclared;", "not_compiled", "line 13: use of undeclared identifier"),
+        ("tile[kBlock];", "tile[kBlock * 100];", "refused", "bytes of LDS"),
+        ("k < 12; ++k", "k < 12; k += (in[i] > 1e30f)", "different", "Not equivalent"),
+        (STORE, STORE + " for (int k = 0; k < 60; ++k) out[i] = sum + i + out[i] * 0.0f;", "not_faster", "slower"),
+    ],
+)  # fmt: skip
+def test_a_wrong_candidate_is_stopped_with_the_reason(
+    bench: Bench, old: str, new: str, stage: str, reason: str
+) -> None:
+    judgement = judged(bench, old, new)
+    assert (judgement.stage, reason in judgement.reason) == (stage, True), judgement.reason
+
+
+def test_a_rounding_difference_is_refused_where_bit_equality_was_promised(bench: Bench) -> None:
+    loop = "for (int k = 0; k < 12; ++k) sum += tile[from] * (k + 1);"
+    other = "for (int k = 11; k >= 0; --k) sum += tile[from] * 1.1f * (k + 1) / 1.1f;"
+    assert judged(bench, loop, other, exact=True).stage == "different"
+    assert judged(bench, loop, other).stage == "not_faster"
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [
+        ("lds_column_read.hip", "bankConflict"),
+        ("strided_access.hip", "memoryAccess"),
+        ("contended_atomic.hip", "atomicContention"),
+        ("contended_histogram.hip", "atomicContention"),
+    ],
+)
+def test_an_example_gets_a_verified_edit_and_still_passes_its_own_check(
+    name: str, formula: str, examples: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / name
+    shutil.copyfile(examples / name, file)
+    before = file.read_bytes()
+    result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
+    assert (result.status, result.formula) == ("verified", formula), result.message
+    assert result.speedup is not None
+    assert result.speedup >= 1.03
+    assert result.verdict is not None
+    assert result.verdict.equivalent
+    objective = find_formula(formula)
+    assert objective is not None
+    assert result.before is not None
+    assert result.after is not None
+    metric = objective.objective.metric
+    assert result.after.metrics.get(metric, 0.0) < result.before.metrics[metric]
+    assert file.read_bytes() == before  # only a proposal so far
+    assert result.edit is not None
+    apply_edit(result.edit)
+    again = profile_project(resolve_project(file), options=ProfileOptions(backend="emulator"))
+    assert again.profile.program.exit_code == 0
+    assert again.profile.program.output.startswith("PASS")
+    assert OptimizeResult.model_validate_json(result.model_dump_json(by_alias=True)) == result
+
+
+@pytest.mark.parametrize("name", ["vector_add.hip", "tiled_transpose.hip"])
+def test_there_is_nothing_to_do_for_a_clean_example(name: str, examples: Path) -> None:
+    result = optimize_project(resolve_project(examples / name, config=Config(backend="emulator")))
+    assert (result.status, result.edit, result.attempts) == ("nothing_to_do", None, ())
+
+
+TIMED = 'std::printf("took %lld ns\\n", (long long)std::chrono::steady_clock::now().time_since_epoch().count());\n  '
+
+
+def test_output_that_changes_is_a_reason_unless_the_project_ignores_it(
+    examples: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "timed.hip"
+    text = (examples / "contended_atomic.hip").read_text()
+    text = text.replace("#include <cstdio>", "#include <chrono>\n#include <cstdio>")
+    text = text.replace("3000017", "300017").replace("const bool right", TIMED + "const bool right")
+    file.write_text(text)
+    strict = optimize_project(resolve_project(file, config=Config(backend="emulator")))
+    assert strict.status == "rejected"
+    assert strict.edit is None
+    assert "output changes: `took" in strict.message
+    assert "optimize.ignore_output" in strict.message
+    (tmp_path / "hipscope.toml").write_text('[optimize]\nignore_output = ["^took"]\n')
+    assert optimize_project(resolve_project(file)).status == "verified"
+
+
+def test_bad_options_are_one_clear_line(examples: Path) -> None:
+    project = resolve_project(examples / "vector_add.hip", config=Config(backend="emulator"))
+    with pytest.raises(UsageError, match="did you mean bankConflict"):
+        optimize_project(project, options=OptimizeOptions(formula="bankConflicts"))
+    with pytest.raises(UsageError, match="runs no kernel 'nope'"):
+        optimize_project(project, options=OptimizeOptions(kernel="nope"))
+    with pytest.raises(UsageError, match="unknown rewriter"):
+        optimize_project(project, options=OptimizeOptions(rewriter="magic"))
+
+
+def test_a_kernel_that_keeps_state_in_a_device_variable_cannot_be_judged(tmp_path: Path) -> None:
+    file = tmp_path / "counter.hip"
+    file.write_text(
+        "#include <hip/hip_runtime.h>\n__device__ int calls;\n"
+        "__global__ void count(int* out) { if (threadIdx.x == 0) calls += 1; out[threadIdx.x] = 1; }\n"
+        "int main() { int* p; (void)hipMalloc(&p, 256); count<<<1, 64>>>(p); return hipDeviceSynchronize(); }\n"
+    )
+    project = resolve_project(file)
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    with (
+        pytest.raises(CannotJudge, match="device variable `calls`"),
+        open_bench(project, session, session.profile.kernels[0]),
+    ):
+        pass
+
+
+def test_output_is_compared_line_by_line() -> None:
+    assert output_difference("a\nb\n", "a\nb\n", []) is None
+    assert "`c` instead of `b`" in str(output_difference("a\nb\n", "a\nc\n", []))
+    assert "`extra` instead of ``" in str(output_difference("a\n", "a\nextra\n", []))
+    assert output_difference("a 1 ms\nb\n", "a 2 ms\nb\n", ["^a .* ms$"]) is None
