@@ -108,16 +108,7 @@ def open_bench(
     Raises CannotJudge with the reason, or what the build raises. Everything written is removed at the end.
     """
     source, original, syntax = find_source(project, kernel, overlay or {})
-    if session.capture_dir is None:
-        raise CannotJudge("the profile holds no recorded launches", "profile with the emulator")
-    listed = read_capture_set(session.capture_dir)
-    dispatches = tuple(d for d in listed if base_name(demangle(d.kernel)) == syntax.name)
-    if not dispatches:
-        raise CannotJudge(f"no launch of `{syntax.name}` was recorded, so no rewrite of it can be proved")
-    if (variable := _unseen_state(dispatches, original, syntax)) is not None:
-        raise CannotJudge(
-            f"the device variable `{variable}` may be changed, and replays do not compare variables"
-        )
+    dispatches = _recorded(session, original, syntax)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
     by_symbol = _launch_facts(dispatches, syntax, compiled, session)
     with tempfile.TemporaryDirectory(prefix="hipscope-judge-") as folder:
@@ -242,6 +233,34 @@ def _unseen_state(
         if re.search(rb"__constant__[^;]*\b" + name.encode() + rb"\b", source) is None:
             return name
     return None
+
+
+def recorded_launches(
+    project: Project,
+    session: ProfileSession,
+    source: Path,
+    original: bytes,
+    kernel: KernelSyntax,
+    cancel: threading.Event | None = None,
+) -> LaunchFacts:
+    """What a bench would know of the kernel's launches, without replaying anything. Raises as `open_bench` does."""
+    dispatches = _recorded(session, original, kernel)
+    compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
+    return _all_facts(_launch_facts(dispatches, kernel, compiled, session))
+
+
+def _recorded(session: ProfileSession, original: bytes, kernel: KernelSyntax) -> tuple[CapturedDispatch, ...]:
+    if session.capture_dir is None:
+        raise CannotJudge("the profile holds no recorded launches", "profile with the emulator")
+    listed = read_capture_set(session.capture_dir)
+    dispatches = tuple(d for d in listed if base_name(demangle(d.kernel)) == kernel.name)
+    if not dispatches:
+        raise CannotJudge(f"no launch of `{kernel.name}` was recorded, so no rewrite of it can be proved")
+    if (variable := _unseen_state(dispatches, original, kernel)) is not None:
+        raise CannotJudge(
+            f"the device variable `{variable}` may be changed, and replays do not compare variables"
+        )
+    return dispatches
 
 
 def _replay_tool(project: Project, session: ProfileSession, work: Path) -> ReplayTool:
