@@ -11,10 +11,11 @@ bool lds_addresses(Wave& w, const Instruction& in, u32 which, i32 offset, u32 by
     u64* address = w.access.address[which];
     u32 highest = 0;
     const u32 add = static_cast<u32>(offset);
-    for (int i = 0; i < kLanes; ++i) address[i] = u64{row[i]} + add;
+    // The sum is 32 bits wide: compilers fold `base - lane * 4` into a negative register and a positive offset.
+    for (int i = 0; i < kLanes; ++i) address[i] = row[i] + add;
     if (active == ~u64{0}) {
-        for (int i = 0; i < kLanes; ++i) highest = row[i] > highest ? row[i] : highest;
-        if (u64{highest} + add + bytes <= w.lds_bytes) return true;
+        for (int i = 0; i < kLanes; ++i) highest = row[i] + add > highest ? row[i] + add : highest;
+        if (u64{highest} + bytes <= w.lds_bytes) return true;
     }
     for (u64 left = active; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
