@@ -7,15 +7,27 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.accordo.verdict import Mismatch
 from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.ingest.definitions import base_name
+from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.project import Project
+from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.formulas.base import Finding, Formula
-from hipscope.formulas.judge import Bench, Judgement, Progress, judge_candidate
+from hipscope.formulas.candidate import LaunchFacts
+from hipscope.formulas.judge import (
+    Bench,
+    Judgement,
+    Progress,
+    find_source,
+    judge_candidate,
+    recorded_launches,
+)
 from hipscope.formulas.llm.beliefs import Trace
 from hipscope.formulas.llm.client import ModelClient
 from hipscope.formulas.llm.consent import require_consent
@@ -23,22 +35,15 @@ from hipscope.formulas.llm.directions import direction
 from hipscope.formulas.llm.metrics import kernel_metrics
 from hipscope.formulas.llm.prompt import Prompt, Subject, build_prompt
 from hipscope.formulas.llm.propose import Attempt, Outcome, Proposal, Ruling, rewrite_with_model
-from hipscope.formulas.llm.settings import ModelKey, ModelSettings, model_settings, take_key
+from hipscope.formulas.llm.settings import Budget, ModelKey, ModelSettings, model_settings, take_key
 from hipscope.formulas.llm.signature import Belief, load_dspy, messages
-from hipscope.formulas.registry import find_formula
+from hipscope.formulas.registry import detect_all, find_formula
+from hipscope.formulas.syntax import KernelSyntax
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _MOST_HEADERS = 100
 _MOST_DIFFERENCES = 3
 _RECORDED_TOGETHER = ("stall", "lds_", "global_", "scratch_", "atomic_", "memory_lines")
-
-
-@dataclass(frozen=True)
-class ModelAccess:
-    """A model that may be asked: settings that the user agreed to, and the key. Made before anything is run."""
-
-    settings: ModelSettings
-    key: ModelKey | None
 
 
 @dataclass(frozen=True)
@@ -64,72 +69,147 @@ class ModelRewrites:
     judgements: Mapping[int, Judgement]
     trace: Path | None
 
-    def of(self, judgement: Judgement) -> Attempt | None:
+    def attempt(self, judgement: Judgement) -> Attempt:
         """The attempt that a judgement is about."""
-        numbers = (n for n, j in self.judgements.items() if j is judgement)
-        number = next(numbers, None)
-        return next((a for a in self.outcome.attempts if a.number == number), None)
+        number = next(n for n, j in self.judgements.items() if j is judgement)
+        return self.outcome.attempts[number - 1]
 
 
-def allow_model(project: Project, *, yes_send: bool = False) -> ModelAccess:
-    """Check settings, library and consent, and take the key out of the environment.
+class ModelProposer:
+    """A model that may be asked, for one kernel after the other, within one budget for all of them."""
 
-    Raises `UsageError` (no model, no key), `ConsentNeeded` and `MissingTool`. Nothing is sent here.
+    def __init__(self, settings: ModelSettings, key: ModelKey | None) -> None:
+        self._settings = settings
+        self._client = ModelClient(settings, key)
+        self._budget = settings.budget
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._settings.model
+
+    def ask(
+        self,
+        bench: Bench,
+        findings: Sequence[Finding],
+        *,
+        progress: Progress = lambda _message, _share: None,
+        cancel: threading.Event | None = None,
+    ) -> ModelRewrites | None:
+        """Ask for rewrites of the bench's kernel; every candidate goes through `judge_candidate`.
+
+        None when the budget is used up. Raises `ModelError` when the model
+        cannot be asked at all, `Cancelled`, and `UsageError` when the report cannot be made small enough.
+        """
+        if self._budget.attempts < 1 or self._budget.seconds <= 0:
+            return None
+        profile = bench.session.profile
+        kernel = profile.kernel(bench.name)
+        if kernel is None:
+            raise UsageError(f"the profile holds no kernel {bench.name}")
+        subject = _subject(
+            bench.project, profile, kernel, findings, bench.source, bench.original, bench.kernel, bench.facts
+        )
+        judgements: dict[int, Judgement] = {}
+        trace = Trace.in_project(bench.project.root, bench.kernel.name)
+
+        def judge(proposal: Proposal) -> Ruling:
+            formula = promised_formula(findings, proposal.beliefs)
+            judgement = judge_candidate(bench, proposal.candidate, formula, progress=progress, cancel=cancel)
+            judgements[proposal.number] = judgement
+            return ruling_of(bench, judgement)
+
+        started = time.monotonic()
+        outcome = rewrite_with_model(
+            subject,
+            replace(self._settings, budget=self._budget),
+            self._client.ask,
+            judge,
+            trace=trace,
+            progress=progress,
+            cancel=cancel,
+            profile_bytes=directory_bytes(bench.session.run_dir),
+        )
+        cost = self._budget.cost
+        priced = cost is None or outcome.usage.cost is not None
+        self._budget = Budget(
+            attempts=self._budget.attempts - len(outcome.attempts) if priced else 0,
+            tokens=self._budget.tokens - outcome.usage.tokens,
+            seconds=self._budget.seconds - (time.monotonic() - started),
+            cost=cost - (outcome.usage.cost or 0.0) if cost is not None else None,
+        )
+        return ModelRewrites(outcome, judgements, trace.path)
+
+
+def allow_model(project: Project, *, yes_send: bool = False) -> ModelProposer:
+    """Check settings, library and consent, and take the key out of the environment. Sends nothing.
+
+    Call it before anything is built or run. Raises `UsageError` (no model, no key), `ConsentNeeded` and `MissingTool`.
     """
     settings = model_settings(project.config.llm)
     load_dspy()
     require_consent(project.root, settings, yes_send=yes_send)
-    return ModelAccess(settings, take_key(settings))
+    return ModelProposer(settings, take_key(settings))
 
 
-def ask_model(
-    bench: Bench,
-    findings: Sequence[Finding],
-    access: ModelAccess,
-    *,
-    capture_bytes: int | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
-) -> ModelRewrites:
-    """Ask for rewrites of the bench's kernel until a budget ends; every candidate goes through `judge_candidate`.
+def explain_attempt(attempt: Attempt) -> tuple[str, ...]:
+    """What the model believed and what the measurement says of it, as sentences to show beside the edit."""
+    lines = [
+        f"{c.belief.edit}: {c.belief.mechanism} ({c.belief.finding}); expected {c.belief.metric} {c.belief.direction}"
+        + (f" by {c.belief.expected_percent:g} %" if c.belief.expected_percent is not None else "")
+        + f"; {c.outcome}: {c.reason}"
+        for c in attempt.beliefs
+    ]
+    if attempt.alignment is not None:
+        parts = {
+            "findings answered": attempt.alignment.coverage,
+            "edits at a finding": attempt.alignment.localisation,
+            "beliefs confirmed": attempt.alignment.agreement,
+        }
+        shown = [f"{name} {value:.0%}" for name, value in parts.items() if value is not None]
+        if shown:
+            lines.append(", ".join(shown))
+    return tuple(lines)
 
-    Raises `ModelError` when the model cannot be asked at all, `Cancelled`, and `UsageError` when the report cannot be
-    made small enough.
-    """
-    subject = bench_subject(bench, findings)
-    judgements: dict[int, Judgement] = {}
-    trace = Trace.in_project(bench.project.root, subject.syntax.name)
 
-    def judge(proposal: Proposal) -> Ruling:
-        formula = promised_formula(findings, proposal.beliefs)
-        judgement = judge_candidate(bench, proposal.candidate, formula, progress=progress, cancel=cancel)
-        judgements[proposal.number] = judgement
-        return ruling_of(bench, judgement)
-
-    outcome = rewrite_with_model(
-        subject,
-        access.settings,
-        ModelClient(access.settings, access.key).ask,
-        judge,
-        trace=trace,
-        progress=progress,
-        cancel=cancel,
-        profile_bytes=capture_bytes,
+def account(model: str, rewrites: ModelRewrites) -> str:
+    """What asking used up, and where the trace is."""
+    usage = rewrites.outcome.usage
+    money = f", {usage.cost:.4f} US dollars" if usage.cost is not None else ", cost not known"
+    trace = f"; trace: {rewrites.trace}" if rewrites.trace is not None else ""
+    number = len(rewrites.outcome.attempts)
+    return (
+        f"{model}: {number} attempt{'s' if number != 1 else ''}, {usage.sent} tokens sent, {usage.received} received"
+        f"{money}; ended because {rewrites.outcome.stopped}{trace}"
     )
-    return ModelRewrites(outcome, judgements, trace.path)
 
 
 def render_prompt(
-    bench: Bench, findings: Sequence[Finding], *, capture_bytes: int | None = None
+    project: Project,
+    kernel: str | None = None,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
 ) -> RenderedPrompt:
-    """The first request for the bench's kernel, exactly as `ask_model` would send it. Needs no model, sends nothing."""
-    config = bench.project.config.llm
-    subject = bench_subject(bench, findings)
+    """Profile the project and word the first request for a kernel, exactly as `ModelProposer.ask` would send it.
+
+    Without a name the kernel with the worst finding is taken, else the longest. Needs no model and sends nothing.
+    Raises `UsageError` for an unknown kernel, `CannotJudge` when no rewrite of it could be proved anyway.
+    """
+    options = ProfileOptions(overlay=overlay or {}, capture_dispatches=())
+    session = profile_project(project, options=options, progress=progress, cancel=cancel)
+    chosen = _chosen_kernel(project, session.profile, kernel)
+    source, original, syntax = find_source(project, chosen, overlay or {})
+    facts = recorded_launches(project, session, source, original, syntax, cancel)
+    findings = kernel_findings(project, session.profile, chosen)
+    subject = _subject(project, session.profile, chosen, findings, source, original, syntax, facts)
+    config = project.config.llm
     prompt = build_prompt(
         subject,
         sources=config.sources,
         max_tokens=config.max_prompt_tokens,
-        profile_bytes=capture_bytes,
+        profile_bytes=directory_bytes(session.run_dir),
         direction=direction([f.formula for f in findings], 0),
     )
     try:
@@ -138,23 +218,55 @@ def render_prompt(
         return RenderedPrompt(prompt, ())
 
 
-def bench_subject(bench: Bench, findings: Sequence[Finding]) -> Subject:
-    """What the report of this kernel is about."""
-    profile = bench.session.profile
-    kernel = profile.kernel(bench.name)
-    if kernel is None:
-        raise UsageError(f"the profile holds no kernel {bench.name}")
-    root = bench.project.root.resolve()
-    source = bench.source.resolve()
+def kernel_findings(
+    project: Project, profile: Profile, kernel: Kernel, formulas: Sequence[str] | None = None
+) -> tuple[Finding, ...]:
+    """All findings of one kernel, worst first; `formulas` None asks those of the project."""
+    config = project.config
+    found = detect_all(profile, formulas=formulas or config.formulas, min_share=config.min_share)
+    return tuple(f for f in found if f.mangled == kernel.mangled)
+
+
+def directory_bytes(directory: Path) -> int:
+    """The size of all files below a directory."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+def _chosen_kernel(project: Project, profile: Profile, name: str | None) -> Kernel:
+    if not profile.kernels:
+        raise UsageError("the program runs no kernel")
+    if name is not None:
+        named = [k for k in profile.kernels if name in (k.name, k.mangled, base_name(k.name))]
+        if not named:
+            known = ", ".join(base_name(k.name) for k in profile.kernels)
+            raise UsageError(f"the program runs no kernel {name!r}", f"it runs: {known}")
+        return named[0]
+    worst = next(iter(detect_all(profile, formulas=project.config.formulas)), None)
+    found = profile.kernel(worst.mangled) if worst is not None else None
+    return found or profile.kernels[0]
+
+
+def _subject(
+    project: Project,
+    profile: Profile,
+    kernel: Kernel,
+    findings: Sequence[Finding],
+    source: Path,
+    original: bytes,
+    syntax: KernelSyntax,
+    facts: LaunchFacts,
+) -> Subject:
+    """What the report of this kernel is about; the file is named as the project sees it."""
+    root, file = project.root.resolve(), source.resolve()
     return Subject(
         profile=profile,
         kernel=kernel,
         findings=tuple(findings),
-        file=source.relative_to(root).as_posix() if source.is_relative_to(root) else source.name,
-        source=bench.original,
-        syntax=bench.kernel,
-        facts=bench.facts,
-        headers=included_headers(bench.original, source, root),
+        file=file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name,
+        source=original,
+        syntax=syntax,
+        facts=facts,
+        headers=included_headers(original, file, root),
     )
 
 

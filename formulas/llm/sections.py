@@ -226,8 +226,11 @@ def isa(measured: Kernel) -> Section:
 
 
 def counters(measured: Kernel) -> Section:
-    """Hardware counters of all profiled launches, as recorded."""
-    rows = [Row(n, f"{name} = {value:.6g}") for n, (name, value) in enumerate(measured.counters.items())]
+    """Hardware counters of all profiled launches, as recorded; those that are 0 share a row."""
+    counted = {name: value for name, value in measured.counters.items() if value}
+    rows = [Row(n, f"{name} = {value:.6g}") for n, (name, value) in enumerate(counted.items())]
+    if zero := [name for name, value in measured.counters.items() if not value]:
+        rows.append(Row(len(rows), f"0: {', '.join(zero)}"))
     return Section("counters", "Counters", tuple(rows), "Sums over the profiled launches.")
 
 
