@@ -25,6 +25,7 @@ const QUIET = {
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
   "window.commandCenter": false,
+  "workbench.colorTheme": "Default Dark Modern",
   "workbench.layoutControl.enabled": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "workbench.startupEditor": "none",
@@ -47,8 +48,8 @@ export async function startEditor({ vsix, files, open, settings = {}, trusted = 
   try {
     await mkdir(workspace);
     for (const [name, text] of Object.entries(files)) await writeFile(join(workspace, name), text);
-    await mkdir(join(root, "user/User"), { recursive: true });
-    await writeFile(join(root, "user/User/settings.json"), JSON.stringify({ ...QUIET, ...trustSettings(trusted), ...settings }));
+    await writeSettings(root, "User", { ...QUIET, ...trustSettings(trusted) });
+    await writeSettings(root, "Machine", settings); // where a remote editor reads paths of tools from
     await promisify(execFile)(NODE, [SERVER, ...directories, "--install-extension", vsix], { env, timeout: 120_000 });
     const port = await freePort();
     stops.push(await startServer([...directories, ...(trusted ? ["--disable-workspace-trust"] : [])], port, env));
@@ -68,6 +69,11 @@ export async function startEditor({ vsix, files, open, settings = {}, trusted = 
     await stop();
     throw error;
   }
+}
+
+async function writeSettings(root, scope, settings) {
+  await mkdir(join(root, "user", scope), { recursive: true });
+  await writeFile(join(root, "user", scope, "settings.json"), JSON.stringify(settings));
 }
 
 function trustSettings(trusted) {

@@ -26,7 +26,7 @@ export async function findServer(folder: vscode.WorkspaceFolder | undefined): Pr
   }
   const interpreter = expand(settings.get("interpreter", ""), folder);
   if (interpreter) {
-    if (!(await hasHipscope(interpreter))) throw new NoServer(`hipscope.interpreter is ${interpreter}, which cannot import hipscope. Install it there with: ${interpreter} -m pip install hipscope`);
+    if (!(await hasHipscope(interpreter))) throw new NoServer(`hipscope.interpreter is ${interpreter}, which is not a Python 3.11 or newer with hipscope. Install it there with: ${interpreter} -m pip install hipscope`);
     return moduleLaunch(interpreter, "the setting hipscope.interpreter");
   }
   const selected = await selectedInterpreter(folder);
@@ -58,14 +58,15 @@ async function selectedInterpreter(folder: vscode.WorkspaceFolder | undefined): 
   return environment?.executable.uri?.fsPath;
 }
 
+/** `-P`: the server runs in the user's folder, and a `json.py` there must not be taken for Python's own. */
 function moduleLaunch(interpreter: string, origin: string): Launch {
-  return { command: interpreter, args: ["-m", "hipscope.server", "lsp"], origin };
+  return { command: interpreter, args: ["-P", "-m", "hipscope.server", "lsp"], origin };
 }
 
 async function hasHipscope(interpreter: string): Promise<boolean> {
   const probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('hipscope.server') is None)";
   try {
-    await promisify(execFile)(interpreter, ["-c", probe], { timeout: 20_000 });
+    await promisify(execFile)(interpreter, ["-P", "-c", probe], { timeout: 20_000 });
     return true;
   } catch {
     return false;
