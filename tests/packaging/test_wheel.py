@@ -27,11 +27,11 @@ def run(*command: str | Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from the checkout, as pip would; the native parts are compiled for it."""
+    """A wheel built from the checkout, as pip would; what `make` compiled of the native parts is not compiled again."""
     directory = tmp_path_factory.mktemp("wheel")
     run(
         sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation",
-        f"--config-settings=build-dir={ROOT / 'build' / 'wheel'}", "-w", directory, ROOT,
+        f"--config-settings=build-dir={ROOT / 'build' / 'native'}", "-w", directory, ROOT,
     )  # fmt: skip
     (found,) = directory.glob("*.whl")
     return found
