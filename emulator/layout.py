@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -84,9 +84,18 @@ class ProgramInfo:
 
 
 def write_rocprofv3(
-    raw_dir: Path, out_dir: Path, *, device: DeviceInfo, program: ProgramInfo, tool: str = "hipscope emulator"
+    raw_dir: Path,
+    out_dir: Path,
+    *,
+    device: DeviceInfo,
+    program: ProgramInfo,
+    stopped: str | None = None,
+    tool: str = "hipscope emulator",
 ) -> None:
-    """Write the capture of `raw_dir` into `out_dir` (created; files of the same names are replaced)."""
+    """Write the capture of `raw_dir` into `out_dir` (created; files of the same names are replaced).
+
+    `stopped` says why the program did not come to its end, which makes the capture partial.
+    """
     out_dir.mkdir(parents=True, exist_ok=True)
     launches = _with_times(list(raw.read_dispatches(raw_dir)))
     kernels = {name: number for number, name in enumerate(dict.fromkeys(d.kernel for d in launches), start=1)}
@@ -120,6 +129,7 @@ def write_rocprofv3(
             memory_analysis.add(dispatch.id, names[dispatch.kernel], profile.instructions, code.positions)
             traced.append({"dispatch": dispatch.id, "kernel": dispatch.kernel, "folder": folder})
     run = raw.read_run(raw_dir)
+    faults = raw.read_faults(raw_dir)
     sidecar = {
         "schema": SCHEMA,
         "source": "emulator",
@@ -131,7 +141,7 @@ def write_rocprofv3(
             "exit_code": program.exit_code,
             "output": program.output,
         },
-        "partial": _partial(run, launches),
+        "partial": _partial(run, launches, {fault.dispatch for fault in faults}, stopped),
         "kernels": [
             {"mangled": kernel, "name": names[kernel], "id": number, **_resources(launches, kernel)}
             for kernel, number in kernels.items()
@@ -139,7 +149,7 @@ def write_rocprofv3(
         "unprofiled": [d.id for d in timed if not d.profiled],
         "dynamic_lds": {str(d.id): d.dynamic_lds for d in launches if d.dynamic_lds},
         "traces": traced,
-        "faults": [_fault(f, objects) for f in raw.read_faults(raw_dir)],
+        "faults": [_fault(f, objects) for f in faults],
     }
     (out_dir / "hipscope.json").write_text(json.dumps(sidecar, indent=1), encoding="utf-8")
 
@@ -173,9 +183,11 @@ def _shape(d: raw.RawDispatch) -> tuple[Any, ...]:
     return d.kernel, d.grid, d.workgroup, d.dynamic_lds
 
 
-def _partial(run: raw.RawRun | None, launches: Sequence[raw.RawDispatch]) -> str | None:
-    reasons = [run.partial] if run is not None and run.partial else []
-    untimed = sum(d.start_ns is None for d in launches)
+def _partial(
+    run: raw.RawRun | None, launches: Sequence[raw.RawDispatch], faulted: Collection[int], stopped: str | None
+) -> str | None:
+    reasons = [reason for reason in (stopped, run.partial if run is not None else None) if reason]
+    untimed = sum(d.start_ns is None and d.id not in faulted for d in launches)
     if untimed:
         reasons.append(f"{untimed} of {len(launches)} launches were not profiled and have no time")
     return "; ".join(reasons) or None

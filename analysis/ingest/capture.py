@@ -59,7 +59,7 @@ def read_capture(directory: Path) -> Profile:
     passes = [table for path in files.counters for table in read_counters(path)]
     launches = _launches(files, passes)
     traces = [*_read_traces(directory), *(t for path in files.samples for t in read_samples(path, launches))]
-    if not launches and not traces:
+    if not launches and not traces and not sidecar.get("faults"):
         raise UsageError(
             f"{directory}: no profile in this directory",
             "expected rocprofv3 output: a kernel trace, counters or a decoded thread trace",

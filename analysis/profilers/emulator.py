@@ -37,10 +37,9 @@ class EmulatorProfiler(Profiler):
         raw.mkdir()
         recorded = run.directory / RECORDED_DISPATCHES if run.capture_kernels is not None else None
         completed = run_emulated(run, raw, recorded)
-        if completed.timed_out or next(read_dispatches(raw), None) is None:
+        if next(read_dispatches(raw), None) is None:
             faults = read_faults(raw)
-            if not (completed.timed_out and faults):
-                raise program_failed(completed, run.config.timeout_s, faults[0].message if faults else "")
+            raise program_failed(completed, run.config.timeout_s, faults[0].message if faults else "")
         progress("writing the capture", None)
         write_rocprofv3(
             raw,
@@ -51,6 +50,9 @@ class EmulatorProfiler(Profiler):
                 exit_code=None if completed.timed_out else completed.returncode,
                 output=shown(completed),
             ),
+            stopped=f"the program was stopped after {run.config.timeout_s:g} s (timeout_s)"
+            if completed.timed_out
+            else None,
         )
         shutil.rmtree(raw)
         return recorded

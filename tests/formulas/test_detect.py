@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ from hipscope.analysis.profile import (
 )
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
-from hipscope.formulas.base import Finding, format_value
+from hipscope.formulas.base import Finding, Formula, format_value
 from hipscope.formulas.places import column_range, constant_value, launch_of, shared_array_at, subscripts_at
 from hipscope.formulas.registry import FORMULAS, detect_all, find_formula
 
@@ -45,7 +45,7 @@ def expectations(program: Path) -> list[tuple[str, int]]:
 
 
 @pytest.fixture(scope="module")
-def profiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ProfileSession]:
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], ProfileSession]]:
     """Profiles an example on the emulator, once per test run."""
     sessions: dict[str, ProfileSession] = {}
     patch = pytest.MonkeyPatch()
@@ -130,8 +130,8 @@ def test_the_explanation_holds_every_number_and_what_helps(profiled: Callable[[s
 
 
 @pytest.mark.parametrize("formula", FORMULAS, ids=lambda f: f.name)
-def test_every_formula_has_a_page(formula: object) -> None:
-    page = Path(__file__).parents[2] / "docs" / "formulas" / f"{formula.name}.md"  # type: ignore[attr-defined]
+def test_every_formula_has_a_page(formula: Formula) -> None:
+    page = Path(__file__).parents[2] / "docs" / "formulas" / f"{formula.name}.md"
     text = page.read_text()
     assert all(
         f"## {part}" in text for part in ("What it means", "How it is detected", "How to fix it", "Limits")
