@@ -201,12 +201,21 @@ def _compile(
         command = [str(toolchain.clang), *arguments, *_overlay_flags(texts, draft)]
         command += ["-MD", "-MF", str(dependencies), str(unit.file), "-o", str(draft / _OUTPUT[side])]
         completed = run_process(
-            command, timeout=project.config.build_timeout_s, cwd=unit.command.directory, cancel=cancel
+            command,
+            timeout=project.config.build_timeout_s,
+            cwd=unit.command.directory,
+            env=_private(draft),
+            cancel=cancel,
         )
         output = unit.in_users_words(completed.text)
         _check(project, str(unit.file), completed, output)
         files = _read_dependencies(dependencies, unit.command.directory)
         return cache.store(draft, files, seconds=completed.seconds, output=output)
+
+
+def _private(draft: Path) -> dict[str, str]:
+    """The environment of a compiler whose temporary files lie in the draft, so that they go even if it is killed."""
+    return {**os.environ, "TMPDIR": str(draft)}
 
 
 def _link(
@@ -227,7 +236,7 @@ def _link(
                 toolchain.offload_bundler, "-type=o", "-bundle-align=4096", f"-targets={targets}", "-input=/dev/null",
                 f"-input={device.directory / 'device.co'}", f"-output={bundle}",
             ],
-            timeout=timeout, cancel=cancel,
+            timeout=timeout, env=_private(draft), cancel=cancel,
         )  # fmt: skip
         _check(project, "clang-offload-bundler", bundled, bundled.text)
         (draft / "bundle.s").write_text(_bundle_source(host.directory / "host.o", bundle))
@@ -237,7 +246,7 @@ def _link(
                 *_link_options(project), *toolchain.link_flags, "-Wno-unused-command-line-argument",
                 "-o", draft / "program",
             ],
-            timeout=timeout, cancel=cancel,
+            timeout=timeout, env=_private(draft), cancel=cancel,
         )  # fmt: skip
         _check(project, str(project.main_source), linked, linked.text)
         for leftover in (bundle, draft / "bundle.s"):

@@ -90,7 +90,9 @@ def profile(
 ) -> None:
     """Build and run a program and show what its kernels wait for."""
     with failures_reported():
+        from hipscope.analysis.errors import ProgramFailed
         from hipscope.server import tasks
+        from hipscope.server.view import read_report
 
         request = tasks.Request(source, tuple(program_args or ()), backend=backend.value, device=device)
         report = run_task(tasks.profile, request)
@@ -98,16 +100,18 @@ def profile(
             report["kernels"] = report["kernels"][:top]
             shown = {k["name"] for k in report["kernels"]} if format is Format.JSON else None
             report["findings"] = [f for f in report["findings"] if shown is None or f["kernel"] in shown]
+        view = read_report(report)
         with result_stream(output, format) as stream:
             if format is Format.JSON:
                 from hipscope.server.render.json import render_json
 
                 stream.write(render_json(report))
-                return
-            from hipscope.server.render.text import render_profile
-            from hipscope.server.view import read_report
+            else:
+                from hipscope.server.render.text import render_profile
 
-            render_profile(read_report(report), text_console(stream, output), top)
+                render_profile(view, text_console(stream, output), top)
+        if (why := view.failure()) is not None:
+            raise ProgramFailed(why, output=str(view.program.get("output", "")))
 
 
 @app.command()

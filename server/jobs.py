@@ -16,6 +16,8 @@ from asyncio.subprocess import PIPE
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
+from hipscope.server.view import signal_name
+
 T = TypeVar("T")
 ReportProgress = Callable[[str, float | None], None]
 
@@ -156,8 +158,4 @@ async def _tail(stream: asyncio.StreamReader, keep: int = 8192) -> str:
 
 
 def _how(status: int) -> str:
-    if status >= 0:
-        return f"exit code {status}"
-    with contextlib.suppress(ValueError):
-        return f"signal {signal.Signals(-status).name}"
-    return f"signal {-status}"
+    return f"exit code {status}" if status >= 0 else signal_name(-status)

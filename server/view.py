@@ -7,6 +7,7 @@ times are nanoseconds, shares are 0..1.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -175,6 +176,21 @@ class Report:
         places |= {k.file for k in self.kernels if k.file} | {f.file for f in self.findings}
         return places | {f.file for f in self.faults if f.file}
 
+    def failure(self) -> str | None:
+        """How the program failed, in one line; None when it ended well."""
+        if self.faults:
+            fault = self.faults[0]
+            place = f"{fault.file}:{fault.line}: " if fault.file else ""
+            return f"{place}kernel {base_name(fault.kernel)}: {fault.message}"
+        if not self.program:
+            return None
+        code = self.program.get("exit_code")
+        if code is None:
+            return self.partial or "the program was stopped"
+        if code < 0:
+            return f"the program was ended by {signal_name(-code)}"
+        return f"the program left with exit code {code}" if code else None
+
     def gpu_share(self, finding: Finding) -> float:
         """The part of all GPU time that a finding has at stake."""
         kernel = self.kernel(finding.mangled) or self.kernel(finding.kernel)
@@ -278,6 +294,14 @@ def read_finding(data: Mapping[str, Any]) -> Finding:
             "remedy": tuple(data.get("remedy", ())),
         },
     )
+
+
+def signal_name(number: int) -> str:
+    """SIGSEGV and the like, or the number when it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def base_name(signature: str) -> str:

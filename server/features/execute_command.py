@@ -66,8 +66,11 @@ async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
         )
         assert known.report is not None
         save_report(key, result["report"])
+        if (why := known.report.failure()) is not None:
+            ls.tell(f"hipscope: {why}. What was recorded until then is shown.", lsp.MessageType.Warning)
         return {
             "status": "done",
+            "failure": why,
             "kernels": len(known.report.kernels),
             "findings": len(known.report.findings),
             "partial": known.report.partial,

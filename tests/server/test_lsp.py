@@ -222,7 +222,7 @@ async def test_every_editor_sees_profiles_and_applies_a_verified_edit(any_client
     client = any_client
     client.open()
     answer = await client.run(PROFILE)
-    assert answer == {"status": "done", "kernels": 1, "findings": 1, "partial": None}
+    assert answer == {"status": "done", "failure": None, "kernels": 1, "findings": 1, "partial": None}
 
     mark = (await until(lambda: client.marks))["bankConflict"]
     assert mark.range.start.line == 3
