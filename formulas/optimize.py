@@ -26,6 +26,8 @@ from hipscope.formulas.base import Finding
 from hipscope.formulas.candidate import Refusal
 from hipscope.formulas.edit import VerifiedEdit, apply_edit, diff_of, edit_between
 from hipscope.formulas.judge import Bench, CannotJudge, Judgement, Progress, judge_candidate, open_bench
+from hipscope.formulas.llm.client import ModelError
+from hipscope.formulas.llm.rewriter import ModelProposer, allow_model, explain_attempt, kernel_findings
 from hipscope.formulas.measure import Measured
 from hipscope.formulas.recipes import RECIPES
 from hipscope.formulas.registry import FORMULAS, detect_all, find_formula
@@ -40,12 +42,16 @@ _OTHERS_SLOWER = 1.03
 
 @dataclass(frozen=True)
 class OptimizeOptions:
-    """What to optimize and who proposes. `overlay` holds texts of unsaved files."""
+    """What to optimize and who proposes. `overlay` holds texts of unsaved files.
+
+    `yes_send` says that the user agrees to send this project's kernels to the configured language model.
+    """
 
     formula: str = "auto"
     kernel: str | None = None
     rewriter: str = "recipes"
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
+    yes_send: bool = False
 
 
 class _Record(BaseModel):
@@ -112,11 +118,13 @@ def optimize_project(
 ) -> OptimizeResult:
     """Profile, take the worst finding that can be answered, and verify a rewrite for it.
 
-    Raises UsageError for an unknown formula, kernel or rewriter, and whatever building and running raise.
+    Raises UsageError for an unknown formula, kernel or rewriter, ConsentNeeded and ModelError of the language model,
+    and whatever building and running raise.
     """
     options = options or OptimizeOptions()
     formulas = _formulas(options, project)
     _check_rewriter(options.rewriter)
+    proposer = None if options.rewriter == "recipes" else allow_model(project, yes_send=options.yes_send)
     session = profile_project(
         project,
         options=ProfileOptions(overlay=options.overlay, capture_dispatches=()),
@@ -129,7 +137,9 @@ def optimize_project(
         return OptimizeResult(status="nothing_to_do", message=_nothing(session.profile, options))
     attempts: list[Attempt] = []
     for kernel, group in _by_kernel(wanted, session.profile):
-        result = _optimize_kernel(project, session, kernel, group, options, attempts, progress, cancel)
+        result = _optimize_kernel(
+            project, session, kernel, group, options, proposer, attempts, progress, cancel
+        )
         if result is not None:
             return result
         if len(attempts) >= project.config.optimize.max_attempts:
@@ -217,6 +227,7 @@ def _optimize_kernel(
     kernel: Kernel,
     findings: Sequence[Finding],
     options: OptimizeOptions,
+    proposer: ModelProposer | None,
     attempts: list[Attempt],
     progress: Progress,
     cancel: threading.Event | None,
@@ -226,19 +237,13 @@ def _optimize_kernel(
         with open_bench(
             project, session, kernel, overlay=options.overlay, progress=progress, cancel=cancel
         ) as bench:
-            for finding in findings:
+            for finding in findings if options.rewriter != "llm" else ():
                 judged = _judge_recipes(bench, finding, attempts, progress, cancel)
-                for judgement in sorted(judged, key=lambda j: -(j.speedup or 0.0)):
-                    failure = try_program(
-                        bench,
-                        judgement.candidate.text,
-                        overlay=options.overlay,
-                        progress=progress,
-                        cancel=cancel,
-                    )
-                    if failure is None:
-                        return _verified(bench, finding, judgement, judged, attempts)
-                    _revise(attempts, judgement, failure)
+                result = _first_that_runs(bench, finding, judged, options, attempts, progress, cancel)
+                if result is not None:
+                    return result
+            if proposer is not None:
+                return _ask_model(bench, kernel, options, proposer, attempts, progress, cancel)
     except CannotJudge as reason:
         first = findings[0]
         attempts.append(
@@ -252,6 +257,79 @@ def _optimize_kernel(
             )
         )
     return None
+
+
+def _first_that_runs(
+    bench: Bench,
+    finding: Finding,
+    judged: Sequence[Judgement],
+    options: OptimizeOptions,
+    attempts: list[Attempt],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> OptimizeResult | None:
+    """The fastest accepted rewrite with which the whole program still does the same, or None."""
+    for judgement in sorted(judged, key=lambda j: -(j.speedup or 0.0)):
+        failure = try_program(
+            bench, judgement.candidate.text, overlay=options.overlay, progress=progress, cancel=cancel
+        )
+        if failure is None:
+            return _verified(bench, finding, judgement, judged, attempts)
+        _revise(attempts, judgement, failure)
+    return None
+
+
+def _ask_model(
+    bench: Bench,
+    kernel: Kernel,
+    options: OptimizeOptions,
+    proposer: ModelProposer,
+    attempts: list[Attempt],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> OptimizeResult | None:
+    """The language model's rewrites of one kernel, judged; beliefs and costs stand in the notes."""
+    formulas = _formulas(options, bench.project)
+    findings = kernel_findings(bench.project, bench.session.profile, kernel, formulas)
+    try:
+        rewrites = proposer.ask(bench, findings, progress=progress, cancel=cancel)
+    except ModelError as failure:
+        if options.rewriter == "llm":
+            raise
+        attempts.append(_unjudged(findings[0], proposer.model, "model_failed", str(failure)))
+        return None
+    if rewrites is None:
+        return None
+    for tried in rewrites.outcome.attempts:
+        judgement = rewrites.judgements.get(tried.number)
+        if judgement is None:
+            attempts.append(_unjudged(findings[0], tried.direction, "unusable", tried.failure or ""))
+            continue
+        finding = rewrites.finding(judgement, findings)
+        notes = (*judgement.notes, *explain_attempt(tried))
+        attempts.append(_attempt(bench, finding, judgement).model_copy(update={"notes": notes}))
+    account = rewrites.account(proposer.model)
+    accepted = [j for j in rewrites.judgements.values() if j.accepted]
+    for judgement in sorted(accepted, key=lambda j: -(j.speedup or 0.0)):
+        finding = rewrites.finding(judgement, findings)
+        result = _first_that_runs(bench, finding, [judgement], options, attempts, progress, cancel)
+        if result is not None:
+            beliefs = explain_attempt(rewrites.attempt(judgement))
+            return result.model_copy(update={"notes": (*result.notes, *beliefs, account)})
+    attempts[-1] = attempts[-1].model_copy(update={"notes": (*attempts[-1].notes, account)})
+    return None
+
+
+def _unjudged(finding: Finding, title: str, outcome: str, reason: str) -> Attempt:
+    """An answer of the model that could not be judged, or no answer."""
+    return Attempt(
+        formula=finding.formula,
+        kernel=finding.kernel,
+        recipe="llm",
+        title=title,
+        outcome=outcome,
+        reason=reason,
+    )
 
 
 def _judge_recipes(
@@ -373,9 +451,7 @@ def _formulas(options: OptimizeOptions, project: Project) -> tuple[str, ...]:
 
 
 def _check_rewriter(rewriter: str) -> None:
-    if rewriter == "llm":
-        raise UsageError("the LLM rewriter is not available yet", "use --rewriter recipes")
-    if rewriter not in ("recipes", "both"):
+    if rewriter not in ("recipes", "llm", "both"):
         raise UsageError(f"unknown rewriter {rewriter!r}", "choose recipes, llm or both")
 
 

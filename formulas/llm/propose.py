@@ -287,7 +287,7 @@ class _Work:
         expected = "; ".join(f"{b.metric} goes {b.direction}" for b in rewrite.beliefs)
         candidate = Candidate(
             recipe="llm",
-            title=_short(edits) or f"Rewrite by {self.settings.model}",
+            title=f"{_short(edits) or 'Rewrite'} ({self.settings.model}, attempt {number})",
             text=text,
             expected=_short(expected) or "nothing stated",
             exact=False,

@@ -18,7 +18,7 @@ from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, profile_project
-from hipscope.formulas.base import Finding, Formula
+from hipscope.formulas.base import Finding
 from hipscope.formulas.candidate import LaunchFacts
 from hipscope.formulas.judge import (
     Bench,
@@ -74,6 +74,21 @@ class ModelRewrites:
         number = next(n for n, j in self.judgements.items() if j is judgement)
         return self.outcome.attempts[number - 1]
 
+    def finding(self, judgement: Judgement, findings: Sequence[Finding]) -> Finding:
+        """The finding that the rewrite answers, as the model says, else the worst. There must be one."""
+        beliefs = [c.belief for c in self.attempt(judgement).beliefs]
+        return answered_finding(findings, beliefs) or findings[0]
+
+    def account(self, model: str) -> str:
+        """What asking used up, why it ended, and where the trace is."""
+        usage, number = self.outcome.usage, len(self.outcome.attempts)
+        money = f"{usage.cost:.4f} US dollars" if usage.cost is not None else "cost not known"
+        trace = f"; trace: {self.trace}" if self.trace is not None else ""
+        return (
+            f"{model}: {number} attempt{'s' if number != 1 else ''}, {usage.sent} tokens sent, "
+            f"{usage.received} received, {money}; ended because {self.outcome.stopped}{trace}"
+        )
+
 
 class ModelProposer:
     """A model that may be asked, for one kernel after the other, within one budget for all of them."""
@@ -114,7 +129,8 @@ class ModelProposer:
         trace = Trace.in_project(bench.project.root, bench.kernel.name)
 
         def judge(proposal: Proposal) -> Ruling:
-            formula = promised_formula(findings, proposal.beliefs)
+            finding = answered_finding(findings, proposal.beliefs)
+            formula = find_formula(finding.formula) if finding is not None else None
             judgement = judge_candidate(bench, proposal.candidate, formula, progress=progress, cancel=cancel)
             judgements[proposal.number] = judgement
             return ruling_of(bench, judgement)
@@ -170,18 +186,6 @@ def explain_attempt(attempt: Attempt) -> tuple[str, ...]:
         if shown:
             lines.append(", ".join(shown))
     return tuple(lines)
-
-
-def account(model: str, rewrites: ModelRewrites) -> str:
-    """What asking used up, and where the trace is."""
-    usage = rewrites.outcome.usage
-    money = f", {usage.cost:.4f} US dollars" if usage.cost is not None else ", cost not known"
-    trace = f"; trace: {rewrites.trace}" if rewrites.trace is not None else ""
-    number = len(rewrites.outcome.attempts)
-    return (
-        f"{model}: {number} attempt{'s' if number != 1 else ''}, {usage.sent} tokens sent, {usage.received} received"
-        f"{money}; ended because {rewrites.outcome.stopped}{trace}"
-    )
 
 
 def render_prompt(
@@ -287,12 +291,11 @@ def included_headers(text: bytes, source: Path, root: Path) -> dict[str, bytes]:
     return found
 
 
-def promised_formula(findings: Sequence[Finding], beliefs: Sequence[Belief]) -> Formula | None:
-    """The formula whose metric a rewrite must move: that of the first finding it answers, else of the worst."""
+def answered_finding(findings: Sequence[Finding], beliefs: Sequence[Belief]) -> Finding | None:
+    """The finding that a rewrite says it answers first, else the worst; its formula's metric must move."""
     numbered = {f"F{number}": finding for number, finding in enumerate(findings, 1)}
     answered = [numbered[b.finding.upper()] for b in beliefs if b.finding.upper() in numbered]
-    finding = next(iter([*answered, *findings]), None)
-    return find_formula(finding.formula) if finding is not None else None
+    return next(iter([*answered, *findings]), None)
 
 
 def ruling_of(bench: Bench, judgement: Judgement) -> Ruling:

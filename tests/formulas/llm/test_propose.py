@@ -90,7 +90,7 @@ def test_an_accepted_rewrite_is_the_whole_file_with_another_kernel(
     start = given.PROGRAM.index("__global__ void turn")
     end = given.PROGRAM.index("}\n\n__global__ void other") + 1
     assert candidate.text.decode() == given.PROGRAM[:start] + given.FASTER + given.PROGRAM[end:]
-    assert (candidate.recipe, candidate.title) == ("llm", "pad the tile")
+    assert (candidate.recipe, candidate.title) == ("llm", "pad the tile (openai/test-model, attempt 1)")
     assert candidate.expected == "lds_conflict_cycles goes down"
     (checked,) = outcome.best.beliefs
     assert (checked.outcome, checked.before, checked.after) == ("confirmed", 100.0, 100.0 / 1.5)
