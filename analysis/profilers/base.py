@@ -51,7 +51,7 @@ class Profiler(ABC):
         """
 
 
-def program_failed(completed: Completed, limit_s: float, detail: str = "") -> ProgramFailed:
+def program_failed(completed: Completed, limit_s: float) -> ProgramFailed:
     """What to say about a program that ended badly; its output goes along."""
     if completed.timed_out:
         message = f"the program did not end within {limit_s:g} s"
@@ -62,8 +62,6 @@ def program_failed(completed: Completed, limit_s: float, detail: str = "") -> Pr
         message, hint = f"the program left with exit code {completed.returncode}", None
     else:
         message, hint = "the program launched no kernel", "hipscope profiles GPU kernels; check its arguments"
-    if detail:
-        message = f"{message}: {detail}"
     return ProgramFailed(
         message,
         hint,

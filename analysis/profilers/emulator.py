@@ -37,9 +37,8 @@ class EmulatorProfiler(Profiler):
         raw.mkdir()
         recorded = run.directory / RECORDED_DISPATCHES if run.capture_kernels is not None else None
         completed = run_emulated(run, raw, recorded)
-        if next(read_dispatches(raw), None) is None:
-            faults = read_faults(raw)
-            raise program_failed(completed, run.config.timeout_s, faults[0].message if faults else "")
+        if next(read_dispatches(raw), None) is None and not read_faults(raw):
+            raise program_failed(completed, run.config.timeout_s)
         progress("writing the capture", None)
         write_rocprofv3(
             raw,

@@ -41,10 +41,7 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
     """Print a profile with its `top` kernels (default: 5)."""
     shown = report.kernels[: DEFAULT_KERNELS if top is None else top]
     _print_header(report, console)
-    if not report.kernels:
-        console.print("No kernel was launched.")
-        return
-    console.print(kernel_table(report, shown))
+    console.print(kernel_table(report, shown) if shown else "No kernel came to its end.")
     left = len(report.kernels) - len(shown)
     if left > 0:
         rest = sum(k.share for k in report.kernels[len(shown) :])
