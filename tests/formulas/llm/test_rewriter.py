@@ -1,0 +1,218 @@
+"""From an example to a verified edit with a model behind a real socket and the real judge behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hipscope.analysis.config import Config, LlmConfig
+from hipscope.analysis.project import Project, resolve_project
+from hipscope.emulator.runner import NativePartsMissing, replay_executable
+from hipscope.formulas.llm.client import ModelError
+from hipscope.formulas.llm.consent import ConsentNeeded
+from hipscope.formulas.llm.rewriter import included_headers, render_prompt
+from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, optimize_project
+from hipscope.formulas.syntax import parse
+
+ROOT = Path(__file__).parents[3]
+KEY = "sk-real-9a1c"
+
+Serve = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def emulator() -> None:
+    try:
+        replay_executable()
+    except NativePartsMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("TEST_LLM_KEY", KEY)
+
+
+@pytest.fixture
+def project_of(tmp_path: Path) -> Callable[..., Project]:
+    """A copy of an example whose `[llm]` table points to a server."""
+
+    def copy(name: str, server: Any, **llm: Any) -> Project:
+        folder = tmp_path / "project"
+        folder.mkdir(exist_ok=True)
+        source = folder / f"{name}.hip"
+        shutil.copy(ROOT / "examples" / f"{name}.hip", source)
+        values = {
+            "model": "openai/test-model", "api_base": server.url, "key_env": "TEST_LLM_KEY", "candidates": 1,
+            "max_attempts": 1, "timeout_s": 20.0,
+        }  # fmt: skip
+        return resolve_project(source, (), Config(llm=LlmConfig.model_validate(values | llm)))
+
+    return copy
+
+
+def kernel_of(project: Project, name: str) -> str:
+    assert project.main_source is not None
+    source = project.main_source.read_bytes()
+    syntax = parse(source).kernel(name)
+    assert syntax is not None
+    return source[syntax.span.start : syntax.span.end].decode()
+
+
+def belief(metric: str, direction: str = "down") -> Mapping[str, Any]:
+    return {
+        "finding": "F1", "edit": "pad a row", "mechanism": "a column lies in 32 banks", "metric": metric,
+        "direction": direction, "expected_percent": 90,
+    }  # fmt: skip
+
+
+def optimized(project: Project, rewriter: str = "llm") -> OptimizeResult:
+    return optimize_project(project, options=OptimizeOptions(rewriter=rewriter, yes_send=True))
+
+
+COLUMN = "lds_column_read"
+KERNEL = "smooth_transpose"
+
+
+@pytest.mark.usefixtures("emulator")
+def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    """First it does not compile, then it is wrong, then it changes the host, and at last it is right."""
+    server = serve()
+    project = project_of(COLUMN, server, max_attempts=4)
+    kernel = kernel_of(project, KERNEL)
+    right = kernel.replace("tile[kTile][kTile]", "tile[kTile][kTile + 1]")
+    server.then(
+        wire.Reply(wire.said(right.replace("float sum = 0.0f;", "float sum = zero;"))),
+        wire.Reply(
+            wire.said(right.replace("sum / kWindow", "sum / (kWindow + 1)"), [belief("lds_conflict_cycles")])
+        ),
+        wire.Reply(wire.said(right.replace("__syncthreads();", "if (threadIdx.x < 16) __syncthreads();"))),
+        wire.Reply(wire.said(right, [belief("lds_conflict_cycles"), belief("lds_bytes")])),
+    )
+    result = optimized(project)
+    assert [a.outcome for a in result.attempts] == ["not_compiled", "different", "refused", "accepted"]
+    assert result.status == "verified"
+    assert result.edit is not None
+    assert result.speedup is not None
+    assert result.speedup > 1.5
+    assert project.main_source is not None
+    original = project.main_source.read_bytes()
+    assert result.edit.applied_to(original).decode() == original.decode().replace(kernel, right)
+    told = [request.text for request in server.requests]
+    assert "use of undeclared identifier 'zero'" in told[1]
+    assert "its results are not those of the source" in told[2]
+    assert "Wrong values in `out`" in told[2]
+    assert "not all threads of a workgroup reach the barrier" in told[3]
+    notes = "\n".join(result.notes)
+    assert "expected lds_conflict_cycles down by 90 %; confirmed" in notes
+    assert "expected lds_bytes down by 90 %; refuted: lds_bytes went up" in notes
+    assert "beliefs confirmed 50%" in notes
+    assert "4 attempts, 4000 tokens sent, 800 received, cost not known" in notes
+    assert KEY not in result.model_dump_json()
+
+
+@pytest.mark.usefixtures("emulator")
+def test_what_prompt_shows_is_what_is_sent_and_nothing_is_sent_by_it(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    server = serve(wire.Reply("no"))
+    project = project_of(COLUMN, server)
+    shown = render_prompt(project)
+    assert server.requests == []
+    optimized(project)
+    assert list(shown.messages) == server.requests[0].body["messages"]
+    assert shown.prompt.profile_bytes > 10_000
+    assert shown.prompt.report in shown.text
+
+
+@pytest.mark.usefixtures("emulator")
+def test_without_leave_nothing_is_built_or_sent(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    server = serve(wire.Reply("no"))
+    project = project_of(COLUMN, server)
+    with pytest.raises(ConsentNeeded):
+        optimize_project(project, options=OptimizeOptions(rewriter="llm"))
+    assert server.requests == []
+    assert os.environ["TEST_LLM_KEY"] == KEY
+
+
+@pytest.mark.usefixtures("emulator")
+def test_the_model_is_asked_only_when_no_recipe_helps(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    server = serve(wire.Reply("no"))
+    result = optimized(project_of(COLUMN, server), "both")
+    assert result.status == "verified"
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("emulator")
+def test_a_model_that_fails_is_an_error_alone(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    server = serve(wire.Raw(401, b'{"error": {"message": "bad key"}}'))
+    with pytest.raises(ModelError, match="TEST_LLM_KEY"):
+        optimized(project_of(COLUMN, server))
+
+
+@pytest.mark.usefixtures("emulator")
+def test_candidates_never_see_the_key(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    """The program writes its environment down each time it runs: while it is profiled, and with the rewrite."""
+    server = serve()
+    project = project_of(COLUMN, server)
+    assert project.main_source is not None
+    source = project.main_source.read_text()
+    seen = project.root / "environment.txt"
+    spy = f"""int main() {{
+  if (std::FILE* file = std::fopen("{seen}", "a")) {{
+    for (char** e = environ; *e; ++e) std::fprintf(file, "%s\\n", *e);
+    std::fclose(file);
+  }}
+"""
+    source = source.replace("#include <cstdio>", "#include <unistd.h>\n#include <cstdio>")
+    project.main_source.write_text(source.replace("int main() {\n", spy))
+    right = kernel_of(project, KERNEL).replace("tile[kTile][kTile]", "tile[kTile][kTile + 1]")
+    server.then(wire.Reply(wire.said(right)))
+    assert optimized(project).status == "verified"
+    assert seen.read_text().count("LD_LIBRARY_PATH=") >= 2
+    assert KEY not in seen.read_text()
+    assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.usefixtures("emulator")
+def test_the_trace_is_kept_in_the_project(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    server = serve(wire.Reply("no"))
+    project = project_of(COLUMN, server)
+    result = optimized(project)
+    assert result.status in ("rejected", "no_improvement")
+    (trace,) = (project.root / ".hipscope" / "trace").iterdir()
+    events = [json.loads(line)["event"] for line in trace.read_text().splitlines()]
+    assert events == ["prompt", "failure", "stop"]
+    assert str(trace) in result.attempts[-1].notes[-1]
+    assert KEY not in trace.read_text()
+
+
+def test_headers_are_taken_from_the_project_only(tmp_path: Path) -> None:
+    (tmp_path / "project" / "include").mkdir(parents=True)
+    (tmp_path / "secret.h").write_text("int secret;")
+    (tmp_path / "project" / "include" / "a.h").write_text('#include "b.h"\n#include "a.h"\n')
+    (tmp_path / "project" / "include" / "b.h").write_text("int b;")
+    source = tmp_path / "project" / "main.hip"
+    text = b'#include <vector>\n#include "include/a.h"\n  # include "../secret.h"\n#include "gone.h"\n'
+    found = included_headers(text, source, tmp_path / "project")
+    assert sorted(found) == ["include/a.h", "include/b.h"]
