@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from hipscope.analysis.memory import sum_patterns
 from hipscope.analysis.profile import Instruction, Kernel, Profile, StallReason
-from hipscope.analysis.stalls import blamed_stalls, total_cycles
+from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Objective
 from hipscope.formulas.places import Site, column_range, launch_of, sites
 from hipscope.formulas.stakes import add_stalls, wait_share
@@ -35,10 +35,9 @@ class AtomicContention(Formula):
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
         """One finding per line, worst first."""
         blamed = blamed_stalls(kernel)
-        total = total_cycles(kernel)
         found = []
         for site in sites(kernel, _contended, _operations):
-            waits = wait_share(total, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
+            waits = wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
             # When the busiest line alone fills most of the time, it goes on after the last wave has ended.
             if kernel.bound_by == "atomic":
                 waits = max(waits, 0.5)

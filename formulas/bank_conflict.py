@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from hipscope.analysis.memory import conflict_degree, sum_patterns
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
-from hipscope.analysis.stalls import blamed_stalls, total_cycles
+from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Objective, Related
 from hipscope.formulas.places import (
     Site,
@@ -41,7 +41,6 @@ class BankConflict(Formula):
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
         """One finding per line, worst first."""
         blamed = blamed_stalls(kernel)
-        total = total_cycles(kernel)
         found = []
         for site in sites(kernel, _conflicts, _conflict_cycles):
             finding = _finding(
@@ -49,7 +48,7 @@ class BankConflict(Formula):
                 kernel,
                 profile.device,
                 site,
-                wait_share(total, add_stalls([blamed[i.index] for i in site.instructions])),
+                wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions])),
             )
             if finding is not None:
                 found.append(finding)
@@ -104,7 +103,7 @@ def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: fl
         column=start,
         end_column=end,
         share=share,
-        message=_message(site, pattern.kind, cycles, ideal),
+        message=_message(site, cycles, ideal),
         evidence=(
             Evidence(_PER_ACCESS, cycles, ideal, "cycles"),
             Evidence("conflict degree", degree, 1.0, "x"),
@@ -115,8 +114,12 @@ def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: fl
     )
 
 
-def _message(site: Site, kind: str, cycles: float, ideal: float) -> str:
-    verb = {"load": "reads", "store": "writes", "atomic": "updates"}[kind]
+def _message(site: Site, cycles: float, ideal: float) -> str:
+    kinds = {i.memory.kind for i in site.instructions if i.memory is not None}
+    if "atomic" in kinds:
+        verb = "updates"
+    else:
+        verb = "reads and writes" if len(kinds) > 1 else "writes" if "store" in kinds else "reads"
     turns = f"the lanes of a wave take turns, {cycles:.0f} LDS cycles per access instead of {ideal:.0f}"
     array = shared_array_at(site.file, site.line)
     if array is None:
@@ -124,10 +127,8 @@ def _message(site: Site, kind: str, cycles: float, ideal: float) -> str:
     sizes = [constant_value(site.file, d) for d in array.dimensions]
     shape = "x".join(str(s) if s is not None else d for s, d in zip(sizes, array.dimensions, strict=True))
     subscripts = subscripts_at(site.file, site.line, array.name)
-    by_column = len(subscripts) > 1 and any(i in subscripts[0] for i in _LANE_INDEX)
-    how = "by column" if by_column else "with a stride that falls on few banks"
-    if by_column and sizes[-1] is not None and sizes[-1] % 32 == 0:
-        return (
-            f"{verb} the {shape} LDS tile `{array.name}` by column: every lane hits the same bank and {turns}"
-        )
-    return f"{verb} the {shape} LDS array `{array.name}` {how}: {turns}"
+    if len(subscripts) < 2 or not any(index in subscripts[0] for index in _LANE_INDEX):
+        return f"{verb} the LDS array `{array.name}` so that many lanes hit the same bank: {turns}"
+    whole_row = sizes[-1] is not None and sizes[-1] % 32 == 0
+    hit = "every lane hits the same bank" if whole_row else "many lanes hit the same bank"
+    return f"{verb} the {shape} LDS tile `{array.name}` by column: {hit} and {turns}"

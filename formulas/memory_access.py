@@ -15,9 +15,9 @@ from hipscope.analysis.memory import (
     sum_patterns,
 )
 from hipscope.analysis.profile import Instruction, Kernel, MemoryPattern, Profile, StallReason
-from hipscope.analysis.stalls import blamed_stalls, total_cycles
+from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Objective, Related
-from hipscope.formulas.places import Site, column_range, launch_of, sites
+from hipscope.formulas.places import Site, column_range, launch_of, sites, source_lines
 from hipscope.formulas.stakes import add_stalls, beyond_bandwidth, smaller, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 
@@ -41,12 +41,11 @@ class MemoryAccess(Formula):
 
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
         """One finding per line, worst first."""
-        total = total_cycles(kernel)
         patterns = [_global(i) for i in kernel.instructions]
         moved = sum(p.lines_used for p in patterns if p is not None)
         if not moved:
             return []
-        waits = _memory_wait(kernel, total)
+        waits = _memory_wait(kernel)
         limit = beyond_bandwidth(kernel, profile.device, _unavoidable_bytes(kernel))
         found = [
             _finding(self.name, kernel, site, waits, moved, limit)
@@ -81,7 +80,7 @@ def _excess_lines(instruction: Instruction) -> float:
     return 0.0 if pattern is None else pattern.lines_used - pattern.lines_needed
 
 
-def _memory_wait(kernel: Kernel, total: float) -> float:
+def _memory_wait(kernel: Kernel) -> float:
     """The part of the kernel's time that goes into moving lines.
 
     Stores are not waited for, so their cost shows as queues in front of other accesses, or as a time after the last
@@ -90,7 +89,7 @@ def _memory_wait(kernel: Kernel, total: float) -> float:
     """
     blamed = blamed_stalls(kernel)
     tables = [blamed[i.index] for i in kernel.instructions if _global(i) is not None]
-    share = wait_share(total, add_stalls(tables), _MEMORY_WAITS)
+    share = wait_share(kernel, add_stalls(tables), _MEMORY_WAITS)
     return max(share, 0.5) if kernel.bound_by in _BOUND_BY_MEMORY else share
 
 
@@ -126,7 +125,8 @@ def _finding(
         end_column=end,
         share=smaller(waits * excess, limit),
         message=(
-            f"{verb} global memory with a stride: each access of a wave touches {used:.0f} cache lines "
+            f"{verb} global memory {_manner(site.file, site.line, start, end)}: "
+            f"each access of a wave touches {used:.0f} cache lines "
             f"where {needed:.0f} would hold its data"
         ),
         evidence=(
@@ -137,3 +137,14 @@ def _finding(
         ),
         related=() if launch is None else (Related(launch.file, launch.line, launch.message),),
     )
+
+
+def _manner(file: str, line: int, start: int, end: int) -> str:
+    """An index that is itself read from an array scatters the lanes; anything else strides."""
+    lines = source_lines(file)
+    text = lines[line - 1][start - 1 : end - 1] if 0 < start <= end and line <= len(lines) else ""
+    depth = deepest = 0
+    for character in text:
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        deepest = max(deepest, depth)
+    return "at scattered places" if deepest > 1 else "with a stride"

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from hipscope.analysis.profile import Device, Kernel, StallReason
-from hipscope.analysis.stalls import StallTable
+from hipscope.analysis.stalls import StallTable, stall_table, total_cycles
 
 
-def wait_share(
-    kernel_cycles: float, blamed: StallTable, reasons: Collection[StallReason] | None = None
-) -> float:
-    """The blamed waits (of the given reasons, or all) as a part of the cycles of all waves."""
-    if kernel_cycles <= 0:
+def wait_share(kernel: Kernel, blamed: StallTable, reasons: Collection[StallReason] | None = None) -> float:
+    """The blamed waits (of the given reasons, or all) as a part of the kernel's cycles.
+
+    Who waits at a barrier waits for what the other waves do meanwhile, so those cycles count in proportion for
+    everything else: the share is one of the cycles outside barriers.
+    """
+    outside = total_cycles(kernel) - stall_table(kernel).get(StallReason.BARRIER, 0.0)
+    if outside <= 0:
         return 0.0
     cycles = sum(c for reason, c in blamed.items() if reasons is None or reason in reasons)
-    return cycles / kernel_cycles
+    return min(1.0, cycles / outside)
 
 
 def unit_share(kernel: Kernel, device: Device, busy_cycles: float) -> float | None:

@@ -217,6 +217,12 @@ def test_conflicts_are_worth_no_more_than_the_lds_was_busy_with_them() -> None:
     assert shares(profile) == [("bankConflict", 0.1)]
 
 
+def test_waiting_at_a_barrier_counts_for_what_the_others_do() -> None:
+    barrier = instruction("s_barrier", 9600, StallReason.BARRIER, None)
+    profile = profile_of(lds_load(600, 8000), other(1600), barrier, time_ns=600 / 2.1 / 304)
+    assert shares(profile) == [("bankConflict", round(8000 * 0.75 / 10400, 3))]
+
+
 def test_conflicts_that_nobody_waits_for_are_not_reported() -> None:
     assert shares(profile_of(lds_load(600, 100), other(99500), time_ns=1)) == []
 
