@@ -1,4 +1,4 @@
-"""The command line: `hipscope profile | optimize | doctor | lsp | version`.
+"""The command line: `hipscope profile | optimize | prompt | doctor | lsp | version`.
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
 0 done, 1 no verified improvement, 2 bad input, 3 missing tool, 4 the program or its build failed, 130 stopped.
@@ -126,6 +126,10 @@ def optimize(
         Rewriter | None, typer.Option(help="Who proposes rewrites.", show_default=False)
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Write a verified rewrite into the file.")] = False,
+    yes_send: Annotated[
+        bool,
+        typer.Option("--yes-send", help="Agree, from now on, to send this project's kernels to the model."),
+    ] = False,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     format: FormatOption = Format.TEXT,
@@ -142,6 +146,7 @@ def optimize(
             formula=formula,
             kernel=kernel,
             rewriter=rewriter.value if rewriter else None,
+            yes_send=yes_send,
         )
         report = run_task(tasks.optimize, request)
         verified = report["status"] == "verified"
@@ -163,6 +168,40 @@ def optimize(
                 console.print(f"{done} {short_path(found.edit.file)}.", highlight=False)
         if report["status"] not in ("verified", "nothing_to_do"):
             raise typer.Exit(1)
+
+
+@app.command()
+def prompt(
+    source: Source,
+    program_args: Arguments = None,
+    kernel: Annotated[
+        str | None, typer.Option(help="This kernel; else the one with the worst finding.", show_default=False)
+    ] = None,
+    backend: BackendOption = Backend.AUTO,
+    device: DeviceOption = None,
+    format: FormatOption = Format.TEXT,
+) -> None:
+    """Show exactly what the language model would be sent for a kernel. Sends nothing."""
+    with failures_reported():
+        from hipscope.server import tasks
+
+        request = tasks.Request(
+            source, tuple(program_args or ()), backend=backend.value, device=device, kernel=kernel
+        )
+        report = run_task(tasks.prompt, request)
+        if format is Format.JSON:
+            from hipscope.server.render.json import render_json
+
+            sys.stdout.write(render_json(report))
+            return
+        sys.stdout.write(report["text"] + "\n")
+        if not report["complete"]:
+            sys.stderr.write(
+                "Only the report; with `pip install 'hipscope[llm]'` the whole request is shown.\n"
+            )
+        sys.stderr.write(
+            f"{report['profile_bytes']} bytes of profile in, about {report['tokens']} tokens out; nothing was sent\n"
+        )
 
 
 @app.command()

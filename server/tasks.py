@@ -33,6 +33,7 @@ class Request:
     formula: str | None = None
     kernel: str | None = None
     rewriter: str | None = None
+    yes_send: bool = False
     overlays: Mapping[Path, bytes] = field(default_factory=dict)
 
 
@@ -55,10 +56,28 @@ def optimize(request: Request, progress: Progress, cancel: threading.Event) -> d
         formula=request.formula or "auto",
         kernel=request.kernel,
         rewriter=request.rewriter or project.config.optimize.rewriter,
+        yes_send=request.yes_send,
         overlay=request.overlays,
     )
     result = optimize_project(project, options=options, progress=progress, cancel=cancel)
     return optimize_report(result)
+
+
+def prompt(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+    """What a language model would be sent for a kernel; sends nothing. Raises HipscopeError."""
+    from hipscope.formulas.llm.rewriter import render_prompt
+
+    project = find_project(request)
+    shown = render_prompt(project, request.kernel, overlay=request.overlays, progress=progress, cancel=cancel)
+    return {
+        "schema": "hipscope.prompt/1",
+        "text": shown.text,
+        "messages": [dict(message) for message in shown.messages],
+        "profile_bytes": shown.prompt.profile_bytes,
+        "tokens": shown.prompt.tokens,
+        "left_out": dict(shown.prompt.left_out),
+        "complete": bool(shown.messages),
+    }
 
 
 def apply(report: Mapping[str, Any]) -> Path:

@@ -89,6 +89,7 @@ def read_request(data: Mapping[str, Any]) -> Any:
         formula=data.get("formula"),
         kernel=data.get("kernel"),
         rewriter=data.get("rewriter"),
+        yes_send=bool(data.get("yes_send")),
         overlays={Path(f): text.encode() for f, text in (data.get("overlays") or {}).items()},
     )
 
@@ -99,6 +100,7 @@ def describe(failure: Any) -> dict[str, Any]:
         "message": failure.message,
         "hint": failure.hint,
         "exit_code": failure.exit_code,
+        "kind": type(failure).__name__,
         "output": getattr(failure, "output", ""),
         "diagnostics": [
             {
