@@ -100,7 +100,7 @@ def describe(failure: Any) -> dict[str, Any]:
         "message": failure.message,
         "hint": failure.hint,
         "exit_code": failure.exit_code,
-        "kind": type(failure).__name__,
+        "failure": type(failure).__name__,
         "output": getattr(failure, "output", ""),
         "diagnostics": [
             {
