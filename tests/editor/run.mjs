@@ -135,13 +135,20 @@ async function inOrder(editor, checks) {
         failed += 1;
         const picture = join(PICTURES, "failure.png");
         await editor.page.screenshot({ path: picture });
-        console.log(`FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}`);
+        console.log(`FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}\n${await extensionLog(editor)}`);
         return;
       }
     }
   } finally {
     await editor.stop();
   }
+}
+
+/** What the extension and its server wrote to their log, the last lines. */
+async function extensionLog(editor) {
+  const files = (await readdir(editor.root, { recursive: true })).filter((name) => /hipscope\.hipscope\/.*\.log$/.test(name));
+  const texts = await Promise.all(files.map((name) => readFile(join(editor.root, name), "utf8")));
+  return ["its log:", ...texts.join("\n").trimEnd().split("\n").slice(-40)].join("\n  ");
 }
 
 /** Runs a command by its title, as a user does. A palette that opened before the command was known is opened again. */
