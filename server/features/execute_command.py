@@ -23,9 +23,10 @@ from hipscope.server.language_server import HipServer, dirty_texts, disk_text, p
 from hipscope.server.progress import progress_bar
 from hipscope.server.saved import save_report
 from hipscope.server.store import Problem, project_key
-from hipscope.server.view import Optimization, read_optimization, read_report
+from hipscope.server.view import Optimization, base_name, read_optimization, read_report
 
 CANCEL = "hipscope.server.cancel"
+_SEND = "Send"
 
 Answer = dict[str, Any]
 
@@ -90,10 +91,29 @@ async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | N
         title = f"Optimizing {key.name}"
         async with progress_bar(ls, title, lambda: ls.jobs.cancel(str(key))) as report:
             overlays = dirty_texts(list(ls.open_documents()))
-            result = await _work(ls, "optimize", key, uri, overlays, report, options)
+            try:
+                result = await _work(ls, "optimize", key, uri, overlays, report, options)
+            except JobFailed as failure:
+                if failure.details.get("failure") != "ConsentNeeded" or not await _agreed(ls, failure):
+                    raise
+                result = await _work(
+                    ls, "optimize", key, uri, overlays, report, {**options, "yes_send": True}
+                )
         return await _offer(ls, read_optimization(result["report"]))
 
     return await _run(ls, key, "optimizing", work(), asked=True)
+
+
+async def _agreed(ls: HipServer, failure: JobFailed) -> bool:
+    """Ask the user whether the kernel may be sent to the language model that the message names."""
+    question = lsp.ShowMessageRequestParams(
+        type=lsp.MessageType.Warning,
+        message=f"hipscope: {failure}. Send it, now and from now on?",
+        actions=[lsp.MessageActionItem(title=_SEND), lsp.MessageActionItem(title="Do not send")],
+    )
+    # Shielded: the client may still answer after this job was cancelled.
+    chosen = await asyncio.shield(asyncio.ensure_future(ls.window_show_message_request_async(question)))
+    return chosen is not None and chosen.title == _SEND
 
 
 def key_of(ls: HipServer, uri: str) -> Path | None:
@@ -194,8 +214,8 @@ async def _offer(ls: HipServer, found: Optimization) -> Answer:
         ls.tell(f"hipscope: {answer['message']}")
         return answer
     label = f"hipscope: {found.formula} rewrite of {found.kernel}"
-    speedup = f"{found.speedup:.2f}x" if found.speedup else "faster"
-    answer["message"] = f"{found.kernel}: {speedup} ({found.provenance}), verified"
+    speedup = f"{found.speedup:.2f}x as fast" if found.speedup else "faster"
+    answer["message"] = f"{base_name(found.kernel or '')}: {speedup} ({found.provenance}), verified"
     uri = ls.uri(found.edit.file)
     document = ls.document(found.edit.file)
     text = ls.text(found.edit.file)
@@ -251,7 +271,8 @@ def _why_not(found: Optimization) -> str:
 def _sentence(answer: Answer) -> str:
     if "message" in answer:
         return str(answer["message"])
-    return f"{answer.get('kernels', 0)} kernels, {answer.get('findings', 0)} findings"
+    counts = (answer.get("kernels", 0), "kernel"), (answer.get("findings", 0), "finding")
+    return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
 
 
 def _kernel_at(ls: HipServer, uri: str, position: object) -> str | None:

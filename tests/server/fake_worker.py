@@ -2,7 +2,8 @@
 
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
-dies, `// worker: refuse` optimizes to nothing. `/*slow*/` inside a kernel is what an optimization replaces.
+dies, `// worker: refuse` optimizes to nothing, `// worker: ask` wants leave to send before it optimizes.
+`/*slow*/` inside a kernel is what an optimization replaces.
 """
 
 import hashlib
@@ -26,6 +27,9 @@ def main():
             wait(order)
         if order == "crash":
             sys.exit("the worker fell over")
+        if order == "ask" and request["kind"] == "optimize" and not request.get("yes_send"):
+            emit("error", message="the kernel would be sent to a model", exit_code=2, failure="ConsentNeeded")
+            return
         if order == "fail":
             place = {
                 "file": file,

@@ -60,6 +60,8 @@ class Editor(LanguageClient):
         self.refreshed: list[str] = []
         self.custom: list[tuple[str, Any]] = []
         self.initialized_in = 0.0
+        self.questions: list[str] = []
+        self.answer: str | None = None
 
     def open(self, text: str = PROGRAM) -> None:
         self.text = text
@@ -105,6 +107,11 @@ def make_client() -> Editor:
     def apply_edit(params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
         editor.edits.append(params)
         return lsp.ApplyWorkspaceEditResult(applied=True)
+
+    @editor.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)
+    def show_message_request(params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
+        editor.questions.append(params.message)
+        return next((a for a in params.actions or () if a.title == editor.answer), None)
 
     for method in (lsp.WORKSPACE_CODE_LENS_REFRESH, lsp.WORKSPACE_INLAY_HINT_REFRESH):
 
@@ -380,6 +387,21 @@ async def test_no_verified_improvement_says_why_and_changes_nothing(client: Edit
     assert (answer["status"], answer["applied"]) == ("no_improvement", False)
     assert "only 1 % faster" in answer["message"]
     assert client.edits == []
+
+
+@pytest.mark.parametrize(
+    ("said", "status"), [("Send", "verified"), ("Do not send", "failed"), (None, "failed")]
+)
+async def test_a_model_is_sent_something_only_if_the_user_says_so(
+    client: Editor, said: str | None, status: str
+) -> None:
+    client.answer = said
+    client.open(PROGRAM + "// worker: ask\n")
+    answer = await client.run(OPTIMIZE)
+    assert answer["status"] == status
+    assert len(client.questions) == 1
+    assert "would be sent to a model" in client.questions[0]
+    assert bool(client.edits) == (status == "verified")
 
 
 async def test_a_compiler_error_is_a_diagnostic_on_its_line_and_goes_when_fixed(client: Editor) -> None:
