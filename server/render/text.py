@@ -5,7 +5,7 @@ Writes to a rich console, which drops colours and keeps the drawing when it is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,14 @@ _HOT_SHARE = 0.02
 _CODE_WIDTH = 52
 _NAME_WIDTH = 36
 _BESIDE_CODE = (18, 34, 8)  # columns of the share, the reasons, and what lies between
+_RESOURCES = {
+    "vgprs": "VGPRs",
+    "agprs": "AGPRs",
+    "sgprs": "SGPRs",
+    "lds_bytes": "LDS bytes",
+    "scratch_bytes": "scratch bytes",
+    "occupancy": "waves per SIMD",
+}
 _SMALL_REASON = 0.05
 _REASON_COLOURS = {
     "global_memory": "red",
@@ -111,15 +119,24 @@ def proof_table(found: Optimization) -> Table:
     if verdict:
         trials = verdict.get("trials") or ()
         table.add_row("proof", Text(str(verdict.get("reason", ""))))
-        table.add_row("compared", f"{verdict.get('dispatches', 0)} recorded launches in {len(trials)} trials")
-        for inputs, count in _counted(str(t["inputs"]) for t in trials if t["outcome"] == "same"):
-            table.add_row("", Text(f"{count} with {inputs}", "dim"))
-        exact = "every bit the same" if verdict.get("bit_exact") else _differences(verdict)
+        same = _counted(str(t["inputs"]) for t in trials if t["outcome"] == "same")
+        table.add_row("compared", Text("\n".join(f"{count} x {inputs}" for inputs, count in same)))
+        exact = "none: every bit is the same" if verdict.get("bit_exact") else _differences(verdict)
         table.add_row("difference", exact)
-    before, after = _numbers(found.before), _numbers(found.after)
-    for name in before:
-        if name in after and before[name] != after[name]:
-            table.add_row(name.replace("_", " "), _change(name, before[name], after[name]))
+    before, after = found.before, found.after
+    if before.get("time_ns") and after.get("time_ns"):
+        table.add_row(f"time ({found.provenance})", _change(before["time_ns"], after["time_ns"], duration))
+    metrics = before.get("metrics") or {}, after.get("metrics") or {}
+    for name in metrics[0]:
+        if name in metrics[1] and metrics[0][name] != metrics[1][name]:
+            table.add_row(name, _change(metrics[0][name], metrics[1][name], _plain))
+    changed = [
+        f"{label} {before[name]} → {after[name]}"
+        for name, label in _RESOURCES.items()
+        if before.get(name) is not None and after.get(name) is not None and before[name] != after[name]
+    ]
+    if changed:
+        table.add_row("resources", Text(", ".join(changed)))
     return table
 
 
@@ -244,17 +261,10 @@ def _differences(verdict: Mapping[str, Any]) -> str:
     )
 
 
-def _numbers(side: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of one side, those of its metrics included."""
-    flat = {**side, **(side.get("metrics") or {})}
-    return {k: float(v) for k, v in flat.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-
-
-def _change(name: str, before: float, after: float) -> Text:
+def _change(before: float, after: float, form: Callable[[float], str]) -> Text:
     most = max(abs(before), abs(after))
-    form = duration if name.endswith("_ns") else _plain
-    text = Text(f"{form(before):>10} ") + Text(bar(abs(before) / most), "red") + Text(" before\n")
-    return text + Text(f"{form(after):>10} ") + Text(bar(abs(after) / most), "green") + Text(" after")
+    text = Text(f"{form(before):>8} ") + Text(bar(abs(before) / most), "red") + Text(" before\n")
+    return text + Text(f"{form(after):>8} ") + Text(bar(abs(after) / most), "green") + Text(" after")
 
 
 def _plain(value: Any) -> str:

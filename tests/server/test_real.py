@@ -1,0 +1,151 @@
+"""The editor's whole way with nothing faked: compiler, emulator, formulas, proof, edit."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from lsprotocol import types as lsp
+
+from tests.server.test_lsp import (
+    OPTIMIZE,
+    PROFILE,
+    Editor,
+    alive,
+    end_session,
+    make_client,
+    start,
+    until,
+)
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SECONDS = 180.0
+BROKEN = (
+    "#include <hip/hip_runtime.h>\n__global__ void k(float* p) { p[0] = 1.0f }\nint main() { return 0; }\n"
+)
+ENDLESS = """\
+#include <hip/hip_runtime.h>
+__global__ void k(int* p) { p[threadIdx.x] = 1; }
+int main() {
+  int* p;
+  (void)hipMalloc(&p, 256);
+  k<<<1, 64>>>(p);
+  (void)hipDeviceSynchronize();
+  for (volatile int i = 0;; i = 0) {}
+}
+"""
+
+
+@pytest.fixture
+async def editor(tmp_path: Path) -> AsyncIterator[Editor]:
+    """VS Code's client with the server as it is installed."""
+    client = make_client()
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment.pop("HIPSCOPE_WORKER", None)
+    await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
+    await start(client, "vscode_1.139", tmp_path, hipscopeExtension=True, profileOnSave=False)
+    client.set_configuration({"profileOnSave": False}, section="hipscope")
+    yield client
+    if client.capabilities is not None:
+        await end_session(client)
+
+
+def expected(text: str) -> tuple[int, str]:
+    """The line (from 0) that an example marks, and its formula."""
+    for number, line in enumerate(text.splitlines()):
+        if "// hipscope: expect " in line:
+            return number, line.rpartition(" ")[2]
+    raise AssertionError("the example marks no line")
+
+
+async def test_an_example_is_profiled_marked_rewritten_and_clean_afterwards(editor: Editor) -> None:
+    text = (EXAMPLES / "lds_column_read.hip").read_text()
+    line, formula = expected(text)
+    editor.open(text)
+    answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
+    assert (answer["status"], answer["findings"]) == ("done", 1)
+    mark = (await until(lambda: editor.marks))[formula]
+    assert mark.range.start.line == line
+    assert mark.severity == lsp.DiagnosticSeverity.Warning
+
+    answer = await asyncio.wait_for(editor.run(OPTIMIZE, position={"line": line, "character": 8}), SECONDS)
+    assert (answer["status"], answer["applied"]) == ("verified", True), answer
+    assert answer["speedup"] > 1.03
+
+    editor.change(applied(text, editor.edits[0].edit))
+    answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
+    assert (answer["failure"], answer["findings"]) == (None, 0)
+    await until(lambda: formula not in editor.marks)
+
+
+async def test_a_clean_example_has_no_mark_louder_than_a_hint(editor: Editor) -> None:
+    editor.open((EXAMPLES / "tiled_transpose.hip").read_text())
+    answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
+    assert (answer["status"], answer["findings"]) == ("done", 0)
+    assert all(d.severity == lsp.DiagnosticSeverity.Hint for d in editor.diagnostics.get(editor.uri, []))
+
+
+async def test_the_compilers_error_stands_on_its_line(editor: Editor) -> None:
+    editor.open(BROKEN)
+    answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
+    assert answer["status"] == "failed"
+    mark = (await until(lambda: editor.marks))["compile"]
+    assert (mark.range.start.line, mark.severity) == (1, lsp.DiagnosticSeverity.Error)
+    assert "expected ';'" in mark.message
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_server_that_is_killed_takes_the_profiled_program_with_it(
+    editor: Editor, how: signal.Signals
+) -> None:
+    editor.open(ENDLESS)
+    job = asyncio.create_task(editor.run(PROFILE))
+    server = editor._server
+    assert server is not None
+    program = await until(lambda: running_program(server.pid), SECONDS)
+    server.send_signal(how)
+    await until(lambda: not alive(program))
+    await asyncio.wait_for(server.wait(), 10)
+    editor.capabilities = None
+    job.cancel()
+    await editor.stop()
+
+
+def running_program(ancestor: int) -> int | None:
+    """The profiled program below a process, once it runs."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                parents[int(entry.name)] = (int(fields[1]), (entry / "exe").readlink().name)
+            except OSError:
+                continue
+    for pid, (_, name) in parents.items():
+        above = pid
+        while above in parents and above != ancestor:
+            above = parents[above][0]
+        if above == ancestor and name == "program":
+            return pid
+    return None
+
+
+def applied(text: str, edit: lsp.WorkspaceEdit) -> str:
+    """The text with an edit of one line range, as an editor would apply it (ASCII files only)."""
+    assert edit.document_changes is not None
+    change = edit.document_changes[0]
+    assert isinstance(change, lsp.TextDocumentEdit)
+    assert text.isascii()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    one = change.edits[0]
+    assert isinstance(one, lsp.TextEdit | lsp.AnnotatedTextEdit)
+    begin = starts[one.range.start.line] + one.range.start.character
+    end = starts[one.range.end.line] + one.range.end.character
+    return text[:begin] + one.new_text + text[end:]
