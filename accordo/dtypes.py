@@ -36,7 +36,8 @@ class Element:
         if self.name == "bf16":
             widened = np.frombuffer(data, dtype="<u2").astype(np.uint32) << 16
             return widened.view(np.float32).astype(np.float64)
-        return np.frombuffer(data, dtype=_NUMPY[self.name]).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # signalling NaNs, which poison may hold
+            return np.frombuffer(data, dtype=_NUMPY[self.name]).astype(np.float64)
 
     def bits(self, data: bytes | memoryview) -> NDArray[np.int64]:
         """The bytes as integers in an order in which neighbouring floats differ by one (for ULP distances)."""

@@ -48,13 +48,14 @@ class ReplayTool:
 
 @dataclass(frozen=True)
 class Replay:
-    """One finished run. `directory` holds its buffers; nothing but "ok" left usable ones."""
+    """One finished run that took `seconds` of our time. `directory` holds its buffers; only "ok" left usable ones."""
 
     status: Status
     message: str
     time_ns: float | None
     directory: Path
     fault: Mapping[str, object] = field(default_factory=dict)
+    seconds: float = 0.0
 
     def after(self, buffer: int, size: int) -> bytes:
         """What the run left in a buffer. Raises ReplayBroken when it is not there."""
@@ -105,7 +106,9 @@ def replay(
         cancel=cancel,
     )
     if done.timed_out:
-        return Replay("timeout", f"it did not end within {tool.timeout_s:g} s", None, out)
+        return Replay(
+            "timeout", f"it did not end within {tool.timeout_s:g} s", None, out, seconds=done.seconds
+        )
     try:
         result = json.loads((out / "result.json").read_text(encoding="utf-8"))
         status = result["status"]
@@ -122,6 +125,7 @@ def replay(
         time_ns=result.get("time_ns"),
         directory=out,
         fault=fault if isinstance(fault, dict) else {},
+        seconds=done.seconds,
     )
 
 

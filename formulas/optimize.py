@@ -38,6 +38,8 @@ __all__ = [
 ]  # fmt: skip
 
 _OTHERS_SLOWER = 1.03
+_WRONG = ("program_differs", "different", "inconclusive", "refused", "not_compiled")
+_TELLING = (*_WRONG, "metric_not_moved", "not_faster", "cannot_judge", "no_recipe")
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,9 @@ def optimize_project(
             return result
         if len(attempts) >= project.config.optimize.max_attempts:
             break
-    equivalent = any(a.outcome in ("not_faster", "metric_not_moved", "no_recipe") for a in attempts)
-    wrong = any(a.outcome in ("refused", "not_compiled", "different", "program_differs") for a in attempts)
-    status: Literal["rejected", "no_improvement"] = (
-        "rejected" if wrong and not equivalent else "no_improvement"
-    )
     return OptimizeResult(
-        status=status,
-        message="No verified improvement: " + (attempts[-1].reason if attempts else "no recipe applies."),
+        status="rejected" if any(a.outcome in _WRONG for a in attempts) else "no_improvement",
+        message="No verified improvement. " + _why_not(attempts),
         formula=wanted[0].formula,
         kernel=wanted[0].kernel,
         file=wanted[0].file,
@@ -474,6 +471,15 @@ def _by_kernel(findings: Sequence[Finding], profile: Profile) -> Iterator[tuple[
         if kernel is not None:
             of_kernel = [f for f in findings if f.mangled == mangled]
             yield kernel, list({f.formula: f for f in reversed(of_kernel)}.values())[::-1]
+
+
+def _why_not(attempts: Sequence[Attempt]) -> str:
+    """The reason that says most: what went wrong with a rewrite before why none was made."""
+
+    def rank(attempt: Attempt) -> int:
+        return _TELLING.index(attempt.outcome) if attempt.outcome in _TELLING else len(_TELLING)
+
+    return min(attempts, key=rank).reason if attempts else "No recipe answers what was found."
 
 
 def _nothing(profile: Profile, options: OptimizeOptions) -> str:
