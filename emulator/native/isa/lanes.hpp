@@ -286,6 +286,17 @@ constexpr Entry op(std::string_view name, Unit unit, F) { return lane_entry<fals
 template <class F>
 constexpr Entry slow_op(std::string_view name, Unit unit, F) { return lane_entry<true>(name, unit, &F::operator()); }
 
+/// A vector instruction with a vectorized form for waves of which no active lane has its VCC bit set, and another.
+template <class Common, class Rare>
+constexpr Entry op_unless_vcc(std::string_view name, Unit unit, Common common, Rare) {
+    Entry e = op(name, unit, common);
+    e.run = [](Wave& w, const Instruction& in) -> Step {
+        constexpr Handler usual = op({}, Unit::valu, Common{}).run, exceptional = slow_op({}, Unit::valu, Rare{}).run;
+        return (w.vcc() & w.exec()) == 0 ? usual(w, in) : exceptional(w, in);
+    };
+    return e;
+}
+
 /// An instruction with its own handler; the lambda takes (Wave&, const Instruction&) and returns what happens next.
 template <class F>
 constexpr Entry special(std::string_view name, Unit unit, int destinations, std::initializer_list<Type> sources, F) {

@@ -10,42 +10,51 @@ HIPSCOPE_INLINE bool denormal(f64 x) { const u64 m = bits<u64>(x) & 0x7fffffffff
 HIPSCOPE_INLINE int exponent(f32 x) { return static_cast<int>((bits<u32>(x) >> 23U) & 0xffU); }
 
 /// Scales numerator or denominator so that the Newton steps of a division neither overflow nor lose bits.
-WithMask<f32> div_scale(f32 s0, f32 s1, f32 s2) {
-    if (s2 == 0 || s1 == 0) return {default_nan<f32>, false};
-    const f32 up = std::ldexp(s0, 64);
-    const bool denominator = s0 == s1;
-    if (exponent(s2) - exponent(s1) >= 96) return {denominator ? up : s0, true};
-    if (denormal(s1)) return {up, false};
-    // 1/s1 is too small for a float when s1's exponent is at the top (the manual writes it in wider arithmetic).
-    const bool tiny_reciprocal = denormal(1.0F / s1);
-    const bool tiny_quotient = denormal(s2 / s1);
-    if (tiny_reciprocal && tiny_quotient) return {denominator ? up : s0, true};
-    if (tiny_reciprocal) return {std::ldexp(s0, -64), false};
-    if (tiny_quotient) return {s0 == s2 ? up : s0, true};
-    if (exponent(s2) <= 23) return {up, false};
-    return {s0, false};
+/// The mask says that div_fmas must take the factor back. Later lines outrank earlier ones.
+HIPSCOPE_INLINE WithMask<f32> div_scale(f32 s0, f32 s1, f32 s2) {
+    const f32 up = s0 * 0x1p64F, down = s0 * 0x1p-64F;
+    const bool is_denominator = s0 == s1, is_numerator = s0 == s2;
+    const bool tiny_reciprocal = denormal(1.0F / s1), tiny_quotient = denormal(s2 / s1);
+    f32 value = exponent(s2) <= 23 ? up : s0;
+    bool scaled = false;
+    value = tiny_quotient ? (is_numerator ? up : s0) : value;
+    scaled = scaled || tiny_quotient;
+    value = tiny_reciprocal ? (tiny_quotient && !is_denominator ? s0 : down) : value;
+    scaled = tiny_reciprocal ? tiny_quotient : scaled;
+    value = denormal(s1) ? up : value;
+    scaled = denormal(s1) ? false : scaled;
+    const bool huge_quotient = exponent(s2) - exponent(s1) >= 96;
+    value = huge_quotient ? (is_denominator ? up : s0) : value;
+    scaled = huge_quotient || scaled;
+    const bool zero = s1 == 0 || s2 == 0;
+    return {zero ? default_nan<f32> : value, zero ? false : scaled};
 }
 
-/// Takes div_scale's factor back: 2^64 when the denominator was scaled (large quotient), 2^-64 for the numerator.
-HIPSCOPE_INLINE f32 div_fmas(f32 a, f32 b, f32 c, bool scaled) {
-    const f32 r = fma(a, b, c);
-    const f32 factor = exponent(c) > 127 ? 0x1p64F : 0x1p-64F;
-    return scaled ? r * factor : r;
+/// Takes div_scale's factor back, rounding once: 2^64 when the denominator was scaled up (large quotient), else 2^-64.
+HIPSCOPE_INLINE f32 unscale(f32 a, f32 b, f32 c) {
+    const f64 exact = exact_sum(f64{a} * f64{b}, f64{c});
+    return with_gpu_nan<f32>(static_cast<f32>(exact * (exponent(c) > 127 ? 0x1p64 : 0x1p-64)), a, b, c);
 }
 
-f32 div_fixup(f32 s0, f32 s1, f32 s2) {
+HIPSCOPE_INLINE f32 div_fixup(f32 s0, f32 s1, f32 s2) {
     const u32 sign = (bits<u32>(s1) ^ bits<u32>(s2)) & 0x80000000U;
-    const f32 infinity = bits<f32>(0x7f800000U);
-    const auto signed_bits = [sign](u32 magnitude) { return bits<f32>((magnitude & 0x7fffffffU) | sign); };
-    if (is_nan(s2)) return quiet(s2);
-    if (is_nan(s1)) return quiet(s1);
-    if (s1 == 0 && s2 == 0) return bits<f32>(0xffc00000U);
-    if (std::fabs(s1) == infinity && std::fabs(s2) == infinity) return bits<f32>(0xffc00000U);
-    if (s1 == 0 || std::fabs(s2) == infinity) return signed_bits(0x7f800000U);
-    if (std::fabs(s1) == infinity || s2 == 0) return signed_bits(0);
-    if (exponent(s2) - exponent(s1) < -150) return signed_bits(0);
-    if (is_nan(s0)) return signed_bits(0x7f800000U);
-    return signed_bits(bits<u32>(s0));
+    const u32 m1 = bits<u32>(s1) & 0x7fffffffU, m2 = bits<u32>(s2) & 0x7fffffffU;
+    constexpr u32 infinity = 0x7f800000U;
+    u32 r = (bits<u32>(s0) & 0x7fffffffU) | sign;
+    r = is_nan(s0) ? infinity | sign : r;                                   // the steps overflowed
+    r = exponent(s2) - exponent(s1) < -150 ? sign : r;
+    r = m1 == infinity || m2 == 0 ? sign : r;
+    r = m1 == 0 || m2 == infinity ? infinity | sign : r;
+    r = (m1 == 0 && m2 == 0) || (m1 == infinity && m2 == infinity) ? 0xffc00000U : r;
+    r = is_nan(s1) ? bits<u32>(quiet(s1)) : r;
+    return bits<f32>(is_nan(s2) ? bits<u32>(quiet(s2)) : r);
+}
+
+/// a * 2^n rounded once: exact in double.
+HIPSCOPE_INLINE f32 scale_by_power(f32 a, i32 n) {
+    const i32 limited = n > 300 ? 300 : n < -300 ? -300 : n;
+    const f64 power = bits<f64>(static_cast<u64>(static_cast<i64>(limited) + 1023) << 52U);
+    return with_gpu_nan<f32>(static_cast<f32>(static_cast<f64>(a) * power), a);
 }
 
 HIPSCOPE_INLINE f32 median(f32 a, f32 b, f32 c) {
@@ -86,10 +95,11 @@ Table valu_f32() {
         op("v_min3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return min_number(min_number(a, b), c); }),
         op("v_max3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return max_number(max_number(a, b), c); }),
         op("v_med3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return median(a, b, c); }),
-        slow_op("v_ldexp_f32", Unit::valu, [](f32 a, i32 n) { return is_nan(a) ? quiet(a) : std::ldexp(a, n); }),
-        slow_op("v_div_scale_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_scale(a, b, c); }),
-        op("v_div_fmas_f32", Unit::valu, [](f32 a, f32 b, f32 c, bool vcc) { return div_fmas(a, b, c, vcc); }),
-        slow_op("v_div_fixup_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_fixup(a, b, c); }),
+        op("v_ldexp_f32", Unit::valu, [](f32 a, i32 n) { return scale_by_power(a, n); }),
+        op("v_div_scale_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_scale(a, b, c); }),
+        op_unless_vcc("v_div_fmas_f32", Unit::valu, [](f32 a, f32 b, f32 c, bool) { return fma(a, b, c); },
+                      [](f32 a, f32 b, f32 c, bool vcc) { return vcc ? unscale(a, b, c) : fma(a, b, c); }),
+        op("v_div_fixup_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_fixup(a, b, c); }),
         slow_op("v_cubeid_f32", Unit::valu, [](f32 x, f32 y, f32 z) { return cube(x, y, z).id; }),
         slow_op("v_cubesc_f32", Unit::valu, [](f32 x, f32 y, f32 z) { return cube(x, y, z).s; }),
         slow_op("v_cubetc_f32", Unit::valu, [](f32 x, f32 y, f32 z) { return cube(x, y, z).t; }),

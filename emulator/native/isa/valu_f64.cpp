@@ -9,38 +9,49 @@ namespace {
 HIPSCOPE_INLINE bool denormal(f64 x) { const u64 m = bits<u64>(x) & 0x7fffffffffffffffULL; return m != 0 && m < 0x0010000000000000ULL; }
 HIPSCOPE_INLINE int exponent(f64 x) { return static_cast<int>((bits<u64>(x) >> 52U) & 0x7ffU); }
 
-WithMask<f64> div_scale(f64 s0, f64 s1, f64 s2) {
-    if (s2 == 0 || s1 == 0) return {default_nan<f64>, false};
-    const f64 up = std::ldexp(s0, 128);
-    const bool denominator = s0 == s1;
-    if (exponent(s2) - exponent(s1) >= 768) return {denominator ? up : s0, true};
-    if (denormal(s1)) return {up, false};
+/// As in valu_f32.cpp: later lines outrank earlier ones.
+HIPSCOPE_INLINE WithMask<f64> div_scale(f64 s0, f64 s1, f64 s2) {
+    const f64 up = s0 * 0x1p128, down = s0 * 0x1p-128;
+    const bool is_denominator = s0 == s1, is_numerator = s0 == s2;
     const bool tiny_reciprocal = denormal(1.0 / s1), tiny_quotient = denormal(s2 / s1);
-    if (tiny_reciprocal && tiny_quotient) return {denominator ? up : s0, true};
-    if (tiny_reciprocal) return {std::ldexp(s0, -128), false};
-    if (tiny_quotient) return {s0 == s2 ? up : s0, true};
-    if (exponent(s2) <= 53) return {up, false};
-    return {s0, false};
+    f64 value = exponent(s2) <= 53 ? up : s0;
+    bool scaled = false;
+    value = tiny_quotient ? (is_numerator ? up : s0) : value;
+    scaled = scaled || tiny_quotient;
+    value = tiny_reciprocal ? (tiny_quotient && !is_denominator ? s0 : down) : value;
+    scaled = tiny_reciprocal ? tiny_quotient : scaled;
+    value = denormal(s1) ? up : value;
+    scaled = denormal(s1) ? false : scaled;
+    const bool huge_quotient = exponent(s2) - exponent(s1) >= 768;
+    value = huge_quotient ? (is_denominator ? up : s0) : value;
+    scaled = huge_quotient || scaled;
+    const bool zero = s1 == 0 || s2 == 0;
+    return {zero ? default_nan<f64> : value, zero ? false : scaled};
 }
 
-HIPSCOPE_INLINE f64 div_fmas(f64 a, f64 b, f64 c, bool scaled) {
-    const f64 r = fma(a, b, c);
-    const f64 factor = exponent(c) > 1023 ? 0x1p128 : 0x1p-128;
-    return scaled ? r * factor : r;
+#if defined(__x86_64__)
+__extension__ using Wide = __float128;
+#else
+using Wide = long double;
+#endif
+/// Takes div_scale's factor back, rounding once.
+f64 unscale(f64 a, f64 b, f64 c) {
+    const Wide exact = static_cast<Wide>(a) * static_cast<Wide>(b) + static_cast<Wide>(c);
+    return with_gpu_nan<f64>(static_cast<f64>(exact * static_cast<Wide>(exponent(c) > 1023 ? 0x1p128 : 0x1p-128)), a, b, c);
 }
 
-f64 div_fixup(f64 s0, f64 s1, f64 s2) {
-    const u64 sign = (bits<u64>(s1) ^ bits<u64>(s2)) & 0x8000000000000000ULL;
-    const f64 infinity = bits<f64>(0x7ff0000000000000ULL);
-    const auto signed_bits = [sign](u64 magnitude) { return bits<f64>((magnitude & 0x7fffffffffffffffULL) | sign); };
-    if (is_nan(s2)) return quiet(s2);
-    if (is_nan(s1)) return quiet(s1);
-    if ((s1 == 0 && s2 == 0) || (std::fabs(s1) == infinity && std::fabs(s2) == infinity)) return bits<f64>(0xfff8000000000000ULL);
-    if (s1 == 0 || std::fabs(s2) == infinity) return signed_bits(0x7ff0000000000000ULL);
-    if (std::fabs(s1) == infinity || s2 == 0) return signed_bits(0);
-    if (exponent(s2) - exponent(s1) < -1075) return signed_bits(0);
-    if (is_nan(s0)) return signed_bits(0x7ff0000000000000ULL);
-    return signed_bits(bits<u64>(s0));
+HIPSCOPE_INLINE f64 div_fixup(f64 s0, f64 s1, f64 s2) {
+    constexpr u64 magnitude = 0x7fffffffffffffffULL, infinity = 0x7ff0000000000000ULL;
+    const u64 sign = (bits<u64>(s1) ^ bits<u64>(s2)) & ~magnitude;
+    const u64 m1 = bits<u64>(s1) & magnitude, m2 = bits<u64>(s2) & magnitude;
+    u64 r = (bits<u64>(s0) & magnitude) | sign;
+    r = is_nan(s0) ? infinity | sign : r;                                   // the steps overflowed
+    r = exponent(s2) - exponent(s1) < -1075 ? sign : r;
+    r = m1 == infinity || m2 == 0 ? sign : r;
+    r = m1 == 0 || m2 == infinity ? infinity | sign : r;
+    r = (m1 == 0 && m2 == 0) || (m1 == infinity && m2 == infinity) ? 0xfff8000000000000ULL : r;
+    r = is_nan(s1) ? bits<u64>(quiet(s1)) : r;
+    return bits<f64>(is_nan(s2) ? bits<u64>(quiet(s2)) : r);
 }
 
 /// The first 1216 bits of 2/pi after the binary point, most significant first.
@@ -76,9 +87,10 @@ Table valu_f64() {
         op("v_min_f64", Unit::valu_half, [](f64 a, f64 b) { return min_number(a, b); }),
         op("v_max_f64", Unit::valu_half, [](f64 a, f64 b) { return max_number(a, b); }),
         slow_op("v_ldexp_f64", Unit::valu_half, [](f64 a, i32 n) { return is_nan(a) ? quiet(a) : std::ldexp(a, n); }),
-        slow_op("v_div_scale_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return div_scale(a, b, c); }),
-        op("v_div_fmas_f64", Unit::valu_half, [](f64 a, f64 b, f64 c, bool vcc) { return div_fmas(a, b, c, vcc); }),
-        slow_op("v_div_fixup_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return div_fixup(a, b, c); }),
+        op("v_div_scale_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return div_scale(a, b, c); }),
+        op_unless_vcc("v_div_fmas_f64", Unit::valu_half, [](f64 a, f64 b, f64 c, bool) { return fma(a, b, c); },
+                      [](f64 a, f64 b, f64 c, bool vcc) { return vcc ? unscale(a, b, c) : fma(a, b, c); }),
+        op("v_div_fixup_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return div_fixup(a, b, c); }),
         slow_op("v_trig_preop_f64", Unit::valu_half, [](f64 a, u32 segment) { return trig_preop(a, segment); }),
     };
     return rows;
