@@ -61,7 +61,7 @@ def test_the_example_is_left_with_one_atomic_per_workgroup(examples: Path, compi
     [
         "  if (i < n) atomicAdd(sum, in[i]);\n",
         "  if (i >= n) return;\n  atomicAdd(&sum[0], in[i]);\n",
-        "  if (i >= n) {\n    return;\n  }\n  if (in[i] > 0) atomicAdd(bins, 1);\n  else\n    atomicAdd(sum, -in[i]);\n",
+        "  if (i >= n) {\n    return;\n  }\n  if (in[i] > 0) atomicAdd(bins, 1);\n  else atomicAdd(sum, in[i]);\n",
         "  for (int j = i; j < n; j += gridDim.x * blockDim.x) atomicAdd(&sum[blockIdx.y], in[j]);\n",
     ],
 )
