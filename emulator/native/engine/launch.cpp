@@ -54,6 +54,8 @@ void write_hidden(const PreparedLaunch& p, const KernelArgument& argument) {
     else if (kind == "hidden_private_base") put<std::uint32_t>(where, static_cast<std::uint32_t>(aperture::private_base >> 32U));
     else if (kind == "hidden_shared_base") put<std::uint32_t>(where, static_cast<std::uint32_t>(aperture::shared_base >> 32U));
     else if (kind == "hidden_queue_ptr") put(where, p.queue_address);
+    else if (launch.kernel->uses_dynamic_stack && (kind == "hidden_hostcall_buffer" || kind == "hidden_heap_v1"))
+        put<std::uint64_t>(where, 0);  // asked for on behalf of unknown callees; one that really uses it faults at address 0
     else if (kind == "hidden_hostcall_buffer" || kind == "hidden_printf_buffer")
         throw std::runtime_error("the kernel uses printf, assert or another host service, which is not emulated");
     else if (kind == "hidden_heap_v1")
