@@ -14,9 +14,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+Object = dict[str, Any]
 
 
-def main():
+def main() -> None:
     request = json.loads(sys.stdin.readline())
     file = request["file"]
     text = request["overlays"].get(file) or Path(file).read_bytes().decode()
@@ -46,17 +49,23 @@ def main():
     emit("result", report=report)
 
 
-def wait(order):
+def wait(order: str) -> None:
     child = subprocess.Popen(["sleep", "1000"])
     if order == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
-        signal.signal(signal.SIGTERM, lambda *_: (child.kill(), child.wait(), sys.exit(143)))
+
+        def end(_number: int, _frame: object) -> None:
+            child.kill()
+            child.wait()
+            sys.exit(143)
+
+        signal.signal(signal.SIGTERM, end)
     emit("progress", message=f"child {child.pid}", fraction=0.5)
     time.sleep(1000)
 
 
-def profile(file, text):
+def profile(file: str, text: str) -> Object:
     kernels, findings = [], []
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
@@ -82,7 +91,7 @@ def profile(file, text):
     }
 
 
-def kernel(file, name, number, lines):
+def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
     end = next(n for n in range(number, len(lines) + 1) if lines[n - 1].startswith("}"))
     rows = []
     for n in range(number, end + 1):
@@ -125,7 +134,7 @@ def kernel(file, name, number, lines):
     }
 
 
-def finding(file, formula, number, of):
+def finding(file: str, formula: str, number: int, of: Object) -> Object:
     return {
         "formula": formula,
         "kernel": of["name"],
@@ -140,10 +149,14 @@ def finding(file, formula, number, of):
     }
 
 
-def optimize(request, file, text):
+def optimize(request: Object, file: str, text: str) -> Object:
     data = text.encode()
     start = data.find(b"/*slow*/")
-    answer = {"schema": "hipscope.optimize/1", "formula": "bankConflict", "kernel": "transpose(float*, int)"}
+    answer: Object = {
+        "schema": "hipscope.optimize/1",
+        "formula": "bankConflict",
+        "kernel": "transpose(float*, int)",
+    }
     if "// worker: refuse" in text or start < 0:
         attempts = [{"recipe": "lds_padding", "outcome": "not_faster", "reason": "only 1 % faster"}]
         return answer | {"status": "no_improvement", "attempts": attempts}
@@ -163,7 +176,7 @@ def optimize(request, file, text):
     }
 
 
-def emit(kind, **fields):
+def emit(kind: str, **fields: Any) -> None:
     print(json.dumps({"type": kind, **fields}), flush=True)
 
 

@@ -103,25 +103,25 @@ def make_client() -> Editor:
     editor = Editor(converter_factory=client_converter)
     register_lsp_features(editor)
 
-    @editor.feature(lsp.WORKSPACE_APPLY_EDIT)
+    @editor.feature(lsp.WORKSPACE_APPLY_EDIT)  # type: ignore[untyped-decorator]
     def apply_edit(params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
         editor.edits.append(params)
         return lsp.ApplyWorkspaceEditResult(applied=True)
 
-    @editor.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)
+    @editor.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)  # type: ignore[untyped-decorator]
     def show_message_request(params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
         editor.questions.append(params.message)
         return next((a for a in params.actions or () if a.title == editor.answer), None)
 
     for method in (lsp.WORKSPACE_CODE_LENS_REFRESH, lsp.WORKSPACE_INLAY_HINT_REFRESH):
 
-        @editor.feature(method)
+        @editor.feature(method)  # type: ignore[untyped-decorator]
         def refresh(params: None, method: str = method) -> None:
             editor.refreshed.append(method)
 
     for method in ("hipscope/status", "hipscope/heat"):
 
-        @editor.feature(method)
+        @editor.feature(method)  # type: ignore[untyped-decorator]
         def custom(params: Any, method: str = method) -> None:
             editor.custom.append((method, as_dict(params)))
 
@@ -130,7 +130,7 @@ def make_client() -> Editor:
 
 def client_converter() -> Any:
     """pygls' converter, except that an action that carries a command is read as an action, not as a command."""
-    converter = default_converter()
+    converter = default_converter()  # type: ignore[no-untyped-call]
     either = lsp.Command | lsp.CodeAction
 
     def action(data: Any, _: Any) -> Any:
@@ -155,7 +155,7 @@ def parameters(name: str, folder: Path, **options: Any) -> lsp.InitializeParams:
     data["rootUri"] = folder.as_uri()
     data["workspaceFolders"] = [{"uri": folder.as_uri(), "name": folder.name}]
     data["initializationOptions"] = options
-    params: lsp.InitializeParams = default_converter().structure(data, lsp.InitializeParams)
+    params: lsp.InitializeParams = default_converter().structure(data, lsp.InitializeParams)  # type: ignore[no-untyped-call]
     return params
 
 
@@ -170,7 +170,7 @@ async def start(client: Editor, name: str, folder: Path, **options: Any) -> None
 config = ClientServerConfig(server_command=COMMAND, client_factory=make_client, server_env=ENVIRONMENT)
 
 
-@pytest_lsp.fixture(params=sorted(CLIENTS), config=config)
+@pytest_lsp.fixture(params=sorted(CLIENTS), config=config)  # type: ignore[untyped-decorator]
 async def any_client(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
     """Each recorded client in turn, settings as they come."""
     folder = request.getfixturevalue("tmp_path")
@@ -179,7 +179,7 @@ async def any_client(request: pytest.FixtureRequest, lsp_client: Editor) -> Asyn
     await asyncio.wait_for(lsp_client.shutdown_session(), 10)
 
 
-@pytest_lsp.fixture(config=config)
+@pytest_lsp.fixture(config=config)  # type: ignore[untyped-decorator]
 async def client(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
     """VS Code with our extension."""
     folder = request.getfixturevalue("tmp_path")
@@ -448,7 +448,7 @@ async def test_cancel_by_command_stops_the_child(client: Editor) -> None:
 async def test_cancelling_the_request_itself_stops_the_child(client: Editor) -> None:
     client.open(PROGRAM + "// worker: sleep\n")
     params = lsp.ExecuteCommandParams(command=PROFILE, arguments=[{"uri": client.uri}])
-    job = client.protocol.send_request_async(lsp.WORKSPACE_EXECUTE_COMMAND, params, msg_id="the-one")
+    job = client.protocol.send_request_async(lsp.WORKSPACE_EXECUTE_COMMAND, params, msg_id="the-one")  # type: ignore[no-untyped-call]
     task = asyncio.ensure_future(job)
     child = await child_of_worker(client)
     client.cancel_request(lsp.CancelParams(id="the-one"))
@@ -534,7 +534,7 @@ async def test_however_the_server_ends_no_child_is_left(tmp_path: Path, how: str
     else:
         os.kill(child, signal.SIGKILL)
     job.cancel()
-    await client.stop()
+    await client.stop()  # type: ignore[no-untyped-call]
 
 
 async def test_over_tcp_it_serves_the_same_and_ends_with_the_connection(tmp_path: Path) -> None:
@@ -582,7 +582,7 @@ async def new_session(folder: Path) -> Editor:
 
 async def end_session(client: Editor) -> None:
     await asyncio.wait_for(client.shutdown_session(), 10)
-    await client.stop()
+    await client.stop()  # type: ignore[no-untyped-call]
 
 
 def slowness() -> float:

@@ -113,7 +113,7 @@ async def test_a_server_that_is_killed_takes_the_profiled_program_with_it(
     await asyncio.wait_for(server.wait(), 10)
     editor.capabilities = None
     job.cancel()
-    await editor.stop()
+    await editor.stop()  # type: ignore[no-untyped-call]
 
 
 def running_program(ancestor: int) -> int | None:
