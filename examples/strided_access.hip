@@ -6,11 +6,12 @@
 #include <cstdlib>
 #include <vector>
 
-constexpr int kBlock = 32;
+constexpr int kBlockX = 64;  // one wave per row
+constexpr int kBlockY = 16;
 
 __global__ void transpose(const float* in, float* out, int width, int height) {
-  const int x = blockIdx.x * kBlock + threadIdx.x;
-  const int y = blockIdx.y * kBlock + threadIdx.y;
+  const int x = blockIdx.x * kBlockX + threadIdx.x;
+  const int y = blockIdx.y * kBlockY + threadIdx.y;
   if (x < width && y < height) {
     out[x * height + y] = in[y * width + x];  // hipscope: expect memoryAccess
   }
@@ -33,8 +34,8 @@ int main() {
   check(hipMalloc(&device_out, count * sizeof(float)));
   check(hipMemcpy(device_in, in.data(), count * sizeof(float), hipMemcpyHostToDevice));
 
-  const dim3 grid((width + kBlock - 1) / kBlock, (height + kBlock - 1) / kBlock);
-  transpose<<<grid, dim3(kBlock, kBlock)>>>(device_in, device_out, width, height);
+  const dim3 grid((width + kBlockX - 1) / kBlockX, (height + kBlockY - 1) / kBlockY);
+  transpose<<<grid, dim3(kBlockX, kBlockY)>>>(device_in, device_out, width, height);
   check(hipGetLastError());
   check(hipMemcpy(out.data(), device_out, count * sizeof(float), hipMemcpyDeviceToHost));
 
