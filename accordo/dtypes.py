@@ -136,9 +136,9 @@ def segments(buffer: CapturedBuffer, types: Mapping[int, str]) -> tuple[Segment,
     Bytes before the first pointer, pieces whose arguments disagree, and a rest that is no whole element are bytes.
     """
     starts = sorted({offset for _, offset in buffer.arguments if 0 <= offset < buffer.size})
-    result: list[Segment] = []
-    if not starts or starts[0] > 0:
-        result.append(Segment(0, starts[0] if starts else buffer.size, BYTES, None))
+    if not starts:
+        return (Segment(0, buffer.size, BYTES, None),) if buffer.size else ()
+    result = [Segment(0, starts[0], BYTES, None)]
     for start, end in zip(starts, [*starts[1:], buffer.size], strict=True):
         here = [argument for argument, offset in buffer.arguments if offset == start]
         elements = {element_of(types[a]) for a in here if a in types}

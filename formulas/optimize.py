@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,6 +134,24 @@ def optimize_project(
         progress=progress,
         cancel=cancel,
     )
+    try:
+        return _optimize_profiled(project, session, formulas, options, proposer, progress, cancel)
+    finally:
+        if session.capture_dir is not None:
+            shutil.rmtree(
+                session.capture_dir, ignore_errors=True
+            )  # it holds the program's memory, and is large
+
+
+def _optimize_profiled(
+    project: Project,
+    session: ProfileSession,
+    formulas: Sequence[str],
+    options: OptimizeOptions,
+    proposer: ModelProposer | None,
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> OptimizeResult:
     findings = detect_all(session.profile, formulas=formulas, min_share=project.config.min_share)
     wanted = _select(findings, session.profile, options.kernel)
     if not wanted:

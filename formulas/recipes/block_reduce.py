@@ -234,7 +234,9 @@ def _declarations(
 def _converted(site: _Site, kernel: KernelSyntax) -> str:
     """The added value, converted as the call of atomicAdd would have converted it."""
     text = text_of(site.value)
-    for node in walk(site.value):
+    inside = [n for n in walk(site.value) if n.type == "subscript_argument_list"]
+    indices = {n.id for listed in inside for n in walk(listed)}
+    for node in (n for n in walk(site.value) if n.id not in indices):
         if node.type == "identifier" and declared_type(text_of(node), kernel) != site.element:
             break
         if node.type == "number_literal" and not _literal_fits(text_of(node), site.element):

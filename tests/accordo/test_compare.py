@@ -68,6 +68,10 @@ def test_a_buffer_is_cut_where_pointers_point_into_it() -> None:
     ]
 
 
+def test_a_buffer_that_no_argument_points_to_is_compared_as_bytes() -> None:
+    assert [(s.start, s.end, s.element) for s in segments(buffer(8), {0: "float"})] == [(0, 8, BYTES)]
+
+
 def test_arguments_that_disagree_about_the_type_are_compared_as_bytes() -> None:
     assert segments(buffer(8, (0, 0), (1, 0)), {0: "float", 1: "int"})[0].element is BYTES
 

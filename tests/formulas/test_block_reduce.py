@@ -83,6 +83,8 @@ def test_a_one_line_kernel_is_rewritten_too(compile_text: Compile) -> None:
 def test_a_value_of_another_type_is_converted_as_the_atomic_did() -> None:
     text = first(block_reduce, kernel_text("  if (i < n) atomicAdd(bins, in[i]);\n")).text
     assert b"block_sum += static_cast<int>(in[i]);" in text
+    same = first(block_reduce, kernel_text("  if (i < n) atomicAdd(sum, in[i] * 2.0f);\n")).text
+    assert b"block_sum += in[i] * 2.0f;" in same
 
 
 @pytest.mark.parametrize(
