@@ -51,6 +51,7 @@ class Symbolizer:
             except ELFError as error:
                 raise ValueError(f"{path}: not an ELF file ({error})") from error
             self.functions = tuple(sorted(_function_symbols(elf), key=lambda s: s.address))
+            self._entries = [symbol.address for symbol in self.functions]
             self._starts: list[int] = []
             self._rows: list[_Row] = []
             self._roots: list[_Scope] = []
@@ -74,7 +75,7 @@ class Symbolizer:
 
     def function_at(self, address: int) -> Symbol | None:
         """The function whose code holds `address`."""
-        index = bisect_right([s.address for s in self.functions], address) - 1
+        index = bisect_right(self._entries, address) - 1
         if index < 0:
             return None
         symbol = self.functions[index]

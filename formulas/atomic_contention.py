@@ -17,7 +17,8 @@ from hipscope.formulas.thresholds import THRESHOLDS
 
 _PER_WAVE = "atomic operations on memory"
 # What an atomic waits for before it is issued is the atomics in front of it.
-_WAITS = (StallReason.ATOMIC, StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
+_QUEUE = (StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
+_WAITS = (StallReason.ATOMIC, *_QUEUE)
 
 
 class AtomicContention(Formula):
@@ -34,13 +35,12 @@ class AtomicContention(Formula):
 
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
         """One finding per line, worst first."""
-        blamed = blamed_stalls(kernel)
+        contended = sites(kernel, _contended, _operations)
+        operations = sum(_operations(i) for site in contended for i in site.instructions)
         found = []
-        for site in sites(kernel, _contended, _operations):
-            waits = wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
-            # When the busiest line alone fills most of the time, it goes on after the last wave has ended.
-            if kernel.bound_by == "atomic":
-                waits = max(waits, 0.5)
+        for site in contended:
+            part = sum(_operations(i) for i in site.instructions) / operations if operations else 0.0
+            waits = _waits(kernel, site, part)
             if waits >= THRESHOLDS["atomicContention.wait"]:
                 found.append(_finding(self.name, kernel, site, waits))
         return sorted(found, key=lambda f: -f.share)
@@ -62,6 +62,25 @@ def _contended(instruction: Instruction) -> bool:
 
 def _operations(instruction: Instruction) -> float:
     return float(instruction.memory.lanes) if instruction.memory is not None else 0.0
+
+
+def _waits(kernel: Kernel, site: Site, part: float) -> float:
+    """The share of the kernel's time that goes into waiting for these atomics, `part` of all contended ones.
+
+    When the model says that the busiest line limits the kernel, every access that queues to be issued queues behind
+    atomics, and the line is busy for at least half of the time, also after the last wave has ended.
+    """
+    blamed = blamed_stalls(kernel)
+    own = wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
+    if kernel.bound_by != "atomic":
+        return own
+    others = [
+        blamed[i.index]
+        for i in kernel.instructions
+        if i not in site.instructions and i.memory is not None and i.memory.space == "global"
+    ]
+    queued = wait_share(kernel, add_stalls(others), _QUEUE)
+    return min(1.0, max(own + part * queued, 0.5 * part))
 
 
 def _finding(formula: str, kernel: Kernel, site: Site, waits: float) -> Finding:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from hipscope.analysis.profile import Device, Kernel, StallReason
 from hipscope.analysis.stalls import StallTable, stall_table, total_cycles
+from hipscope.formulas.thresholds import THRESHOLDS
 
 
 def wait_share(kernel: Kernel, blamed: StallTable, reasons: Collection[StallReason] | None = None) -> float:
@@ -38,14 +39,15 @@ def unit_share(kernel: Kernel, device: Device, busy_cycles: float) -> float | No
 
 
 def beyond_bandwidth(kernel: Kernel, device: Device, needed_bytes: float) -> float | None:
-    """The part of the kernel's time that remains when its data move at the full bandwidth of the device.
+    """The part of the kernel's time that remains when its data move at the bandwidth that the device can reach.
 
     No change of the access pattern can save more. None without times.
     """
     time_ns = sum(d.time_ns for d in kernel.dispatches if d.profiled)
     if time_ns <= 0 or not device.hbm_bytes_per_s:
         return None
-    return max(0.0, 1.0 - needed_bytes / device.hbm_bytes_per_s / (time_ns * 1e-9))
+    reachable = THRESHOLDS["memoryAccess.reachable_bandwidth"] * device.hbm_bytes_per_s
+    return max(0.0, 1.0 - needed_bytes / reachable / (time_ns * 1e-9))
 
 
 def smaller(first: float, second: float | None) -> float:

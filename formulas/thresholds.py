@@ -14,6 +14,8 @@ THRESHOLDS: Mapping[str, float] = {
     # Cache lines used over needed. Rows that do not start on a line boundary use up to twice the lines that they
     # need, and nothing in the access pattern can be better (128-byte lines, CDNA3 ISA guide).
     "memoryAccess.excess": 2.5,
+    # Part of the peak bandwidth that streaming kernels reach: 3.96 of 5.3 TB/s for reads on an MI300X (device table).
+    "memoryAccess.reachable_bandwidth": 0.75,
     # Share of an instruction's atomic operations on its busiest cache line. 64 lines used evenly have 1/64 each, and
     # that many lines keep all L2 channels of an XCD busy (16 channels, AMD MI300 ISA and L2 description).
     "atomicContention.same_line": 1 / 16,

@@ -242,7 +242,7 @@ def test_rows_that_straddle_a_line_are_not_reported() -> None:
 
 
 def test_what_bandwidth_cannot_save_is_not_at_stake() -> None:
-    needed_ns = 200 * 128 / 5.3e12 * 1e9
+    needed_ns = 200 * 128 / (0.75 * 5.3e12) * 1e9
     profile = profile_of(global_load(2000, 8000), other(1600), time_ns=needed_ns / 0.7)
     assert shares(profile) == [("memoryAccess", 0.3)]
 
