@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -122,17 +124,23 @@ def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
 
 
 @pytest.mark.usefixtures("emulator")
-def test_what_prompt_shows_is_what_is_sent_and_nothing_is_sent_by_it(
+def test_what_prompt_shows_is_what_is_sent_and_a_trace_of_it_is_kept(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
     server = serve(wire.Reply("no"))
     project = project_of(COLUMN, server)
     shown = render_prompt(project)
     assert server.requests == []
-    optimized(project)
+    result = optimized(project)
     assert list(shown.messages) == server.requests[0].body["messages"]
     assert shown.prompt.profile_bytes > 10_000
     assert shown.prompt.report in shown.text
+    assert result.status in ("rejected", "no_improvement")
+    (trace,) = (project.root / ".hipscope" / "trace").iterdir()
+    events = [json.loads(line)["event"] for line in trace.read_text().splitlines()]
+    assert events == ["prompt", "failure", "stop"]
+    assert str(trace) in result.attempts[-1].notes[-1]
+    assert KEY not in trace.read_text()
 
 
 @pytest.mark.usefixtures("emulator")
@@ -147,6 +155,7 @@ def test_without_leave_nothing_is_built_or_sent(
     assert os.environ["TEST_LLM_KEY"] == KEY
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 def test_the_model_is_asked_only_when_no_recipe_helps(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
@@ -192,19 +201,42 @@ def test_candidates_never_see_the_key(
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.usefixtures("emulator")
-def test_the_trace_is_kept_in_the_project(
+def run_cli(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hipscope.server", *arguments, str(project.main_source)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_the_command_line_says_where_it_would_go_and_sends_nothing(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
     server = serve(wire.Reply("no"))
     project = project_of(COLUMN, server)
-    result = optimized(project)
-    assert result.status in ("rejected", "no_improvement")
-    (trace,) = (project.root / ".hipscope" / "trace").iterdir()
-    events = [json.loads(line)["event"] for line in trace.read_text().splitlines()]
-    assert events == ["prompt", "failure", "stop"]
-    assert str(trace) in result.attempts[-1].notes[-1]
-    assert KEY not in trace.read_text()
+    alone = run_cli(project, "optimize", "--rewriter", "llm")
+    assert alone.returncode == 2
+    assert "no language model is set" in alone.stderr
+    (project.root / "hipscope.toml").write_text(
+        f'[llm]\nmodel = "openai/test-model"\napi_base = "{server.url}"\nkey_env = "TEST_LLM_KEY"\n'
+    )
+    asked = run_cli(project, "optimize", "--rewriter", "llm")
+    assert asked.returncode == 2
+    assert f"would be sent to openai/test-model at {server.url}" in asked.stderr
+    assert "--yes-send" in asked.stderr
+    assert len(asked.stderr.strip().splitlines()) == 2
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("emulator")
+def test_the_command_line_shows_the_prompt(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    project = project_of(COLUMN, serve())
+    ran = run_cli(project, "prompt")
+    assert ran.returncode == 0, ran.stderr
+    assert "# Findings\nF1 bankConflict" in ran.stdout
+    assert "--- system ---" in ran.stdout
+    assert "nothing was sent" in ran.stderr
+    wrong = run_cli(project, "prompt", "--kernel", "nothing")
+    assert (wrong.returncode, "it runs: smooth_transpose" in wrong.stderr) == (2, True)
 
 
 def test_headers_are_taken_from_the_project_only(tmp_path: Path) -> None:
