@@ -76,6 +76,7 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     for (std::size_t i = 0; i < buffers_.size(); ++i)
         write_bytes(folder_ + "/buffer_" + std::to_string(i) + ".before", buffers_[i].address, buffers_[i].bytes);
     for (const auto& [name, variable] : p.launch.object->variables) {
+        if (name.starts_with("__hip_cuid_")) continue;  // names the compilation, holds nothing
         write_bytes(folder_ + "/global_" + std::to_string(globals_.size()) + ".before", variable.address, variable.bytes);
         globals_.emplace_back(name, variable);
     }

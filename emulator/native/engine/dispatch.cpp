@@ -23,14 +23,26 @@ std::string hex(std::uint64_t value) {
     return text;
 }
 
-std::string describe(const Fault& fault, const PreparedLaunch& p, std::uint64_t group) {
+/// "4 bytes after the end of a block of 400 bytes", or "no live block is near".
+std::string whereabouts(const Memory& memory, std::uint64_t address) {
+    const auto& blocks = memory.blocks();
+    const auto after = blocks.upper_bound(address);
+    if (after == blocks.begin()) return "no block of device memory is near";
+    const Allocation& block = std::prev(after)->second;
+    if (address < block.address + block.bytes) return "it runs over the end of a block of " + std::to_string(block.bytes) + " bytes";
+    const std::uint64_t beyond = address - block.address - block.bytes;
+    if (beyond > (1ULL << 30U)) return "no block of device memory is near";
+    return std::to_string(beyond) + " bytes after the end of a block of " + std::to_string(block.bytes) + " bytes";
+}
+
+std::string describe(const Fault& fault, const PreparedLaunch& p, std::uint64_t group, const Memory& memory) {
     std::string where = " in workgroup (" + std::to_string(group % p.groups[0]) + ", " +
                         std::to_string(group / p.groups[0] % p.groups[1]) + ", " +
                         std::to_string(group / p.groups[0] / p.groups[1]) + ")";
     if (fault.lane >= 0) where += ", lane " + std::to_string(fault.lane);
     if (fault.kind == FaultKind::out_of_bounds)
         return std::string("out-of-bounds ") + (fault.write ? "store" : "load") + " of " + std::to_string(fault.bytes) +
-               " bytes at " + hex(fault.address) + where + (fault.message.empty() ? "" : ": " + fault.message);
+               " bytes at " + hex(fault.address) + ", " + whereabouts(memory, fault.address) + "," + where;
     return (fault.message.empty() ? std::string(fault_name(fault.kind)) : fault.message) + where;
 }
 
@@ -214,7 +226,7 @@ private:
     void report(std::uint64_t group, const Fault& fault, std::uint32_t pc) {
         stop_ = true;
         const Instruction& instruction = launch_.launch.object->code->program.instructions[pc];
-        DispatchFault told{std::string(fault_name(fault.kind)), describe(fault, launch_, group), instruction.address,
+        DispatchFault told{std::string(fault_name(fault.kind)), describe(fault, launch_, group, engine_.memory_), instruction.address,
                            instruction.text};
         const std::lock_guard lock(mutex_);
         if (!fault_ || group < fault_->first) fault_.emplace(group, std::move(told));

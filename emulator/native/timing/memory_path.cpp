@@ -64,10 +64,18 @@ std::int64_t XcdMemory::from_memory(std::uint64_t line, std::int64_t t) {
     return hbm_.serve(served, hbm_read_cost_) + c_.memory_latency;
 }
 
-void XcdMemory::to_memory(std::int64_t t) {
+void XcdMemory::to_memory(std::uint64_t line, std::int64_t t) {
     mall_bytes_ += kLine;
-    write_bytes_ += kLine;
-    drained_ = std::max(drained_, hbm_.serve(mall_.serve(t, mall_cost_), hbm_write_cost_));
+    std::int64_t done = mall_.serve(t, mall_cost_);
+    if (!history_.resident(line)) {  // else the MALL keeps it
+        write_bytes_ += kLine;
+        done = hbm_.serve(done, hbm_write_cost_);
+    }
+    drained_ = std::max(drained_, done);
+}
+
+void XcdMemory::write_back(std::int64_t t) {
+    l2_.clean([&](std::uint64_t line) { to_memory(line, t); });
 }
 
 std::int64_t XcdMemory::l2_read(std::uint64_t line, std::int64_t t, Found& found) {
@@ -77,20 +85,20 @@ std::int64_t XcdMemory::l2_read(std::uint64_t line, std::int64_t t, Found& found
     if (const Tags::Line* hit = l2_.find(line)) return std::max(served + c_.l2_latency, hit->filled);
     found = Found::memory;
     const std::int64_t arrival = from_memory(line, served);
-    bool dirty = false;
-    l2_.insert(line, dirty).filled = arrival;
-    if (dirty) to_memory(served);
+    std::uint64_t evicted = Tags::none;
+    l2_.insert(line, evicted).filled = arrival;
+    if (evicted != Tags::none) to_memory(evicted, served);
     return arrival;
 }
 
 void XcdMemory::l2_write(std::uint64_t line, std::int64_t t) {
     Tags::Line* entry = l2_.find(line);
     if (entry == nullptr) {
-        bool dirty = false;
-        entry = &l2_.insert(line, dirty);
+        std::uint64_t evicted = Tags::none;
+        entry = &l2_.insert(line, evicted);
         entry->filled = t;
         seen(line);
-        if (dirty) to_memory(t);
+        if (evicted != Tags::none) to_memory(evicted, t);
     }
     entry->dirty = true;
 }
@@ -122,12 +130,13 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, int lanes, int by
         }
         Found found{};
         const std::int64_t data = l2_read(line, t, found);
-        const std::int64_t arrival = std::max(data, cu.returns.serve(data - c_.l1_latency, kLine / double(c_.return_bytes_per_cycle)) + c_.l1_latency);
+        const std::int64_t on_bus = cu.returns.serve(data - c_.l1_latency, static_cast<double>(kLine) / c_.return_bytes_per_cycle);
+        const std::int64_t arrival = std::max(data, on_bus + c_.l1_latency);
         ++(found == Found::l2 ? counts.l2_hits : counts.memory_lines);
         ++counts.requests;
         cu.misses.push({arrival, pc, false});
-        bool dirty = false;
-        cu.l1.insert(line, dirty).filled = arrival;
+        std::uint64_t evicted = Tags::none;
+        cu.l1.insert(line, evicted).filled = arrival;
         done = std::max(done, arrival);
     }
     cu.address_free = std::max(start + address_cycles, t);

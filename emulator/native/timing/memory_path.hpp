@@ -67,6 +67,9 @@ public:
     /// A line read by the scalar or instruction cache's miss path: time at which it arrives.
     std::int64_t read_line(std::uint64_t line, std::int64_t t);
 
+    /// The end of a kernel writes the L2's modified lines back, so that the other XCDs see them.
+    void write_back(std::int64_t t);
+
     [[nodiscard]] double read_bytes() const { return read_bytes_; }
     [[nodiscard]] double write_bytes() const { return write_bytes_; }
     [[nodiscard]] double mall_bytes() const { return mall_bytes_; }
@@ -80,7 +83,7 @@ private:
     std::int64_t l2_read(std::uint64_t line, std::int64_t t, Found& found);
     void l2_write(std::uint64_t line, std::int64_t t);
     std::int64_t from_memory(std::uint64_t line, std::int64_t t);
-    void to_memory(std::int64_t t);
+    void to_memory(std::uint64_t line, std::int64_t t);
     bool seen(std::uint64_t line);
     Server& channel(std::uint64_t line);
 

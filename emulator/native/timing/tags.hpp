@@ -9,7 +9,10 @@ namespace hipscope {
 
 class Tags {
 public:
+    static constexpr std::uint64_t none = ~0ULL;
+
     struct Line {
+        std::uint64_t number = none;
         std::int64_t filled = 0;  // time from which the data is there
         bool dirty = false;
     };
@@ -35,18 +38,27 @@ public:
         used_[last_] = ++clock_;
         return &lines_[last_];
     }
-    /// Put a line in; `evicted_dirty` tells whether a modified line had to leave.
-    Line& insert(std::uint64_t line, bool& evicted_dirty) {
+    /// Put a line in. `evicted` becomes the modified line that had to leave, or `none`.
+    Line& insert(std::uint64_t line, std::uint64_t& evicted) {
         const std::size_t first = set_of(line) * ways_;
         std::size_t victim = first;
         for (std::size_t at = first; at < first + ways_; ++at)
             if (used_[at] < used_[victim]) victim = at;
-        evicted_dirty = tags_[victim] != kEmpty && lines_[victim].dirty;
+        evicted = tags_[victim] != kEmpty && lines_[victim].dirty ? lines_[victim].number : none;
         tags_[victim] = static_cast<std::uint32_t>(line);
         used_[victim] = ++clock_;
-        lines_[victim] = {};
+        lines_[victim] = {line, 0, false};
         last_ = victim;
         return lines_[victim];
+    }
+    /// Call `take(number)` for every modified line and mark it clean.
+    template <class Take>
+    void clean(Take take) {
+        for (Line& line : lines_)
+            if (line.dirty) {
+                take(line.number);
+                line.dirty = false;
+            }
     }
     void clear() {
         std::fill(tags_.begin(), tags_.end(), kEmpty);
