@@ -6,13 +6,18 @@ re-export the same tables with standard quoting or with every value quoted. Colu
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hipscope.analysis.errors import UsageError
 
 Row = Mapping[str, str]
+
+_INNER_QUOTE = re.compile(r'[^,\r\n]"[^,\r\n]')
 
 # Older or other tools' names of the same column -> the name that rocprofv3 7.0 uses.
 ALIASES: Mapping[str, str] = {
@@ -39,17 +44,20 @@ def read_rows(path: Path) -> Iterator[Row]:
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     complete = text.endswith("\n")
     header: list[str] | None = None
-    records = list(_records(text))
-    for position, (number, record) in enumerate(records):
-        cells = split_record(record)
+    wrong: tuple[int, int] | None = None
+    for number, cells in _split(text):
+        if wrong is not None:
+            break
         if header is None:
             header = [ALIASES.get(cell, cell) for cell in cells]
-            continue
-        if len(cells) != len(header):
-            if position == len(records) - 1 and not complete:
-                return
-            raise UsageError(f"{path}:{number}: {len(cells)} cells where the header has {len(header)}")
-        yield dict(zip(header, cells, strict=True))
+        elif len(cells) == len(header):
+            yield dict(zip(header, cells, strict=True))
+        else:
+            wrong = number, len(cells)
+    else:
+        if wrong is None or not complete:
+            return
+    raise UsageError(f"{path}:{wrong[0]}: {wrong[1]} cells where the header has {len(header or ())}")
 
 
 def read_header(path: Path) -> tuple[str, ...]:
@@ -113,6 +121,15 @@ def triple(row: Row, prefix: str) -> tuple[int, int, int] | None:
     """The columns `prefix`_X, _Y, _Z; None when one of them is missing."""
     x, y, z = (integer(row, f"{prefix}_{axis}") for axis in "XYZ")
     return None if x is None or y is None or z is None else (x, y, z)
+
+
+def _split(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of each record. Tables whose quotes all stand at separators need no care."""
+    if _INNER_QUOTE.search(text) is None:
+        reader = csv.reader(io.StringIO(text))
+        yield from ((reader.line_num, cells) for cells in reader if cells)
+    else:
+        yield from ((number, split_record(record)) for number, record in _records(text))
 
 
 def _records(text: str) -> Iterator[tuple[int, str]]:
