@@ -34,7 +34,10 @@ def register(server: HipServer) -> None:
 
 
 def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
-    """Two lenses per kernel definition, the numbers and the action; one, to profile again, when it is stale."""
+    """A lens with the numbers per kernel definition, and one to optimize where there is a finding.
+
+    A stale kernel has a single one, to profile again.
+    """
     lines = split_lines(marks.current)
     lenses = []
     for kernel, line in marks.kernels():
@@ -47,7 +50,9 @@ def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
         again.title = summary(marks.report.provenance, kernel)
         arguments = [{"uri": uri, "kernel": kernel.mangled}]
         optimize = lsp.Command(title="Optimize", command=OPTIMIZE, arguments=arguments)
-        lenses += [lsp.CodeLens(range=place, command=again), lsp.CodeLens(range=place, command=optimize)]
+        lenses.append(lsp.CodeLens(range=place, command=again))
+        if any(kernel.mangled == f.mangled for f in marks.report.findings):
+            lenses.append(lsp.CodeLens(range=place, command=optimize))
     return lenses
 
 

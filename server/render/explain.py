@@ -10,12 +10,24 @@ from typing import Any
 
 from hipscope.server.docs import formula_page
 from hipscope.server.render.blocks import Block, Heading, Table
-from hipscope.server.render.words import REASONS, bar, count, duration, percent, rate, reason, size, three
+from hipscope.server.render.words import (
+    REASONS,
+    bar,
+    count,
+    duration,
+    percent,
+    plural,
+    rate,
+    reason,
+    size,
+    three,
+)
 from hipscope.server.store import Marks
 from hipscope.server.view import Evidence, Finding, Kernel, Line, Memory, Report
 
 _STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
 _MOST_COUNTERS = 12
+_SMALLEST = 0.005  # a reason below this part of a line's waits is left out
 
 
 def explain_line(
@@ -60,7 +72,12 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     blocks: list[Block] = [Heading(kernel.name)]
     if stale:
         blocks.append(_STALE)
-    rows = [("time", f"{duration(kernel.time_ns)} in {kernel.dispatches} dispatches ({report.provenance})")]
+    rows = [
+        (
+            "time",
+            f"{duration(kernel.time_ns)} in {plural(kernel.dispatches, 'launch', 'launches')} ({report.provenance})",
+        )
+    ]
     rows.append(("share of GPU time", f"{bar(kernel.share).rstrip()} {percent(kernel.share)}"))
     if bound := bound_words(kernel.bound):
         rows.append(("limited by", bound))
@@ -82,7 +99,9 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
 
 def stall_table(row: Line, unit: str = "cycles") -> Table:
     """The reasons that a line waits for, longest first, as bars."""
-    ranked = sorted(((n, c) for n, c in row.stalls.items() if c > 0), key=lambda item: -item[1])
+    ranked = sorted(
+        ((n, c) for n, c in row.stalls.items() if c >= _SMALLEST * row.stall), key=lambda i: -i[1]
+    )
     rows = tuple(
         (reason(n), bar(c / row.stall), percent(c / row.stall), count(c), REASONS.get(n, ("", ""))[1])
         for n, c in ranked
@@ -139,7 +158,7 @@ def occupancy_rows(occupancy: dict[str, Any] | Any) -> list[tuple[str, str]]:
         return []
     text = f"{bar(waves / most).rstrip()} {waves:g} of {most:g} waves per SIMD"
     limiter = occupancy.get("limiter")
-    rows = [("occupancy", f"{text}, limited by {limiter}" if limiter else text)]
+    rows = [("occupancy", f"{text}, limited by {limiter}" if limiter and waves < most else text)]
     launched, achieved = occupancy.get("launched"), occupancy.get("achieved")
     if launched is not None and launched < waves:
         rows.append(("launched", f"{three(launched)} waves per SIMD: the largest launch fills no more"))

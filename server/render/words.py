@@ -41,6 +41,8 @@ def percent(share: float | None) -> str:
     if share is None:
         return "unknown"
     value = share * 100
+    if 0 < value < 0.1:
+        return "<0.1 %"
     return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
 
 
@@ -88,6 +90,11 @@ def bar(share: float, width: int = 10) -> str:
     full, rest = divmod(eighths, 8)
     text = "█" * full + (_BLOCKS[rest] if rest else "")
     return text.ljust(width)
+
+
+def plural(number: int, one: str, many: str) -> str:
+    """1, "launch", "launches" -> `1 launch`."""
+    return f"{number} {one if number == 1 else many}"
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -129,7 +129,7 @@ def test_hover_on_a_kernel_name_shows_time_roofline_occupancy_and_provenance(mar
     for line, column in ((1, 18), (13, 5)):
         text = hover_text(marks, line, column)
         for part in (
-            "49.4 us in 2 dispatches (modelled)",
+            "49.4 us in 2 launches (modelled)",
             "4 of 8 waves per SIMD, limited by LDS",
             "0.25 flop/B",
         ):

@@ -315,7 +315,7 @@ async def test_our_extension_gets_heat_and_status(client: Editor) -> None:
 async def test_a_save_profiles_and_a_save_without_a_change_does_not(client: Editor) -> None:
     client.open()
     client.save()
-    await until(lambda: [p for m, p in client.custom if "1 findings" in p.get("message", "")])
+    await until(lambda: [p for m, p in client.custom if "1 finding" in p.get("message", "")])
     client.custom.clear()
     client.save()
     await asyncio.sleep(0.5)

@@ -24,7 +24,13 @@ def test_durations(value: float | None, text: str) -> None:
 
 
 def test_shares_counts_sizes_and_rates() -> None:
-    assert [percent(x) for x in (0.4123, 0.034, 0, None)] == ["41 %", "3.4 %", "0 %", "unknown"]
+    assert [percent(x) for x in (0.4123, 0.034, 1e-5, 0, None)] == [
+        "41 %",
+        "3.4 %",
+        "<0.1 %",
+        "0 %",
+        "unknown",
+    ]
     assert [count(x) for x in (12, 1234567, 45600, 0.5)] == ["12", "1.23 M", "45.6 k", "0.50"]
     assert [size(x) for x in (64, 65536, 3 * 1024**3)] == ["64 B", "64.0 KiB", "3.00 GiB"]
     assert rate(5.3e12, "B/s") == "5.30 TB/s"
