@@ -159,7 +159,8 @@ def test_metrics_that_were_not_recorded_are_not_there(given: ModuleType) -> None
     assert "atomic_conflicts" not in metrics
 
 
-def test_tokens_are_estimated_by_length() -> None:
+def test_tokens_are_estimated_by_the_kinds_of_characters() -> None:
     assert estimate_tokens("") == 0
-    assert estimate_tokens("abcdef") == 2
+    assert estimate_tokens("some plain words") == 4
+    assert estimate_tokens("12345") == 7
     assert estimate_tokens("é") == 1
