@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hipscope.accordo.verdict import Verdict
 from hipscope.analysis.errors import BuildFailed, ProgramFailed, UsageError
 from hipscope.analysis.ingest.definitions import base_name
+from hipscope.analysis.lines import user_frame
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
@@ -108,6 +109,7 @@ class OptimizeResult(_Record):
     after: Side | None = None
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     edit: VerifiedEdit | None = None
 
@@ -152,6 +154,7 @@ def _optimize_profiled(
     progress: Progress,
     cancel: threading.Event | None,
 ) -> OptimizeResult:
+    _check_ended(session.profile)
     findings = detect_all(session.profile, formulas=formulas, min_share=project.config.min_share)
     wanted = _select(findings, session.profile, options.kernel)
     if not wanted:
@@ -162,7 +165,7 @@ def _optimize_profiled(
             project, session, kernel, group, options, proposer, attempts, progress, cancel
         )
         if result is not None:
-            return result
+            return result.model_copy(update={"findings": tuple(wanted)})
         if len(attempts) >= project.config.optimize.max_attempts:
             break
     return OptimizeResult(
@@ -172,7 +175,20 @@ def _optimize_profiled(
         kernel=wanted[0].kernel,
         file=wanted[0].file,
         line=wanted[0].line,
+        findings=tuple(wanted),
         attempts=tuple(attempts),
+    )
+
+
+def _check_ended(profile: Profile) -> None:
+    """Raises ProgramFailed when a fault left no launch to look at."""
+    if profile.kernels or not profile.faults:
+        return
+    fault = profile.faults[0]
+    frame = user_frame(fault.source)
+    place = f"{frame.file}:{frame.line}: " if frame else ""
+    raise ProgramFailed(
+        f"{place}kernel {base_name(fault.kernel)}: {fault.message}", output=profile.program.output
     )
 
 

@@ -78,6 +78,7 @@ def optimize_report(result: OptimizeResult) -> dict[str, Any]:
     """The outcome of an optimization, its edit included when it was verified."""
     report = plain(result)
     report = {"schema": OPTIMIZE_SCHEMA, **{k: v for k, v in report.items() if k != "schema_name"}}
+    report["findings"] = [finding_object(f) for f in result.findings]
     report["file"] = real(report["file"]) if report["file"] else None
     if report["edit"]:
         report["edit"]["file"] = real(report["edit"]["file"])
