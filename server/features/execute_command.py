@@ -215,7 +215,7 @@ async def _offer(ls: HipServer, found: Optimization) -> Answer:
         return answer
     label = f"hipscope: {found.formula} rewrite of {found.kernel}"
     speedup = f"{found.speedup:.2f}x as fast" if found.speedup else "faster"
-    answer["message"] = f"{base_name(found.kernel or '')}: {speedup} ({found.provenance}), verified"
+    answer["message"] = f"verified: {base_name(found.kernel or '')} is {speedup} ({found.provenance})"
     uri = ls.uri(found.edit.file)
     document = ls.document(found.edit.file)
     text = ls.text(found.edit.file)

@@ -33,11 +33,12 @@ _SMALLEST = 0.005  # a reason below this part of a line's waits is left out
 def explain_line(
     marks: Marks, rows: Sequence[tuple[Kernel, Line]], findings: Sequence[Finding]
 ) -> list[Block]:
-    """The findings on a line, then for each kernel that executes it a stall table and the memory pattern."""
+    """What is wrong, a stall table and the memory pattern for each kernel, then the evidence and what helps.
+
+    In that order, because an editor shows the first ten lines or so and scrolls the rest.
+    """
     report = marks.report
-    blocks: list[Block] = []
-    for finding in findings:
-        blocks += explain_finding(report, finding)
+    blocks: list[Block] = [finding_sentence(report, finding) for finding in findings]
     for kernel, row in rows:
         blocks.append(
             Heading(
@@ -50,15 +51,22 @@ def explain_line(
         unit = "samples" if kernel.sampled else "cycles"
         blocks.append(stall_table(row, unit) if row.stall > 0 else "Does not wait.")
         blocks += [memory_sentence(m) for m in row.memory]
+    for finding in findings:
+        blocks += finding_reasons(finding)
     return blocks
 
 
-def explain_finding(report: Report, finding: Finding) -> list[Block]:
-    """One finding: what is wrong, the numbers that say so, and where to read on."""
+def finding_sentence(report: Report, finding: Finding) -> str:
+    """What is wrong, how much is at stake, and where to read on."""
     page = formula_page(finding.formula)
     title = f"[{finding.formula}]({page})" if page else f"`{finding.formula}`"
     at_stake = f"{percent(report.gpu_share(finding))} of GPU time at stake"
-    blocks: list[Block] = [f"{title}: {finding.message} ({at_stake})"]
+    return f"{title}: {finding.message} ({at_stake})"
+
+
+def finding_reasons(finding: Finding) -> list[Block]:
+    """The numbers that say so, and what helps."""
+    blocks: list[Block] = []
     if finding.evidence:
         rows = tuple((e.metric, *evidence_values(e)) for e in finding.evidence)
         blocks.append(Table(("evidence", "value", "ideal"), rows, frozenset({1, 2})))
