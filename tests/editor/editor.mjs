@@ -17,6 +17,7 @@ const { chromium } = createRequire(join(INSTALLED, "package.json"))("playwright-
 // Nothing that the tests do not need, and nothing that calls out.
 const QUIET = {
   "chat.disableAIFeatures": true,
+  "editor.hover.above": false,
   "editor.minimap.enabled": false,
   "extensions.autoCheckUpdates": false,
   "files.autoSave": "off",

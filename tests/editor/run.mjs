@@ -70,7 +70,6 @@ async function mainJob() {
     }],
     ["the status bar is idle again", async () => {
       await status.filter({ hasText: /Profiling|Optimizing/ }).waitFor({ state: "hidden" });
-      await page.screenshot({ path: join(PICTURES, "optimized.png") });
     }],
     ["the rewritten program has no such finding any more", async () => {
       await page.keyboard.press("Control+s");
@@ -79,6 +78,8 @@ async function mainJob() {
       await status.filter({ hasText: /Profiling/ }).waitFor();
       await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
       await untilEqual(() => linesOf(page, SQUIGGLE), []);
+      await page.locator(".codelens-decoration", { hasText: /stale/ }).waitFor({ state: "hidden" });
+      await page.screenshot({ path: join(PICTURES, "optimized.png") });
     }],
     ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
   ]);
