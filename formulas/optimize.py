@@ -335,7 +335,8 @@ def _ask_model(
     for tried in rewrites.outcome.attempts:
         judgement = rewrites.judgements.get(tried.number)
         if judgement is None:
-            attempts.append(_unjudged(findings[0], tried.direction, "unusable", tried.failure or ""))
+            title = f"Answer without a rewrite ({proposer.model}, attempt {tried.number})"
+            attempts.append(_unjudged(findings[0], title, "unusable", _sentence(tried.failure or "")))
             continue
         finding = rewrites.finding(judgement, findings)
         notes = (*judgement.notes, *explain_attempt(tried))
@@ -350,6 +351,10 @@ def _ask_model(
             return result.model_copy(update={"notes": (*result.notes, *beliefs, account)})
     attempts[-1] = attempts[-1].model_copy(update={"notes": (*attempts[-1].notes, account)})
     return None
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _unjudged(finding: Finding, title: str, outcome: str, reason: str) -> Attempt:

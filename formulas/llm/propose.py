@@ -283,8 +283,8 @@ class _Work:
         if digest in self.seen:
             return self._failed(attempt, f"the same kernel as attempt {self.seen[digest]}")
         self.seen[digest] = number
-        edits = "; ".join(b.edit for b in rewrite.beliefs)
-        expected = "; ".join(f"{b.metric} goes {b.direction}" for b in rewrite.beliefs)
+        edits = "; ".join(dict.fromkeys(b.edit for b in rewrite.beliefs))
+        expected = "; ".join(dict.fromkeys(f"{b.metric} goes {b.direction}" for b in rewrite.beliefs))
         candidate = Candidate(
             recipe="llm",
             title=f"{_short(edits) or 'Rewrite'} ({self.settings.model}, attempt {number})",
