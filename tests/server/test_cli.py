@@ -356,3 +356,53 @@ def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.05)
+
+
+SLOW = (Path(__file__).parents[2] / "examples" / "lds_column_read.hip").read_text()
+
+
+def test_an_optimization_shows_finding_change_proof_and_speed_and_writes_only_when_told(cli: Cli) -> None:
+    source = cli.write(SLOW)
+    outcome = cli("optimize", source)
+    assert outcome.code == 0, outcome.stderr
+    for part in ("bankConflict  program.hip:31", "+  __shared__", "proof", "modelled", "as fast", "--apply"):
+        assert part in outcome.stdout
+    assert (cli.folder / source).read_text() == SLOW
+
+    outcome = cli("optimize", "--apply", "--format", "json", source)
+    assert outcome.code == 0, outcome.stderr
+    report = json.loads(outcome.stdout)
+    assert (report["schema"], report["status"]) == ("hipscope.optimize/1", "verified")
+    assert {"formula", "kernel", "diff", "speedup", "before", "after", "verdict", "attempts"} <= set(report)
+    assert report["verdict"]["outcome"] == "equivalent"
+    assert report["speedup"] > 1.03
+    edited = (cli.folder / source).read_text()
+    assert edited != SLOW
+
+    outcome = cli("optimize", source)
+    assert outcome.code == 0
+    assert "othing to do" in outcome.stdout
+    assert (cli.folder / source).read_text() == edited
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [("--formula", "bankconflict", "bankConflict"), ("--kernel", "nope", "smooth_transpose")],
+)
+def test_an_unknown_formula_or_kernel_is_bad_input_and_the_known_ones_are_named(
+    cli: Cli, option: str, value: str, words: str
+) -> None:
+    outcome = cli("optimize", option, value, cli.write(SLOW))
+    assert outcome.code == 2
+    assert value in outcome.line
+    assert words in outcome.stderr
+
+
+def test_a_fault_leaves_nothing_to_optimize_and_is_named_with_its_line(cli: Cli) -> None:
+    wild = HOST.replace("p[threadIdx.x] = threadIdx.x;", "p[threadIdx.x + (1 << 24)] = 1;")
+    source = cli.write(wild + "int main() { launch(); return 0; }\n")
+    for command in ("profile", "optimize"):
+        outcome = cli(command, source)
+        assert outcome.code == 4
+        assert "program.hip:4" in outcome.line
+        assert "fill" in outcome.line
