@@ -18,14 +18,6 @@ void count_line(PatternCounts& row, std::uint64_t line, std::uint64_t lanes) {
 
 }  // namespace
 
-bool accesses_memory(Unit unit) {
-    switch (unit) {
-        case Unit::smem: case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch:
-        case Unit::lds: return true;
-        default: return false;
-    }
-}
-
 MemorySlots::MemorySlots(const Program& program) {
     slot.reserve(program.instructions.size());
     for (const Instruction& i : program.instructions)

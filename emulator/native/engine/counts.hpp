@@ -40,7 +40,7 @@ struct MemorySlots {
     explicit MemorySlots(const Program& program);
 };
 
-bool accesses_memory(Unit unit);
+inline bool accesses_memory(Unit unit) { return unit >= Unit::smem && unit <= Unit::lds; }
 
 struct DispatchCounts {
     std::vector<ExecutionCounts> executions;  // per instruction

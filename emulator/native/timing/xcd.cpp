@@ -6,18 +6,19 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "engine/functional.hpp"
+#include "timing/earliest.hpp"
 #include "timing/instruction_info.hpp"
 #include "timing/memory_path.hpp"
 
 namespace hipscope {
 namespace {
 
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kQuantum = 96;  // cycles a CU may run ahead of the slowest one
-constexpr int kMaxWaves = 64;          // per CU, more than any gfx9 holds
+constexpr std::size_t kMaxWaves = 64;  // per CU, more than any gfx9 holds
+constexpr std::size_t kMaxCus = 128;   // per XCD or die
+constexpr std::int64_t kNever = Earliest<kMaxCus>::never;
+constexpr std::int64_t kQuantum = 256;  // cycles a CU may run ahead of the slowest one
 constexpr std::uint32_t kHistory = kDependencyReach;
 
 struct Pending {
@@ -89,23 +90,16 @@ struct Simd {
 };
 
 struct Cu {
-    Cu(const TimingConstants& c, int which) : number(which), memory(c) { ready.fill(kNever); }
+    Cu(const TimingConstants& c, int which) : number(which), memory(c) {}
     int number;
-    std::array<std::int64_t, kMaxWaves> ready;
+    Earliest<kMaxWaves> ready;  // when each wave may issue next
     std::array<TimedWave, kMaxWaves> waves;
-    int slots = 0;  // highest slot in use + 1
     Simd simd[4];
     int lds_used = 0, groups = 0;
     std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;
     std::int64_t idle_since = 0, busy_cycles = 0;
     int alive = 0;
     CuMemory memory;
-
-    [[nodiscard]] std::int64_t next() const {
-        std::int64_t least = kNever;
-        for (int i = 0; i < slots; ++i) least = std::min(least, ready[static_cast<std::size_t>(i)]);
-        return least;
-    }
 };
 
 int granules(int value, int granule) { return (value + granule - 1) / granule * granule; }
@@ -142,6 +136,7 @@ struct XcdSimulator::Model {
     Shape shape;
     XcdMemory shared;
     std::vector<std::unique_ptr<Cu>> cus;
+    Earliest<kMaxCus> order;  // which CU is furthest behind
     std::vector<LineCache> icaches, scalar_caches;
     std::vector<std::unique_ptr<TimedGroup>> pool;
     std::vector<TimedGroup*> free_groups;
@@ -178,6 +173,7 @@ struct XcdSimulator::Model {
             any = false;
             for (const auto& cu : cus) any = try_launch(*cu, 0) || any;
         }
+        for (std::size_t i = 0; i < cus.size(); ++i) order.set(i, cus[i]->ready.time());
     }
 
     // ---- placing workgroups ----
@@ -242,8 +238,7 @@ struct XcdSimulator::Model {
         std::fill(std::begin(wave.issued), std::end(wave.issued), std::int64_t{-1000000});
         cu.simd[best].waves += 1;
         cu.simd[best].vgprs += shape.vgprs;
-        cu.ready[slot] = t;
-        cu.slots = std::max(cu.slots, static_cast<int>(slot) + 1);
+        cu.ready.set(slot, t);
         group.slots.push_back(static_cast<int>(slot));
         if (cu.alive++ == 0) cu.idle_since = t;
         ++result.waves;
@@ -256,7 +251,7 @@ struct XcdSimulator::Model {
     void retire(Cu& cu, std::size_t slot, std::int64_t t) {
         TimedWave& wave = cu.waves[slot];
         TimedGroup& group = *wave.group;
-        cu.ready[slot] = kNever;
+        cu.ready.set(slot, kNever);
         cu.simd[wave.simd].waves -= 1;
         cu.simd[wave.simd].vgprs -= shape.vgprs;
         result.wave_cycles += static_cast<double>(t - wave.begin);
@@ -349,7 +344,7 @@ struct XcdSimulator::Model {
         const std::uint32_t pc = wave.pc;
         const Instruction& instruction = wave.program->instructions[pc];
         const InstructionInfo& i = info[pc];
-        const std::int64_t attempted = cu.ready[slot];
+        const std::int64_t attempted = cu.ready.time_of(slot);
         std::int64_t t = fetch(cu, w, i.fetch_line, attempted, pc);
         if (i.dependency_count != 0) t = dependencies(w, i, t, pc);
         std::int64_t next = 4;  // cycles until the wave may issue again
@@ -405,17 +400,17 @@ struct XcdSimulator::Model {
                 if (i.unit == Unit::internal) {
                     next = std::max<std::int64_t>(4, after_internal(cu, w, i, instruction, t, pc));
                 }
-                cu.ready[slot] = t + next;
+                cu.ready.set(slot, t + next);
                 return within_limit(w, wave);
             case Step::jump:
                 w.fetch_line = ~0U;
-                cu.ready[slot] = t + c.branch_taken_cycles;
+                cu.ready.set(slot, t + c.branch_taken_cycles);
                 return within_limit(w, wave);
             case Step::yield:
                 ++wave.pc;
                 next = std::max<std::int64_t>(4, std::int64_t{instruction.target} * c.sleep_unit_cycles);
                 charge(pc, StallReason::sleep, next - 4);
-                cu.ready[slot] = t + next;
+                cu.ready.set(slot, t + next);
                 return within_limit(w, wave);
             case Step::barrier:
                 ++wave.pc;
@@ -423,7 +418,7 @@ struct XcdSimulator::Model {
                 w.group->last_arrival = std::max(w.group->last_arrival, t);
                 w.group->group.state[w.index] = WaveState::at_barrier;
                 ++w.group->group.waiting;
-                cu.ready[slot] = kNever;
+                cu.ready.set(slot, kNever);
                 release_if_all_arrived(cu, *w.group, t);
                 return true;
             case Step::end:
@@ -466,7 +461,7 @@ struct XcdSimulator::Model {
             TimedWave& w = cu.waves[static_cast<std::size_t>(slot)];
             if (w.wave == nullptr || w.group != &group || group.group.state[w.index] != WaveState::at_barrier) continue;
             charge(w.wave->pc - 1, StallReason::barrier, go - w.arrived - 4 > 0 ? go - w.arrived - 4 : 0);
-            cu.ready[static_cast<std::size_t>(slot)] = go;
+            cu.ready.set(static_cast<std::size_t>(slot), go);
         }
         group.group.release_barrier();
         group.last_arrival = 0;
@@ -563,37 +558,22 @@ struct XcdSimulator::Model {
     bool run(std::uint64_t budget) {
         const std::uint64_t stop_at = result.instructions + budget;
         while (result.instructions < stop_at) {
-            Cu* slowest = nullptr;
-            std::int64_t least = kNever;
-            std::int64_t second = kNever;
-            for (const auto& cu : cus) {
-                if (cu->alive == 0) continue;
-                const std::int64_t t = cu->next();
-                if (t < least) {
-                    second = least;
-                    least = t;
-                    slowest = cu.get();
-                } else {
-                    second = std::min(second, t);
-                }
-            }
-            if (slowest == nullptr) return false;
-            if (!run_cu(*slowest, second == kNever ? kNever : second + kQuantum)) return false;
+            if (order.time() >= kNever) return false;
+            const std::size_t first = order.which();
+            order.set(first, kNever);
+            const std::int64_t second = order.time();
+            Cu& cu = *cus[first];
+            if (!run_cu(cu, second >= kNever ? kNever : second + kQuantum)) return false;
+            order.set(first, cu.ready.time());
         }
         return true;
     }
 
     bool run_cu(Cu& cu, std::int64_t until) {
-        for (std::uint64_t n = 0; n < 4096; ++n) {
-            std::size_t best = 0;
-            std::int64_t least = kNever;
-            for (int i = 0; i < cu.slots; ++i)
-                if (cu.ready[static_cast<std::size_t>(i)] < least) {
-                    least = cu.ready[static_cast<std::size_t>(i)];
-                    best = static_cast<std::size_t>(i);
-                }
-            if (least == kNever || least > until) return true;
-            if (!issue(cu, best)) return false;
+        for (int n = 0; n < 4096; ++n) {
+            const std::int64_t t = cu.ready.time();
+            if (t >= kNever || t > until) return true;
+            if (!issue(cu, cu.ready.which())) return false;
         }
         return true;
     }
