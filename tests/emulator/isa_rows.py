@@ -207,7 +207,7 @@ def halves(a: int, kind: str) -> tuple[float | int, float | int]:
     return decode(a, kind), decode(a >> 16, kind)
 
 
-def packed(kind: str, function: Oracle) -> Oracle:
+def packed(kind: str, function: Callable[..., float | int]) -> Oracle:
     def both(*operands: int) -> int:
         lo = function(*(halves(o, kind)[0] for o in operands))
         hi = function(*(halves(o, kind)[1] for o in operands))
@@ -216,7 +216,7 @@ def packed(kind: str, function: Oracle) -> Oracle:
     return both
 
 
-def packed_singles(function: Oracle) -> Oracle:
+def packed_singles(function: Callable[..., float]) -> Oracle:
     def both(*operands: int) -> int:
         lo = function(*(decode(o, "f32") for o in operands))
         hi = function(*(decode(o >> 32, "f32") for o in operands))
@@ -225,7 +225,7 @@ def packed_singles(function: Oracle) -> Oracle:
     return both
 
 
-def dot(width: int, is_signed: bool) -> Oracle:
+def dot(width: int, is_signed: bool) -> Callable[[int, int, int], int]:
     def of(a: int, b: int, c: int) -> int:
         total = c
         for n in range(32 // width):
@@ -369,12 +369,23 @@ def floats() -> Iterator[Row]:
         unsigned = "u" + kind[1:]
         yield row(f"v_cmp_class_{kind}_e64 {{o}}, {{a}}, {{b}}", None, f"{unsigned} u32", of_class(kind))
         compare = {
-            "lt": operator.lt, "eq": operator.eq, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-            "lg": lambda a, b: a < b or a > b, "neq": operator.ne, "nlt": lambda a, b: not a < b,
-            "nle": lambda a, b: not a <= b, "ngt": lambda a, b: not a > b, "nge": lambda a, b: not a >= b,
-            "nlg": lambda a, b: not (a < b or a > b), "o": lambda a, b: a == a and b == b,
-            "u": lambda a, b: a != a or b != b, "f": lambda a, b: False, "tru": lambda a, b: True,
-        }  # fmt: skip
+            "lt": operator.lt,
+            "eq": operator.eq,
+            "le": operator.le,
+            "gt": operator.gt,
+            "ge": operator.ge,
+            "lg": lambda a, b: a < b or a > b,
+            "neq": operator.ne,
+            "nlt": lambda a, b: not a < b,
+            "nle": lambda a, b: not a <= b,
+            "ngt": lambda a, b: not a > b,
+            "nge": lambda a, b: not a >= b,
+            "nlg": lambda a, b: not (a < b or a > b),
+            "o": lambda a, b: a == a and b == b,
+            "u": lambda a, b: a != a or b != b,
+            "f": lambda a, b: False,
+            "tru": lambda a, b: True,
+        }
         for name, function in compare.items():
             yield row(f"v_cmp_{name}_{kind}_e32 vcc, {{a}}, {{b}}", None, f"{kind} {kind}", function)
             yield row(
@@ -416,10 +427,14 @@ def floats() -> Iterator[Row]:
     yield row("v_pk_min_f16 {d}, {a}, {b}", "pf16", "pair pair", packed("f16", minimum))
     yield row("v_pk_max_f16 {d}, {a}, {b}", "pf16", "pair pair", packed("f16", maximum))
     yield row(
-        "v_pk_add_f16 {d}, {a}, {b} op_sel:[1,0] op_sel_hi:[0,1] neg_lo:[1,0] neg_hi:[0,1]", "pf16", "pair pair",
-        lambda a, b: encode(add(-halves(a, "f16")[1], halves(b, "f16")[0], "f16"), "f16")
-        | encode(add(halves(a, "f16")[0], -halves(b, "f16")[1], "f16"), "f16") << 16,
-    )  # fmt: skip
+        "v_pk_add_f16 {d}, {a}, {b} op_sel:[1,0] op_sel_hi:[0,1] neg_lo:[1,0] neg_hi:[0,1]",
+        "pf16",
+        "pair pair",
+        lambda a, b: (
+            encode(add(-halves(a, "f16")[1], halves(b, "f16")[0], "f16"), "f16")
+            | encode(add(halves(a, "f16")[0], -halves(b, "f16")[1], "f16"), "f16") << 16
+        ),
+    )
     yield row("v_pk_add_f32 {d}, {a}, {b}", "pf32", "u64 u64", packed_singles(lambda a, b: add(a, b, "f32")))
     yield row("v_pk_mul_f32 {d}, {a}, {b}", "pf32", "u64 u64", packed_singles(lambda a, b: mul(a, b, "f32")))
     yield row(
@@ -429,14 +444,20 @@ def floats() -> Iterator[Row]:
         packed_singles(lambda a, b, c: fma(a, b, c, "f32")),
     )
     yield row(
-        "v_pk_mul_f32 {d}, {a}, {b} op_sel:[1,0] op_sel_hi:[0,0] neg_lo:[0,1]", "pf32", "u64 u64",
-        lambda a, b: encode(mul(decode(a >> 32, "f32"), -decode(b, "f32"), "f32"), "f32")
-        | encode(mul(decode(a, "f32"), decode(b, "f32"), "f32"), "f32") << 32,
-    )  # fmt: skip
+        "v_pk_mul_f32 {d}, {a}, {b} op_sel:[1,0] op_sel_hi:[0,0] neg_lo:[0,1]",
+        "pf32",
+        "u64 u64",
+        lambda a, b: (
+            encode(mul(decode(a >> 32, "f32"), -decode(b, "f32"), "f32"), "f32")
+            | encode(mul(decode(a, "f32"), decode(b, "f32"), "f32"), "f32") << 32
+        ),
+    )
     yield row(
-        "v_fma_mix_f32 {d}, {a}, -{b}, |{c}| op_sel:[1,0,0] op_sel_hi:[1,0,0]", "f32", "pair f32 f32",
+        "v_fma_mix_f32 {d}, {a}, -{b}, |{c}| op_sel:[1,0,0] op_sel_hi:[1,0,0]",
+        "f32",
+        "pair f32 f32",
         lambda a, b, c: fma(halves(a, "f16")[1], -b, abs(c), "f32"),
-    )  # fmt: skip
+    )
     yield row(
         "v_cvt_pkrtz_f16_f32 {d}, {a}, {b}",
         "pf16",
@@ -503,15 +524,28 @@ def conversions() -> Iterator[Row]:
 def integers() -> Iterator[Row]:
     """Integer arithmetic, logic and moves."""
     two: dict[str, Callable[[int, int], int]] = {
-        "v_add_u32_e32": lambda a, b: a + b, "v_sub_u32_e32": lambda a, b: a - b, "v_subrev_u32_e32": lambda a, b: b - a,
-        "v_and_b32_e32": lambda a, b: a & b, "v_or_b32_e32": lambda a, b: a | b, "v_xor_b32_e32": lambda a, b: a ^ b,
-        "v_xnor_b32_e32": lambda a, b: ~(a ^ b), "v_lshlrev_b32_e32": lambda n, a: a << (n & 31), "v_lshrrev_b32_e32": lambda n, a: a >> (n & 31),
-        "v_min_u32_e32": min, "v_max_u32_e32": max, "v_mul_lo_u32": lambda a, b: a * b, "v_mul_hi_u32": lambda a, b: a * b >> 32,
-        "v_mul_u32_u24_e32": lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF), "v_mul_i32_i24_e32": lambda a, b: sign24(a) * sign24(b),
-        "v_mul_hi_u32_u24_e32": lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF) >> 32, "v_mul_hi_i32_i24_e32": lambda a, b: sign24(a) * sign24(b) >> 32,
-        "v_bfm_b32": lambda a, b: ((1 << (a & 31)) - 1) << (b & 31), "v_bcnt_u32_b32": lambda a, b: a.bit_count() + b,
-        "v_add_i32": lambda a, b: a + b, "v_sub_i32": lambda a, b: a - b,
-    }  # fmt: skip
+        "v_add_u32_e32": lambda a, b: a + b,
+        "v_sub_u32_e32": lambda a, b: a - b,
+        "v_subrev_u32_e32": lambda a, b: b - a,
+        "v_and_b32_e32": lambda a, b: a & b,
+        "v_or_b32_e32": lambda a, b: a | b,
+        "v_xor_b32_e32": lambda a, b: a ^ b,
+        "v_xnor_b32_e32": lambda a, b: ~(a ^ b),
+        "v_lshlrev_b32_e32": lambda n, a: a << (n & 31),
+        "v_lshrrev_b32_e32": lambda n, a: a >> (n & 31),
+        "v_min_u32_e32": min,
+        "v_max_u32_e32": max,
+        "v_mul_lo_u32": lambda a, b: a * b,
+        "v_mul_hi_u32": lambda a, b: a * b >> 32,
+        "v_mul_u32_u24_e32": lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF),
+        "v_mul_i32_i24_e32": lambda a, b: sign24(a) * sign24(b),
+        "v_mul_hi_u32_u24_e32": lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF) >> 32,
+        "v_mul_hi_i32_i24_e32": lambda a, b: sign24(a) * sign24(b) >> 32,
+        "v_bfm_b32": lambda a, b: ((1 << (a & 31)) - 1) << (b & 31),
+        "v_bcnt_u32_b32": lambda a, b: a.bit_count() + b,
+        "v_add_i32": lambda a, b: a + b,
+        "v_sub_i32": lambda a, b: a - b,
+    }
     for name, function in two.items():
         yield row(f"{name} {{d}}, {{a}}, {{b}}", "u32", "u32 u32", function)
     yield row("v_add_u32_e64 {d}, {a}, {b} clamp", "u32", "u32 u32", lambda a, b: min(a + b, M32))
@@ -537,17 +571,32 @@ def integers() -> Iterator[Row]:
     yield row("v_ashrrev_i64 {d}, {a}, {b}", "i64", "u32 i64", lambda n, a: a >> (n & 63))
     yield row("v_lshl_add_u64 {d}, {a}, {b}, {c}", "u64", "u64 u32 u64", lambda a, n, c: (a << (n & 7)) + c)
     three: dict[str, Callable[[int, int, int], int]] = {
-        "v_add3_u32": lambda a, b, c: a + b + c, "v_lshl_add_u32": lambda a, b, c: (a << (b & 31)) + c,
-        "v_add_lshl_u32": lambda a, b, c: (a + b & M32) << (c & 31), "v_lshl_or_b32": lambda a, b, c: a << (b & 31) | c,
-        "v_and_or_b32": lambda a, b, c: a & b | c, "v_or3_b32": lambda a, b, c: a | b | c, "v_xad_u32": lambda a, b, c: (a ^ b) + c,
-        "v_bfe_u32": field, "v_bfe_i32": signed_field, "v_bfi_b32": lambda m, a, b: m & a | ~m & b,
-        "v_alignbit_b32": lambda a, b, n: (a << 32 | b) >> (n & 31), "v_alignbyte_b32": lambda a, b, n: (a << 32 | b) >> 8 * (n & 3),
-        "v_perm_b32": permuted, "v_mad_u32_u24": lambda a, b, c: (a & 0xFFFFFF) * (b & 0xFFFFFF) + c,
-        "v_mad_i32_i24": lambda a, b, c: sign24(a) * sign24(b) + c, "v_min3_u32": min, "v_max3_u32": max,
-        "v_med3_u32": lambda a, b, c: sorted((a, b, c))[1], "v_sad_u8": lambda a, b, c: byte_distance(a, b) + c,
-        "v_sad_u32": lambda a, b, c: abs(a - b) + c, "v_sad_hi_u8": lambda a, b, c: (byte_distance(a, b) << 16) + c,
-        "v_dot4_i32_i8": dot(8, True), "v_dot4_u32_u8": dot(8, False), "v_dot2_i32_i16": dot(16, True), "v_dot8_u32_u4": dot(4, False),
-    }  # fmt: skip
+        "v_add3_u32": lambda a, b, c: a + b + c,
+        "v_lshl_add_u32": lambda a, b, c: (a << (b & 31)) + c,
+        "v_add_lshl_u32": lambda a, b, c: (a + b & M32) << (c & 31),
+        "v_lshl_or_b32": lambda a, b, c: a << (b & 31) | c,
+        "v_and_or_b32": lambda a, b, c: a & b | c,
+        "v_or3_b32": lambda a, b, c: a | b | c,
+        "v_xad_u32": lambda a, b, c: (a ^ b) + c,
+        "v_bfe_u32": field,
+        "v_bfe_i32": signed_field,
+        "v_bfi_b32": lambda m, a, b: m & a | ~m & b,
+        "v_alignbit_b32": lambda a, b, n: (a << 32 | b) >> (n & 31),
+        "v_alignbyte_b32": lambda a, b, n: (a << 32 | b) >> 8 * (n & 3),
+        "v_perm_b32": permuted,
+        "v_mad_u32_u24": lambda a, b, c: (a & 0xFFFFFF) * (b & 0xFFFFFF) + c,
+        "v_mad_i32_i24": lambda a, b, c: sign24(a) * sign24(b) + c,
+        "v_min3_u32": min,
+        "v_max3_u32": max,
+        "v_med3_u32": lambda a, b, c: sorted((a, b, c))[1],
+        "v_sad_u8": lambda a, b, c: byte_distance(a, b) + c,
+        "v_sad_u32": lambda a, b, c: abs(a - b) + c,
+        "v_sad_hi_u8": lambda a, b, c: (byte_distance(a, b) << 16) + c,
+        "v_dot4_i32_i8": dot(8, True),
+        "v_dot4_u32_u8": dot(8, False),
+        "v_dot2_i32_i16": dot(16, True),
+        "v_dot8_u32_u4": dot(4, False),
+    }
     for name, ternary in three.items():
         yield row(f"{name} {{d}}, {{a}}, {{b}}, {{c}}", "u32", "u32 u32 u32", ternary)
     yield row("v_dot4c_i32_i8_e32 {d}, {a}, {b}", "u32", "u32 u32 u32", dot(8, True), accumulates=True)
@@ -627,12 +676,17 @@ def integers() -> Iterator[Row]:
     yield row("v_ashrrev_i16_e32 {d}, {a}, {b}", "i16", "u16 i16", lambda n, a: a >> (n & 15))
     yield row("v_mad_legacy_u16 {d}, {a}, {b}, {c}", "u16", "u16 u16 u16", lambda a, b, c: a * b + c)
     yield row("v_mad_u16 {d}, {a}, {b}, {c}", "u16", "u16 u16 u16", lambda a, b, c: a * b + c)
-    pairs: dict[str, Oracle] = {
-        "v_pk_add_u16": lambda a, b: a + b, "v_pk_sub_i16": lambda a, b: a - b, "v_pk_mul_lo_u16": lambda a, b: a * b,
-        "v_pk_min_u16": min, "v_pk_max_u16": max, "v_pk_lshlrev_b16": lambda n, a: a << (n & 15), "v_pk_lshrrev_b16": lambda n, a: a >> (n & 15),
-    }  # fmt: skip
-    for name, function in pairs.items():
-        yield row(f"{name} {{d}}, {{a}}, {{b}}", "u32", "u32 u32", packed("u16", function))
+    pairs: dict[str, Callable[[int, int], int]] = {
+        "v_pk_add_u16": lambda a, b: a + b,
+        "v_pk_sub_i16": lambda a, b: a - b,
+        "v_pk_mul_lo_u16": lambda a, b: a * b,
+        "v_pk_min_u16": min,
+        "v_pk_max_u16": max,
+        "v_pk_lshlrev_b16": lambda n, a: a << (n & 15),
+        "v_pk_lshrrev_b16": lambda n, a: a >> (n & 15),
+    }
+    for name, binary in pairs.items():
+        yield row(f"{name} {{d}}, {{a}}, {{b}}", "u32", "u32 u32", packed("u16", binary))
     yield row("v_pk_max_i16 {d}, {a}, {b}", "u32", "u32 u32", packed("i16", max))
     yield row(
         "v_pk_mad_u16 {d}, {a}, {b}, {c}", "u32", "u32 u32 u32", packed("u16", lambda a, b, c: a * b + c)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,8 @@ def state(seed: int = 1) -> np.ndarray:
 
 def after(lines: Sequence[str], states: np.ndarray, folder: Path) -> np.void:
     states["count"] = len(lines)
-    return isa.run(lines, states, folder)[0]
+    done: np.void = isa.run(lines, states, folder)[0]
+    return done
 
 
 def as_bytes(words: np.ndarray) -> bytes:
@@ -111,14 +112,20 @@ def test_contiguous_and_scattered_stores(tmp_path: Path) -> None:
     start, memory = before["vgpr"][0], done["memory"]
     assert np.array_equal(memory[:64], start[10])
     assert np.array_equal(memory[64:128][order], start[11])
-    assert np.array_equal(memory[128:192], (before["memory"][0][128:192] & 0xFFFF00FF) | (start[12] & 255) << 8)
+    assert np.array_equal(
+        memory[128:192], (before["memory"][0][128:192] & 0xFFFF00FF) | (start[12] & 255) << 8
+    )
     assert np.array_equal(memory[192:256], (before["memory"][0][192:256] & 0xFFFF0000) | start[13] >> 16)
 
 
 def test_half_register_loads_keep_the_other_half(tmp_path: Path) -> None:
     states = state()
     before = states.copy()
-    done = after(["global_load_short_d16 v10, v[2:3], off", "global_load_short_d16_hi v11, v[2:3], off"], states, tmp_path)
+    done = after(
+        ["global_load_short_d16 v10, v[2:3], off", "global_load_short_d16_hi v11, v[2:3], off"],
+        states,
+        tmp_path,
+    )
     low = before["memory"][0][:64] & 0xFFFF
     assert np.array_equal(done["vgpr"][10], (before["vgpr"][0][10] & 0xFFFF0000) | low)
     assert np.array_equal(done["vgpr"][11], (before["vgpr"][0][11] & 0xFFFF) | low << 16)
@@ -129,7 +136,11 @@ def test_scalar_loads(tmp_path: Path) -> None:
     states["sgpr"][0][4] = 8
     before = states.copy()
     done = after(
-        ["s_load_dword s8, s[2:3], 0x10", "s_load_dwordx2 s[10:11], s[2:3], s4", "s_load_dwordx8 s[16:23], s[2:3], s4 offset:0x20"],
+        [
+            "s_load_dword s8, s[2:3], 0x10",
+            "s_load_dwordx2 s[10:11], s[2:3], s4",
+            "s_load_dwordx8 s[16:23], s[2:3], s4 offset:0x20",
+        ],
         states,
         tmp_path,
     )
@@ -173,11 +184,18 @@ def test_a_lane_that_is_off_may_hold_any_address(tmp_path: Path) -> None:
     assert done["step"] == isa.STEP_NEXT
 
 
-ATOMICS = {
-    "add": lambda m, d: m + d, "sub": lambda m, d: m - d, "and": lambda m, d: m & d, "or": lambda m, d: m | d,
-    "xor": lambda m, d: m ^ d, "swap": lambda m, d: d, "umin": min, "umax": max,
-    "inc": lambda m, d: 0 if m >= d else m + 1, "dec": lambda m, d: d if m == 0 or m > d else m - 1,
-}  # fmt: skip
+ATOMICS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda m, d: m + d,
+    "sub": lambda m, d: m - d,
+    "and": lambda m, d: m & d,
+    "or": lambda m, d: m | d,
+    "xor": lambda m, d: m ^ d,
+    "swap": lambda m, d: d,
+    "umin": min,
+    "umax": max,
+    "inc": lambda m, d: 0 if m >= d else m + 1,
+    "dec": lambda m, d: d if m == 0 or m > d else m - 1,
+}
 
 
 @pytest.mark.parametrize("name", ATOMICS)
@@ -214,7 +232,9 @@ def test_signed_minimum_and_float_addition(tmp_path: Path) -> None:
     numbers = np.arange(isa.LANES, dtype=np.int32) - 40
     states["vgpr"][0][10] = numbers.view(np.uint32)
     states["vgpr"][0][11] = numbers.astype(np.float32).view(np.uint32)
-    done = after(["global_atomic_smin v4, v10, s[2:3]", "global_atomic_add_f32 v5, v11, s[2:3]"], states, tmp_path)
+    done = after(
+        ["global_atomic_smin v4, v10, s[2:3]", "global_atomic_add_f32 v5, v11, s[2:3]"], states, tmp_path
+    )
     assert done["memory"][0] == 0xFFFFFFFF & -40
     assert isa.decode(int(done["memory"][2]), "f32") == float(numbers.sum())
 
@@ -268,7 +288,9 @@ def test_generic_pointers_reach_lds_and_scratch(tmp_path: Path) -> None:
     states = state()
     high = np.array([isa.MEMORY_ADDRESS >> 32, 0x00010000, 0x00020000], dtype=np.uint32)
     states["vgpr"][0][3] = high[LANES % 3]
-    states["vgpr"][0][2] = np.choose(LANES % 3, [states["vgpr"][0][2], 4 * LANES, np.full(isa.LANES, 12, dtype=np.uint32)])
+    states["vgpr"][0][2] = np.choose(
+        LANES % 3, [states["vgpr"][0][2], 4 * LANES, np.full(isa.LANES, 12, dtype=np.uint32)]
+    )
     before = states.copy()
     done = after(["flat_load_dword v10, v[2:3]", "flat_store_dword v[2:3], v11"], states, tmp_path)
     for lane in range(isa.LANES):
@@ -285,7 +307,11 @@ def test_scratch_belongs_to_the_lane(tmp_path: Path) -> None:
     states["vgpr"][0][5] = 4 * (LANES % 4)
     before = states.copy()
     done = after(
-        ["scratch_load_dwordx2 v[10:11], off, s8 offset:4", "scratch_load_dword v12, v5, off", "scratch_store_dword v5, v13, off offset:32"],
+        [
+            "scratch_load_dwordx2 v[10:11], off, s8 offset:4",
+            "scratch_load_dword v12, v5, off",
+            "scratch_store_dword v5, v13, off offset:32",
+        ],
         states,
         tmp_path,
     )
@@ -334,7 +360,7 @@ def row(lane: int) -> int:
     return lane & ~15
 
 
-DPP = {
+DPP: dict[str, Callable[[int], int | None]] = {
     "quad_perm:[3,1,0,2]": lambda i: i & ~3 | (3, 1, 0, 2)[i & 3],
     "row_shl:3": lambda i: i + 3 if i % 16 + 3 < 16 else None,
     "row_shr:5": lambda i: i - 5 if i % 16 >= 5 else None,

@@ -84,36 +84,115 @@ def rows() -> list[Row]:
     for width in (32, 64):
         kind, t = f"u{width}", f"b{width}"
         bitwise: dict[str, Callable[[int, int], int]] = {
-            "and": lambda x, y: x & y, "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y, "andn2": lambda x, y: x & ~y,
-            "orn2": lambda x, y: x | ~y, "nand": lambda x, y: ~(x & y), "nor": lambda x, y: ~(x | y), "xnor": lambda x, y: ~(x ^ y),
-        }  # fmt: skip
-        table += [Row(f"s_{n}_{t} {d}, {a}, {b}", kind, f"{kind} {kind}", logic(f, width)) for n, f in bitwise.items()]
+            "and": lambda x, y: x & y,
+            "or": lambda x, y: x | y,
+            "xor": lambda x, y: x ^ y,
+            "andn2": lambda x, y: x & ~y,
+            "orn2": lambda x, y: x | ~y,
+            "nand": lambda x, y: ~(x & y),
+            "nor": lambda x, y: ~(x | y),
+            "xnor": lambda x, y: ~(x ^ y),
+        }
+        table += [
+            Row(f"s_{n}_{t} {d}, {a}, {b}", kind, f"{kind} {kind}", logic(f, width))
+            for n, f in bitwise.items()
+        ]
         top = width - 1
         table += [
-            Row(f"s_lshl_{t} {d}, {a}, {b}", kind, f"{kind} u32", nonzero(lambda x, n, top=top: x << (n & top), width)),
-            Row(f"s_lshr_{t} {d}, {a}, {b}", kind, f"{kind} u32", nonzero(lambda x, n, top=top: x >> (n & top), width)),
-            Row(f"s_ashr_i{width} {d}, {a}, {b}", kind, f"i{width} u32", nonzero(lambda x, n, top=top: x >> (n & top), width)),
-            Row(f"s_bfe_u{width} {d}, {a}, {b}", kind, f"{kind} field", nonzero(lambda x, s, w=width: bit_field(x, s, w, False), width)),
-            Row(f"s_bfe_i{width} {d}, {a}, {b}", kind, f"{kind} field", nonzero(lambda x, s, w=width: bit_field(x, s, w, True), width)),
-            Row(f"s_bfm_{t} {d}, {a}, {b}", kind, "u32 u32", plain(lambda x, y, top=top: ((1 << (x & top)) - 1) << (y & top))),
+            Row(
+                f"s_lshl_{t} {d}, {a}, {b}",
+                kind,
+                f"{kind} u32",
+                nonzero(lambda x, n, top=top: x << (n & top), width),
+            ),
+            Row(
+                f"s_lshr_{t} {d}, {a}, {b}",
+                kind,
+                f"{kind} u32",
+                nonzero(lambda x, n, top=top: x >> (n & top), width),
+            ),
+            Row(
+                f"s_ashr_i{width} {d}, {a}, {b}",
+                kind,
+                f"i{width} u32",
+                nonzero(lambda x, n, top=top: x >> (n & top), width),
+            ),
+            Row(
+                f"s_bfe_u{width} {d}, {a}, {b}",
+                kind,
+                f"{kind} field",
+                nonzero(lambda x, s, w=width: bit_field(x, s, w, False), width),
+            ),
+            Row(
+                f"s_bfe_i{width} {d}, {a}, {b}",
+                kind,
+                f"{kind} field",
+                nonzero(lambda x, s, w=width: bit_field(x, s, w, True), width),
+            ),
+            Row(
+                f"s_bfm_{t} {d}, {a}, {b}",
+                kind,
+                "u32 u32",
+                plain(lambda x, y, top=top: ((1 << (x & top)) - 1) << (y & top)),
+            ),
             Row(f"s_mov_{t} {d}, {a}", kind, kind, plain(lambda x: x)),
             Row(f"s_not_{t} {d}, {a}", kind, kind, nonzero(lambda x: ~x, width)),
             Row(f"s_brev_{t} {d}, {a}", kind, kind, plain(lambda x, w=width: int(f"{x:0{w}b}"[::-1], 2))),
             Row(f"s_bcnt1_i32_{t} {d}, {a}", "u32", kind, nonzero(lambda x: x.bit_count(), 32)),
             Row(f"s_bcnt0_i32_{t} {d}, {a}", "u32", kind, nonzero(lambda x, w=width: w - x.bit_count(), 32)),
             Row(f"s_ff1_i32_{t} {d}, {a}", "u32", kind, plain(lambda x, w=width: first_one(x, w))),
-            Row(f"s_ff0_i32_{t} {d}, {a}", "u32", kind, plain(lambda x, w=width: first_one(~x & ((1 << w) - 1), w))),
-            Row(f"s_flbit_i32_{t} {d}, {a}", "u32", kind, plain(lambda x, w=width: -1 if x == 0 else w - x.bit_length())),
-            Row(f"s_cselect_{t} {d}, {a}, {b}", kind, f"{kind} {kind}", lambda x, y, scc: (x if scc else y, None)),
-            Row(f"s_bitset1_{t} {d}, {a}", kind, f"u32 old{width}", plain(lambda n, old, top=top: old | 1 << (n & top))),
-            Row(f"s_bitset0_{t} {d}, {a}", kind, f"u32 old{width}", plain(lambda n, old, top=top: old & ~(1 << (n & top)))),
-            Row(f"s_bitcmp1_{t} {a}, {b}", None, f"{kind} u32", only_scc(lambda x, n, top=top: bool(x >> (n & top) & 1))),
-            Row(f"s_bitcmp0_{t} {a}, {b}", None, f"{kind} u32", only_scc(lambda x, n, top=top: not x >> (n & top) & 1)),
-        ]  # fmt: skip
+            Row(
+                f"s_ff0_i32_{t} {d}, {a}",
+                "u32",
+                kind,
+                plain(lambda x, w=width: first_one(~x & ((1 << w) - 1), w)),
+            ),
+            Row(
+                f"s_flbit_i32_{t} {d}, {a}",
+                "u32",
+                kind,
+                plain(lambda x, w=width: -1 if x == 0 else w - x.bit_length()),
+            ),
+            Row(
+                f"s_cselect_{t} {d}, {a}, {b}",
+                kind,
+                f"{kind} {kind}",
+                lambda x, y, scc: (x if scc else y, None),
+            ),
+            Row(
+                f"s_bitset1_{t} {d}, {a}",
+                kind,
+                f"u32 old{width}",
+                plain(lambda n, old, top=top: old | 1 << (n & top)),
+            ),
+            Row(
+                f"s_bitset0_{t} {d}, {a}",
+                kind,
+                f"u32 old{width}",
+                plain(lambda n, old, top=top: old & ~(1 << (n & top))),
+            ),
+            Row(
+                f"s_bitcmp1_{t} {a}, {b}",
+                None,
+                f"{kind} u32",
+                only_scc(lambda x, n, top=top: bool(x >> (n & top) & 1)),
+            ),
+            Row(
+                f"s_bitcmp0_{t} {a}, {b}",
+                None,
+                f"{kind} u32",
+                only_scc(lambda x, n, top=top: not x >> (n & top) & 1),
+            ),
+        ]
     table += [
         Row(f"s_add_u32 {d}, {a}, {b}", "u32", "u32 u32", lambda x, y, scc: (x + y, int(x + y > M32))),
         Row(f"s_sub_u32 {d}, {a}, {b}", "u32", "u32 u32", lambda x, y, scc: (x - y, int(y > x))),
-        Row(f"s_addc_u32 {d}, {a}, {b}", "u32", "u32 u32", lambda x, y, scc: (x + y + scc, int(x + y + scc > M32))),
+        Row(
+            f"s_addc_u32 {d}, {a}, {b}",
+            "u32",
+            "u32 u32",
+            lambda x, y, scc: (x + y + scc, int(x + y + scc > M32)),
+        ),
         Row(f"s_subb_u32 {d}, {a}, {b}", "u32", "u32 u32", lambda x, y, scc: (x - y - scc, int(y + scc > x))),
         Row(f"s_add_i32 {d}, {a}, {b}", "u32", "i32 i32", lambda x, y, scc: (x + y, overflow(x + y))),
         Row(f"s_sub_i32 {d}, {a}, {b}", "u32", "i32 i32", lambda x, y, scc: (x - y, overflow(x - y))),
@@ -133,10 +212,27 @@ def rows() -> list[Row]:
         Row(f"s_flbit_i32_i64 {d}, {a}", "u32", "i64", plain(lambda x: sign_run(x, 64))),
         Row(f"s_sext_i32_i8 {d}, {a}", "u32", "u32", plain(lambda x: (x & 255 ^ 128) - 128)),
         Row(f"s_sext_i32_i16 {d}, {a}", "u32", "u32", plain(lambda x: (x & 0xFFFF ^ 0x8000) - 0x8000)),
-        Row(f"s_pack_ll_b32_b16 {d}, {a}, {b}", "u32", "u32 u32", plain(lambda x, y: x & 0xFFFF | (y & 0xFFFF) << 16)),
-        Row(f"s_pack_lh_b32_b16 {d}, {a}, {b}", "u32", "u32 u32", plain(lambda x, y: x & 0xFFFF | y & 0xFFFF0000)),
-        Row(f"s_pack_hh_b32_b16 {d}, {a}, {b}", "u32", "u32 u32", plain(lambda x, y: x >> 16 | y & 0xFFFF0000)),
-        Row(f"s_lshl3_add_u32 {d}, {a}, {b}", "u32", "u32 u32", lambda x, y, scc: ((x << 3) + y, int((x << 3) + y > M32))),
+        Row(
+            f"s_pack_ll_b32_b16 {d}, {a}, {b}",
+            "u32",
+            "u32 u32",
+            plain(lambda x, y: x & 0xFFFF | (y & 0xFFFF) << 16),
+        ),
+        Row(
+            f"s_pack_lh_b32_b16 {d}, {a}, {b}",
+            "u32",
+            "u32 u32",
+            plain(lambda x, y: x & 0xFFFF | y & 0xFFFF0000),
+        ),
+        Row(
+            f"s_pack_hh_b32_b16 {d}, {a}, {b}", "u32", "u32 u32", plain(lambda x, y: x >> 16 | y & 0xFFFF0000)
+        ),
+        Row(
+            f"s_lshl3_add_u32 {d}, {a}, {b}",
+            "u32",
+            "u32 u32",
+            lambda x, y, scc: ((x << 3) + y, int((x << 3) + y > M32)),
+        ),
         Row(f"s_cmp_eq_u64 {a}, {b}", None, "u64 u64", only_scc(lambda x, y: x == y)),
         Row(f"s_cmp_lg_u64 {a}, {b}", None, "u64 u64", only_scc(lambda x, y: x != y)),
         Row(f"s_mov_b32 {d}, 1.0", "u32", "", plain(lambda: 0x3F800000)),
@@ -144,16 +240,24 @@ def rows() -> list[Row]:
         Row(f"s_mov_b64 {d}, 0xfff01234", "u64", "", plain(lambda: 0xFFF01234)),
         Row(f"s_mov_b64 {d}, src_shared_base", "u64", "", plain(lambda: 0x0001000000000000)),
         Row(f"s_and_saveexec_b64 {d}, {a}", "u64", "u64", nonzero_exec),
-    ]  # fmt: skip
+    ]
     compare: dict[str, Callable[[int, int], bool]] = {
-        "eq": lambda x, y: x == y, "lg": lambda x, y: x != y, "gt": lambda x, y: x > y,
-        "ge": lambda x, y: x >= y, "lt": lambda x, y: x < y, "le": lambda x, y: x <= y,
-    }  # fmt: skip
+        "eq": lambda x, y: x == y,
+        "lg": lambda x, y: x != y,
+        "gt": lambda x, y: x > y,
+        "ge": lambda x, y: x >= y,
+        "lt": lambda x, y: x < y,
+        "le": lambda x, y: x <= y,
+    }
     for name, function in compare.items():
         for kind in ("i32", "u32"):
             table.append(Row(f"s_cmp_{name}_{kind} {a}, {b}", None, f"{kind} {kind}", only_scc(function)))
-        table.append(Row(f"s_cmpk_{name}_i32 {a}, 0xfff0", None, "i32", only_scc(lambda x, f=function: f(x, -16))))
-        table.append(Row(f"s_cmpk_{name}_u32 {a}, 0xfff0", None, "u32", only_scc(lambda x, f=function: f(x, 0xFFF0))))
+        table.append(
+            Row(f"s_cmpk_{name}_i32 {a}, 0xfff0", None, "i32", only_scc(lambda x, f=function: f(x, -16)))
+        )
+        table.append(
+            Row(f"s_cmpk_{name}_u32 {a}, 0xfff0", None, "u32", only_scc(lambda x, f=function: f(x, 0xFFF0)))
+        )
     return table
 
 
@@ -192,7 +296,10 @@ def operand(kind: str, rng: random.Random) -> int:
     if kind == "field":
         return rng.randint(0, 70) | rng.choice([0, 1, 8, 31, 32, 33, 64, rng.randint(0, 64)]) << 16
     width = 64 if wide(kind) else 32
-    return rng.choice([rng.choice(isa.INTEGERS), rng.getrandbits(width), rng.getrandbits(rng.randint(1, width))]) & (1 << width) - 1
+    return (
+        rng.choice([rng.choice(isa.INTEGERS), rng.getrandbits(width), rng.getrandbits(rng.randint(1, width))])
+        & (1 << width) - 1
+    )
 
 
 @pytest.fixture(scope="module")
@@ -211,13 +318,19 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[np.void, np.
             for kind in row.ins.split():
                 value = operand(kind, rng)
                 put(state, OUT if kind.startswith("old") else next(places), value)
-                values.append(isa.decode(value, kind.removeprefix("old")) if kind[0] == "i" or kind == "oldi32" else value)
+                values.append(
+                    isa.decode(value, kind.removeprefix("old"))
+                    if kind[0] == "i" or kind == "oldi32"
+                    else value
+                )
             operands.append([int(v) for v in values])
     after = isa.run([assemble(row) for row in ROWS], before, tmp_path_factory.mktemp("scalar"))
     return [(before[i], after[i], operands[i]) for i in range(len(before))]
 
 
-@pytest.mark.parametrize("index", range(len(ROWS)), ids=[f"{r.text.split(' ', 1)[0]}-{i}" for i, r in enumerate(ROWS)])
+@pytest.mark.parametrize(
+    "index", range(len(ROWS)), ids=[f"{r.text.split(' ', 1)[0]}-{i}" for i, r in enumerate(ROWS)]
+)
 def test_result_and_scc(index: int, outcome: list[tuple[np.void, np.void, list[int]]]) -> None:
     row = ROWS[index]
     for before, after, operands in outcome[index * VARIANTS : (index + 1) * VARIANTS]:

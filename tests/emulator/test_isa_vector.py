@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,11 +85,9 @@ def outcome(
             operands.append(fill(state, row, rng, corners=variant == 0))
     after = isa.run([assemble(row) for row in ROWS], before, tmp_path_factory.mktemp("isa"))
     return {
-        index: [
-            (before[i], after[i], operands[i]) for i in range(index * VARIANTS, (index + 1) * VARIANTS)
-        ]
+        index: [(before[i], after[i], operands[i]) for i in range(index * VARIANTS, (index + 1) * VARIANTS)]
         for index in range(len(ROWS))
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

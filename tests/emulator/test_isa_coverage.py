@@ -1,0 +1,87 @@
+"""Which instructions the emulator knows: the project's own list, and what a compiler really emits."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulator import isa_oracle as isa
+
+LIST = Path(__file__).parent / "isa_mnemonics.txt"
+CORPUS = isa.ROOT.parent / "shared" / "reference" / "gfx942_mnemonics.csv"
+SUFFIXES = ("_e32", "_e64", "_sdwa", "_dpp")
+
+
+def supported() -> set[str]:
+    done = subprocess.run([str(isa.probe()), "--list"], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def base(mnemonic: str) -> str:
+    for suffix in SUFFIXES:
+        mnemonic = mnemonic.removesuffix(suffix)
+    return mnemonic
+
+
+def test_the_list_of_instructions_is_what_the_table_holds() -> None:
+    """The list is documentation too; after adding a row, write it again with `hipscope-isa-probe --list`."""
+    assert set(LIST.read_text().split()) == supported()
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus's list is not beside this checkout")
+def test_everything_that_the_corpus_of_programs_uses_is_known() -> None:
+    with CORPUS.open(newline="") as file:
+        used = [line["mnemonic"] for line in csv.DictReader(file)]
+    known = supported()
+    missing = [m for m in used if base(m) not in known and base(m).replace("v_cmpx_", "v_cmp_") not in known]
+    assert missing == []
+
+
+def test_an_unknown_instruction_is_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text(
+        "0000000000001700 <kernel>:\n"
+        "\ts_mov_b32 s0, 1                  // 000000001700: BE800081\n"
+        "\tv_frobnicate_b32 v0, v1          // 000000001704: 7E000301\n"
+        "\tv_mov_b32_e32 v0, what           // 000000001708: 7E000301\n"
+        "\tline without a comment\n"
+        "\ts_endpgm                         // 00000000170C: BF810000\n"
+    )
+    done = subprocess.run(
+        [str(isa.probe()), "--check", str(text)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "v_frobnicate_b32 v0, v1: unknown mnemonic v_frobnicate_b32",
+        "v_mov_b32_e32 v0, what: unknown operand what",
+    ]
+    assert done.stderr.startswith("4 instructions, 2 unsupported")
+
+
+@pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
+def test_every_build_of_the_handlers_gives_the_same_bits(
+    level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        "v_fma_f32 v10, v0, v1, v2",
+        "v_fma_f64 v[12:13], v[0:1], v[2:3], v[4:5]",
+        "v_div_scale_f32 v14, vcc, v0, v1, v0",
+        "v_cvt_f16_f32_e32 v15, v0",
+        "v_pk_fma_f16 v16, v0, v1, v2",
+        "v_mul_hi_u32 v17, v0, v1",
+        "v_cmp_lt_f32_e64 s[4:5], v0, v1",
+        "v_rsq_f32_e32 v18, v0",
+        "v_med3_f32 v19, v0, v1, v2",
+    ]
+    states = isa.fresh()
+    states["count"] = len(lines)
+    states["vgpr"] = np.random.default_rng(4).integers(0, 2**32, size=states["vgpr"].shape, dtype=np.uint32)
+    usual = isa.run(lines, states, tmp_path)[0]
+    monkeypatch.setenv("HIPSCOPE_ISA_LEVEL", level)
+    lowered = isa.run(lines, states, tmp_path)[0]
+    assert np.array_equal(usual["vgpr"], lowered["vgpr"])
+    assert np.array_equal(usual["sgpr"], lowered["sgpr"])
