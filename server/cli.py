@@ -150,13 +150,14 @@ def optimize(
         )
         report = run_task(tasks.optimize, request)
         verified = report["status"] == "verified"
-        if apply and verified:
-            tasks.apply(report)
+        kept = tasks.apply(report) if apply and verified else None
         if format is Format.JSON:
             from hipscope.server.render.json import render_json
 
             sys.stdout.write(render_json(report))
         else:
+            from rich.text import Text
+
             from hipscope.server.render.text import render_optimization, short_path
             from hipscope.server.view import read_optimization
 
@@ -164,8 +165,9 @@ def optimize(
             console = text_console(sys.stdout, None)
             render_optimization(found, console)
             if verified and found.edit:
-                done = "Written to" if apply else "Not written; --apply writes it to"
-                console.print(f"{done} {short_path(found.edit.file)}.", highlight=False)
+                file = short_path(found.edit.file)
+                done = f"Written to {file}; the original is {short_path(str(kept))}."
+                console.print(Text(done if kept else f"Not written; --apply writes it to {file}."))
         if report["status"] not in ("verified", "nothing_to_do"):
             raise typer.Exit(1)
 

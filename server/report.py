@@ -150,7 +150,7 @@ def _kernel(
         "name": kernel.name,
         "mangled": kernel.mangled,
         "file": file or None,
-        "line": kernel.line or start or None,
+        "line": (kernel.line if start <= (kernel.line or 0) <= end else start) or None,
         "start_line": start or None,
         "end_line": end or None,
         "time_ns": kernel.time_ns,

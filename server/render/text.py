@@ -24,6 +24,7 @@ _HOT_LINES = 6
 _HOT_SHARE = 0.02
 _CODE_WIDTH = 52
 _NAME_WIDTH = 36
+_WIDE = 100
 _BESIDE_CODE = (18, 34, 8)  # columns of the share, the reasons, and what lies between
 _RESOURCES = {
     "vgprs": "VGPRs",
@@ -49,7 +50,9 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
     """Print a profile with its `top` kernels (default: 5)."""
     shown = report.kernels[: DEFAULT_KERNELS if top is None else top]
     _print_header(report, console)
-    console.print(kernel_table(report, shown) if shown else "No kernel came to its end.")
+    console.print(
+        kernel_table(report, shown, console.width >= _WIDE) if shown else "No kernel came to its end."
+    )
     left = len(report.kernels) - len(shown)
     if left > 0:
         rest = sum(k.share for k in report.kernels[len(shown) :])
@@ -90,22 +93,22 @@ def render_optimization(found: Optimization, console: Console) -> None:
         console.print(speed + Text(f" ({found.provenance}): {found.kernel}"))
 
 
-def kernel_table(report: Report, kernels: Sequence[Kernel]) -> Table:
+def kernel_table(report: Report, kernels: Sequence[Kernel], wide: bool = True) -> Table:
     """One row per kernel: time, share as a bar, what bounds it, occupancy and its limiter."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("kernel", no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH)
-    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column(f"{report.provenance} time", justify="right", no_wrap=True)
     table.add_column("launches", justify="right", no_wrap=True)
-    for name in ("share of GPU time", "limited by", "occupancy"):
+    for name in ("share" if not wide else "share of GPU time", "limited by", "occupancy"):
         table.add_column(name, no_wrap=True)
     for k in kernels:
         table.add_row(
             Text(k.base_name, "bold"),
-            Text(duration(k.time_ns)) + Text(f" {report.provenance}", "dim"),
+            duration(k.time_ns),
             str(k.dispatches),
-            Text(bar(k.share, 12), "cyan") + Text(f" {percent(k.share)}"),
+            Text(bar(k.share, 12 if wide else 8), "cyan") + Text(f" {percent(k.share)}"),
             bound_words(k.bound) or "unknown",
-            _occupancy(k.occupancy),
+            _occupancy(k.occupancy, wide),
         )
     return table
 
@@ -221,13 +224,13 @@ def _print_finding(finding: Finding, share: float, console: Console) -> None:
         )
 
 
-def _occupancy(occupancy: Mapping[str, Any]) -> Text:
+def _occupancy(occupancy: Mapping[str, Any], wide: bool) -> Text:
     waves, most = occupancy.get("theoretical"), occupancy.get("maximum")
     if waves is None or not most:
         return Text("unknown", "dim")
-    text = Text(f"{bar(waves / most, 8)} {waves:g}/{most:g} waves")
+    text = Text((f"{bar(waves / most, 8)} " if wide else "") + f"{waves:g}/{most:g} waves")
     limiter = occupancy.get("limiter")
-    return text + Text(f" ({limiter})" if limiter and waves < most else "", "dim")
+    return text + Text(f" ({limiter})" if limiter and waves < most and wide else "", "dim")
 
 
 def _waits(row: Line) -> Text:
