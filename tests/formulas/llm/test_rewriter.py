@@ -201,6 +201,28 @@ def test_candidates_never_see_the_key(
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("example", ["contended_atomic", "contended_histogram"])
+def test_a_right_answer_to_each_finding_becomes_a_verified_edit(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project], example: str
+) -> None:
+    """The model answers with the kernel that the recipe would write; only the way to the verdict is another."""
+    server = serve()
+    project = project_of(example, server)
+    with_recipe = optimized(project, "recipes")
+    assert with_recipe.edit is not None
+    assert project.main_source is not None
+    rewritten = parse(with_recipe.edit.applied_to(project.main_source.read_bytes()))
+    (kernel,) = (k for k in rewritten.kernels if k.name in (with_recipe.kernel or ""))
+    text = with_recipe.edit.applied_to(project.main_source.read_bytes())[kernel.span.start : kernel.span.end]
+    server.then(wire.Reply(wire.said(text.decode(), [belief("time_ns")])))
+    result = optimized(project)
+    assert result.status == "verified", result.message
+    assert result.edit == with_recipe.edit
+    assert "expected time_ns down by 90 %; confirmed" in "\n".join(result.notes)
+
+
 def run_cli(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "hipscope.server", *arguments, str(project.main_source)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
