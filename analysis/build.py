@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import threading
 from collections.abc import Mapping
@@ -304,8 +305,9 @@ def _overlay_flags(texts: Mapping[Path, bytes], draft: Path) -> list[str]:
 def _read_dependencies(path: Path, directory: Path) -> list[Path]:
     """The files in a depfile (Make syntax), system headers included."""
     text = path.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
-    # The rule's target ends at the first ": "; spaces inside a name are written "\ ".
-    names = shlex.split(text.partition(": ")[2].replace("$$", "$"))
+    # The rule's target ends at the first ": ". Spaces and hashes inside a name have a backslash, quotes have none.
+    words = re.findall(r"(?:\\[ #]|\S)+", text.partition(": ")[2])
+    names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
     return [Path(os.path.normpath(directory / name)) for name in names]
 
 

@@ -143,7 +143,7 @@ def _bound(kernel: Kernel, flops_fraction: float | None, memory_fraction: float 
 
     The emulator knows how busy each of its units was and says itself which one limits.
     """
-    if kernel.bound_by in _MODEL_BOUNDS:
+    if kernel.bound_by is not None and kernel.bound_by in _MODEL_BOUNDS:
         return _MODEL_BOUNDS[kernel.bound_by]
     if memory_fraction is not None and memory_fraction >= max(BOUND_FRACTION, flops_fraction or 0):
         return "memory"

@@ -17,6 +17,7 @@ from typing import Any
 
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def _enclosing(scopes: list[_Scope], address: int) -> Iterator[_Scope]:
 
 def _function_symbols(elf: ELFFile) -> Iterator[Symbol]:
     table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
-    if table is None:
+    if not isinstance(table, SymbolTableSection):
         return
     for symbol in table.iter_symbols():
         if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":

@@ -225,8 +225,16 @@ def _kernel(
         instructions=instructions,
         partial=f"{dropped} of {len(launches)} launches have damaged time stamps" if dropped else None,
         sampled=any(trace.sampled for trace in traces),
-        bound_by=next((trace.bound_by for trace in traces if trace.bound_by), None),
+        bound_by=_bound_by(traces, dispatches),
     )
+
+
+def _bound_by(traces: Sequence[Trace], dispatches: Sequence[Dispatch]) -> str | None:
+    """What limits the longest of the traced launches."""
+    times = {dispatch.id: dispatch.time_ns for dispatch in dispatches}
+    known = [trace for trace in traces if trace.bound_by]
+    longest = max(known, key=lambda t: times.get(t.dispatch or 0, 0.0), default=None)
+    return longest.bound_by if longest is not None else None
 
 
 def _merge(traces: Sequence[Trace]) -> tuple[Instruction, ...]:
