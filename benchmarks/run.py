@@ -116,7 +116,8 @@ def editor(repeat: int) -> Iterator[str]:
             document = {"uri": uri, "languageId": "hip", "version": 1, "text": text}
             client.notify("textDocument/didOpen", {"textDocument": document})
             client.request(
-                "workspace/executeCommand", {"command": "hipscope.server.profile", "arguments": [{"uri": uri}]}
+                "workspace/executeCommand",
+                {"command": "hipscope.server.profile", "arguments": [{"uri": uri}]},
             )
             line = next(n for n, row in enumerate(text.splitlines()) if "hipscope: expect" in row)
             where = {"textDocument": {"uri": uri}, "position": {"line": line, "character": 12}}
