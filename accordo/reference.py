@@ -6,8 +6,10 @@ candidates of one kernel.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo import inputs
-from hipscope.accordo.capture import CapturedDispatch
+from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Piece, compare_buffer, largest_difference
-from hipscope.accordo.dtypes import Segment, demangle, pointees, segments
+from hipscope.accordo.dtypes import Segment, argument_types, demangle, pointees, segments
 from hipscope.accordo.replay import ATOMIC, WRITTEN, Replay, ReplayTool, replay
 from hipscope.accordo.tolerance import EXACT, Tolerance, tolerance_for
+from hipscope.accordo.variants import launch_variants
 from hipscope.accordo.verdict import Trial
 
 FRESH_TRIALS = 2
@@ -28,6 +31,7 @@ POISONS = (0x1F2E3D4C, 0x5A6978B7)
 _SEEDS = (1, 2)
 
 Access = Mapping[int, NDArray[np.uint8]]
+Pieces = Mapping[int, tuple[Segment, ...]]
 Spread = dict[tuple[int, int], float]
 
 
@@ -41,20 +45,25 @@ class Signature:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to replay and how strict to be. `tolerance` is the user's relative tolerance, None for the type's own."""
+    """How to replay and how strict to be. `tolerance` is the user's relative tolerance, None for the type's own.
+
+    `trials` is how many fresh sets of inputs are tried, `launches` whether other launch shapes are.
+    """
 
     tool: ReplayTool
     cxxfilt: Path
     work: Path
     tolerance: float | None = None
     trials: int = FRESH_TRIALS
+    launches: bool = True
 
 
 @dataclass(frozen=True)
 class ReferenceRun:
-    """One set of inputs on which the reference has run: `inputs` is None for the captured ones."""
+    """One launch on which the reference has run; `inputs` is None for the captured memory."""
 
     label: str
+    dispatch: CapturedDispatch
     inputs: Path | None
     result: Replay
     access: Access
@@ -65,7 +74,7 @@ class Prepared:
     """What the reference did with one dispatch. `spread` is by (buffer, start of the piece)."""
 
     dispatch: CapturedDispatch
-    pieces: Mapping[int, tuple[Segment, ...]]
+    pieces: Pieces
     spread: Spread
     runs: tuple[ReferenceRun, ...]
     dropped: tuple[Trial, ...]
@@ -143,41 +152,79 @@ def piece_tolerance(
 def _prepare(
     dispatch: CapturedDispatch, settings: Settings, signature: Signature, cancel: threading.Event | None
 ) -> Prepared:
-    types = pointees(demangle(dispatch.kernel, settings.cxxfilt), signature.types)
+    demangled = demangle(dispatch.kernel, settings.cxxfilt)
+    types = pointees(demangled, signature.types)
     pieces = {b.index: segments(b, types) for b in dispatch.buffers}
     work = settings.work / f"dispatch_{dispatch.id}"
-    run = partial(replay, settings.tool, dispatch, dispatch.code_object, cancel=cancel)
+    run = partial(replay, settings.tool, code_object=dispatch.code_object, cancel=cancel)
 
-    first = run(work / "reference", seed=_SEEDS[0], trace_access=True)
+    first = run(dispatch, out=work / "reference", seed=_SEEDS[0], trace_access=True)
     _must_end(first, dispatch)
     access = _access(first, dispatch)
-    second = run(work / "again", seed=_SEEDS[1], poison=POISONS[0], poison_mask=first.directory)
+    second = run(dispatch, out=work / "again", seed=_SEEDS[1], poison=POISONS[0], poison_mask=first.directory)
     _must_end(second, dispatch)
     spread: Spread = {}
     _widen(spread, dispatch, pieces, first, second)
-    _must_reproduce(dispatch, pieces, access, first, second, settings)
+    images: dict[str, Callable[[CapturedBuffer], bytes]] = {
+        "its replay differs from the program's own run": CapturedBuffer.after,
+        "two replays of it differ": second.image,
+    }
+    for what, image in images.items():
+        if (difference := _difference(dispatch, pieces, access, first, image, settings)) is not None:
+            where = f"{what} (dispatch {dispatch.id})"
+            raise _NotReproducible(f"the kernel is not reproducible: {where}: {difference}")
 
-    runs = [ReferenceRun("captured inputs", None, first, access)]
+    trials: list[tuple[str, CapturedDispatch, Path | None]] = []
+    for number in range(1, settings.trials + 1):
+        fresh = work / f"inputs_{number}"
+        if inputs.write_fresh_inputs(dispatch.buffers, pieces, access, fresh, number):
+            trials.append((inputs.describe(number), dispatch, fresh))
+    if settings.launches:
+        parameters = argument_types(demangled) or list(signature.types)
+        variants = launch_variants(dispatch, parameters, work / "launches")
+        trials += [(label, launch, None) for label, launch in variants]
+
+    runs = [ReferenceRun("captured inputs", dispatch, None, first, access)]
     dropped: list[Trial] = []
-    for trial in range(1, settings.trials + 1):
-        fresh, label = work / f"inputs_{trial}", inputs.describe(trial)
-        if inputs.write_fresh_inputs(dispatch.buffers, pieces, access, fresh, trial) == 0:
-            dropped.append(
-                Trial(dispatch=dispatch.id, inputs=label, outcome="dropped", detail="it has no inputs")
-            )
-            break
-        result = run(work / f"trial_{trial}", seed=_SEEDS[0], trace_access=True, inputs=fresh)
-        if result.status != "ok":
-            detail = f"the reference itself fails on them ({result.status}): {result.message}"
-            dropped.append(Trial(dispatch=dispatch.id, inputs=label, outcome="dropped", detail=detail))
-            continue
-        maps = _access(result, dispatch)
-        if _floats_by_atomics(dispatch, pieces, maps):
-            other = run(work / f"trial_{trial}_again", seed=_SEEDS[1], inputs=fresh)
-            if other.status == "ok":
-                _widen(spread, dispatch, pieces, result, other)
-        runs.append(ReferenceRun(label, fresh, result, maps))
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        jobs = [
+            pool.submit(_try, *trial, work / f"trial_{number}", pieces, settings, spread, cancel)
+            for number, trial in enumerate(trials, 1)
+        ]
+    for (label, _, _), job in zip(trials, jobs, strict=True):
+        tried = job.result()
+        if isinstance(tried, str):
+            dropped.append(Trial(dispatch=dispatch.id, inputs=label, outcome="dropped", detail=tried))
+        else:
+            runs.append(tried)
     return Prepared(dispatch, pieces, spread, tuple(runs), tuple(dropped))
+
+
+def _try(
+    label: str,
+    launch: CapturedDispatch,
+    fresh: Path | None,
+    out: Path,
+    pieces: Pieces,
+    settings: Settings,
+    spread: Spread,
+    cancel: threading.Event | None,
+) -> ReferenceRun | str:
+    """The reference on other inputs or another launch; a str says why it is not well defined there."""
+    run = partial(replay, settings.tool, launch, launch.code_object, inputs=fresh, cancel=cancel)
+    result = run(out, seed=_SEEDS[0], trace_access=True)
+    if result.status != "ok":
+        return f"the reference itself fails there ({result.status}): {result.message}"
+    access = _access(result, launch)
+    if fresh is None or _floats_by_atomics(launch, pieces, access):
+        again = out.with_name(f"{out.name}_again")
+        other = run(again, seed=_SEEDS[1], poison=POISONS[0], poison_mask=result.directory)
+        if other.status != "ok":
+            return f"the reference itself fails there ({other.status}): {other.message}"
+        if (difference := _difference(launch, pieces, access, result, other.image, settings)) is not None:
+            return f"the reference is not reproducible there: {difference}"
+        _widen(spread, launch, pieces, result, other)
+    return ReferenceRun(label, launch, fresh, result, access)
 
 
 def _must_end(result: Replay, dispatch: CapturedDispatch) -> None:
@@ -191,45 +238,39 @@ def _access(result: Replay, dispatch: CapturedDispatch) -> dict[int, NDArray[np.
     return {b.index: result.access(b.index, b.size) for b in dispatch.buffers}
 
 
-def _must_reproduce(
+def _difference(
     dispatch: CapturedDispatch,
-    pieces: Mapping[int, tuple[Segment, ...]],
+    pieces: Pieces,
     access: Access,
     first: Replay,
-    second: Replay,
+    image: Callable[[CapturedBuffer], bytes],
     settings: Settings,
-) -> None:
-    """The reference's runs may differ only by what another order of additions explains."""
+) -> str | None:
+    """How another run of the reference differs by more than another order of additions explains, or None."""
     for buffer in dispatch.buffers:
-        image = first.after(buffer.index, buffer.size)
+        expected, other = first.image(buffer), image(buffer)
+        if expected == other:
+            continue
         touched = access[buffer.index]
         measured = tuple(
-            Piece(s, piece_tolerance(s, image, touched, dispatch, settings), f"buffer {buffer.index}")
+            Piece(s, piece_tolerance(s, expected, touched, dispatch, settings), f"buffer {buffer.index}")
             for s in pieces[buffer.index]
         )
-        others = {
-            "its replay differs from the program's own run": buffer.after(),
-            "two replays of it differ": second.after(buffer.index, buffer.size),
-        }
-        for what, other in others.items():
-            found, _ = compare_buffer(
-                measured,
-                before=buffer.before(),
-                expected=image,
-                got=other,
-                written=(touched & WRITTEN) != 0,
-                is_input=False,
-                buffer=buffer.index,
-            )
-            if found:
-                raise _NotReproducible(
-                    f"the kernel is not reproducible: {what} (dispatch {dispatch.id}): {found[0].message}"
-                )
+        found, _ = compare_buffer(
+            measured,
+            before=expected,
+            expected=expected,
+            got=other,
+            written=(touched & WRITTEN) != 0,
+            is_input=False,
+            buffer=buffer.index,
+        )
+        if found:
+            return found[0].message
+    return None
 
 
-def _floats_by_atomics(
-    dispatch: CapturedDispatch, pieces: Mapping[int, tuple[Segment, ...]], access: Access
-) -> bool:
+def _floats_by_atomics(dispatch: CapturedDispatch, pieces: Pieces, access: Access) -> bool:
     """True when some float is made by atomics, so that its last digits depend on the order of the waves."""
     return any(
         s.element.kind == "float" and bool((access[b.index][s.start : s.end] & ATOMIC).any())
@@ -241,14 +282,16 @@ def _floats_by_atomics(
 def _widen(
     spread: Spread,
     dispatch: CapturedDispatch,
-    pieces: Mapping[int, tuple[Segment, ...]],
+    pieces: Pieces,
     one: Replay,
     other: Replay,
 ) -> None:
     """Take note of how far two correct runs of the reference are apart."""
     for buffer in dispatch.buffers:
         plain = tuple(Piece(s, EXACT, "") for s in pieces[buffer.index] if s.element.kind == "float")
-        images = (r.after(buffer.index, buffer.size) for r in (one, other))
+        images = (one.image(buffer), other.image(buffer))
+        if images[0] == images[1]:
+            continue
         for start, size in largest_difference(plain, *images).items():
             key = (buffer.index, start)
             spread[key] = max(spread.get(key, 0.0), size)

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.accordo.capture import CapturedDispatch
+from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.process import Limits, run_process
 
@@ -60,6 +60,10 @@ class Replay:
     def after(self, buffer: int, size: int) -> bytes:
         """What the run left in a buffer. Raises ReplayBroken when it is not there."""
         return _read(self.directory / f"buffer_{buffer}.after", size)
+
+    def image(self, buffer: CapturedBuffer) -> bytes:
+        """What the run left in a captured buffer. Raises ReplayBroken when it is not there."""
+        return self.after(buffer.index, buffer.size)
 
     def access(self, buffer: int, size: int) -> NDArray[np.uint8]:
         """One byte for each byte of the buffer: READ_FIRST, WRITTEN, READ, ATOMIC bits (runs with `trace_access`)."""
@@ -113,6 +117,8 @@ def replay(
         result = json.loads((out / "result.json").read_text(encoding="utf-8"))
         status = result["status"]
     except (OSError, ValueError, KeyError, TypeError) as error:
+        if done.returncode < 0:
+            return Replay("fault", f"it brought the replay down (signal {-done.returncode})", None, out)
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         last = said[-1] if said else f"exit status {done.returncode}"
         raise ReplayBroken(f"the replay of dispatch {dispatch.id} failed: {last}") from error

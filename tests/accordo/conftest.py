@@ -58,6 +58,7 @@ def write_capture(folder: Path, kernel: str = KERNEL, out_size: int = 64, code: 
     scope: dict[str, object] = {}
     exec(Path(__file__).with_name("fake_replay.py").read_text().split("def main")[0], scope)
     exec(kernel, scope)
+    scope["n"] = N
     images = [scope["Buffer"](b, code) for b in before]  # type: ignore[operator]
     scope["kernel"](images, list(range(64)))  # type: ignore[operator]
     for i, image in enumerate(images):
@@ -74,10 +75,19 @@ def tool() -> ReplayTool:
 def judge(tmp_path: Path, tool: ReplayTool) -> Judge:
     """`judge(candidate, reference=..., exact=...)`: the verdict on a Python text in the candidate's place."""
 
-    def judged(candidate: str, reference: str = KERNEL, exact: bool = True, code: str = "f") -> Verdict:
+    def judged(
+        candidate: str,
+        reference: str = KERNEL,
+        exact: bool = True,
+        code: str = "f",
+        trials: int = 1,
+        launches: bool = False,
+    ) -> Verdict:
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
         capture = write_capture(folder / "capture", reference, code=code)
-        settings = Settings(tool, Path("/nowhere/llvm-cxxfilt"), folder / "work")
+        settings = Settings(
+            tool, Path("/nowhere/llvm-cxxfilt"), folder / "work", trials=trials, launches=launches
+        )
         kind = "float" if code == "f" else "int"
         signature = Signature(("in", "out", "n"), (f"const {kind}*", f"{kind}*", "int"))
         prepared = prepare_reference(read_capture_set(capture), settings, signature)

@@ -1,7 +1,8 @@
 """A stand-in for the replay executable: its "code objects" are Python files that define kernel(b, order).
 
 `b` is a list of buffers of 32-bit floats (or ints) that record what is read and written, `order` the thread ids in the
-order that --seed gives. It takes the same options and leaves the same files as the real one.
+order that --seed gives, `n` (global) the third argument. It takes the same options and leaves the same files as
+the real one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 READ_FIRST, WRITTEN, READ, ATOMIC = 1, 2, 4, 8
-THREADS = 64
 
 
 class OutOfBounds(Exception):
@@ -60,7 +60,7 @@ def main() -> None:
     options = parser.parse_args()
     dispatch, out = Path(options.dispatch), Path(options.out)
     meta = json.loads((dispatch / "meta.json").read_text())
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {"n": struct.unpack_from("<i", (dispatch / "kernarg.bin").read_bytes(), 16)[0]}
     exec(Path(options.code_object).read_text(), scope)
     buffers = []
     for entry in meta["buffers"]:
@@ -74,7 +74,7 @@ def main() -> None:
                 if bits & WRITTEN and not bits & READ_FIRST:
                     data[i] = noise[i]
         buffers.append(Buffer(bytes(data), entry.get("code", "f")))
-    order = list(range(THREADS))
+    order = list(range(meta["grid"][0]))
     random.Random(options.seed).shuffle(order)
     result: dict[str, Any] = {"status": "ok", "message": "", "time_ns": 1000.0}
     try:

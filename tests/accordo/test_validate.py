@@ -18,10 +18,10 @@ RIGHT = LOOP.format("if i < 48: b[1][i] = b[0][i] + b[0][i]")
 
 
 def test_the_same_work_written_differently_is_equivalent(judge: Judge) -> None:
-    verdict = judge(RIGHT)
+    verdict = judge(RIGHT, trials=2, launches=True)
     assert verdict.equivalent
     assert verdict.bit_exact
-    assert "bit for bit on 1 recorded launch and on 2 fresh sets of inputs" in verdict.reason
+    assert "bit for bit on 1 recorded launch and on 5 other inputs and launch shapes" in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,34 @@ def test_a_result_that_depends_on_the_order_of_threads_is_caught(judge: Judge) -
     assert verdict.mismatches[0].kind == "depends_on_poison"
 
 
+@pytest.mark.parametrize(
+    ("candidate", "trial"),
+    [
+        (
+            "def kernel(b, order):\n    for i in range(n): b[1][i] = 2.0 * b[0][i]\n",
+            "workgroups of 32 x 1 x 1",
+        ),
+        (LOOP.format("if i < 48: b[1][i] = 2.0 * b[0][i]"), "integer arguments one less"),
+        (LOOP.format("if i < n or i > 99: b[1][i % 64] = 2.0 * b[0][i % 48]"), "one more workgroup"),
+    ],
+)
+def test_a_candidate_made_for_the_recorded_shape_is_caught_by_other_launches(
+    judge: Judge, candidate: str, trial: str
+) -> None:
+    verdict = judge(candidate, reference=LOOP.format("if i < n: b[1][i] = 2.0 * b[0][i]"), launches=True)
+    assert verdict.outcome == "different"
+    assert verdict.trials[-1].inputs == trial
+
+
+def test_a_launch_on_which_the_reference_is_not_well_defined_is_dropped(judge: Judge) -> None:
+    racy = LOOP.format("b[1][i % 64] = 1.0") + "    if len(order) < 64: b[1][0] = b[0][order[0]]\n"
+    verdict = judge(racy, racy, launches=True)
+    assert verdict.equivalent
+    dropped = [t for t in verdict.trials if t.outcome == "dropped"]
+    assert [t.inputs for t in dropped] == ["workgroups of 32 x 1 x 1"]
+    assert "not reproducible there" in dropped[0].detail
+
+
 def test_within_tolerance_is_enough_where_exactness_was_not_promised(judge: Judge) -> None:
     verdict = judge(LOOP.format("if i < 48: b[1][i] = 2.0 * b[0][i] * (1 + 1e-6)"), exact=False)
     assert verdict.equivalent
@@ -97,7 +125,7 @@ def test_integers_are_never_allowed_a_tolerance(judge: Judge) -> None:
 def test_sums_by_atomics_may_be_added_in_another_order(judge: Judge) -> None:
     reference = LOOP.format("if i < 48: b[1].add(0, b[0][i] * 1.1)")
     blocked = (
-        "def kernel(b, order):\n    for start in range(0, 48, 16):\n"
+        "def kernel(b, order):\n    for start in range(0, min(48, len(order)), 16):\n"
         "        b[1].add(0, sum(b[0][i] * 1.1 for i in range(start, start + 16)))\n"
     )
     assert judge(blocked, reference).equivalent
