@@ -3,7 +3,7 @@
 // HIPSCOPE_UPDATE_SCREENSHOTS=1 rewrites docs/images/*.png; otherwise pictures go to $OUT or build/editor.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
-import { readFile, readdir } from "node:fs/promises";
+import { readFile, readdir, readlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { startEditor } from "./editor.mjs";
@@ -38,7 +38,7 @@ console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
 async function mainJob() {
-  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE, "json.py": SHADOW }, open: EXAMPLE, settings: { ...BY_INTERPRETER, "hipscope.profileOnSave": false } });
+  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE, "json.py": SHADOW }, open: EXAMPLE, settings: BY_INTERPRETER });
   const { page } = editor;
   const status = page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
   await inOrder(editor, [
@@ -68,18 +68,33 @@ async function mainJob() {
       await page.locator(".view-line", { hasText: "__shared__ float tile" }).filter({ hasNotText: DECLARATION }).waitFor({ timeout: JOB_TIMEOUT });
       assert.equal(await readFile(join(editor.workspace, EXAMPLE), "utf8"), SOURCE, "the file on disk is the user's to save");
     }],
-    ["the status bar is idle again", async () => {
-      await status.filter({ hasText: /Profiling|Optimizing/ }).waitFor({ state: "hidden" });
+    ["what was known about the old text is shown as stale, not as current", async () => {
+      await page.locator(".codelens-decoration", { hasText: /stale/ }).waitFor();
+      await untilEqual(() => linesOf(page, SQUIGGLE), []);
+      await status.filter({ hasText: /^\s*hipscope\s*$/ }).waitFor();
     }],
-    ["the rewritten program has no such finding any more", async () => {
+    ["Undo takes the edit back, Redo brings it again", async () => {
+      const old = page.locator(".view-line", { hasText: DECLARATION });
+      await page.keyboard.press("Control+z");
+      await old.waitFor();
+      await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
+      await page.keyboard.press("Control+Shift+z");
+      await old.waitFor({ state: "hidden" });
+    }],
+    ["saving profiles the rewritten program, which has no such finding any more", async () => {
       await page.keyboard.press("Control+s");
       await until(async () => (await readFile(join(editor.workspace, EXAMPLE), "utf8")) !== SOURCE, "the file to be saved");
-      await command(page, "hipscope: Profile This Program");
       await status.filter({ hasText: /Profiling/ }).waitFor();
       await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
-      await untilEqual(() => linesOf(page, SQUIGGLE), []);
       await page.locator(".codelens-decoration", { hasText: /stale/ }).waitFor({ state: "hidden" });
+      await untilEqual(() => linesOf(page, SQUIGGLE), []);
       await page.screenshot({ path: join(PICTURES, "optimized.png") });
+    }],
+    ["a server that is killed is started again and still knows the marks", async () => {
+      const [server] = await serversIn(editor.workspace);
+      process.kill(server, "SIGKILL");
+      await untilEqual(async () => (await serversIn(editor.workspace)).filter((pid) => pid !== server).length, 1);
+      await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
     }],
     ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
   ]);
@@ -168,13 +183,27 @@ async function command(page, title) {
 
 /** Whether a process of that name runs on this machine. */
 async function runs(name) {
-  const processes = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
-  const names = await Promise.all(processes.map((pid) => readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")));
+  const names = await Promise.all((await processes()).map((pid) => readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")));
   return names.some((other) => other.trim() === name);
 }
 
+/** Process ids of the language servers whose current folder that is. */
+async function serversIn(folder) {
+  const found = [];
+  for (const pid of await processes()) {
+    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    const current = await readlink(`/proc/${pid}/cwd`).catch(() => "");
+    if (current === folder && command.split("\0").includes("lsp")) found.push(pid);
+  }
+  return found;
+}
+
+async function processes() {
+  return (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
+}
+
 async function goToLine(page, line) {
-  await page.locator(".monaco-editor .view-lines").first().click();
+  await page.keyboard.press("Escape"); // a hover that is open
   await page.keyboard.press("Control+g");
   const input = page.locator(".quick-input-widget input").first();
   await input.waitFor();

@@ -53,10 +53,15 @@ function followEditor(running: Server, status: StatusItem): vscode.Disposable[] 
 
 /** Sends one of the server's commands about the active file and cursor. The server reports progress and result itself. */
 async function runOnServer(running: Server, command: string): Promise<void> {
-  await running.settled;
   const editor = vscode.window.activeTextEditor;
-  if (!editor || !running.client) {
-    void vscode.window.showWarningMessage(editor ? "The hipscope server is not running." : "Open a HIP file first.");
+  if (!editor) {
+    void vscode.window.showWarningMessage("Open a HIP file first.");
+    return;
+  }
+  await running.settled;
+  if (!running.client) {
+    const restart = "Restart Server";
+    if (await vscode.window.showWarningMessage("The hipscope server is not running.", restart)) await running.restart();
     return;
   }
   const { document, selection } = editor;

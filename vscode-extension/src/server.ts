@@ -28,8 +28,9 @@ export class Server {
     private readonly heat: Heat,
   ) {}
 
+  /** The client of a server that runs and can be asked. */
   get client(): LanguageClient | undefined {
-    return this.#client;
+    return this.#client?.isRunning() ? this.#client : undefined;
   }
 
   /** Resolves when a start that is under way has ended, well or not. */

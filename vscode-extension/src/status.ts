@@ -34,16 +34,21 @@ export class StatusItem implements vscode.Disposable {
       : state === "missing" ? new vscode.ThemeColor("statusBarItem.warningBackground")
       : undefined;
     this.#item.tooltip = this.#tooltip();
+    this.#item.accessibilityInformation = { label: `hipscope, ${this.#says()}${findings > 0 ? `, findings in this file: ${findings}` : ""}` };
   }
 
   dispose(): void {
     this.#item.dispose();
   }
 
+  #says(): string {
+    return this.#condition.message || faces[this.#condition.state].says;
+  }
+
   #tooltip(): vscode.MarkdownString {
     const tooltip = new vscode.MarkdownString(undefined, true);
     tooltip.isTrusted = { enabledCommands: ["hipscope.profile", "hipscope.optimizeKernel", "hipscope.cancel", "hipscope.restartServer", "hipscope.showLog"] };
-    tooltip.appendText(`hipscope: ${this.#condition.message ?? faces[this.#condition.state].says}\n`);
+    tooltip.appendText(`hipscope: ${this.#says()}\n`);
     const uri = vscode.window.activeTextEditor?.document.uri;
     for (const hot of uri ? this.hottest(uri, 3) : []) {
       const stale = hot.stale ? " (before the edit)" : "";
