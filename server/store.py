@@ -130,6 +130,10 @@ class Store:
                 return Marks(known.report, file, known.texts[file], current)
         return None
 
+    def owner(self, file: str) -> str | None:
+        """The key of the project that was profiled last with that file in it."""
+        return next((key for key, known in reversed(self._known.items()) if file in known.texts), None)
+
     def problems(self, file: str) -> list[Problem]:
         """The problems in that file, over all projects."""
         return [p for known in self._known.values() for p in known.problems if p.file == file]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 from lsprotocol import types as lsp
 
 from hipscope.server.features.diagnostics import publish, publish_project
-from hipscope.server.features.execute_command import key_of, profile
+from hipscope.server.features.execute_command import HEADERS, key_of, profile
 from hipscope.server.features.heat import send_heat
 from hipscope.server.language_server import HipServer, disk_text, path_of
 from hipscope.server.saved import load_report
 
-SOURCES = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx", ".cuh", ".h", ".hpp"})
+PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
+_GPU_CODE = re.compile(r"__global__|\bhip_runtime\b|<<<")
+_MAIN = re.compile(r"\bmain\s*\(")
 _QUIET_SECONDS = 0.15
 
 
@@ -26,7 +29,7 @@ def register(server: HipServer) -> None:
         uri = params.text_document.uri
         restore(ls)
         show(ls, uri)
-        if ls.settings.profile_on_open and ls.marks(uri) is None and is_source(uri):
+        if ls.settings.profile_on_open and ls.marks(uri) is None and can_profile(ls, uri):
             await profile(ls, uri, asked=False)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
@@ -45,7 +48,7 @@ def register(server: HipServer) -> None:
     async def did_save(ls: HipServer, params: lsp.DidSaveTextDocumentParams) -> None:
         uri = params.text_document.uri
         key = key_of(ls, uri)
-        if not ls.settings.profile_on_save or not is_source(uri) or key is None:
+        if not ls.settings.profile_on_save or key is None or not can_profile(ls, uri):
             return
         texts = {
             f: t for d in ls.open_documents() if (f := path_of(d.uri)) and (t := disk_text(f)) is not None
@@ -69,10 +72,15 @@ def show(ls: HipServer, uri: str) -> None:
         send_heat(ls, uri)
 
 
-def is_source(uri: str) -> bool:
-    """Whether a save of this document should start a profile."""
-    path = path_of(uri)
-    return path is not None and Path(path).suffix in SOURCES
+def can_profile(ls: HipServer, uri: str) -> bool:
+    """Whether a document is, or belongs to, a GPU program: only then a save starts something by itself."""
+    file, key = path_of(uri), key_of(ls, uri)
+    if file is None or key is None:
+        return False
+    if str(key) != file:
+        return Path(file).suffix in PROGRAMS | HEADERS
+    text = ls.text(file)
+    return text is not None and bool(_GPU_CODE.search(text) and _MAIN.search(text))
 
 
 def restore(ls: HipServer) -> None:

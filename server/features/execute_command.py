@@ -26,6 +26,7 @@ from hipscope.server.store import Problem, project_key
 from hipscope.server.view import Optimization, base_name, read_optimization, read_report
 
 CANCEL = "hipscope.server.cancel"
+HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
 _SEND = "Send"
 
 Answer = dict[str, Any]
@@ -117,9 +118,14 @@ async def _agreed(ls: HipServer, failure: JobFailed) -> bool:
 
 
 def key_of(ls: HipServer, uri: str) -> Path | None:
-    """The project that a document belongs to."""
+    """The project that a document belongs to: for a lone header, the program that was profiled with it."""
     file = path_of(uri)
-    return project_key(Path(file), ls.folders()) if file else None
+    if file is None:
+        return None
+    key = project_key(Path(file), ls.folders())
+    if key.suffix in HEADERS and (owner := ls.store.owner(file)) is not None:
+        return Path(owner)
+    return key
 
 
 async def _work(

@@ -325,6 +325,15 @@ async def test_a_save_profiles_and_a_save_without_a_change_does_not(client: Edit
     await until(lambda: "profiling" in [p.get("state") for _, p in client.custom])
 
 
+async def test_a_save_of_other_code_starts_nothing(client: Editor) -> None:
+    client.open("int main() { return 0; }\n")
+    client.save()
+    client.change("__global__ void k() {}\n")
+    client.save()
+    await asyncio.sleep(0.7)
+    assert "profiling" not in [p.get("state") for _, p in client.custom]
+
+
 async def test_profile_on_save_can_be_switched_off_while_running(client: Editor) -> None:
     client.open()
     client.set_configuration({"profileOnSave": False}, section="hipscope")
