@@ -178,7 +178,7 @@ class Config(_Section):
         default_factory=lambda: list(get_args(FormulaName)), description="Which findings are looked for."
     )
     min_share: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
-        0.02, description="A finding is shown only if at least this share of the kernel's time is at stake."
+        0.05, description="A finding is shown only if at least this share of the kernel's time is at stake."
     )
     tolerance: Positive | None = Field(
         None,

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 from hipscope.analysis.profile import Kernel, Profile
 
 # Below this share of a kernel's time, fixing it cannot be told from noise (the model is good to a few per cent).
-MIN_SHARE = 0.05
+MIN_SHARE = 0.05  # the default of the setting `min_share`
 
 
 @dataclass(frozen=True)
