@@ -49,6 +49,7 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     if tcp is None:
         server.start_io()
     else:
+        sys.stderr.write(f"hipscope lsp: waiting for a client on {tcp[0]}:{tcp[1]}\n")
         server.start_tcp(*tcp)
 
 

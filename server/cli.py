@@ -236,7 +236,13 @@ def lsp(
 
     if tcp and stdio:
         raise typer.BadParameter("--tcp and --stdio exclude each other")
-    serve((host, port) if tcp else None)
+    try:
+        serve((host, port) if tcp else None)
+    except OSError as error:
+        sys.stderr.write(f"hipscope: cannot listen on {host}:{port}: {error.strerror}\n")
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(STOPPED) from None
 
 
 @app.command()

@@ -35,6 +35,8 @@ class Known:
     report: Report | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    told: str = ""
+    """The last failure that the user was told about, so that it is not repeated on every save."""
 
 
 @dataclass(frozen=True)

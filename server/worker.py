@@ -90,7 +90,9 @@ def read_request(data: Mapping[str, Any]) -> Any:
         kernel=data.get("kernel"),
         rewriter=data.get("rewriter"),
         yes_send=bool(data.get("yes_send")),
-        overlays={Path(f): text.encode() for f, text in (data.get("overlays") or {}).items()},
+        overlays={
+            Path(f): text.encode("utf-8", "surrogatepass") for f, text in (data.get("overlays") or {}).items()
+        },
     )
 
 

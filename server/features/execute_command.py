@@ -187,14 +187,15 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, asked: bool) -> 
         for d in details.get("diagnostics", ())
         if d.get("severity") == "error" and d.get("file")
     )
-    ls.store.fail(str(key), problems)
+    known = ls.store.fail(str(key), problems)
     await _show(ls, key)
     line = f"hipscope: {message}" + (f" ({hint})" if hint else "")
     ls.status("error", message)
     if output := str(details.get("output") or ""):
         ls.log(f"{line}\n{output}")
-    if asked or not problems:
+    if asked or (not problems and known.told != line):
         ls.tell(line, lsp.MessageType.Error)
+        known.told = line
     return {"status": "failed", "message": message, "hint": hint}
 
 

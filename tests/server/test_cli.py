@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -304,6 +305,15 @@ def test_killing_it_leaves_no_program_running(cli: Cli) -> None:
     process.kill()
     process.communicate(timeout=20)
     wait_for(lambda: cli.running() == [])
+
+
+def test_a_port_that_is_taken_is_one_line(cli: Cli) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        outcome = cli("lsp", "--tcp", "--port", str(taken.getsockname()[1]))
+    assert outcome.code == 2
+    assert "cannot listen" in outcome.line
 
 
 def test_doctor_lists_the_compiler_and_version_prints_one_line(cli: Cli) -> None:

@@ -425,6 +425,16 @@ async def test_a_compiler_error_is_a_diagnostic_on_its_line_and_goes_when_fixed(
     assert "compile" not in client.marks
 
 
+async def test_a_failure_on_save_is_told_once_and_not_on_every_save(client: Editor) -> None:
+    client.open(PROGRAM + "// worker: crash\n")
+    for version in range(3):
+        client.change(PROGRAM + f"// {version}\n// worker: crash\n")
+        client.custom.clear()
+        client.save()
+        await until(lambda: "error" in [p.get("state") for _, p in client.custom])
+    assert len([m for m in client.messages if "ended early" in m.message]) == 1
+
+
 async def test_a_worker_that_dies_is_reported_and_the_server_lives(client: Editor) -> None:
     client.open(PROGRAM + "// worker: crash\n")
     answer = await client.run(PROFILE)

@@ -1,0 +1,82 @@
+"""The report in a terminal of any width."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
+from hipscope.server.render.text import render_optimization, render_profile
+from hipscope.server.view import Attempt, Fault, Optimization, Report
+
+
+def printed(report: Report, width: int = 110, top: int | None = None) -> str:
+    console = Console(file=io.StringIO(), width=width, no_color=True, highlight=False)
+    render_profile(report, console, top)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 110, 200])
+def test_the_numbers_are_whole_at_any_width(report: Report, width: int) -> None:
+    text = printed(report, width)
+    for part in ("49.4 us", "67 %", "LDS bound", "4/8 waves", "modelled", "60 %", "bankConflict"):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_only_the_longest_kernels_are_shown_and_the_rest_is_counted(report: Report) -> None:
+    text = printed(report, top=1)
+    assert "copy" not in text
+    assert "1 more with 33 % of GPU time" in text
+
+
+def test_what_is_not_known_is_not_shown_as_a_number(report: Report) -> None:
+    bare = replace(report.kernels[0], time_ns=None, occupancy={}, bound=None)
+    text = printed(replace(report, kernels=(bare,)))
+    assert text.count("unknown") == 3
+
+
+def test_a_partial_profile_and_a_fault_say_so(report: Report) -> None:
+    fault = Fault(
+        "transpose", "access outside any allocation", "/project/transpose.hip", 6, 3, "global_store"
+    )
+    text = printed(replace(report, partial="2 of 9 launches", faults=(fault,)))
+    assert "Partial: 2 of 9 launches" in text
+    assert "fault in transpose: access outside any allocation" in text
+    assert "transpose.hip:6" in text
+
+
+def test_markup_in_names_is_shown_and_not_obeyed(report: Report) -> None:
+    odd = replace(report.findings[0], message="[bold]tile[0][/bold]")
+    assert "[bold]tile[0][/bold]" in printed(replace(report, findings=(odd,)))
+
+
+def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
+    attempt = Attempt(recipe="pad_lds", outcome="not_faster", reason="only 1 % faster", title="Pad `tile`")
+    found = Optimization("no_improvement", message="No verified improvement.", attempts=(attempt,))
+    console = Console(file=io.StringIO(), width=80, no_color=True)
+    render_optimization(found, console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "Pad `tile`" in text
+    assert "only 1 % faster" in text
+    assert "The file stays as it is." in text
+
+
+def test_blocks_are_the_same_in_markdown_and_in_plain_text() -> None:
+    blocks = [
+        Heading("kernel"),
+        Table(("a", "b"), (("x|y", "10"), ("`z`", "2")), frozenset({1})),
+        "**bold** end",
+    ]
+    assert to_markdown(blocks).splitlines()[2:6] == [
+        "| a | b |",
+        "| :-- | --: |",
+        "| x\\|y | 10 |",
+        "| `z` | 2 |",
+    ]
+    assert to_plain(blocks).splitlines() == ["kernel", "", "a     b", "x|y  10", "z     2", "", "bold end"]
