@@ -2,7 +2,8 @@
 
 The user's tree is never written to, and a build there that is older, for another GPU or without debug information does
 not get in the way. The copy is brought up to date file by file, so the project's own build stays incremental. There are
-two copies: one of what is on disk, and one for a candidate (`overlay`), so that building one leaves the other as it is.
+two copies, each built for itself: one of what is on disk, and one for a candidate (`overlay`). Neither is a copy of the
+other, because builds write down the absolute paths of what they read.
 """
 
 from __future__ import annotations
@@ -75,8 +76,6 @@ def build_in_tree(
     slot = home / ("candidate" if overlay else "base")
     tree = slot / "tree"
     with locked(home / "lock"):
-        if overlay and not tree.exists() and (home / "base" / "tree").exists():
-            shutil.copytree(home / "base", slot, symlinks=True)
         content = _bring_up_to_date(project.root, tree, slot / "state.json", overlay)
         done = slot / "done.json"
         with contextlib.suppress(OSError, ValueError, KeyError):
@@ -121,15 +120,20 @@ def _bring_up_to_date(root: Path, tree: Path, state_file: Path, overlay: Mapping
     fresh: dict[str, list[int | str]] = {}
     for path in _files(root):
         name = str(path.relative_to(root))
-        status = path.stat()
+        status = path.lstat()
         known = state.get(name)
         data = texts.get(name)
         if data is None and known is not None and known[:2] == [status.st_size, status.st_mtime_ns]:
             fresh[name] = known
             continue
-        if data is None and status.st_size >= _LINKED_FROM_BYTES:
-            _replace_by_link(tree / name, path)
-            fresh[name] = [status.st_size, status.st_mtime_ns, f"{status.st_size}:{status.st_mtime_ns}"]
+        if data is None and (path.is_symlink() or status.st_size >= _LINKED_FROM_BYTES):
+            target = _link_target(path, root)
+            _replace_by_link(tree / name, target)
+            fresh[name] = [
+                status.st_size,
+                status.st_mtime_ns,
+                f"{target} {status.st_size}:{status.st_mtime_ns}",
+            ]
             continue
         body = path.read_bytes() if data is None else data
         digest = hashlib.sha256(body).hexdigest()
@@ -148,7 +152,9 @@ def _bring_up_to_date(root: Path, tree: Path, state_file: Path, overlay: Mapping
 def _files(directory: Path) -> Iterator[Path]:
     """The files to copy: everything but what a build makes, which the copy makes for itself."""
     for path in sorted(directory.iterdir()):
-        if path.is_dir():
+        if path.is_symlink():
+            yield path
+        elif path.is_dir():
             if path.name not in _SKIPPED_DIRECTORIES and not (path / "CMakeCache.txt").exists():
                 yield from _files(path)
         elif path.is_file() and path.suffix not in _SKIPPED_SUFFIXES and not _is_program(path):
@@ -172,10 +178,21 @@ def _write(target: Path, body: bytes, *, like: Path, keep_time: bool) -> None:
         os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _replace_by_link(target: Path, source: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.unlink(missing_ok=True)
-    target.symlink_to(source)
+def _link_target(path: Path, root: Path) -> str:
+    """What a link in the copy points to: for a link inside the tree the same, for everything else the real file."""
+    if path.is_symlink():
+        target = path.readlink()
+        inside = not target.is_absolute() and Path(os.path.normpath(path.parent / target)).is_relative_to(
+            root
+        )
+        return str(target) if inside else str(path.resolve())
+    return str(path)
+
+
+def _replace_by_link(link: Path, target: str) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
 
 
 def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str, str]:

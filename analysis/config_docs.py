@@ -26,10 +26,13 @@ time_budget_s = 10
 ```
 
 `build` runs in a copy of the project in the cache directory, never in your tree: `.git`, object files, programs, and
-directories that hold a `CMakeCache.txt` are left out of the copy; files of 32 MiB and more are linked. It sees wrappers
-of `hipcc`, `amdclang++` and `clang++` first on `PATH`, so let the build call its compiler by name. They add the
-architecture and line tables, and record each file's flags for later. `run` runs in that copy, too. For a single file,
-flags come from the nearest `compile_commands.json` if it names the file, else they are `-std=c++17 -O3`.
+directories that hold a `CMakeCache.txt` are left out of the copy; files of 32 MiB and more are linked. What it needs
+from above its directory (`../common`) is not there: put the file at the common root and say `make -C part`. The build
+sees wrappers of `hipcc`, `amdclang++` and `clang++` first on `PATH`, so let it call its compiler by name. They add the
+architecture and line tables, and record each file's flags for later. `run` runs in that copy, too.
+
+For a single file, flags come from the nearest `compile_commands.json` if it names the file, else they are
+`-std=c++17 -O3`.
 
 *This page is written by `python -m hipscope.analysis.config_docs`; a test keeps it current.*
 """

@@ -86,9 +86,12 @@ class MemoryPattern(_Record):
     memory_lines: float | None = Field(None, description="lines that came from or went to HBM/MALL")
     lds_cycles: float = 0
     lds_conflict_cycles: float = 0
-    atomic_conflicts: float = Field(0, description="lanes that had to wait for another lane of their wave on the same address")
+    atomic_conflicts: float = Field(
+        0, description="lanes that had to wait for another lane of their wave on the same address"
+    )
     same_address_share: float | None = Field(
-        None, description="share of this instruction's atomic operations that hit its most used cache line, over the dispatch"
+        None,
+        description="share of this instruction's atomic operations on its most used cache line, over the dispatch",
     )
 
 

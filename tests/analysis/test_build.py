@@ -366,8 +366,28 @@ class TestBuildCommand:
         )
         command = "CXX=hipcc cmake -S . -B out -G Ninja && cmake --build out"
         (made / "hipscope.toml").write_text(f'build = "{command}"\nrun = "out/app"\n')
-        built = build_program(resolve_project(made), toolchain)
-        assert len(embedded_code_objects(built.directory / "out" / "app", "gfx942")) == 1
+        project = resolve_project(made)
+        built = build_program(project, toolchain)
+        (original,) = embedded_code_objects(built.directory / "out" / "app", "gfx942")
+        header = made / "scale.h"
+        changed = build_program(
+            project, toolchain, overlay={header: header.read_bytes().replace(b"2.0f", b"3.0f")}
+        )
+        (candidate,) = embedded_code_objects(changed.directory / "out" / "app", "gfx942")
+        assert original != candidate
+
+    def test_links_inside_the_tree_stay_links_and_others_lead_out_of_the_copy(
+        self, made: Path, toolchain: Toolchain
+    ) -> None:
+        outside = made.parent / "data.txt"
+        outside.write_text("data")
+        (made / "inside").symlink_to("other.cpp")
+        (made / "loop").symlink_to(".")
+        (made / "outside").symlink_to("../data.txt")
+        (made / "hipscope.toml").write_text('build = "cat outside inside > list"\nrun = "cat list"\n')
+        tree = build_program(resolve_project(made), toolchain).directory
+        assert (tree / "list").read_text().startswith("data#include")
+        assert (tree / "inside").resolve() == tree / "other.cpp"
 
 
 def test_a_file_that_is_no_code_object_is_one_clear_line(program: Path) -> None:
