@@ -75,8 +75,15 @@ struct Lane32 {
 template <> struct Lane<u32> : Lane32<u32, Type::b32, 1> {};
 template <> struct Lane<i32> : Lane32<i32, Type::b32, 1> {};
 template <> struct Lane<f32> : Lane32<f32, Type::f32, 1> {};
-template <> struct Lane<u16x2> : Lane32<u16x2, Type::pk16, 1> {};
-template <> struct Lane<f16x2> : Lane32<f16x2, Type::pk_f16, 1> {};
+/// Pairs are put together from shifts: compilers vectorize those, not casts of two-member structures.
+template <> struct Lane<u16x2> : Lane32<u32, Type::pk16, 1> {
+    HIPSCOPE_INLINE static u16x2 load(Row r, int i) { return {static_cast<u16>(r.lo[i]), static_cast<u16>(r.lo[i] >> 16U)}; }
+    HIPSCOPE_INLINE static void store(Target t, int i, u16x2 v) { t.lo[i] = u32{v.lo} | (u32{v.hi} << 16U); }
+};
+template <> struct Lane<f16x2> : Lane32<u32, Type::pk_f16, 1> {
+    HIPSCOPE_INLINE static f16x2 load(Row r, int i) { return {{static_cast<u16>(r.lo[i])}, {static_cast<u16>(r.lo[i] >> 16U)}}; }
+    HIPSCOPE_INLINE static void store(Target t, int i, f16x2 v) { t.lo[i] = u32{v.lo.bits} | (u32{v.hi.bits} << 16U); }
+};
 template <> struct Lane<mixed> : Lane32<mixed, Type::mix, 1> {};
 
 template <class T, Type type_>

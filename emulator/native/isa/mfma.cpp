@@ -30,12 +30,12 @@ f32 bf8_value(u32 byte) {  // e5m2, bias 16; 0x80 is NaN
 struct F32 {
     static constexpr u32 bits = 32;
     using Value = f32;
-    static f32 value(u64 b) { return HIPSCOPE_ISA::bits<f32>(static_cast<u32>(b)); }
+    HIPSCOPE_INLINE static f32 value(u64 b) { return HIPSCOPE_ISA::bits<f32>(static_cast<u32>(b)); }
 };
 struct XF32 {  // f32 with ten mantissa bits
     static constexpr u32 bits = 32;
     using Value = f32;
-    static f32 value(u64 b) {
+    HIPSCOPE_INLINE static f32 value(u64 b) {
         const u32 x = static_cast<u32>(b);
         const u32 kept = (x + 0xfffU + ((x >> 13U) & 1U)) & 0xffffe000U;
         return HIPSCOPE_ISA::bits<f32>(is_nan(HIPSCOPE_ISA::bits<f32>(x)) ? x : kept);
@@ -44,32 +44,32 @@ struct XF32 {  // f32 with ten mantissa bits
 struct F16 {
     static constexpr u32 bits = 16;
     using Value = f32;
-    static f32 value(u64 b) { return widen(f16{static_cast<u16>(b)}); }
+    HIPSCOPE_INLINE static f32 value(u64 b) { return widen(f16{static_cast<u16>(b)}); }
 };
 struct BF16 {
     static constexpr u32 bits = 16;
     using Value = f32;
-    static f32 value(u64 b) { return widen_bfloat(static_cast<u32>(b)); }
+    HIPSCOPE_INLINE static f32 value(u64 b) { return widen_bfloat(static_cast<u32>(b)); }
 };
 struct FP8 {
     static constexpr u32 bits = 8;
     using Value = f32;
-    static f32 value(u64 b) { return fp8_value(static_cast<u32>(b)); }
+    HIPSCOPE_INLINE static f32 value(u64 b) { return fp8_value(static_cast<u32>(b)); }
 };
 struct BF8 {
     static constexpr u32 bits = 8;
     using Value = f32;
-    static f32 value(u64 b) { return bf8_value(static_cast<u32>(b)); }
+    HIPSCOPE_INLINE static f32 value(u64 b) { return bf8_value(static_cast<u32>(b)); }
 };
 struct I8 {
     static constexpr u32 bits = 8;
     using Value = u32;
-    static u32 value(u64 b) { return static_cast<u32>(static_cast<i32>(static_cast<i8>(b))); }
+    HIPSCOPE_INLINE static u32 value(u64 b) { return static_cast<u32>(static_cast<i32>(static_cast<i8>(b))); }
 };
 struct F64 {
     static constexpr u32 bits = 64;
     using Value = f64;
-    static f64 value(u64 b) { return HIPSCOPE_ISA::bits<f64>(b); }
+    HIPSCOPE_INLINE static f64 value(u64 b) { return HIPSCOPE_ISA::bits<f64>(b); }
 };
 
 template <class T>
@@ -78,6 +78,9 @@ HIPSCOPE_INLINE T multiply_add(T a, T b, T c) {
     else if constexpr (std::is_same_v<T, f32>) return fused(a, b, c);
     else return __builtin_fma(a, b, c);
 }
+
+template <class V>
+using Bits = std::conditional_t<sizeof(V) == 8, u64, u32>;
 
 /// The lane whose B values lane `lane` uses (BLGP).
 u32 exchanged(u32 lane, u32 pattern) {
@@ -91,7 +94,7 @@ u32 exchanged(u32 lane, u32 pattern) {
 }
 
 template <class Format>
-typename Format::Value element(const Wave& w, const Operand& o, u32 lane, u32 n) {
+HIPSCOPE_INLINE typename Format::Value element(const Wave& w, const Operand& o, u32 lane, u32 n) {
     const u32 first = n * Format::bits / 32, shift = n * Format::bits % 32;
     u64 raw = w.vgpr[o.index + first][lane] >> shift;
     if constexpr (Format::bits == 64) raw |= u64{w.vgpr[o.index + first + 1][lane]} << 32U;
@@ -112,15 +115,28 @@ Place result_place(u32 block, u32 i, u32 j) {
     return {j + size * group, block * (size / groups) + turn * run + i % run};
 }
 
-template <class V>
-V accumulator(const Wave& w, const Operand& o, Place p) {
+/// Part of a result row: `size` neighbouring lanes of one register (or register pair).
+template <class V, u32 size>
+HIPSCOPE_INLINE void load_part(const Wave& w, const Operand& o, Place p, V* to) {
     if (o.kind != OperandKind::vgpr && o.kind != OperandKind::agpr) {
-        if constexpr (sizeof(V) == 8) return bits<V>(scalar64(w, o));
-        else return bits<V>(scalar32(w, o));
+        const V value = sizeof(V) == 8 ? bits<V>(static_cast<Bits<V>>(scalar64(w, o))) : bits<V>(static_cast<Bits<V>>(scalar32(w, o)));
+        for (u32 j = 0; j < size; ++j) to[j] = value;
+        return;
     }
-    const u32 row = o.index + p.value * (sizeof(V) / 4);
-    if constexpr (sizeof(V) == 8) return bits<V>(u64{w.vgpr[row][p.lane]} | (u64{w.vgpr[row + 1][p.lane]} << 32U));
-    else return bits<V>(w.vgpr[row][p.lane]);
+    const u32(*row)[kLanes] = w.vgpr + o.index + p.value * (sizeof(V) / 4);
+    for (u32 j = 0; j < size; ++j) {
+        if constexpr (sizeof(V) == 8) to[j] = bits<V>(u64{row[0][p.lane + j]} | (u64{row[1][p.lane + j]} << 32U));
+        else to[j] = bits<V>(row[0][p.lane + j]);
+    }
+}
+template <class V, u32 size>
+HIPSCOPE_INLINE void store_part(Wave& w, const Operand& o, Place p, const V* from) {
+    u32(*row)[kLanes] = w.vgpr + o.index + p.value * (sizeof(V) / 4);
+    for (u32 j = 0; j < size; ++j) {
+        const Bits<V> raw = bits<Bits<V>>(from[j]);
+        row[0][p.lane + j] = static_cast<u32>(raw);
+        if constexpr (sizeof(V) == 8) row[1][p.lane + j] = static_cast<u32>(raw >> 32U);
+    }
 }
 
 template <class A, class B, u32 size, u32 blocks, u32 depth>
@@ -130,45 +146,36 @@ Step matrix(Wave& w, const Instruction& in) {
     constexpr u32 per_lane = depth * size * blocks / kLanes;
     const u32 broadcast = wide ? 0 : in.modifiers.neg_hi & 7U;     // CBSZ
     const u32 chosen = wide ? 0 : in.modifiers.op_sel & 15U;       // ABID
-    const u32 pattern = in.modifiers.neg_lo & 7U;                  // BLGP
-    V a[blocks][size][depth], b[blocks][depth][size], d[blocks][size][size];
-    for (u32 block = 0; block < blocks; ++block) {
-        const u32 a_block = broadcast == 0 ? block : ((block >> broadcast) << broadcast) | (chosen & ((1U << broadcast) - 1U));
-        for (u32 k = 0; k < depth; ++k) {
-            for (u32 i = 0; i < size; ++i) {
-                const u32 group = blocks * (k / per_lane);
-                const u32 b_lane = i + size * (block + group);
-                a[block][i][k] = element<A>(w, in.source[0], i + size * (a_block + group), k % per_lane);
-                b[block][k][i] = element<B>(w, in.source[1], wide ? b_lane : exchanged(b_lane, pattern), k % per_lane);
-                if constexpr (wide) {
-                    if ((pattern & 1U) != 0) a[block][i][k] = -a[block][i][k];
-                    if ((pattern & 2U) != 0) b[block][k][i] = -b[block][k][i];
-                }
-            }
-        }
-        for (u32 i = 0; i < size; ++i) {
-            for (u32 j = 0; j < size; ++j) d[block][i][j] = accumulator<V>(w, in.source[2], result_place<size, blocks, wide>(block, i, j));
-            if constexpr (wide) {
-                for (u32 j = 0; j < size; ++j) d[block][i][j] = (pattern & 4U) != 0 ? -d[block][i][j] : d[block][i][j];
-            }
-            for (u32 k = 0; k < depth; ++k) {
-                for (u32 j = 0; j < size; ++j) d[block][i][j] = multiply_add<V>(a[block][i][k], b[block][k][j], d[block][i][j]);
-            }
+    const u32 pattern = in.modifiers.neg_lo & 7U;                  // BLGP; f64: negate A, B, C
+    alignas(64) V a[per_lane][kLanes], b[per_lane][kLanes];
+    for (u32 n = 0; n < per_lane; ++n) {
+        for (u32 lane = 0; lane < kLanes; ++lane) a[n][lane] = element<A>(w, in.source[0], lane, n);
+        for (u32 lane = 0; lane < kLanes; ++lane) b[n][lane] = element<B>(w, in.source[1], lane, n);
+        if constexpr (wide) {
+            for (u32 lane = 0; lane < kLanes; ++lane) a[n][lane] = (pattern & 1U) != 0 ? -a[n][lane] : a[n][lane];
+            for (u32 lane = 0; lane < kLanes; ++lane) b[n][lane] = (pattern & 2U) != 0 ? -b[n][lane] : b[n][lane];
+        } else if (pattern != 0) {
+            V moved[kLanes];
+            for (u32 lane = 0; lane < kLanes; ++lane) moved[lane] = b[n][exchanged(lane, pattern)];
+            std::memcpy(b[n], moved, sizeof moved);
         }
     }
     for (u32 block = 0; block < blocks; ++block) {
+        const u32 a_block = broadcast == 0 ? block : ((block >> broadcast) << broadcast) | (chosen & ((1U << broadcast) - 1U));
         for (u32 i = 0; i < size; ++i) {
-            for (u32 j = 0; j < size; ++j) {
-                const Place p = result_place<size, blocks, wide>(block, i, j);
-                const u32 row = in.destination[0].index + p.value * (sizeof(V) / 4);
-                if constexpr (wide) {
-                    const u64 raw = bits<u64>(d[block][i][j]);
-                    w.vgpr[row][p.lane] = static_cast<u32>(raw);
-                    w.vgpr[row + 1][p.lane] = static_cast<u32>(raw >> 32U);
-                } else {
-                    w.vgpr[row][p.lane] = bits<u32>(d[block][i][j]);
-                }
+            const Place p = result_place<size, blocks, wide>(block, i, 0);
+            alignas(64) V d[size];
+            load_part<V, size>(w, in.source[2], p, d);
+            if constexpr (wide) {
+                for (u32 j = 0; j < size; ++j) d[j] = (pattern & 4U) != 0 ? -d[j] : d[j];
             }
+            for (u32 k = 0; k < depth; ++k) {
+                const u32 group = blocks * (k / per_lane), n = k % per_lane;
+                const V x = a[n][i + size * (a_block + group)];
+                const V* y = b[n] + size * (block + group);
+                for (u32 j = 0; j < size; ++j) d[j] = multiply_add<V>(x, y[j], d[j]);
+            }
+            store_part<V, size>(w, in.destination[0], p, d);
         }
     }
     return Step::next;
@@ -183,7 +190,7 @@ Step sparse(Wave& w, const Instruction& in) {
     constexpr u32 stored = dense / 2;          // and in A
     constexpr u32 index_bits = A::bits == 16 ? 8 : 16;
     const u32 chosen = in.modifiers.op_sel & 3U;  // ABID: which part of the index register
-    V a[size][depth] = {}, b[depth][size], d[size][size];
+    V a[size][depth] = {}, b[depth][size];
     for (u32 lane = 0; lane < kLanes; ++lane) {
         const u32 i = lane % size, group = lane / size;
         const u32 index = w.vgpr[in.source[2].index][lane] >> (index_bits * chosen % 32);
@@ -194,16 +201,13 @@ Step sparse(Wave& w, const Instruction& in) {
         for (u32 n = 0; n < dense; ++n) b[group * dense + n][i] = element<B>(w, in.source[1], lane, n);
     }
     for (u32 i = 0; i < size; ++i) {
-        for (u32 j = 0; j < size; ++j) d[i][j] = accumulator<V>(w, in.destination[0], result_place<size, 1, false>(0, i, j));
+        const Place p = result_place<size, 1, false>(0, i, 0);
+        V d[size];
+        load_part<V, size>(w, in.destination[0], p, d);
         for (u32 k = 0; k < depth; ++k) {
-            for (u32 j = 0; j < size; ++j) d[i][j] = multiply_add<V>(a[i][k], b[k][j], d[i][j]);
+            for (u32 j = 0; j < size; ++j) d[j] = multiply_add<V>(a[i][k], b[k][j], d[j]);
         }
-    }
-    for (u32 i = 0; i < size; ++i) {
-        for (u32 j = 0; j < size; ++j) {
-            const Place p = result_place<size, 1, false>(0, i, j);
-            w.vgpr[in.destination[0].index + p.value][p.lane] = bits<u32>(d[i][j]);
-        }
+        store_part<V, size>(w, in.destination[0], p, d);
     }
     return Step::next;
 }

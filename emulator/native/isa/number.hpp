@@ -78,7 +78,7 @@ HIPSCOPE_INLINE f16 narrow_toward_zero(f32 value) {
 HIPSCOPE_INLINE f64 round_to_odd(f64 value, f64 error) {
     u64 b = bits<u64>(value);
     const bool away = (error < 0) != (value < 0);
-    b -= static_cast<u64>(error != 0 && away && value != 0);
+    b -= static_cast<u64>((error != 0) & away & (value != 0));
     b |= static_cast<u64>(error != 0);
     return bits<f64>(b);
 }
@@ -87,8 +87,8 @@ HIPSCOPE_INLINE f16 narrow(f64 value) {
     const f32 nearest = static_cast<f32>(value);
     u32 b = bits<u32>(nearest);
     const f64 back = static_cast<f64>(nearest);
-    const bool inexact = back != value && value == value && (b & 0x7fffffffU) != 0x7f800000U;
-    b -= static_cast<u32>(inexact && std::fabs(back) > std::fabs(value));
+    const bool inexact = (back != value) & (value == value) & ((b & 0x7fffffffU) != 0x7f800000U);
+    b -= static_cast<u32>(inexact & (std::fabs(back) > std::fabs(value)));
     b |= static_cast<u32>(inexact);
     return narrow(bits<f32>(b));
 }
@@ -110,12 +110,21 @@ inline constexpr f32 default_nan<f32> = bits<f32>(0x7fc00000U);
 template <>
 inline constexpr f64 default_nan<f64> = bits<f64>(0x7ff8000000000000ULL);
 
+/// Calls `f` on the operands, the first one last.
+template <class F>
+HIPSCOPE_INLINE void prefer_first(F) {}
+template <class F, class T, class... Rest>
+HIPSCOPE_INLINE void prefer_first(F f, T first, Rest... rest) {
+    prefer_first(f, rest...);
+    f(first);
+}
+
 /// The NaN that the vector ALU gives: the first NaN operand, quiet, else the positive default NaN.
 template <class T, class... Operands>
 HIPSCOPE_INLINE T with_gpu_nan(T result, Operands... operands) {
     T nan = default_nan<T>;
-    bool found = false;
-    ((nan = (!found && is_nan(operands)) ? quiet(operands) : nan, found = found || is_nan(operands)), ...);
+    const auto prefer = [&nan](T operand) { nan = is_nan(operand) ? quiet(operand) : nan; };
+    prefer_first(prefer, operands...);
     return is_nan(result) ? nan : result;
 }
 
@@ -184,27 +193,54 @@ HIPSCOPE_INLINE f32 as_number(f32 x) { return x; }
 HIPSCOPE_INLINE f64 as_number(f64 x) { return x; }
 HIPSCOPE_INLINE f32 as_number(f16 x) { return widen(x); }
 
+/// Bit patterns of a float format as integers: with the sign folded in they order like the numbers, -0 below +0.
+template <class T>
+struct Ordered;
+template <>
+struct Ordered<f32> {
+    using Bits = i32;
+    static constexpr i32 infinity = 0x7f800000, quiet_bit = 0x00400000, magnitude = 0x7fffffff, shift = 31;
+};
+template <>
+struct Ordered<f64> {
+    using Bits = i64;
+    static constexpr i64 infinity = 0x7ff0000000000000, quiet_bit = 0x0008000000000000, magnitude = 0x7fffffffffffffff, shift = 63;
+};
+template <>
+struct Ordered<f16> {
+    using Bits = i32;  // sign-extended
+    static constexpr i32 infinity = 0x7c00, quiet_bit = 0x0200, magnitude = 0x7fff, shift = 15;
+};
+template <class T>
+HIPSCOPE_INLINE auto signed_bits(T x) {
+    if constexpr (sizeof(T) == 2) return i32{static_cast<i16>(x.bits)};
+    else return bits<typename Ordered<T>::Bits>(x);
+}
+template <class T>
+HIPSCOPE_INLINE T from_signed_bits(typename Ordered<T>::Bits x) {
+    if constexpr (sizeof(T) == 2) return f16{static_cast<u16>(x)};
+    else return bits<T>(x);
+}
+
 /// IEEE 754-2008 minNum/maxNum with -0 < +0; a signalling NaN operand gives a quiet NaN (MODE.IEEE is on).
-template <class T>
-HIPSCOPE_INLINE T min_number(T a, T b) {
-    const auto x = as_number(a), y = as_number(b);
-    T r = (x < y || (x == y && sign_bit(a))) ? a : b;
-    r = is_nan(b) ? a : r;
-    r = is_nan(a) ? b : r;
-    r = is_nan(a) && is_nan(b) ? quiet(a) : r;
-    r = is_signalling(b) ? quiet(b) : r;
-    return is_signalling(a) ? quiet(a) : r;
+template <bool least, class T>
+HIPSCOPE_INLINE T extreme(T x, T y) {
+    using O = Ordered<T>;
+    const auto a = signed_bits(x), b = signed_bits(y);
+    const auto key_a = a ^ ((a >> O::shift) & O::magnitude), key_b = b ^ ((b >> O::shift) & O::magnitude);
+    const bool nan_a = (a & O::magnitude) > O::infinity, nan_b = (b & O::magnitude) > O::infinity;
+    auto r = (least ? key_a < key_b : key_a > key_b) ? a : b;
+    r = nan_b ? a : r;
+    r = nan_a ? b : r;
+    r = nan_b & ((b & O::quiet_bit) == 0) ? b : r;
+    r = nan_a & (((a & O::quiet_bit) == 0) | nan_b) ? a : r;
+    r = (r & O::magnitude) > O::infinity ? r | O::quiet_bit : r;
+    return from_signed_bits<T>(r);
 }
 template <class T>
-HIPSCOPE_INLINE T max_number(T a, T b) {
-    const auto x = as_number(a), y = as_number(b);
-    T r = (x > y || (x == y && !sign_bit(a))) ? a : b;
-    r = is_nan(b) ? a : r;
-    r = is_nan(a) ? b : r;
-    r = is_nan(a) && is_nan(b) ? quiet(a) : r;
-    r = is_signalling(b) ? quiet(b) : r;
-    return is_signalling(a) ? quiet(a) : r;
-}
+HIPSCOPE_INLINE T min_number(T a, T b) { return extreme<true>(a, b); }
+template <class T>
+HIPSCOPE_INLINE T max_number(T a, T b) { return extreme<false>(a, b); }
 
 template <class T>
 HIPSCOPE_INLINE T smaller(T a, T b) { return a < b ? a : b; }

@@ -5,8 +5,8 @@
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
 
-HIPSCOPE_INLINE bool denormal(f32 x) { const u32 m = bits<u32>(x) & 0x7fffffffU; return m != 0 && m < 0x00800000U; }
-HIPSCOPE_INLINE bool denormal(f64 x) { const u64 m = bits<u64>(x) & 0x7fffffffffffffffULL; return m != 0 && m < 0x0010000000000000ULL; }
+HIPSCOPE_INLINE bool denormal(f32 x) { const u32 m = bits<u32>(x) & 0x7fffffffU; return (m != 0) & (m < 0x00800000U); }
+HIPSCOPE_INLINE bool denormal(f64 x) { const u64 m = bits<u64>(x) & 0x7fffffffffffffffULL; return (m != 0) & (m < 0x0010000000000000ULL); }
 HIPSCOPE_INLINE int exponent(f32 x) { return static_cast<int>((bits<u32>(x) >> 23U) & 0xffU); }
 
 /// Scales numerator or denominator so that the Newton steps of a division neither overflow nor lose bits.
@@ -16,18 +16,17 @@ HIPSCOPE_INLINE WithMask<f32> div_scale(f32 s0, f32 s1, f32 s2) {
     const bool is_denominator = s0 == s1, is_numerator = s0 == s2;
     const bool tiny_reciprocal = denormal(1.0F / s1), tiny_quotient = denormal(s2 / s1);
     f32 value = exponent(s2) <= 23 ? up : s0;
-    bool scaled = false;
     value = tiny_quotient ? (is_numerator ? up : s0) : value;
-    scaled = scaled || tiny_quotient;
-    value = tiny_reciprocal ? (tiny_quotient && !is_denominator ? s0 : down) : value;
-    scaled = tiny_reciprocal ? tiny_quotient : scaled;
+    bool scaled = tiny_quotient;
+    value = tiny_reciprocal ? (tiny_quotient & !is_denominator ? s0 : down) : value;
     value = denormal(s1) ? up : value;
-    scaled = denormal(s1) ? false : scaled;
+    scaled = scaled & !denormal(s1);
     const bool huge_quotient = exponent(s2) - exponent(s1) >= 96;
     value = huge_quotient ? (is_denominator ? up : s0) : value;
-    scaled = huge_quotient || scaled;
-    const bool zero = s1 == 0 || s2 == 0;
-    return {zero ? default_nan<f32> : value, zero ? false : scaled};
+    scaled = huge_quotient | scaled;
+    const bool zero = (s1 == 0) | (s2 == 0);
+    scaled = scaled & !zero;
+    return {zero ? default_nan<f32> : value, scaled};
 }
 
 /// Takes div_scale's factor back, rounding once: 2^64 when the denominator was scaled up (large quotient), else 2^-64.
@@ -43,9 +42,9 @@ HIPSCOPE_INLINE f32 div_fixup(f32 s0, f32 s1, f32 s2) {
     u32 r = (bits<u32>(s0) & 0x7fffffffU) | sign;
     r = is_nan(s0) ? infinity | sign : r;                                   // the steps overflowed
     r = exponent(s2) - exponent(s1) < -150 ? sign : r;
-    r = m1 == infinity || m2 == 0 ? sign : r;
-    r = m1 == 0 || m2 == infinity ? infinity | sign : r;
-    r = (m1 == 0 && m2 == 0) || (m1 == infinity && m2 == infinity) ? 0xffc00000U : r;
+    r = (m1 == infinity) | (m2 == 0) ? sign : r;
+    r = (m1 == 0) | (m2 == infinity) ? infinity | sign : r;
+    r = ((m1 == 0) & (m2 == 0)) | ((m1 == infinity) & (m2 == infinity)) ? 0xffc00000U : r;
     r = is_nan(s1) ? bits<u32>(quiet(s1)) : r;
     return bits<f32>(is_nan(s2) ? bits<u32>(quiet(s2)) : r);
 }

@@ -6,7 +6,7 @@
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
 
-HIPSCOPE_INLINE bool denormal(f64 x) { const u64 m = bits<u64>(x) & 0x7fffffffffffffffULL; return m != 0 && m < 0x0010000000000000ULL; }
+HIPSCOPE_INLINE bool denormal(f64 x) { const u64 m = bits<u64>(x) & 0x7fffffffffffffffULL; return (m != 0) & (m < 0x0010000000000000ULL); }
 HIPSCOPE_INLINE int exponent(f64 x) { return static_cast<int>((bits<u64>(x) >> 52U) & 0x7ffU); }
 
 /// As in valu_f32.cpp: later lines outrank earlier ones.
@@ -15,18 +15,17 @@ HIPSCOPE_INLINE WithMask<f64> div_scale(f64 s0, f64 s1, f64 s2) {
     const bool is_denominator = s0 == s1, is_numerator = s0 == s2;
     const bool tiny_reciprocal = denormal(1.0 / s1), tiny_quotient = denormal(s2 / s1);
     f64 value = exponent(s2) <= 53 ? up : s0;
-    bool scaled = false;
     value = tiny_quotient ? (is_numerator ? up : s0) : value;
-    scaled = scaled || tiny_quotient;
-    value = tiny_reciprocal ? (tiny_quotient && !is_denominator ? s0 : down) : value;
-    scaled = tiny_reciprocal ? tiny_quotient : scaled;
+    bool scaled = tiny_quotient;
+    value = tiny_reciprocal ? (tiny_quotient & !is_denominator ? s0 : down) : value;
     value = denormal(s1) ? up : value;
-    scaled = denormal(s1) ? false : scaled;
+    scaled = scaled & !denormal(s1);
     const bool huge_quotient = exponent(s2) - exponent(s1) >= 768;
     value = huge_quotient ? (is_denominator ? up : s0) : value;
-    scaled = huge_quotient || scaled;
-    const bool zero = s1 == 0 || s2 == 0;
-    return {zero ? default_nan<f64> : value, zero ? false : scaled};
+    scaled = huge_quotient | scaled;
+    const bool zero = (s1 == 0) | (s2 == 0);
+    scaled = scaled & !zero;
+    return {zero ? default_nan<f64> : value, scaled};
 }
 
 #if defined(__x86_64__)
@@ -47,9 +46,9 @@ HIPSCOPE_INLINE f64 div_fixup(f64 s0, f64 s1, f64 s2) {
     u64 r = (bits<u64>(s0) & magnitude) | sign;
     r = is_nan(s0) ? infinity | sign : r;                                   // the steps overflowed
     r = exponent(s2) - exponent(s1) < -1075 ? sign : r;
-    r = m1 == infinity || m2 == 0 ? sign : r;
-    r = m1 == 0 || m2 == infinity ? infinity | sign : r;
-    r = (m1 == 0 && m2 == 0) || (m1 == infinity && m2 == infinity) ? 0xfff8000000000000ULL : r;
+    r = (m1 == infinity) | (m2 == 0) ? sign : r;
+    r = (m1 == 0) | (m2 == infinity) ? infinity | sign : r;
+    r = ((m1 == 0) & (m2 == 0)) | ((m1 == infinity) & (m2 == infinity)) ? 0xfff8000000000000ULL : r;
     r = is_nan(s1) ? bits<u64>(quiet(s1)) : r;
     return bits<f64>(is_nan(s2) ? bits<u64>(quiet(s2)) : r);
 }
