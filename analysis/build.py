@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,8 +84,7 @@ def build_program(
         ]
         failures = [error for job in jobs if isinstance(error := job.exception(), BuildFailed)]
         if failures:
-            output = "".join(dict.fromkeys(failure.output for failure in failures))
-            raise build_failed(str(project.main_source), output, returncode=1)
+            raise build_failed(str(project.main_source), _said_once(failures), returncode=1)
         device, host = (job.result() for job in jobs)
     program = _link(project, toolchain, device, host, cancel)
     return BuiltProgram(
@@ -122,6 +121,13 @@ def compile_device(
         unit, texts = _tree_unit(project, tree, main), {tree.path_of(source): text}
     entry = _compile(project, toolchain, unit, texts, "device", cancel)
     return read_code_object(entry.directory / "device.co")
+
+
+def _said_once(failures: Sequence[BuildFailed]) -> str:
+    """What both compilers printed, without the second when the first said all of it."""
+    first, *rest = failures
+    more = [other.output for other in rest if not set(other.diagnostics) <= set(first.diagnostics)]
+    return "".join([first.output, *more])
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ class TestMessages:
         assert diagnostic.message == "expected ';' after expression"
         assert caught.value.message.startswith(f"{program}:4:")
         assert caught.value.exit_code == 4
+        assert caught.value.output.count("expected ';' after expression") == 1
 
     def test_mistakes_in_host_and_device_code_are_each_reported_once(
         self, program: Path, toolchain: Toolchain
