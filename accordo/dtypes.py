@@ -111,7 +111,7 @@ def argument_types(demangled: str) -> list[str] | None:
             break
         start -= 1
     inner = text[start + 1 : -1].strip()
-    return [] if inner in ("", "void") else _split(inner)
+    return [] if inner in ("", "void") else split_arguments(inner)
 
 
 @lru_cache(maxsize=256)
@@ -158,7 +158,8 @@ def _plain(kind: str) -> str:
     return text.removesuffix("[]") + "*" if text.endswith("[]") else text
 
 
-def _split(text: str) -> list[str]:
+def split_arguments(text: str) -> list[str]:
+    """The parts of a C++ argument list, cut at its outermost commas."""
     parts, depth, start = [], 0, 0
     for i, character in enumerate(text):
         depth += {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}.get(character, 0)

@@ -47,7 +47,8 @@ class Signature:
 class Settings:
     """How to replay and how strict to be. `tolerance` is the user's relative tolerance, None for the type's own.
 
-    `trials` is how many fresh sets of inputs are tried, `launches` whether other launch shapes are.
+    `trials` is how many fresh sets of inputs are tried, `launches` whether other launch shapes are, `odd_workgroups`
+    whether also some that are no power of two.
     """
 
     tool: ReplayTool
@@ -56,6 +57,7 @@ class Settings:
     tolerance: float | None = None
     trials: int = FRESH_TRIALS
     launches: bool = True
+    odd_workgroups: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def _prepare(
             trials.append((inputs.describe(number), dispatch, fresh))
     if settings.launches:
         parameters = argument_types(demangled) or list(signature.types)
-        variants = launch_variants(dispatch, parameters, work / "launches")
+        variants = launch_variants(dispatch, parameters, work / "launches", odd=settings.odd_workgroups)
         trials += [(label, launch, None) for label, launch in variants]
 
     runs = [ReferenceRun("captured inputs", dispatch, None, first, access)]

@@ -22,15 +22,18 @@ _MANY_GROUPS = 1024
 
 
 def launch_variants(
-    dispatch: CapturedDispatch, types: Sequence[str], folder: Path
+    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, *, odd: bool = False
 ) -> list[tuple[str, CapturedDispatch]]:
-    """Each variant with its name. `types` are the parameter types, to know the integers among the arguments."""
+    """Each variant with its name. `types` are the parameter types, to know the integers among the arguments.
+
+    `odd` also asks for workgroups that are no power of two: only for kernels whose threads do not work together.
+    """
     groups = _groups(dispatch)
     few = _bounded(groups)
-    smaller = _halved(dispatch.workgroup)
     found: list[tuple[str, CapturedDispatch]] = []
-    if smaller != dispatch.workgroup:
-        varied = _write(dispatch, folder / "smaller", smaller, few, dispatch.kernarg())
+    shapes = {_shortened(dispatch.workgroup, 4), *([_shortened(dispatch.workgroup, 5)] if odd else [])}
+    for smaller in sorted(shapes - {dispatch.workgroup}):
+        varied = _write(dispatch, folder / _shown(smaller), smaller, few, dispatch.kernarg())
         found.append((f"workgroups of {_shown(smaller)}", varied))
     kernarg = _decremented(dispatch, types)
     if kernarg != dispatch.kernarg():
@@ -55,14 +58,11 @@ def _bounded(groups: Shape) -> Shape:
     return x, y, z
 
 
-def _halved(workgroup: Shape) -> Shape:
-    """Half as many threads, taken from the longest even side."""
+def _shortened(workgroup: Shape, eighths: int) -> Shape:
+    """The workgroup with its longest side cut to so many eighths."""
     sides = list(workgroup)
-    even = [side for side in sides if side % 2 == 0]
-    if not even:
-        return workgroup
-    at = sides.index(max(even))
-    sides[at] //= 2
+    at = sides.index(max(sides))
+    sides[at] = max(1, sides[at] * eighths // 8)
     return sides[0], sides[1], sides[2]
 
 

@@ -49,9 +49,13 @@ class LaunchFact:
 
 @dataclass(frozen=True)
 class LaunchFacts:
-    """All captured launch shapes of a kernel and the limits of the device they ran on."""
+    """All captured launch shapes of a kernel and the limits of the device they ran on.
+
+    `type_bytes` are the sizes of types that the source only names, like a template's `T`.
+    """
 
     launches: tuple[LaunchFact, ...] = ()
+    type_bytes: Mapping[str, int] = field(default_factory=dict)
     static_lds: int = 0
     lds_limit: int = 65536
     wave_size: int = 64

@@ -34,8 +34,9 @@ from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import NativePartsMissing, replay_executable
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.base import Formula
-from hipscope.formulas.candidate import Candidate, LaunchFact, LaunchFacts
+from hipscope.formulas.candidate import Candidate, LaunchFacts
 from hipscope.formulas.guard import check_code_object, check_source
+from hipscope.formulas.launches import all_facts, launch_facts
 from hipscope.formulas.measure import Measured, measure
 from hipscope.formulas.registry import FORMULAS
 from hipscope.formulas.syntax import KernelSyntax, names_in, parse, walk
@@ -110,7 +111,7 @@ def open_bench(
     source, original, syntax = find_source(project, kernel, overlay or {})
     dispatches = _recorded(session, original, syntax)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    by_symbol = _launch_facts(dispatches, syntax, compiled, session)
+    by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device)
     with tempfile.TemporaryDirectory(prefix="hipscope-judge-") as folder:
         work = Path(folder)
         tool = _replay_tool(project, session, work)
@@ -119,6 +120,7 @@ def open_bench(
             cxxfilt=session.toolchain.bin / "llvm-cxxfilt",
             work=work / "proof",
             tolerance=project.config.tolerance,
+            odd_workgroups=not (syntax.barriers or syntax.shared),
         )
         signature = Signature(
             names=tuple(p.name for p in syntax.parameters), types=tuple(p.type for p in syntax.parameters)
@@ -140,7 +142,7 @@ def open_bench(
             kernel=syntax,
             name=kernel.name,
             dispatches=dispatches,
-            facts=_all_facts(by_symbol),
+            facts=all_facts(by_symbol),
             facts_by_symbol=by_symbol,
             compiled=compiled,
             reference=reference,
@@ -246,7 +248,7 @@ def recorded_launches(
     """What a bench would know of the kernel's launches, without replaying anything. Raises as `open_bench` does."""
     dispatches = _recorded(session, original, kernel)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    return _all_facts(_launch_facts(dispatches, kernel, compiled, session))
+    return all_facts(launch_facts(dispatches, kernel, compiled, session.profile.device))
 
 
 def _recorded(session: ProfileSession, original: bytes, kernel: KernelSyntax) -> tuple[CapturedDispatch, ...]:
@@ -281,58 +283,6 @@ def _replay_tool(project: Project, session: ProfileSession, work: Path) -> Repla
             *("--threads", str(project.config.emulator.threads or os.cpu_count() or 1)),
         ),
         timeout_s=project.config.accordo.replay_timeout_s,
-    )
-
-
-def _launch_facts(
-    dispatches: tuple[CapturedDispatch, ...],
-    kernel: KernelSyntax,
-    compiled: CodeObject,
-    session: ProfileSession,
-) -> dict[str, LaunchFacts]:
-    """What is known of the launches, for each symbol of the kernel (several for a template)."""
-    facts: dict[str, LaunchFacts] = {}
-    for symbol in dict.fromkeys(d.kernel for d in dispatches):
-        launches = []
-        for dispatch in (d for d in dispatches if d.kernel == symbol):
-            names = [p.name for p in kernel.parameters]
-            values = {name: dispatch.scalar(i) for i, name in enumerate(names)}
-            launches.append(
-                LaunchFact(
-                    grid=dispatch.grid,
-                    workgroup=dispatch.workgroup,
-                    dynamic_lds=dispatch.dynamic_lds,
-                    scalars={
-                        p.name: value
-                        for p in kernel.parameters
-                        if (value := values[p.name]) is not None and p.type not in ("float", "double", "bool")
-                    },
-                    buffer_bytes={
-                        names[argument]: buffer.size - offset
-                        for buffer in dispatch.buffers
-                        for argument, offset in buffer.arguments
-                        if argument < len(names)
-                    },
-                )
-            )
-        metadata = compiled.kernels.get(symbol)
-        device = session.profile.device
-        facts[symbol] = LaunchFacts(
-            launches=tuple(launches),
-            static_lds=metadata.lds if metadata is not None else 0,
-            lds_limit=device.lds_bytes,
-            wave_size=device.wave_size,
-        )
-    return facts
-
-
-def _all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
-    first = next(iter(by_symbol.values()))
-    return LaunchFacts(
-        launches=tuple(launch for facts in by_symbol.values() for launch in facts.launches),
-        static_lds=max(facts.static_lds for facts in by_symbol.values()),
-        lds_limit=first.lds_limit,
-        wave_size=first.wave_size,
     )
 
 

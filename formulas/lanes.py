@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node
 
-from hipscope.formulas.candidate import LaunchFact
+from hipscope.formulas.candidate import LaunchFact, LaunchFacts
 from hipscope.formulas.syntax import KernelSyntax, ancestors, text_of, walk
 
 Lanes = NDArray[np.int64]
@@ -49,9 +49,10 @@ class Wave:
     lanes: int
 
 
-def element_bytes(type_name: str) -> int | None:
-    """sizeof of a built-in element type, or None when it is not in the table."""
-    return _ELEMENT_BYTES.get(type_name)
+def element_bytes(type_name: str, facts: LaunchFacts | None = None) -> int | None:
+    """sizeof of an element type: a built-in one, or one that the captured launches tell; None when not known."""
+    known = _ELEMENT_BYTES.get(type_name)
+    return known if known is not None or facts is None else facts.type_bytes.get(type_name)
 
 
 def wave_values(

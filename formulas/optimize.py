@@ -505,10 +505,12 @@ def _select(findings: Sequence[Finding], profile: Profile, kernel: str | None) -
 
 
 def _by_kernel(findings: Sequence[Finding], profile: Profile) -> Iterator[tuple[Kernel, list[Finding]]]:
-    """The kernels with findings, worst first, each with one finding per formula."""
+    """The kernels with findings, worst first, each with one finding per formula; of a template its worst instance."""
+    seen: set[tuple[str | None, str]] = set()
     for mangled in dict.fromkeys(f.mangled for f in findings):
         kernel = profile.kernel(mangled)
-        if kernel is not None:
+        if kernel is not None and (source := (kernel.file, base_name(kernel.name))) not in seen:
+            seen.add(source)
             of_kernel = [f for f in findings if f.mangled == mangled]
             yield kernel, list({f.formula: f for f in reversed(of_kernel)}.values())[::-1]
 

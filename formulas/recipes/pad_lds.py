@@ -42,7 +42,7 @@ def _padding(array: SharedArray, kernel: KernelSyntax, file: FileSyntax, facts: 
         return f"`{array.name}` is dynamic LDS: its size is set at the launch"
     if len(array.dimensions) < 2 or len(array.sizes) != len(array.dimensions):
         return f"`{array.name}` is not a two-dimensional array"
-    size = element_bytes(array.element_type)
+    size = element_bytes(array.element_type, facts)
     if size is None:
         return f"the size of `{array.element_type}` (elements of `{array.name}`) is not known"
     uses = [s for s in kernel.subscripts if s.base == array.name]

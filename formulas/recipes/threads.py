@@ -78,7 +78,7 @@ def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Sh
     parts = _partition(kernel, returns)
     if isinstance(parts, str):
         return parts
-    accesses = _accesses(kernel, file, launch, facts.wave_size)
+    accesses = _accesses(kernel, file, launch, facts)
     if isinstance(accesses, str):
         return accesses
     return Shape(launch, accesses, tuple(returns), *parts)
@@ -105,14 +105,14 @@ def _partition(
 
 
 def _accesses(
-    kernel: KernelSyntax, file: FileSyntax, launch: LaunchFact, wave_size: int
+    kernel: KernelSyntax, file: FileSyntax, launch: LaunchFact, facts: LaunchFacts
 ) -> tuple[Access, ...] | str:
     found: list[Access] = []
     for subscript in kernel.subscripts:
         parameter = kernel.parameter(subscript.base)
         if parameter is None or not parameter.pointer:
             continue
-        size = element_bytes(parameter.element_type)
+        size = element_bytes(parameter.element_type, facts)
         if size is None or len(subscript.indices) != 1:
             return f"the size of the elements of `{subscript.base}` is not known"
         lines = []
@@ -123,7 +123,7 @@ def _accesses(
                     launch,
                     file.constants,
                     at=subscript.node,
-                    wave_size=wave_size,
+                    wave_size=facts.wave_size,
                     columns_first=columns_first,
                 )
                 lines.append(lines_touched(evaluate(subscript.indices[0], wave) * size))

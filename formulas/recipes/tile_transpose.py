@@ -63,7 +63,7 @@ def propose(
     if isinstance(plan, str):
         return Refusal(NAME, plan)
     bx, by, _ = shape.launch.workgroup
-    size = element_bytes(plan.read.element) or 4
+    size = element_bytes(plan.read.element, facts) or 4
     width = bx + _padding(bx, by, size)
     if (needed := facts.static_lds + by * width * size) > facts.lds_limit:
         return Refusal(NAME, f"the tile needs {needed} bytes of LDS; the device has {facts.lds_limit}")

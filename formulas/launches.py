@@ -1,0 +1,103 @@
+"""What recorded launches tell about a kernel: shapes, integer arguments, buffer sizes, template arguments.
+
+Takes captured dispatches and the kernel's syntax, gives the LaunchFacts that recipes and the guard rely on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from hipscope.accordo.capture import CapturedDispatch
+from hipscope.accordo.dtypes import element_of, split_arguments
+from hipscope.analysis.codeobject import CodeObject
+from hipscope.analysis.profile import Device
+from hipscope.emulator.symbolize import demangle
+from hipscope.formulas.candidate import LaunchFact, LaunchFacts
+from hipscope.formulas.syntax import KernelSyntax
+
+_FLOATS = ("float", "double", "bool", "half", "__half", "_Float16")
+
+
+def launch_facts(
+    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, compiled: CodeObject, device: Device
+) -> dict[str, LaunchFacts]:
+    """The facts for each symbol of the kernel: several when it is a template with several instances."""
+    facts: dict[str, LaunchFacts] = {}
+    for symbol in dict.fromkeys(d.kernel for d in dispatches):
+        metadata = compiled.kernels.get(symbol)
+        values = template_values(kernel, demangle(symbol))
+        types = {name: element_of(value).size for name, value in values.items() if _is_number_type(value)}
+        constants = {name: int(value) for name, value in values.items() if re.fullmatch(r"-?\d+", value)}
+        facts[symbol] = LaunchFacts(
+            launches=tuple(_launch(d, kernel, constants) for d in dispatches if d.kernel == symbol),
+            type_bytes=types,
+            static_lds=metadata.lds if metadata is not None else 0,
+            lds_limit=device.lds_bytes,
+            wave_size=device.wave_size,
+        )
+    return facts
+
+
+def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
+    """The facts of all instances together; a type's size is that of its largest."""
+    first = next(iter(by_symbol.values()))
+    sizes: dict[str, int] = {}
+    for facts in by_symbol.values():
+        for name, size in facts.type_bytes.items():
+            sizes[name] = max(size, sizes.get(name, 0))
+    return LaunchFacts(
+        launches=tuple(launch for facts in by_symbol.values() for launch in facts.launches),
+        type_bytes=sizes,
+        static_lds=max(facts.static_lds for facts in by_symbol.values()),
+        lds_limit=first.lds_limit,
+        wave_size=first.wave_size,
+    )
+
+
+def template_values(kernel: KernelSyntax, demangled: str) -> dict[str, str]:
+    """Template parameter -> argument of one instance, integers as plain digits; empty when it is no template."""
+    names = [
+        match[1]
+        for parameter in split_arguments(kernel.template_head.removeprefix("<").removesuffix(">"))
+        if (match := re.search(r"(\w+)\s*(?:=.*)?$", parameter)) is not None
+    ]
+    start = demangled.find(f"{kernel.name}<")
+    if not names or start < 0:
+        return {}
+    inner = _between_angles(demangled[start + len(kernel.name) :])
+    values = [re.sub(r"^\((?:unsigned )?\w+\)|(?<=\d)u?l?$", "", v) for v in split_arguments(inner)]
+    return dict(zip(names, values, strict=False))
+
+
+def _between_angles(text: str) -> str:
+    """What stands between the `<` that the text begins with and its `>`."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += {"<": 1, ">": -1}.get(character, 0)
+        if depth == 0:
+            return text[1:position]
+    return text[1:]
+
+
+def _is_number_type(name: str) -> bool:
+    return element_of(name).kind != "bytes"
+
+
+def _launch(dispatch: CapturedDispatch, kernel: KernelSyntax, constants: Mapping[str, int]) -> LaunchFact:
+    names = [p.name for p in kernel.parameters]
+    values = {
+        p.name: dispatch.scalar(i) for i, p in enumerate(kernel.parameters) if p.element_type not in _FLOATS
+    }
+    return LaunchFact(
+        grid=dispatch.grid,
+        workgroup=dispatch.workgroup,
+        dynamic_lds=dispatch.dynamic_lds,
+        scalars={**constants, **{name: value for name, value in values.items() if value is not None}},
+        buffer_bytes={
+            names[argument]: buffer.size - offset
+            for buffer in dispatch.buffers
+            for argument, offset in buffer.arguments
+            if argument < len(names)
+        },
+    )
