@@ -71,8 +71,9 @@ bool MallHistory::resident(std::uint64_t line) const {
     if (dispatch + kKeptDispatches < bytes_after_.size()) return false;
     const double since = bytes_after_[dispatch];
     if (since <= capacity_) return true;
+    // Replacement is close to least recently used: of a working set half as large again nothing survives a pass.
     const std::uint64_t hash = (line * 0x9e3779b97f4a7c15ULL) >> 40U;
-    return static_cast<double>(hash & 0xffffU) < 65536.0 * capacity_ / since;
+    return static_cast<double>(hash & 0xffffU) < 65536.0 * (1 - 2 * (since / capacity_ - 1));
 }
 
 }  // namespace hipscope

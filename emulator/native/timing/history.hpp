@@ -27,7 +27,7 @@ public:
     void commit();
     void mark_range(std::uint64_t address, std::uint64_t bytes);
 
-    /// True when the line's page survived from earlier dispatches. Eviction is random, as far as a hash is.
+    /// True when the line's page survived from earlier dispatches.
     [[nodiscard]] bool resident(std::uint64_t line) const;
     [[nodiscard]] double capacity() const { return capacity_; }
 

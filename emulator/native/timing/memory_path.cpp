@@ -16,6 +16,21 @@ constexpr std::uint64_t kSeenBytes = Memory::reserved >> kLineBits >> 3U;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
+/// Times that the L2's atomic unit goes over a line: it takes all addresses of a half line at once, lanes with the
+/// same address one after the other.
+int atomic_passes(const MemoryAccess& access, std::uint64_t line) {
+    int lanes_on[kLine / 4] = {};
+    int passes[2] = {};
+    for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
+        const std::uint64_t address = access.address[0][std::countr_zero(rest)];
+        if (address >> kLineBits != line) continue;
+        const std::size_t word = address % kLine / 4;
+        int& most = passes[word / (kHalf / 4)];
+        most = std::max(most, ++lanes_on[word]);
+    }
+    return std::max(1, passes[0] + passes[1]);
+}
+
 }  // namespace
 
 XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds)
@@ -188,10 +203,6 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAcc
             cu.held_by_atomic = oldest.atomic;
             cu.held_by_pc = oldest.pc;
         }
-        // Lanes on one line: the L2's atomic unit does one operation per lane and distinct address in turn.
-        int on_line = 0;
-        for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1)
-            on_line += access.address[0][std::countr_zero(rest)] >> kLineBits == line ? 1 : 0;
         const std::int64_t served = channel(line).serve(t, l2_write_cost_);
         const bool hit = l2_.find(line) != nullptr;
         std::int64_t ready = served;
@@ -204,7 +215,7 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAcc
         }
         l2_write(line, ready);
         AtomicLine& state = atomic_lines_[line];
-        const std::int64_t own = c_.atomic_line_cycles + std::int64_t{on_line - 1} * c_.atomic_lane_cycles;
+        const std::int64_t own = c_.atomic_line_cycles + std::int64_t{atomic_passes(access, line) - 1} * c_.atomic_lane_cycles;
         const std::int64_t begin = std::max(ready, state.free);
         state.free = begin + own * active_xcds_;  // the other XCDs' operations on this line come in between
         state.busy += own * active_xcds_;

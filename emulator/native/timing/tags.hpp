@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -19,7 +20,8 @@ public:
 
     Tags(int bytes, int line_bytes, int ways)
         : ways_(static_cast<std::size_t>(ways)),
-          sets_(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways))),
+          sets_(std::bit_floor(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways)))),
+          bits_(static_cast<unsigned>(std::countr_zero(sets_))),
           tags_(sets_ * ways_, kEmpty),
           used_(sets_ * ways_, 0),
           lines_(sets_ * ways_) {}
@@ -67,11 +69,19 @@ public:
 
 private:
     static constexpr std::uint32_t kEmpty = ~0U;
+    /// All address bits folded into the set's number, so that strides spread evenly.
     [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
-        return (line ^ (line >> 11U) ^ (line >> 17U)) % sets_;  // hashed, so that powers of two do not pile up
+        std::uint64_t folded = line;
+        if (bits_ >= 8) {
+            for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= line >> shift;
+        } else {
+            for (unsigned shift = 32; shift >= 2; shift /= 2) folded ^= folded >> shift;
+        }
+        return folded & (sets_ - 1);
     }
 
     std::size_t ways_, sets_;
+    unsigned bits_;
     std::vector<std::uint32_t> tags_, used_;
     std::vector<Line> lines_;
     std::size_t last_ = 0;

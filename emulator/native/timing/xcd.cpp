@@ -97,6 +97,7 @@ struct Cu {
     Simd simd[4];
     int lds_used = 0, groups = 0;
     std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;
+    bool vmem_held = false;  // the vector memory port is late because the address unit was
     std::int64_t idle_since = 0, busy_cycles = 0;
     int alive = 0;
     CuMemory memory;
@@ -365,18 +366,17 @@ struct XcdSimulator::Model {
                 break;
             case Unit::lds:
                 t = room_in(w.local_and_scalar, t, pc);
+                // Who waits for the LDS does not keep the SIMD's other waves from issuing.
+                t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
                 if (cu.lds_free - c.lds_issue_cycles > t) {  // one instruction waits in the LDS queue
                     charge(pc, StallReason::lds, cu.lds_free - c.lds_issue_cycles - t);
                     t = cu.lds_free - c.lds_issue_cycles;
                 }
-                t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
                 break;
             case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch:
                 t = room_in(w.vector_memory, t, pc);
                 t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
-                t = take_port(cu.vmem_free, t, i.port_cycles, pc, StallReason::issue_contention);
-                t = room_in_address_queue(cu, t, pc);
-                cu.vmem_free = std::max(cu.vmem_free, t + i.port_cycles);
+                t = take_memory_port(cu, t, i.port_cycles, pc);
                 break;
             case Unit::waitcnt: t = wait_for_counters(w, instruction.target, t, pc); break;
             case Unit::internal: break;
@@ -446,12 +446,20 @@ struct XcdSimulator::Model {
         return queue.full() ? drain(queue, capacity - 1, t, pc) : t;
     }
 
-    std::int64_t room_in_address_queue(Cu& cu, std::int64_t t, std::uint32_t pc) {
-        const std::int64_t earliest = cu.memory.address_free - c.address_queue_cycles;
-        if (earliest <= t) return t;
-        charge(pc, cu.memory.held_by_atomic ? StallReason::atomic : StallReason::pipe_busy, earliest - t);
-        if (cu.memory.held_by_atomic) blame(pc, cu.memory.held_by_pc, earliest - t);
-        return earliest;
+    /// The CU's vector memory port. It is closed while the address unit's queue is full, which is then the reason.
+    std::int64_t take_memory_port(Cu& cu, std::int64_t t, int cycles, std::uint32_t pc) {
+        const std::int64_t room = cu.memory.address_free - c.address_queue_cycles;
+        const std::int64_t start = std::max({t, cu.vmem_free, room});
+        if (start > t) {
+            const bool queue_full = room > t || cu.vmem_held;
+            const bool atomic = queue_full && cu.memory.held_by_atomic;
+            charge(pc, atomic ? StallReason::atomic : queue_full ? StallReason::pipe_busy : StallReason::issue_contention, start - t);
+            if (atomic) blame(pc, cu.memory.held_by_pc, start - t);
+        }
+        if (room > t) cu.vmem_held = true;
+        else if (start == t) cu.vmem_held = false;
+        cu.vmem_free = start + cycles;
+        return start;
     }
 
     void release_if_all_arrived(Cu& cu, TimedGroup& group, std::int64_t t) {
