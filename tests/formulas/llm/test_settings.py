@@ -146,15 +146,19 @@ def test_agreeing_once_is_enough_until_it_is_withdrawn(tmp_path: Path, state: di
     "changed",
     [
         {"model": "openai/other"},
-        {"model": "openai/m", "api_base": "https://elsewhere.example/v1"},
-        {"model": "openai/m", "key_env": "OTHER_KEY"},
+        {"api_base": "https://elsewhere.example/v1"},
+        {"key_env": "OTHER_KEY"},
     ],
 )
 def test_another_destination_needs_another_consent(
     tmp_path: Path, state: dict[str, str], changed: dict[str, str]
 ) -> None:
-    give_consent(tmp_path, model_settings(LlmConfig(model="openai/m"), {}), env=state)
-    assert not has_consent(tmp_path, model_settings(LlmConfig.model_validate(changed), {}), env=state)
+    agreed = {"model": "openai/m", "api_base": "https://here.example/v1", "key_env": "KEY"}
+    give_consent(tmp_path, model_settings(LlmConfig.model_validate(agreed), {}), env=state)
+    assert has_consent(tmp_path, model_settings(LlmConfig.model_validate(agreed), {}), env=state)
+    assert not has_consent(
+        tmp_path, model_settings(LlmConfig.model_validate(agreed | changed), {}), env=state
+    )
 
 
 def test_another_project_needs_another_consent(tmp_path: Path, state: dict[str, str]) -> None:
