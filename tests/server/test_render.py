@@ -68,7 +68,7 @@ def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
 
 
 def test_blocks_are_the_same_in_markdown_and_in_plain_text() -> None:
-    blocks = [
+    blocks: list[Block] = [
         Heading("kernel"),
         Table(("a", "b"), (("x|y", "10"), ("`z`", "2")), frozenset({1})),
         "**bold** end",
