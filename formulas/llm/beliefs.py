@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from hipscope.analysis.errors import HipscopeError
 from hipscope.formulas.base import Finding
 from hipscope.formulas.llm.signature import Belief
 
@@ -117,15 +118,23 @@ class Trace:
 
     @classmethod
     def in_project(cls, root: Path, kernel: str) -> Trace:
-        """A new file in `.hipscope/trace`, named after the time and the kernel; Git does not see it."""
+        """A new file in `.hipscope/trace`, named after the time and the kernel; Git does not see it.
+
+        Raises `HipscopeError` when the project cannot be written to.
+        """
         state = root / ".hipscope"
-        state.mkdir(exist_ok=True)
-        ignore = state / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
         name = "".join(c if c.isalnum() else "_" for c in kernel)[:60]
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-        return cls(state / "trace" / f"{stamp}-{time.time_ns() % 1_000_000:06}-{name}.jsonl")
+        try:
+            state.mkdir(exist_ok=True)
+            ignore = state / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+            return cls(state / "trace" / f"{stamp}-{time.time_ns() % 1_000_000:06}-{name}.jsonl")
+        except OSError as error:
+            raise HipscopeError(
+                f"{state}: {error.strerror}", "the trace of the rewrites is kept there"
+            ) from error
 
     def write(self, event: str, **values: Any) -> None:
         """Append one event."""

@@ -132,6 +132,9 @@ def launches(facts: LaunchFacts) -> Section:
         rows.append(Row(number, ", ".join(parts)))
     if not rows:
         rows = [Row(0, "none captured: assume any grid and workgroup")]
+    rows += [
+        Row(len(rows), f"{name} is {size} bytes in these launches") for name, size in facts.type_bytes.items()
+    ]
     legend = (
         f"Static LDS {facts.static_lds} of at most {facts.lds_limit} bytes per workgroup. Captured launches:"
     )

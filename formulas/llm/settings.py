@@ -178,6 +178,8 @@ def take_key(settings: ModelSettings, env: MutableMapping[str, str] = os.environ
             f"{settings.model}: no key",
             f"put it in the environment variable {settings.key_env}; it is never stored",
         )
+    if not (secret.isascii() and secret.isprintable()):
+        raise UsageError(f"{settings.key_env}: holds characters that no key has", "copy the key again")
     return ModelKey(secret)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
 import re
 from collections.abc import Sequence
@@ -85,7 +86,7 @@ class Rewrite:
 
 
 def load_dspy() -> Any:
-    """DSPy, made quiet: no price list or `.env` is fetched or read, nothing is cached on disk.
+    """DSPy, made quiet: no price list or `.env` is fetched or read, nothing is cached on disk, no warnings are printed.
 
     Raises `MissingTool` when it is not installed.
     """
@@ -97,6 +98,7 @@ def load_dspy() -> Any:
         raise MissingTool(
             f"the LLM rewriter needs DSPy, which cannot be imported ({error})", "pip install 'hipscope[llm]'"
         ) from error
+    logging.getLogger("dspy").setLevel(logging.ERROR)
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     return dspy
 

@@ -95,7 +95,9 @@ def subject(program: str = PROGRAM, findings: int = 2) -> Subject:
         ),
     )  # fmt: skip
     launch = LaunchFact((1024, 32, 1), (32, 32, 1), 0, {"width": 1024}, {"in": 4096, "out": 4096})
-    return Subject(profile, kernel, found[:findings], FILE, source, syntax, LaunchFacts((launch,), 4096))
+    return Subject(
+        profile, kernel, found[:findings], FILE, source, syntax, LaunchFacts((launch,), static_lds=4096)
+    )
 
 
 def measured(conflict_cycles: float = 62000.0, time_ns: float = 10000.0) -> Kernel:

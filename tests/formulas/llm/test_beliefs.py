@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from hipscope.analysis.errors import HipscopeError
 from hipscope.formulas.llm.beliefs import Trace, align, changed_lines, check_beliefs
 from hipscope.formulas.llm.client import Usage
 from hipscope.formulas.llm.signature import Belief
@@ -109,6 +110,12 @@ def test_the_trace_is_one_object_a_line_in_the_project(tmp_path: Path) -> None:
     assert events[0]["usage"] == {"sent": 1, "received": 2, "cost": None}
     assert events[1]["beliefs"][0]["belief"]["metric"] == "lds_cycles"
     assert (tmp_path / ".hipscope" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_project_that_cannot_hold_a_trace_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".hipscope").write_text("a file")
+    with pytest.raises(HipscopeError, match=r"\.hipscope: .*the trace of the rewrites"):
+        Trace.in_project(tmp_path, "turn")
 
 
 def test_a_trace_without_a_place_writes_nothing(tmp_path: Path) -> None:

@@ -181,11 +181,12 @@ def test_prose_without_a_kernel_is_about_the_answer(
 
 @pytest.mark.parametrize("finish", ["length", "stop"])
 def test_code_that_breaks_off_is_not_used(
-    serve: Serve, wire: ModuleType, client_for: ClientFor, finish: str
+    serve: Serve, wire: ModuleType, client_for: ClientFor, finish: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     whole = wire.said("__global__ void k(float* p) {\n  p[threadIdx.x] = 1.0f;\n}")
     error = failed(client_for(serve(wire.Reply(whole[: whole.index("= 1.0f")], finish=finish))))
     assert (error.kind, error.about_the_answer) == ("truncated", True)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_prompt_that_is_too_long_names_the_setting(

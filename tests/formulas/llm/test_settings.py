@@ -94,6 +94,13 @@ def test_a_missing_key_names_its_variable() -> None:
         take_key(found, {})
 
 
+def test_a_key_with_stray_characters_is_refused_without_showing_it() -> None:
+    found = model_settings(LlmConfig(model="openai/m"), {})
+    with pytest.raises(UsageError) as refused:
+        take_key(found, {"OPENAI_API_KEY": "sk-one\nX-Evil: two"})
+    assert "sk-one" not in str(refused.value)
+
+
 def test_the_key_is_shown_and_written_nowhere() -> None:
     key = ModelKey("sk-secret")
     assert "sk-secret" not in f"{key} {key!r} {[key]} {vars(ModelKey).get('x')}"
