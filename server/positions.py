@@ -107,15 +107,10 @@ class LineMap:
         before, after = [_words(x) for x in split_lines(old)], [_words(x) for x in split_lines(new)]
         self._lines = len(before)
         self._forward = _match(before, after)
-        self._back = {b: a for a, b in self._forward.items()}
 
     def to_new(self, line: int) -> int | None:
         """The new number of an old line, or None when it is gone or changed."""
         return self._forward.get(line)
-
-    def to_old(self, line: int) -> int | None:
-        """The old number of a new line, or None when it is new or changed."""
-        return self._back.get(line)
 
     def changed(self, first: int, last: int) -> bool:
         """Whether anything in the old lines `first..last` was changed, deleted or inserted."""

@@ -166,10 +166,6 @@ class Report:
         """The findings whose place is in that file."""
         return (f for f in self.findings if f.file == file)
 
-    def lines_at(self, file: str, line: int) -> Iterator[tuple[Kernel, Line]]:
-        """What that line costs, for each kernel that executes it."""
-        return ((k, row) for k in self.kernels for row in k.lines if row.file == file and row.line == line)
-
     def files(self) -> set[str]:
         """Every file that has something to show."""
         places = {row.file for k in self.kernels for row in k.lines}

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hipscope.server.render.explain import bound_words, evidence_values
-from hipscope.server.render.words import bar, duration, percent, reason, top_reasons
+from hipscope.server.render.words import bar, duration, percent, reason, sparkline, top_reasons
 from hipscope.server.view import Finding, Kernel, Line, Optimization, Report
 
 DEFAULT_KERNELS = 5
@@ -25,6 +25,7 @@ _HOT_SHARE = 0.02
 _CODE_WIDTH = 52
 _NAME_WIDTH = 36
 _WIDE = 100
+_STRIP_WIDTH = 40
 _BESIDE_CODE = (18, 34, 8)  # columns of the share, the reasons, and what lies between
 _RESOURCES = {
     "vgprs": "VGPRs",
@@ -113,6 +114,18 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], wide: bool = True) -
     return table
 
 
+def heat_strip(kernel: Kernel) -> str:
+    """One column per source line of the kernel, as high as its share; neighbours are joined in a long kernel."""
+    size = kernel.end_line - kernel.start_line + 1
+    if size < 2:
+        return ""
+    cells = [0.0] * min(size, _STRIP_WIDTH)
+    for row in kernel.lines:
+        if row.file == kernel.file and kernel.start_line <= row.line <= kernel.end_line:
+            cells[(row.line - kernel.start_line) * len(cells) // size] += row.share
+    return sparkline(cells)
+
+
 def proof_table(found: Optimization) -> Table:
     """What was compared, and the numbers before and after."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))
@@ -183,7 +196,8 @@ def _print_hot_lines(kernel: Kernel, console: Console) -> None:
     if not rows:
         return
     where = f"  {short_path(kernel.file)}:{kernel.line}" if kernel.file else ""
-    console.print(Text(f"\n{kernel.base_name}", "bold") + Text(where, "dim"))
+    head = Text(f"\n{kernel.base_name}", "bold") + Text(where, "dim")
+    console.print(head + Text(f"  {heat_strip(kernel)}", "red"))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     names = {id(r): str(r.line) if r.file == kernel.file else f"{Path(r.file).name}:{r.line}" for r in rows}
     table.add_column(justify="right", style="dim", no_wrap=True, min_width=max(map(len, names.values())))

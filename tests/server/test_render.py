@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
-from hipscope.server.render.text import render_optimization, render_profile
+from hipscope.server.render.text import heat_strip, render_optimization, render_profile
 from hipscope.server.view import Attempt, Fault, Optimization, Report
 
 
@@ -38,6 +38,10 @@ def test_what_is_not_known_is_not_shown_as_a_number(report: Report) -> None:
     bare = replace(report.kernels[0], time_ns=None, occupancy={}, bound=None)
     text = printed(replace(report, kernels=(bare,)))
     assert text.count("unknown") == 3
+
+
+def test_a_kernel_is_drawn_as_a_strip_with_its_hottest_line_highest(report: Report) -> None:
+    assert heat_strip(report.kernels[0]) == "▁▁▂▃█▁"
 
 
 def test_a_partial_profile_and_a_fault_say_so(report: Report) -> None:
