@@ -4,7 +4,10 @@ import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 const nodeGlobals = Object.fromEntries(
-  ["AbortSignal", "URL", "clearTimeout", "console", "performance", "process", "setTimeout"].map((name) => [name, "readonly"]),
+  ["AbortSignal", "URL", "clearTimeout", "console", "performance", "process", "setTimeout"].map((name) => [
+    name,
+    "readonly",
+  ]),
 );
 
 export default defineConfig(
@@ -15,7 +18,10 @@ export default defineConfig(
     files: ["src/**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
-    rules: { "@typescript-eslint/no-explicit-any": "error", "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }] },
+    rules: {
+      "@typescript-eslint/no-explicit-any": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+    },
   },
   { files: ["**/*.mjs"], languageOptions: { globals: nodeGlobals } },
 );

@@ -1,5 +1,5 @@
 // A real VS Code (code-server's build of it) with the packaged extension, in a headless Chromium.
-// Takes a .vsix, settings and the files of a workspace; gives a browser page, and `stop`, which leaves nothing behind.
+// Takes a .vsix, settings and a workspace's files; gives a browser page, and `stop`, which leaves nothing behind.
 import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -37,33 +37,68 @@ const ONLY_LOCAL = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1";
 
 /**
  * Starts an editor on a fresh workspace with fresh user data.
- * `files` maps names in the workspace to their text; `open` is the one to show. `trusted: false` gives Restricted Mode.
+ * `files` maps names in the workspace to their text; `open` is the one to show; `trusted: false` gives
+ * Restricted Mode.
  */
-export async function startEditor({ vsix, files, open, settings = {}, trusted = true, viewport = { width: 1400, height: 850 } }) {
+export async function startEditor({
+  vsix,
+  files,
+  open,
+  settings = {},
+  trusted = true,
+  viewport = { width: 1400, height: 850 },
+}) {
   const root = await mkdtemp(join(tmpdir(), "hipscope-editor-"));
   const workspace = join(root, "workspace");
-  const directories = ["--server-data-dir", join(root, "server"), "--user-data-dir", join(root, "user"), "--extensions-dir", join(root, "extensions")];
+  const directories = [
+    "--server-data-dir",
+    join(root, "server"),
+    "--user-data-dir",
+    join(root, "user"),
+    "--extensions-dir",
+    join(root, "extensions"),
+  ];
   const env = { ...process.env, EXTENSIONS_GALLERY: NO_GALLERY };
   const stops = [() => rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })];
-  const stop = async () => { for (const step of stops.reverse()) await step(); };
+  const stop = async () => {
+    for (const step of stops.reverse()) await step();
+  };
   try {
     await mkdir(workspace);
     for (const [name, text] of Object.entries(files)) await writeFile(join(workspace, name), text);
     await writeSettings(root, "User", { ...QUIET, ...trustSettings(trusted) });
     await writeSettings(root, "Machine", settings); // where a remote editor reads paths of tools from
-    await promisify(execFile)(NODE, [SERVER, ...directories, "--install-extension", vsix], { env, timeout: 120_000 });
+    await promisify(execFile)(NODE, [SERVER, ...directories, "--install-extension", vsix], {
+      env,
+      timeout: 120_000,
+    });
     const port = await freePort();
-    stops.push(await startServer([...directories, ...(trusted ? ["--disable-workspace-trust"] : [])], port, env));
+    stops.push(
+      await startServer([...directories, ...(trusted ? ["--disable-workspace-trust"] : [])], port, env),
+    );
     const browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", ONLY_LOCAL],
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        ONLY_LOCAL,
+      ],
     });
     stops.push(() => browser.close());
     const page = await browser.newPage({ viewport });
     page.setDefaultTimeout(90_000);
     const outside = [];
-    page.on("request", (request) => { if (isOutside(request.url())) outside.push(request.url()); });
-    const payload = JSON.stringify([["openFile", `vscode-remote://127.0.0.1:${port}${join(workspace, open)}`]]);
+    page.on("request", (request) => {
+      if (isOutside(request.url())) outside.push(request.url());
+    });
+    const payload = JSON.stringify([
+      ["openFile", `vscode-remote://127.0.0.1:${port}${join(workspace, open)}`],
+    ]);
     await page.goto(`http://127.0.0.1:${port}/?folder=${workspace}&payload=${encodeURIComponent(payload)}`);
     return { root, workspace, page, outside, stop };
   } catch (error) {
@@ -80,24 +115,50 @@ async function writeSettings(root, scope, settings) {
 function trustSettings(trusted) {
   return trusted
     ? { "security.workspace.trust.enabled": false }
-    : { "security.workspace.trust.enabled": true, "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never" };
+    : {
+        "security.workspace.trust.enabled": true,
+        "security.workspace.trust.startupPrompt": "never",
+        "security.workspace.trust.banner": "never",
+      };
 }
 
 /** Starts VS Code's server in a process group of its own; resolves, once it listens, to what stops that group. */
 async function startServer(options, port, env) {
-  const flags = ["--host", "127.0.0.1", "--port", String(port), "--without-connection-token", "--accept-server-license-terms", "--telemetry-level", "off"];
-  const server = spawn(NODE, [SERVER, ...flags, ...options], { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const flags = [
+    "--host",
+    "127.0.0.1",
+    "--port",
+    String(port),
+    "--without-connection-token",
+    "--accept-server-license-terms",
+    "--telemetry-level",
+    "off",
+  ];
+  const server = spawn(NODE, [SERVER, ...flags, ...options], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
   let output = "";
   const gone = new Promise((resolve) => server.once("exit", resolve));
   await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the editor's server did not start in 90 s:\n${output}`)), 90_000);
+    const timer = setTimeout(
+      () => reject(new Error(`the editor's server did not start in 90 s:\n${output}`)),
+      90_000,
+    );
     const read = (chunk) => {
       output += chunk;
-      if (/Extension host agent started/.test(output)) { clearTimeout(timer); resolve(); }
+      if (/Extension host agent started/.test(output)) {
+        clearTimeout(timer);
+        resolve();
+      }
     };
     server.stdout.on("data", read);
     server.stderr.on("data", read);
-    gone.then((code) => { clearTimeout(timer); reject(new Error(`the editor's server ended with ${code}:\n${output}`)); });
+    gone.then((code) => {
+      clearTimeout(timer);
+      reject(new Error(`the editor's server ended with ${code}:\n${output}`));
+    });
   });
   return async () => {
     signalGroup(server.pid, "SIGTERM");

@@ -1,4 +1,4 @@
-// The main job in a real editor: open a HIP file, profile it, see the marked line, hover it, apply the verified rewrite.
+// The main job in a real editor: open a HIP file, profile it, see the marked line, hover it, apply the rewrite.
 // Takes the packaged extension and the installed server; prints a line per check and "N passed, N failed".
 // HIPSCOPE_UPDATE_SCREENSHOTS=1 rewrites docs/images/*.png; otherwise pictures go to $OUT or build/editor.
 import assert from "node:assert/strict";
@@ -12,13 +12,19 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const VSIX = join(ROOT, "vscode-extension/hipscope.vsix");
 const HIPSCOPE = process.env.HIPSCOPE_TEST_SERVER ?? join(ROOT, ".venv/bin/hipscope");
 const BY_PATH = { "hipscope.serverPath": HIPSCOPE };
-const BY_INTERPRETER = process.env.HIPSCOPE_TEST_SERVER ? BY_PATH : { "hipscope.interpreter": join(ROOT, ".venv/bin/python") };
-const PICTURES = process.env.HIPSCOPE_UPDATE_SCREENSHOTS === "1" ? join(ROOT, "docs/images") : (process.env.OUT ?? join(ROOT, "build/editor"));
+const BY_INTERPRETER = process.env.HIPSCOPE_TEST_SERVER
+  ? BY_PATH
+  : { "hipscope.interpreter": join(ROOT, ".venv/bin/python") };
+const PICTURES =
+  process.env.HIPSCOPE_UPDATE_SCREENSHOTS === "1"
+    ? join(ROOT, "docs/images")
+    : (process.env.OUT ?? join(ROOT, "build/editor"));
 const JOB_TIMEOUT = 180_000;
 
 const EXAMPLE = "lds_column_read.hip";
 const SOURCE = readFileSync(join(ROOT, "examples", EXAMPLE), "utf8");
-const MARKED_LINE = SOURCE.split("\n").findIndex((line) => line.includes("hipscope: expect bankConflict")) + 1;
+const MARKED_LINE =
+  SOURCE.split("\n").findIndex((line) => line.includes("hipscope: expect bankConflict")) + 1;
 const HANGS = readFileSync(join(import.meta.dirname, "hangs.hip"), "utf8");
 // A file of the user's whose name is that of a Python module which the server needs.
 const SHADOW = "raise SystemExit('the json.py of the workspace was imported')\n";
@@ -38,103 +44,173 @@ console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
 async function mainJob() {
-  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE, "json.py": SHADOW }, open: EXAMPLE, settings: BY_INTERPRETER });
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { [EXAMPLE]: SOURCE, "json.py": SHADOW },
+    open: EXAMPLE,
+    settings: BY_INTERPRETER,
+  });
   const { page } = editor;
   const status = page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
   await inOrder(editor, [
-    ["the installed extension starts the server when a HIP file is open", async () => {
-      await status.filter({ hasText: /^\s*hipscope\s*$/ }).waitFor();
-      await page.locator(".view-line", { hasText: "__global__" }).first().waitFor();
-      await command(page, "View: Toggle Primary Side Bar Visibility"); // room for the code
-    }],
-    ["Profile, from the palette, underlines the line where the kernel waits", async () => {
-      await goToLine(page, MARKED_LINE);
-      await command(page, "hipscope: Profile This Program");
-      await page.locator(SQUIGGLE).first().waitFor({ timeout: JOB_TIMEOUT });
-      await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
-    }],
+    [
+      "the installed extension starts the server when a HIP file is open",
+      async () => {
+        await status.filter({ hasText: /^\s*hipscope\s*$/ }).waitFor();
+        await page.locator(".view-line", { hasText: "__global__" }).first().waitFor();
+        await command(page, "View: Toggle Primary Side Bar Visibility"); // room for the code
+      },
+    ],
+    [
+      "Profile, from the palette, underlines the line where the kernel waits",
+      async () => {
+        await goToLine(page, MARKED_LINE);
+        await command(page, "hipscope: Profile This Program");
+        await page.locator(SQUIGGLE).first().waitFor({ timeout: JOB_TIMEOUT });
+        await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
+      },
+    ],
     ["the status bar counts the finding", () => status.filter({ hasText: /\b[1-9]\d* findings?/ }).waitFor()],
-    ["the marked line is tinted by its share of the time", async () => {
-      await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
-    }],
-    ["hovering the marked line shows what it waits for, as a table", async () => {
-      const hover = await hoverMarkedLine(page);
-      assert.match(await hover.innerText(), /bank conflict/i);
-      assert.match(await hover.innerText(), /%/);
-      await page.screenshot({ path: join(PICTURES, "editor.png") });
-    }],
-    ["the light bulb offers the rewrite, and the verified edit lands in the buffer", async () => {
-      await chooseAction(page, /Optimize kernel/i);
-      await page.locator(".view-line", { hasText: "__shared__ float tile" }).filter({ hasNotText: DECLARATION }).waitFor({ timeout: JOB_TIMEOUT });
-      assert.equal(await readFile(join(editor.workspace, EXAMPLE), "utf8"), SOURCE, "the file on disk is the user's to save");
-    }],
-    ["what was known about the old text is shown as stale, not as current", async () => {
-      await page.locator(".codelens-decoration", { hasText: /stale/ }).waitFor();
-      await untilEqual(() => linesOf(page, SQUIGGLE), []);
-      await status.filter({ hasText: /^\s*hipscope\s*$/ }).waitFor();
-    }],
-    ["Undo takes the edit back, Redo brings it again", async () => {
-      const old = page.locator(".view-line", { hasText: DECLARATION });
-      await page.keyboard.press("Control+z");
-      await old.waitFor();
-      await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
-      await page.keyboard.press("Control+Shift+z");
-      await old.waitFor({ state: "hidden" });
-    }],
-    ["saving profiles the rewritten program, which has no such finding any more", async () => {
-      await page.keyboard.press("Control+s");
-      await until(async () => (await readFile(join(editor.workspace, EXAMPLE), "utf8")) !== SOURCE, "the file to be saved");
-      await status.filter({ hasText: /Profiling/ }).waitFor();
-      await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
-      await page.locator(".codelens-decoration", { hasText: /stale/ }).waitFor({ state: "hidden" });
-      await untilEqual(() => linesOf(page, SQUIGGLE), []);
-      await page.screenshot({ path: join(PICTURES, "optimized.png") });
-    }],
-    ["a server that is killed is started again and still knows the marks", async () => {
-      const [server] = await serversIn(editor.workspace);
-      process.kill(server, "SIGKILL");
-      await untilEqual(async () => (await serversIn(editor.workspace)).filter((pid) => pid !== server).length, 1);
-      await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
-    }],
+    [
+      "the marked line is tinted by its share of the time",
+      async () => {
+        await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
+      },
+    ],
+    [
+      "hovering the marked line shows what it waits for, as a table",
+      async () => {
+        const hover = await hoverMarkedLine(page);
+        assert.match(await hover.innerText(), /bank conflict/i);
+        assert.match(await hover.innerText(), /%/);
+        await page.screenshot({ path: join(PICTURES, "editor.png") });
+      },
+    ],
+    [
+      "the light bulb offers the rewrite, and the verified edit lands in the buffer",
+      async () => {
+        await chooseAction(page, /Optimize kernel/i);
+        await page
+          .locator(".view-line", { hasText: "__shared__ float tile" })
+          .filter({ hasNotText: DECLARATION })
+          .waitFor({ timeout: JOB_TIMEOUT });
+        assert.equal(
+          await readFile(join(editor.workspace, EXAMPLE), "utf8"),
+          SOURCE,
+          "the file on disk is the user's to save",
+        );
+      },
+    ],
+    [
+      "what was known about the old text is shown as stale, not as current",
+      async () => {
+        await page.locator(".codelens-decoration", { hasText: /stale/ }).waitFor();
+        await untilEqual(() => linesOf(page, SQUIGGLE), []);
+        await status.filter({ hasText: /^\s*hipscope\s*$/ }).waitFor();
+      },
+    ],
+    [
+      "Undo takes the edit back, Redo brings it again",
+      async () => {
+        const old = page.locator(".view-line", { hasText: DECLARATION });
+        await page.keyboard.press("Control+z");
+        await old.waitFor();
+        await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
+        await page.keyboard.press("Control+Shift+z");
+        await old.waitFor({ state: "hidden" });
+      },
+    ],
+    [
+      "saving profiles the rewritten program, which has no such finding any more",
+      async () => {
+        await page.keyboard.press("Control+s");
+        await until(
+          async () => (await readFile(join(editor.workspace, EXAMPLE), "utf8")) !== SOURCE,
+          "the file to be saved",
+        );
+        await status.filter({ hasText: /Profiling/ }).waitFor();
+        await status.filter({ hasText: /Profiling/ }).waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
+        await page.locator(".codelens-decoration", { hasText: /stale/ }).waitFor({ state: "hidden" });
+        await untilEqual(() => linesOf(page, SQUIGGLE), []);
+        await page.screenshot({ path: join(PICTURES, "optimized.png") });
+      },
+    ],
+    [
+      "a server that is killed is started again and still knows the marks",
+      async () => {
+        const [server] = await serversIn(editor.workspace);
+        process.kill(server, "SIGKILL");
+        await untilEqual(
+          async () => (await serversIn(editor.workspace)).filter((pid) => pid !== server).length,
+          1,
+        );
+        await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
+      },
+    ],
     ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
   ]);
 }
 
 async function cancelling() {
-  const editor = await startEditor({ vsix: VSIX, files: { "hangs.hip": HANGS }, open: "hangs.hip", settings: BY_PATH });
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { "hangs.hip": HANGS },
+    open: "hangs.hip",
+    settings: BY_PATH,
+  });
   const { page } = editor;
   await inOrder(editor, [
-    ["Cancel stops a program that never ends, and leaves no process", async () => {
-      await page.locator(".view-line", { hasText: "hipscope-hangs" }).waitFor();
-      await command(page, "hipscope: Profile This Program");
-      const notification = page.locator(".notification-toast", { hasText: /Profil/ }).first();
-      await notification.waitFor();
-      await until(() => runs("hipscope-hangs"), "the program to run");
-      await notification.getByText("Cancel", { exact: true }).click();
-      await notification.waitFor({ state: "hidden" });
-      await until(async () => !(await runs("hipscope-hangs")), "the program to be gone");
-    }],
+    [
+      "Cancel stops a program that never ends, and leaves no process",
+      async () => {
+        await page.locator(".view-line", { hasText: "hipscope-hangs" }).waitFor();
+        await command(page, "hipscope: Profile This Program");
+        const notification = page.locator(".notification-toast", { hasText: /Profil/ }).first();
+        await notification.waitFor();
+        await until(() => runs("hipscope-hangs"), "the program to run");
+        await notification.getByText("Cancel", { exact: true }).click();
+        await notification.waitFor({ state: "hidden" });
+        await until(async () => !(await runs("hipscope-hangs")), "the program to be gone");
+      },
+    ],
   ]);
 }
 
 async function restrictedMode() {
-  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE }, open: EXAMPLE, trusted: false, settings: BY_PATH });
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { [EXAMPLE]: SOURCE },
+    open: EXAMPLE,
+    trusted: false,
+    settings: BY_PATH,
+  });
   await inOrder(editor, [
-    ["a folder that is not trusted gets no server", async () => {
-      const status = editor.page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
-      await status.locator(".codicon-shield").waitFor();
-    }],
+    [
+      "a folder that is not trusted gets no server",
+      async () => {
+        const status = editor.page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
+        await status.locator(".codicon-shield").waitFor();
+      },
+    ],
   ]);
 }
 
 async function noServer() {
-  const editor = await startEditor({ vsix: VSIX, files: { [EXAMPLE]: SOURCE }, open: EXAMPLE, settings: { "hipscope.serverPath": "/nowhere/hipscope" } });
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { [EXAMPLE]: SOURCE },
+    open: EXAMPLE,
+    settings: { "hipscope.serverPath": "/nowhere/hipscope" },
+  });
   await inOrder(editor, [
-    ["a server that cannot be started is reported, with what to do", async () => {
-      const message = editor.page.locator(".notification-toast", { hasText: "/nowhere/hipscope" }).first();
-      await message.waitFor();
-      await message.getByText("Open Settings").waitFor();
-    }],
+    [
+      "a server that cannot be started is reported, with what to do",
+      async () => {
+        const message = editor.page.locator(".notification-toast", { hasText: "/nowhere/hipscope" }).first();
+        await message.waitFor();
+        await message.getByText("Open Settings").waitFor();
+      },
+    ],
   ]);
 }
 
@@ -151,7 +227,9 @@ async function inOrder(editor, checks) {
         failed += 1;
         const picture = join(PICTURES, "failure.png");
         await editor.page.screenshot({ path: picture });
-        console.log(`FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}\n${await extensionLog(editor)}`);
+        console.log(
+          `FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}\n${await extensionLog(editor)}`,
+        );
         return;
       }
     }
@@ -162,19 +240,24 @@ async function inOrder(editor, checks) {
 
 /** What the extension and its server wrote to their log, the last lines. */
 async function extensionLog(editor) {
-  const files = (await readdir(editor.root, { recursive: true })).filter((name) => /hipscope\.hipscope\/.*\.log$/.test(name));
+  const files = (await readdir(editor.root, { recursive: true })).filter((name) =>
+    /hipscope\.hipscope\/.*\.log$/.test(name),
+  );
   const texts = await Promise.all(files.map((name) => readFile(join(editor.root, name), "utf8")));
   return ["its log:", ...texts.join("\n").trimEnd().split("\n").slice(-40)].join("\n  ");
 }
 
-/** Runs a command by its title, as a user does. A palette that opened before the command was known is opened again. */
+/** Runs a command by its title; a palette that opened before the command was known is opened again. */
 async function command(page, title) {
   const input = page.locator(".quick-input-widget input").first();
   const row = page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
   await until(async () => {
     await page.keyboard.press("F1");
     await input.fill(`>${title}`);
-    const found = await row.waitFor({ timeout: 3_000 }).then(() => true, () => false);
+    const found = await row.waitFor({ timeout: 3_000 }).then(
+      () => true,
+      () => false,
+    );
     await page.keyboard.press(found ? "Enter" : "Escape");
     return found;
   }, `the command ${title}`);
@@ -183,7 +266,9 @@ async function command(page, title) {
 
 /** Whether a process of that name runs on this machine. */
 async function runs(name) {
-  const names = await Promise.all((await processes()).map((pid) => readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")));
+  const names = await Promise.all(
+    (await processes()).map((pid) => readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")),
+  );
   return names.some((other) => other.trim() === name);
 }
 
@@ -214,30 +299,46 @@ async function goToLine(page, line) {
 
 /** Numbers, in the margin, of the lines that have an element of the editor, without repeats. */
 async function linesOf(page, selector, wanted = () => true) {
-  const elements = await page.locator(selector).evaluateAll((all) => all.map((element) => ({
-    middle: element.getBoundingClientRect().top + element.getBoundingClientRect().height / 2,
-    background: globalThis.getComputedStyle(element).backgroundColor,
-  })));
-  const numbers = await page.locator(".margin-view-overlays .line-numbers").evaluateAll((all) => all.map((element) => {
-    const { top, bottom } = element.getBoundingClientRect();
-    return { top, bottom, line: Number(element.textContent) };
-  }));
-  const lines = elements.filter(wanted).map(({ middle }) => numbers.find(({ top, bottom }) => top <= middle && middle < bottom)?.line);
+  const elements = await page.locator(selector).evaluateAll((all) =>
+    all.map((element) => ({
+      middle: element.getBoundingClientRect().top + element.getBoundingClientRect().height / 2,
+      background: globalThis.getComputedStyle(element).backgroundColor,
+    })),
+  );
+  const numbers = await page.locator(".margin-view-overlays .line-numbers").evaluateAll((all) =>
+    all.map((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return { top, bottom, line: Number(element.textContent) };
+    }),
+  );
+  const lines = elements
+    .filter(wanted)
+    .map(({ middle }) => numbers.find(({ top, bottom }) => top <= middle && middle < bottom)?.line);
   return [...new Set(lines)].sort((a, b) => a - b);
 }
 
 /** Lines whose whole width has a background colour of its own. */
 function tintedLines(page) {
-  return linesOf(page, ".view-overlays .cdr", ({ background }) => !/rgba\(0, 0, 0, 0\)|transparent/.test(background));
+  return linesOf(
+    page,
+    ".view-overlays .cdr",
+    ({ background }) => !/rgba\(0, 0, 0, 0\)|transparent/.test(background),
+  );
 }
 
 async function hoverMarkedLine(page) {
-  const text = page.locator(".view-line", { hasText: "sum +=" }).locator("span > span", { hasText: "sum" }).first();
+  const text = page
+    .locator(".view-line", { hasText: "sum +=" })
+    .locator("span > span", { hasText: "sum" })
+    .first();
   const hover = page.locator(".monaco-hover:not(.hidden)", { has: page.locator("table") }).first();
   await until(async () => {
     await page.mouse.move(10, 10);
     await text.hover();
-    return hover.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+    return hover.waitFor({ timeout: 5_000 }).then(
+      () => true,
+      () => false,
+    );
   }, "the hover's table");
   return hover;
 }
@@ -248,7 +349,10 @@ async function chooseAction(page, title) {
   await goToLine(page, MARKED_LINE);
   await until(async () => {
     await page.keyboard.press("Control+.");
-    return entry.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+    return entry.waitFor({ timeout: 5_000 }).then(
+      () => true,
+      () => false,
+    );
   }, `the action ${title}`);
   // By keyboard: older editors lay an invisible element over the menu that takes a synthetic click.
   await until(async () => {

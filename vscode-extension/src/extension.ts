@@ -1,4 +1,4 @@
-// Entry of the extension: makes the parts, ties them to the editor's events and commands. No analysis is done here.
+// Entry of the extension: makes the parts and ties them to the editor's events and commands. No analysis here.
 import * as vscode from "vscode";
 import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { Heat } from "./heat";
@@ -14,7 +14,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const heat = new Heat();
   const status = new StatusItem((uri, count) => heat.hottest(uri, count));
   const running = (server = new Server(log, status, heat));
-  context.subscriptions.push(log, heat, status, ...registerCommands(running, log), ...followEditor(running, status));
+  context.subscriptions.push(
+    log,
+    heat,
+    status,
+    ...registerCommands(running, log),
+    ...followEditor(running, status),
+  );
   markGpuFile(vscode.window.activeTextEditor);
   await running.restart();
 }
@@ -30,28 +36,48 @@ function registerCommands(running: Server, log: vscode.LogOutputChannel): vscode
     "hipscope.cancel": () => cancel(running),
     "hipscope.toggleHeat": toggleHeat,
     "hipscope.restartServer": () => running.restart(),
-    "hipscope.showLog": () => { log.show(true); },
+    "hipscope.showLog": () => {
+      log.show(true);
+    },
   };
   return Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, run));
 }
 
 function followEditor(running: Server, status: StatusItem): vscode.Disposable[] {
   const subscriptions = [
-    vscode.window.onDidChangeActiveTextEditor((editor) => { markGpuFile(editor); status.refresh(); }),
-    vscode.languages.onDidChangeDiagnostics(() => { status.refresh(); }),
+    vscode.window.onDidChangeActiveTextEditor((editor) => {
+      markGpuFile(editor);
+      status.refresh();
+    }),
+    vscode.languages.onDidChangeDiagnostics(() => {
+      status.refresh();
+    }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("hipscope.serverPath") || change.affectsConfiguration("hipscope.interpreter")) void running.restart();
+      if (
+        change.affectsConfiguration("hipscope.serverPath") ||
+        change.affectsConfiguration("hipscope.interpreter")
+      )
+        void running.restart();
       else if (change.affectsConfiguration("hipscope")) void running.settingsChanged();
     }),
   ];
   void pythonApi().then((python) => {
-    if (python) subscriptions.push(python.environments.onDidChangeActiveEnvironmentPath(() => { void running.restart(); }));
+    if (python)
+      subscriptions.push(
+        python.environments.onDidChangeActiveEnvironmentPath(() => {
+          void running.restart();
+        }),
+      );
   });
-  return [new vscode.Disposable(() => { vscode.Disposable.from(...subscriptions).dispose(); })];
+  return [
+    new vscode.Disposable(() => {
+      vscode.Disposable.from(...subscriptions).dispose();
+    }),
+  ];
 }
 
-/** Sends one of the server's commands about the active file and cursor. The server reports progress and result itself. */
+/** Sends a server's command about the active file and cursor. The server reports progress and result itself. */
 async function runOnServer(running: Server, command: string): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (!editor) {
@@ -61,7 +87,8 @@ async function runOnServer(running: Server, command: string): Promise<void> {
   await running.settled;
   if (!running.client) {
     const restart = "Restart Server";
-    if (await vscode.window.showWarningMessage("The hipscope server is not running.", restart)) await running.restart();
+    if (await vscode.window.showWarningMessage("The hipscope server is not running.", restart))
+      await running.restart();
     return;
   }
   const { document, selection } = editor;
@@ -69,11 +96,15 @@ async function runOnServer(running: Server, command: string): Promise<void> {
   await vscode.commands.executeCommand(command, { uri: document.uri.toString(), position });
 }
 
-/** Stops every job: the ones with a notification by their progress, one that a save started by the server's own command. */
+/** Stops every job: those with a notification by their progress, one that a save started by the server's command. */
 async function cancel(running: Server): Promise<void> {
   running.jobs.cancelAll();
   const commands = running.client?.initializeResult?.capabilities.executeCommandProvider?.commands ?? [];
-  if (commands.includes(SERVER_CANCEL)) await running.client?.sendRequest(ExecuteCommandRequest.type, { command: SERVER_CANCEL, arguments: [{}] });
+  if (commands.includes(SERVER_CANCEL))
+    await running.client?.sendRequest(ExecuteCommandRequest.type, {
+      command: SERVER_CANCEL,
+      arguments: [{}],
+    });
 }
 
 async function toggleHeat(): Promise<void> {
@@ -84,7 +115,9 @@ async function toggleHeat(): Promise<void> {
 /** Sets the context key that decides where the commands show. */
 function markGpuFile(editor: vscode.TextEditor | undefined): void {
   const document = editor?.document;
-  const isGpuFile = document !== undefined && vscode.languages.match(DOCUMENTS, document) > 0
-    && (document.languageId !== "cpp" || /#\s*include\s*[<"]hip\//.test(document.getText()));
+  const isGpuFile =
+    document !== undefined &&
+    vscode.languages.match(DOCUMENTS, document) > 0 &&
+    (document.languageId !== "cpp" || /#\s*include\s*[<"]hip\//.test(document.getText()));
   void vscode.commands.executeCommand("setContext", "hipscope.gpuFile", isGpuFile);
 }

@@ -10,9 +10,13 @@ export class Heat implements vscode.Disposable {
   readonly #bands = BANDS.map((_, index) => decoration(`heat${index + 1}`));
   readonly #stale = decoration("heatStale");
   readonly #subscriptions = [
-    vscode.window.onDidChangeVisibleTextEditors(() => { this.#paintAll(); }),
+    vscode.window.onDidChangeVisibleTextEditors(() => {
+      this.#paintAll();
+    }),
     vscode.workspace.onDidCloseTextDocument((document) => this.#documents.delete(document.uri.toString())),
-    vscode.workspace.onDidChangeConfiguration((change) => { if (change.affectsConfiguration("hipscope.heat")) this.#paintAll(); }),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("hipscope.heat")) this.#paintAll();
+    }),
   ];
 
   /** Shows what the server says about one document, in place of what it said before. */
@@ -47,10 +51,21 @@ export class Heat implements vscode.Disposable {
     const on = vscode.workspace.getConfiguration("hipscope", document.uri).get<boolean>("heat", true);
     // After an edit the editor itself moves what is painted, until the server sends lines of the new text.
     if (on && heat && !isOfThisText(heat, document)) return;
-    const lines = (on && heat ? heat.lines : []).filter((hot) => hot.line < document.lineCount && bandOf(hot.share) >= 0);
-    const rangesOf = (wanted: (hot: HotLine) => boolean): vscode.Range[] => lines.filter(wanted).map((hot) => document.lineAt(hot.line).range);
-    this.#bands.forEach((band, index) => { editor.setDecorations(band, rangesOf((hot) => !hot.stale && bandOf(hot.share) === index)); });
-    editor.setDecorations(this.#stale, rangesOf((hot) => hot.stale === true));
+    const lines = (on && heat ? heat.lines : []).filter(
+      (hot) => hot.line < document.lineCount && bandOf(hot.share) >= 0,
+    );
+    const rangesOf = (wanted: (hot: HotLine) => boolean): vscode.Range[] =>
+      lines.filter(wanted).map((hot) => document.lineAt(hot.line).range);
+    this.#bands.forEach((band, index) => {
+      editor.setDecorations(
+        band,
+        rangesOf((hot) => !hot.stale && bandOf(hot.share) === index),
+      );
+    });
+    editor.setDecorations(
+      this.#stale,
+      rangesOf((hot) => hot.stale === true),
+    );
   }
 }
 

@@ -2,7 +2,12 @@
 // started stays in the status bar, where the language client shows it by itself.
 import * as vscode from "vscode";
 import { WorkDoneProgressCancelNotification } from "vscode-languageclient/node";
-import type { BaseLanguageClient, Middleware, ProgressToken, WorkDoneProgressReport } from "vscode-languageclient/node";
+import type {
+  BaseLanguageClient,
+  Middleware,
+  ProgressToken,
+  WorkDoneProgressReport,
+} from "vscode-languageclient/node";
 import { SERVER_OPTIMIZE, SERVER_PROFILE } from "./protocol";
 
 interface Job {
@@ -49,12 +54,27 @@ export class Jobs {
 
   #begin(token: ProgressToken, title: string, message: string | undefined): void {
     const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
-    void vscode.window.withProgress(options, (progress, cancellation) => new Promise<void>((resolve) => {
-      const end = (): void => { this.#running.delete(token); resolve(); };
-      this.#running.set(token, { report: (step) => { progress.report(step); }, end, percentage: 0 });
-      cancellation.onCancellationRequested(() => { this.#cancel(token); });
-      if (message) progress.report({ message });
-    }));
+    void vscode.window.withProgress(
+      options,
+      (progress, cancellation) =>
+        new Promise<void>((resolve) => {
+          const end = (): void => {
+            this.#running.delete(token);
+            resolve();
+          };
+          this.#running.set(token, {
+            report: (step) => {
+              progress.report(step);
+            },
+            end,
+            percentage: 0,
+          });
+          cancellation.onCancellationRequested(() => {
+            this.#cancel(token);
+          });
+          if (message) progress.report({ message });
+        }),
+    );
   }
 
   #cancel(token: ProgressToken): void {
@@ -63,7 +83,11 @@ export class Jobs {
 }
 
 function report(job: Job, params: WorkDoneProgressReport): void {
-  const increment = params.percentage === undefined ? undefined : Math.max(0, params.percentage - job.percentage);
+  const increment =
+    params.percentage === undefined ? undefined : Math.max(0, params.percentage - job.percentage);
   job.percentage += increment ?? 0;
-  job.report({ ...(params.message !== undefined && { message: params.message }), ...(increment !== undefined && { increment }) });
+  job.report({
+    ...(params.message !== undefined && { message: params.message }),
+    ...(increment !== undefined && { increment }),
+  });
 }

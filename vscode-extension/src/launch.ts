@@ -1,4 +1,5 @@
-// How to start the server. Takes the settings and the Python extension's choice, gives a command line or says what to do.
+// How to start the server. Takes the settings and the Python extension's choice; gives a command line, or says
+// what to do.
 import { execFile } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -16,45 +17,62 @@ export interface Launch {
 /** No way to start the server; the message says what to set or install. */
 export class NoServer extends Error {}
 
-/** First of: `hipscope.serverPath`, `hipscope.interpreter`, the Python extension's interpreter, `hipscope` on PATH. */
+/** `hipscope.serverPath`, else `hipscope.interpreter`, the Python extension's interpreter, `hipscope` on PATH. */
 export async function findServer(folder: vscode.WorkspaceFolder | undefined): Promise<Launch> {
   const settings = vscode.workspace.getConfiguration("hipscope", folder?.uri);
   const serverPath = expand(settings.get("serverPath", ""), folder);
   if (serverPath) {
-    if (!(await isExecutable(serverPath))) throw new NoServer(`hipscope.serverPath is ${serverPath}, which is not a program that can be started.`);
+    if (!(await isExecutable(serverPath)))
+      throw new NoServer(`hipscope.serverPath is ${serverPath}, which is not a program that can be started.`);
     return { command: serverPath, args: ["lsp"], origin: "the setting hipscope.serverPath" };
   }
   const interpreter = expand(settings.get("interpreter", ""), folder);
   if (interpreter) {
-    if (!(await hasHipscope(interpreter))) throw new NoServer(`hipscope.interpreter is ${interpreter}, which is not a Python 3.11 or newer with hipscope. Install it there with: ${interpreter} -m pip install hipscope`);
+    if (!(await hasHipscope(interpreter)))
+      throw new NoServer(
+        `hipscope.interpreter is ${interpreter}, which is not a Python 3.11 or newer with hipscope. ` +
+          `Install it there with: ${interpreter} -m pip install hipscope`,
+      );
     return moduleLaunch(interpreter, "the setting hipscope.interpreter");
   }
   const selected = await selectedInterpreter(folder);
-  if (selected && (await hasHipscope(selected))) return moduleLaunch(selected, "the Python extension's interpreter");
+  if (selected && (await hasHipscope(selected)))
+    return moduleLaunch(selected, "the Python extension's interpreter");
   const onPath = await findOnPath("hipscope");
   if (onPath) return { command: onPath, args: ["lsp"], origin: "PATH" };
-  throw new NoServer("The hipscope server was not found. Install it with `pip install hipscope`, or set hipscope.interpreter to a Python that has it.");
+  throw new NoServer(
+    "The hipscope server was not found. Install it with `pip install hipscope`, or set hipscope.interpreter " +
+      "to a Python that has it.",
+  );
 }
 
 /** The Python extension's documented environment API, as far as it is used here. */
 interface PythonApi {
   readonly environments: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { readonly path: string };
-    resolveEnvironment(path: { readonly path: string }): Promise<{ readonly executable: { readonly uri?: vscode.Uri } } | undefined>;
+    resolveEnvironment(path: {
+      readonly path: string;
+    }): Promise<{ readonly executable: { readonly uri?: vscode.Uri } } | undefined>;
     readonly onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
   };
 }
 
-/** The Python extension's API, or undefined where that extension is not installed. */
+/** The Python extension's API, or undefined where that extension is not installed or does not start. */
 export async function pythonApi(): Promise<PythonApi | undefined> {
   const extension = vscode.extensions.getExtension<Partial<PythonApi> | undefined>("ms-python.python");
-  const api = await extension?.activate();
-  return api?.environments ? { environments: api.environments } : undefined;
+  try {
+    const api = await extension?.activate();
+    return api?.environments ? { environments: api.environments } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function selectedInterpreter(folder: vscode.WorkspaceFolder | undefined): Promise<string | undefined> {
   const environments = (await pythonApi())?.environments;
-  const environment = await environments?.resolveEnvironment(environments.getActiveEnvironmentPath(folder?.uri));
+  const environment = await environments?.resolveEnvironment(
+    environments.getActiveEnvironmentPath(folder?.uri),
+  );
   return environment?.executable.uri?.fsPath;
 }
 
@@ -89,5 +107,8 @@ async function findOnPath(program: string): Promise<string | undefined> {
 }
 
 async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(() => true, () => false);
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }

@@ -9,7 +9,7 @@ import type { Launch } from "./launch";
 import { EXTENSION_MARK, heatNotification, statusNotification } from "./protocol";
 import type { StatusItem } from "./status";
 
-/** Documents that are sent to the server. `.hip` and `.cu` are `cuda-cpp` here, so clangd keeps working on them. */
+/** Documents that the server gets. `.hip` and `.cu` are `cuda-cpp` here, so clangd keeps working on them. */
 export const DOCUMENTS = [
   { scheme: "file", language: "cuda-cpp" },
   { scheme: "file", language: "hip" },
@@ -53,11 +53,15 @@ export class Server {
   /** Tells the server that settings changed; it asks for those it wants, by file. */
   async settingsChanged(): Promise<void> {
     if (this.#client?.state !== State.Running) return;
-    await this.#client.sendNotification(DidChangeConfigurationNotification.type, { settings: { hipscope: currentSettings() } });
+    await this.#client.sendNotification(DidChangeConfigurationNotification.type, {
+      settings: { hipscope: currentSettings() },
+    });
   }
 
   #enqueue(step: () => Promise<void>): Promise<void> {
-    this.#queue = this.#queue.then(step).catch((error: unknown) => { this.log.error(String(error)); });
+    this.#queue = this.#queue.then(step).catch((error: unknown) => {
+      this.log.error(String(error));
+    });
     return this.#queue;
   }
 
@@ -76,8 +80,12 @@ export class Server {
       this.#client = undefined;
       const message = error instanceof Error ? error.message : String(error);
       this.log.error(message);
-      this.status.set(error instanceof NoServer ? { state: "missing", message } : { state: "stopped", message });
-      void this.#explain(error instanceof NoServer ? message : `The hipscope server did not start: ${message}`);
+      this.status.set(
+        error instanceof NoServer ? { state: "missing", message } : { state: "stopped", message },
+      );
+      void this.#explain(
+        error instanceof NoServer ? message : `The hipscope server did not start: ${message}`,
+      );
     }
   }
 
@@ -101,11 +109,22 @@ export class Server {
       initializationOptions: { [EXTENSION_MARK]: true, settings: currentSettings() },
       middleware: this.jobs.middleware,
     };
-    const executable = { command: launch.command, args: [...launch.args], options: folder ? { cwd: folder.uri.fsPath } : {} };
+    const executable = {
+      command: launch.command,
+      args: [...launch.args],
+      options: folder ? { cwd: folder.uri.fsPath } : {},
+    };
     const client = new LanguageClient("hipscope", "hipscope", executable, options);
-    client.onNotification(heatNotification, (heat) => { this.heat.show(heat); this.status.refresh(); });
-    client.onNotification(statusNotification, (status) => { this.status.set(status); });
-    client.onDidChangeState(({ newState }) => { this.#follow(newState); });
+    client.onNotification(heatNotification, (heat) => {
+      this.heat.show(heat);
+      this.status.refresh();
+    });
+    client.onNotification(statusNotification, (status) => {
+      this.status.set(status);
+    });
+    client.onDidChangeState(({ newState }) => {
+      this.#follow(newState);
+    });
     return client;
   }
 
@@ -121,8 +140,15 @@ export class Server {
   }
 
   async #explain(message: string): Promise<void> {
-    const actions = { "Open Settings": ["workbench.action.openSettings", "hipscope.interpreter"], "How to Install": ["workbench.action.openWalkthrough", "hipscope.hipscope#start"], "Show Log": ["hipscope.showLog"] } as const;
-    const chosen = await vscode.window.showErrorMessage(message, ...(Object.keys(actions) as (keyof typeof actions)[]));
+    const actions = {
+      "Open Settings": ["workbench.action.openSettings", "hipscope.interpreter"],
+      "How to Install": ["workbench.action.openWalkthrough", "hipscope.hipscope#start"],
+      "Show Log": ["hipscope.showLog"],
+    } as const;
+    const chosen = await vscode.window.showErrorMessage(
+      message,
+      ...(Object.keys(actions) as (keyof typeof actions)[]),
+    );
     if (chosen) await vscode.commands.executeCommand(...(actions[chosen] as readonly [string, ...string[]]));
   }
 }

@@ -1,9 +1,11 @@
-// The status bar item. Takes what the client and the server are doing, gives one short text, a tooltip and a click.
+// The status bar item. Takes what the client and the server are doing; gives a short text, a tooltip, a click.
 import * as vscode from "vscode";
 import type { HotLine, StatusParams } from "./protocol";
 
 /** Client-side states (no server to speak for itself) beside the server's own. */
-export type Condition = { readonly state: "starting" | "stopped" | "missing" | "untrusted"; readonly message?: string } | StatusParams;
+export type Condition =
+  | { readonly state: "starting" | "stopped" | "missing" | "untrusted"; readonly message?: string }
+  | StatusParams;
 
 export class StatusItem implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("hipscope.status", vscode.StatusBarAlignment.Left, 10);
@@ -30,11 +32,15 @@ export class StatusItem implements vscode.Disposable {
     this.#item.text = findings > 0 ? `$(flame) ${findings} ${findings === 1 ? "finding" : "findings"}` : text;
     this.#item.command = click;
     this.#item.backgroundColor =
-      state === "error" ? new vscode.ThemeColor("statusBarItem.errorBackground")
-      : state === "missing" ? new vscode.ThemeColor("statusBarItem.warningBackground")
-      : undefined;
+      state === "error"
+        ? new vscode.ThemeColor("statusBarItem.errorBackground")
+        : state === "missing"
+          ? new vscode.ThemeColor("statusBarItem.warningBackground")
+          : undefined;
     this.#item.tooltip = this.#tooltip();
-    this.#item.accessibilityInformation = { label: `hipscope, ${this.#says()}${findings > 0 ? `, findings in this file: ${findings}` : ""}` };
+    this.#item.accessibilityInformation = {
+      label: `hipscope, ${this.#says()}${findings > 0 ? `, findings in this file: ${findings}` : ""}`,
+    };
   }
 
   dispose(): void {
@@ -47,35 +53,65 @@ export class StatusItem implements vscode.Disposable {
 
   #tooltip(): vscode.MarkdownString {
     const tooltip = new vscode.MarkdownString(undefined, true);
-    tooltip.isTrusted = { enabledCommands: ["hipscope.profile", "hipscope.optimizeKernel", "hipscope.cancel", "hipscope.restartServer", "hipscope.showLog"] };
+    tooltip.isTrusted = {
+      enabledCommands: [
+        "hipscope.profile",
+        "hipscope.optimizeKernel",
+        "hipscope.cancel",
+        "hipscope.restartServer",
+        "hipscope.showLog",
+      ],
+    };
     tooltip.appendText(`hipscope: ${this.#says()}\n`);
     const uri = vscode.window.activeTextEditor?.document.uri;
     for (const hot of uri ? this.hottest(uri, 3) : []) {
       const stale = hot.stale ? " (before the edit)" : "";
-      tooltip.appendText(`line ${hot.line + 1}: ${(100 * hot.share).toFixed(0)} % of the kernel's time, ${hot.reason}${stale}\n`);
+      tooltip.appendText(
+        `line ${hot.line + 1}: ${(100 * hot.share).toFixed(0)} % of the kernel's time, ${hot.reason}${stale}\n`,
+      );
     }
     tooltip.appendMarkdown("\n\n---\n\n");
     const busy = this.#condition.state === "profiling" || this.#condition.state === "optimizing";
-    tooltip.appendMarkdown(busy ? "[Cancel](command:hipscope.cancel) · " : "[Profile](command:hipscope.profile) · [Optimize kernel](command:hipscope.optimizeKernel) · ");
-    tooltip.appendMarkdown("[Restart server](command:hipscope.restartServer) · [Log](command:hipscope.showLog)");
+    tooltip.appendMarkdown(
+      busy
+        ? "[Cancel](command:hipscope.cancel) · "
+        : "[Profile](command:hipscope.profile) · [Optimize kernel](command:hipscope.optimizeKernel) · ",
+    );
+    tooltip.appendMarkdown(
+      "[Restart server](command:hipscope.restartServer) · [Log](command:hipscope.showLog)",
+    );
     return tooltip;
   }
 }
 
 const faces: Readonly<Record<Condition["state"], { text: string; says: string; click: string }>> = {
   starting: { text: "$(loading~spin) hipscope", says: "starting the server", click: "hipscope.showLog" },
-  stopped: { text: "$(circle-slash) hipscope", says: "the server is not running", click: "hipscope.restartServer" },
+  stopped: {
+    text: "$(circle-slash) hipscope",
+    says: "the server is not running",
+    click: "hipscope.restartServer",
+  },
   missing: { text: "$(warning) hipscope", says: "the server was not found", click: "hipscope.restartServer" },
-  untrusted: { text: "$(shield) hipscope", says: "off until this folder is trusted, because profiling runs its code", click: "workbench.trust.manage" },
+  untrusted: {
+    text: "$(shield) hipscope",
+    says: "off until this folder is trusted, because profiling runs its code",
+    click: "workbench.trust.manage",
+  },
   idle: { text: "$(flame) hipscope", says: "ready; click to profile", click: "hipscope.profile" },
   profiling: { text: "$(sync~spin) Profiling", says: "profiling", click: "hipscope.showLog" },
   optimizing: { text: "$(sync~spin) Optimizing", says: "optimizing", click: "hipscope.showLog" },
-  error: { text: "$(error) hipscope", says: "the last job failed; click for the log", click: "hipscope.showLog" },
+  error: {
+    text: "$(error) hipscope",
+    says: "the last job failed; click for the log",
+    click: "hipscope.showLog",
+  },
 };
 
 /** Findings of the active file; hints (hot lines without a finding, findings made stale by an edit) do not count. */
 function findingsInActiveEditor(): number {
   const uri = vscode.window.activeTextEditor?.document.uri;
   const diagnostics = uri ? vscode.languages.getDiagnostics(uri) : [];
-  return diagnostics.filter((one) => one.source === "hipscope" && one.severity !== vscode.DiagnosticSeverity.Hint).length;
+  return diagnostics.filter(
+    (one) => one.source === "hipscope" && one.severity !== vscode.DiagnosticSeverity.Hint,
+  ).length;
 }
