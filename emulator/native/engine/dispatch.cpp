@@ -97,7 +97,8 @@ public:
         : engine_(engine),
           launch_(launch),
           profile_(profile),
-          groups_(launch.group_count, profile ? static_cast<std::uint64_t>(engine.timing_->xcds) : 1, profile),
+          groups_(launch.group_count, profile ? static_cast<std::uint64_t>(engine.timing_->xcds) : 1, profile,
+                  engine.settings_.seed),
           schedule_{.seed = engine.settings_.seed, .max_instructions = engine.settings_.max_instructions} {
         if (launch.launch.cooperative) max_active_ = std::numeric_limits<std::size_t>::max();
         if (!profile) return;

@@ -1,17 +1,28 @@
 // Hands out the workgroups of a dispatch: those of the timed XCD to the timing model, all others to functional threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 
 namespace hipscope {
 
 class GroupSource {
 public:
-    /// Workgroup i belongs to XCD i % xcds; XCD 0 is timed when `timed`.
-    GroupSource(std::uint64_t count, std::uint64_t xcds, bool timed)
-        : count_(count), xcds_(xcds), timed_(timed), timed_open_(timed) {}
+    /// Workgroup i belongs to XCD i % xcds; XCD 0 is timed when `timed`. A `seed` other than 0 shuffles the order in
+    /// which untimed workgroups start, so that results which depend on it show themselves.
+    GroupSource(std::uint64_t count, std::uint64_t xcds, bool timed, std::uint64_t seed = 0)
+        : count_(count), xcds_(xcds), timed_(timed), timed_open_(timed) {
+        if (seed == 0 || timed || count < 2) return;
+        // i -> first + i * step (mod count) meets every workgroup once when step and count have no common divisor.
+        // Odd seeds run backwards, more or less, even ones forwards.
+        const std::uint64_t near = 1 + seed * 0x9e3779b97f4a7c15ULL % count;
+        step_ = seed % 2 == 1 ? count - std::min(near % 7 + 1, count - 1) : near;
+        while (std::gcd(step_, count) != 1) step_ = step_ % count + 1;
+        first_ = seed * 0xbf58476d1ce4e5b9ULL % count;
+    }
 
     std::optional<std::uint64_t> next_timed() {
         if (!timed_open_.load(std::memory_order_relaxed)) return std::nullopt;
@@ -22,7 +33,7 @@ public:
     std::optional<std::uint64_t> next_functional() {
         if (!timed_) {
             const std::uint64_t i = functional_next_.fetch_add(1, std::memory_order_relaxed);
-            if (i < count_) return i;
+            if (i < count_) return (first_ + i % count_ * step_) % count_;
             return std::nullopt;
         }
         if (xcds_ > 1) {
@@ -43,6 +54,7 @@ public:
 
 private:
     std::uint64_t count_, xcds_;
+    std::uint64_t first_ = 0, step_ = 1;
     bool timed_;
     std::atomic<bool> timed_open_;
     std::atomic<std::uint64_t> timed_next_{0};
