@@ -30,8 +30,7 @@ export async function findServer(folder: vscode.WorkspaceFolder | undefined): Pr
   if (interpreter) {
     if (!(await hasHipscope(interpreter)))
       throw new NoServer(
-        `hipscope.interpreter is ${interpreter}, which is not a Python 3.11 or newer with hipscope. ` +
-          `Install it there with: ${interpreter} -m pip install hipscope`,
+        `hipscope.interpreter is ${interpreter}, which is not a Python 3.11 or newer with hipscope installed.`,
       );
     return moduleLaunch(interpreter, "the setting hipscope.interpreter");
   }
@@ -41,8 +40,7 @@ export async function findServer(folder: vscode.WorkspaceFolder | undefined): Pr
   const onPath = await findOnPath("hipscope");
   if (onPath) return { command: onPath, args: ["lsp"], origin: "PATH" };
   throw new NoServer(
-    "The hipscope server was not found. Install it with `pip install hipscope`, or set hipscope.interpreter " +
-      "to a Python that has it.",
+    "The hipscope server was not found. Install it, or set hipscope.interpreter to a Python that has it.",
   );
 }
 
