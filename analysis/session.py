@@ -108,9 +108,7 @@ def _new_capture(project: Project) -> Iterator[Path]:
     parent = cache_directory() / "captures" / f"{subject.stem}-{key}"
     parent.mkdir(parents=True, exist_ok=True)
     _prune(parent)
-    directory = (
-        parent / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{time.monotonic_ns() % 1_000_000:06d}"
-    )
+    directory = parent / f"{time.time_ns():020d}-{os.getpid()}"  # sorts by age
     directory.mkdir()
     try:
         yield directory
