@@ -14,10 +14,17 @@ from typing import Literal
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
-_LANGUAGE = Language(tree_sitter_cuda.language())
+from hipscope.formulas.divergence import divergence, thread_dependent_names
+from hipscope.formulas.divergence import thread_dependent as thread_dependent
+from hipscope.formulas.nodes import BARRIERS, LOOPS, child_of, declared_name, squeeze
+from hipscope.formulas.nodes import ancestors as ancestors
+from hipscope.formulas.nodes import arguments_of as arguments_of
+from hipscope.formulas.nodes import called as called
+from hipscope.formulas.nodes import names_in as names_in
+from hipscope.formulas.nodes import text_of as text_of
+from hipscope.formulas.nodes import walk as walk
 
-BARRIERS = frozenset({"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"})
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+_LANGUAGE = Language(tree_sitter_cuda.language())
 
 
 @dataclass(frozen=True)
@@ -173,55 +180,11 @@ def parse(source: bytes) -> FileSyntax:
     )
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, in source order."""
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        yield current
-        stack.extend(reversed(current.children))
-
-
-def text_of(node: Node) -> str:
-    """The node's source text."""
-    return (node.text or b"").decode("utf-8", "replace")
-
-
 def span_of(node: Node) -> Span:
     """The node's bytes and lines."""
     return Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1)
 
 
-def ancestors(node: Node, top: Node) -> Iterator[Node]:
-    """The nodes around `node`, innermost first, `top` excluded."""
-    current = node.parent
-    while current is not None and current.id != top.id:
-        yield current
-        current = current.parent
-
-
-def names_in(node: Node) -> frozenset[str]:
-    """All plain identifiers below the node (fields as in `threadIdx.x` only by their object)."""
-    return frozenset(text_of(n) for n in walk(node) if n.type == "identifier")
-
-
-def called(node: Node) -> str | None:
-    """The function name when the node is a call of a named function, template arguments dropped."""
-    if node.type != "call_expression":
-        return None
-    function = node.child_by_field_name("function")
-    if function is not None and function.type == "template_function":
-        function = function.child_by_field_name("name")
-    return text_of(function) if function is not None and function.type in _NAMES else None
-
-
-def arguments_of(call: Node) -> tuple[Node, ...]:
-    """The argument expressions of a call."""
-    arguments = call.child_by_field_name("arguments")
-    return tuple(c for c in arguments.named_children if c.type != "comment") if arguments is not None else ()
-
-
-_NAMES = ("identifier", "qualified_identifier")
 # Attributes that may stand before `__global__`, seen as macros when written in capitals (`KERNEL_API __global__`).
 _MACRO = rb"[A-Z][A-Z0-9_]{2,}(?:[ \t]*\((?:[^()]|\([^()]*\))*\))?"
 _MACRO_BEFORE = re.compile(
@@ -270,20 +233,20 @@ def _is_kernel(definition: Node) -> bool:
 
 
 def _kernel(definition: Node) -> KernelSyntax:
-    body = _field(definition, "body")
-    declarator = _field(definition, "declarator")
+    body = child_of(definition, "body")
+    declarator = child_of(definition, "declarator")
     outer, head = definition, ""
     while outer.parent is not None and outer.parent.type in ("template_declaration", "linkage_specification"):
         outer = outer.parent
         if outer.type == "template_declaration":
-            head = _squeeze(text_of(_field(outer, "parameters"))) + head
+            head = squeeze(text_of(child_of(outer, "parameters"))) + head
     kind = definition.child_by_field_name("type")
     dependent = thread_dependent_names(body)
     return KernelSyntax(
-        name=text_of(_field(declarator, "declarator")),
+        name=text_of(child_of(declarator, "declarator")),
         template_head=head,
         attributes=tuple(
-            _squeeze(text_of(c))
+            squeeze(text_of(c))
             for c in definition.children
             if c.id not in (body.id, declarator.id)
             and (kind is None or c.id != kind.id)
@@ -292,7 +255,7 @@ def _kernel(definition: Node) -> KernelSyntax:
         return_type=text_of(kind) if kind is not None else "",
         parameters=tuple(
             _parameter(p)
-            for p in _field(declarator, "parameters").named_children
+            for p in child_of(declarator, "parameters").named_children
             if p.type in ("parameter_declaration", "optional_parameter_declaration")
         ),
         span=span_of(outer),
@@ -300,38 +263,24 @@ def _kernel(definition: Node) -> KernelSyntax:
         shared=tuple(a for n in walk(body) if n.type == "declaration" for a in _shared(n)),
         subscripts=tuple(s for n in walk(body) if (s := _subscript(n)) is not None),
         barriers=tuple(
-            Barrier(span_of(n), _divergence(n, body, dependent)) for n in walk(body) if called(n) in BARRIERS
+            Barrier(span_of(n), divergence(n, body, dependent)) for n in walk(body) if called(n) in BARRIERS
         ),
         atomics=tuple(
             _atomic(n) for n in walk(body) if (called(n) or "").startswith(("atomic", "unsafeAtomic"))
         ),
         loops=tuple(
-            Loop(n.type.removesuffix("_statement"), span_of(n), span_of(_field(n, "body")))
+            Loop(n.type.removesuffix("_statement"), span_of(n), span_of(child_of(n, "body")))
             for n in walk(body)
-            if n.type in _LOOPS and n.child_by_field_name("body") is not None
+            if n.type in LOOPS and n.child_by_field_name("body") is not None
         ),
         thread_dependent=dependent,
         body_node=body,
     )
 
 
-def _field(node: Node, name: str) -> Node:
-    child = node.child_by_field_name(name)
-    return child if child is not None else node
-
-
-def _squeeze(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _declared_name(declarator: Node) -> Node | None:
-    """The identifier inside `*const p`, `a[3]`, `&r`, `x = 1`."""
-    return next((n for n in walk(declarator) if n.type in ("identifier", "field_identifier")), None)
-
-
 def _parameter(node: Node) -> Parameter:
     declarator = node.child_by_field_name("declarator")
-    name = _declared_name(declarator) if declarator is not None else None
+    name = declared_name(declarator) if declarator is not None else None
     whole = text_of(node)
     if name is not None:
         at = name.start_byte - node.start_byte
@@ -349,7 +298,7 @@ def _parameter(node: Node) -> Parameter:
 
 
 def _normal_type(text: str) -> str:
-    return re.sub(r"\s*([*&<>,\[\]])\s*", r"\1", _squeeze(text)).strip()
+    return re.sub(r"\s*([*&<>,\[\]])\s*", r"\1", squeeze(text)).strip()
 
 
 def _shared(declaration: Node) -> Iterator[SharedArray]:
@@ -364,12 +313,12 @@ def _shared(declaration: Node) -> Iterator[SharedArray]:
         inner = declarator
         while inner.type == "array_declarator":
             sizes.append(inner.child_by_field_name("size"))
-            inner = _field(inner, "declarator")
+            inner = child_of(inner, "declarator")
         sizes.reverse()
-        name = _declared_name(inner)
+        name = declared_name(inner)
         yield SharedArray(
             name=text_of(name) if name is not None else "",
-            element_type=_squeeze(text_of(element)) if element is not None else "",
+            element_type=squeeze(text_of(element)) if element is not None else "",
             dimensions=tuple(text_of(s) if s is not None else "" for s in sizes),
             sizes=tuple(span_of(s) for s in sizes if s is not None),
             dynamic="extern" in qualifiers,
@@ -384,15 +333,15 @@ def _subscript(node: Node) -> Subscript | None:
     if (
         parent is not None
         and parent.type == "subscript_expression"
-        and _field(parent, "argument").id == node.id
+        and child_of(parent, "argument").id == node.id
     ):
         return None  # an inner part of a longer chain
     indices: list[Node] = []
     inner = node
     while inner.type == "subscript_expression":
-        listed = [c for c in _field(inner, "indices").named_children if c.type != "comment"]
+        listed = [c for c in child_of(inner, "indices").named_children if c.type != "comment"]
         indices.append(listed[0] if listed else inner)
-        inner = _field(inner, "argument")
+        inner = child_of(inner, "argument")
     if inner.type != "identifier":
         return None
     return Subscript(text_of(inner), tuple(reversed(indices)), use_of(node), node, span_of(node))
@@ -405,11 +354,11 @@ def use_of(node: Node) -> Literal["read", "write", "update", "address"]:
         child, parent = parent, parent.parent
     if parent is None:
         return "read"
-    if parent.type == "assignment_expression" and _field(parent, "left").id == child.id:
-        return "write" if text_of(_field(parent, "operator")) == "=" else "update"
+    if parent.type == "assignment_expression" and child_of(parent, "left").id == child.id:
+        return "write" if text_of(child_of(parent, "operator")) == "=" else "update"
     if parent.type == "update_expression":
         return "update"
-    if parent.type == "pointer_expression" and text_of(_field(parent, "operator")) == "&":
+    if parent.type == "pointer_expression" and text_of(child_of(parent, "operator")) == "&":
         return "address"
     return "read"
 
@@ -448,12 +397,12 @@ def _constants(root: Node) -> dict[str, Node]:
         if node.type == "preproc_def":
             value = node.child_by_field_name("value")
             if value is not None and (expression := _parse_expression(text_of(value))) is not None:
-                found[text_of(_field(node, "name"))] = expression
+                found[text_of(child_of(node, "name"))] = expression
         elif node.type == "declaration" and re.search(r"\b(const|constexpr)\b", text_of(node)):
             for declarator in node.children_by_field_name("declarator"):
                 value = declarator.child_by_field_name("value")
                 if declarator.type == "init_declarator" and value is not None:
-                    found[text_of(_field(declarator, "declarator"))] = value
+                    found[text_of(child_of(declarator, "declarator"))] = value
     return found
 
 
@@ -462,92 +411,3 @@ def _parse_expression(text: str) -> Node | None:
     if root.has_error:
         return None
     return next((v for n in walk(root) if (v := n.child_by_field_name("value")) is not None), None)
-
-
-# --- which values differ between the threads of a workgroup ---------------------------------------------------------
-
-_THREAD_SOURCES = frozenset(
-    {
-        "threadIdx",
-        "hipThreadIdx_x",
-        "hipThreadIdx_y",
-        "hipThreadIdx_z",
-        "__lane_id",
-        "__builtin_amdgcn_mbcnt_lo",
-    }
-)
-_UNIFORM_CALLS = BARRIERS | frozenset(
-    {"min", "max", "abs", "fabsf", "fabs", "sqrtf", "sqrt", "int", "float", "double", "unsigned", "size_t"}
-)
-
-
-def thread_dependent_names(body: Node) -> frozenset[str]:
-    """Variables whose value may differ between threads of one workgroup (flow-insensitive, so rather too many)."""
-    dependent: set[str] = set()
-    changed = True
-    while changed:
-        changed = False
-        for node in walk(body):
-            target, value = _definition(node)
-            if target is None or text_of(target) in dependent:
-                continue
-            reasons = value is not None and thread_dependent(value, frozenset(dependent))
-            if reasons or _condition_around(node, body, frozenset(dependent)) is not None:
-                dependent.add(text_of(target))
-                changed = True
-    return frozenset(dependent)
-
-
-def thread_dependent(expression: Node, dependent: frozenset[str]) -> bool:
-    """True when the expression's value may differ between threads of one workgroup."""
-    for node in walk(expression):
-        if node.type == "identifier" and (text_of(node) in dependent or text_of(node) in _THREAD_SOURCES):
-            return True
-        if node.type == "call_expression":
-            function = called(node)
-            if function is None or (function not in _UNIFORM_CALLS and not function.startswith("hipBlock")):
-                return True
-    return False
-
-
-def _definition(node: Node) -> tuple[Node | None, Node | None]:
-    """(variable, value) for a declaration with a value, an assignment, or an increment; else (None, None)."""
-    if node.type == "init_declarator":
-        return _declared_name(_field(node, "declarator")), node.child_by_field_name("value")
-    if node.type == "assignment_expression":
-        left = _field(node, "left")
-        return next((n for n in walk(left) if n.type == "identifier"), None), node.child_by_field_name(
-            "right"
-        )
-    if node.type == "update_expression":
-        return _declared_name(node), None
-    return None, None
-
-
-def _condition_around(node: Node, body: Node, dependent: frozenset[str]) -> Node | None:
-    """The innermost thread-dependent condition that decides whether `node` runs."""
-    child = node
-    for outer in ancestors(node, body):
-        condition = outer.child_by_field_name("condition")
-        if condition is not None and condition.id != child.id and outer.type not in ("do_statement",):
-            initialises = outer.type == "for_statement" and _field(outer, "initializer").id == child.id
-            if not initialises and thread_dependent(condition, dependent):
-                return condition
-        child = outer
-    return None
-
-
-def _divergence(barrier: Node, body: Node, dependent: frozenset[str]) -> str | None:
-    """Why not every thread of the workgroup may reach this barrier equally often, or None."""
-    if (condition := _condition_around(barrier, body, dependent)) is not None:
-        return f"it stands under the thread-dependent condition `{_squeeze(text_of(condition))}`"
-    enclosing = {n.id for n in ancestors(barrier, body) if n.type in _LOOPS}
-    for node in walk(body):
-        leaves = node.type == "return_statement" and node.start_byte < barrier.start_byte
-        if node.type in ("break_statement", "continue_statement"):
-            loop = next((a for a in ancestors(node, body) if a.type in _LOOPS), None)
-            leaves = loop is not None and loop.id in enclosing
-        if leaves and (condition := _condition_around(node, body, dependent)) is not None:
-            word = text_of(node).rstrip(";").split()[0]
-            return f"threads may have left by the `{word}` on line {node.start_point.row + 1}"
-    return None

@@ -1,0 +1,74 @@
+"""Small questions about tree-sitter nodes: texts, names, calls, what is around and below.
+
+Takes nodes, gives nodes and strings. Knows C++ syntax, nothing about kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+BARRIERS = frozenset({"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"})
+LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+
+_NAMES = ("identifier", "qualified_identifier")
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in source order."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(current.children))
+
+
+def text_of(node: Node) -> str:
+    """The node's source text."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def ancestors(node: Node, top: Node) -> Iterator[Node]:
+    """The nodes around `node`, innermost first, `top` excluded."""
+    current = node.parent
+    while current is not None and current.id != top.id:
+        yield current
+        current = current.parent
+
+
+def names_in(node: Node) -> frozenset[str]:
+    """All plain identifiers below the node (fields as in `threadIdx.x` only by their object)."""
+    return frozenset(text_of(n) for n in walk(node) if n.type == "identifier")
+
+
+def called(node: Node) -> str | None:
+    """The function name when the node is a call of a named function, template arguments dropped."""
+    if node.type != "call_expression":
+        return None
+    function = node.child_by_field_name("function")
+    if function is not None and function.type == "template_function":
+        function = function.child_by_field_name("name")
+    return text_of(function) if function is not None and function.type in _NAMES else None
+
+
+def arguments_of(call: Node) -> tuple[Node, ...]:
+    """The argument expressions of a call."""
+    arguments = call.child_by_field_name("arguments")
+    return tuple(c for c in arguments.named_children if c.type != "comment") if arguments is not None else ()
+
+
+def child_of(node: Node, name: str) -> Node:
+    """The child of that field, or the node itself when it has none."""
+    child = node.child_by_field_name(name)
+    return child if child is not None else node
+
+
+def squeeze(text: str) -> str:
+    """The text with every run of blanks made one."""
+    return " ".join(text.split())
+
+
+def declared_name(declarator: Node) -> Node | None:
+    """The identifier inside `*const p`, `a[3]`, `&r`, `x = 1`."""
+    return next((n for n in walk(declarator) if n.type in ("identifier", "field_identifier")), None)
