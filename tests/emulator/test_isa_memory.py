@@ -322,6 +322,43 @@ def test_scratch_belongs_to_the_lane(tmp_path: Path) -> None:
     assert np.array_equal(done["scratch"][LANES, 8 + LANES % 4], before["vgpr"][0][13])
 
 
+def test_buffer_accesses_stop_at_the_end_of_their_descriptor(tmp_path: Path) -> None:
+    states = state()
+    states["sgpr"][0][4:8] = [isa.MEMORY_ADDRESS & 0xFFFFFFFF, isa.MEMORY_ADDRESS >> 32, 200, 0x00027000]
+    states["sgpr"][0][8] = 16
+    before = states.copy()
+    done = after(
+        [
+            "buffer_load_dword v10, v4, s[4:7], 0 offen offset:8",
+            "buffer_load_dword v11, v4, s[4:7], s8 offen",
+            "buffer_store_dword v12, v4, s[4:7], 0 offen",
+        ],
+        states,
+        tmp_path,
+    )
+    memory, vgpr = before["memory"][0], before["vgpr"][0]
+    assert np.array_equal(done["vgpr"][10], np.where(LANES * 4 + 12 <= 200, memory[2:66], 0))
+    assert np.array_equal(done["vgpr"][11], np.where(LANES < 50, memory[4:68], 0))
+    assert np.array_equal(done["memory"][:64], np.where(LANES < 50, vgpr[12], memory[:64]))
+
+
+def test_loads_straight_to_lds(tmp_path: Path) -> None:
+    states = state()
+    states["sgpr"][0][isa.M0] = 512
+    before = states.copy()
+    done = after(
+        ["global_load_lds_dword v[2:3], off", "ds_wrxchg2_rtn_b32 v[10:11], v4, v10, v11 offset1:64"],
+        states,
+        tmp_path,
+    )
+    lds, vgpr = before["lds"][0], before["vgpr"][0]
+    assert np.array_equal(done["lds"][128:192], before["memory"][0][:64])
+    assert np.array_equal(done["vgpr"][10], lds[:64])
+    assert np.array_equal(done["vgpr"][11], lds[64:128])
+    assert np.array_equal(done["lds"][:64], vgpr[10])
+    assert np.array_equal(done["lds"][64:128], vgpr[11])
+
+
 def test_lane_exchange(tmp_path: Path) -> None:
     states = state()
     states["sgpr"][0][8] = 37

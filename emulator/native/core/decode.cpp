@@ -397,6 +397,7 @@ void decode_immediates(Format format, const Line& line, Instruction& in) {
         in.modifiers.sc0 = flag(line.modifiers, "sc0");
         in.modifiers.sc1 = flag(line.modifiers, "sc1");
         in.modifiers.nt = flag(line.modifiers, "nt");
+        in.target = (flag(line.modifiers, "offen") ? 1U : 0U) | (flag(line.modifiers, "idxen") ? 2U : 0U);
     }
 }
 
@@ -420,6 +421,7 @@ std::string decode_line(const Line& line, Instruction& in) {
     bool writes_exec = false;
     const Entry* entry = find_row(name, writes_exec);
     if (entry == nullptr) return "unknown mnemonic " + std::string(line.mnemonic);
+    if (format == Format::memory && flag(line.modifiers, "lds")) return "buffer load to LDS";
 
     const bool compare = name.starts_with("v_cmp");
     if (format == Format::vop3) decode_vop3(line, entry->destinations == 2, in);

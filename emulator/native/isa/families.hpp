@@ -19,6 +19,7 @@ isa::Table convert();
 isa::Table transcendental();
 isa::Table lane_exchange();
 isa::Table vector_memory();
+isa::Table buffer();
 isa::Table vector_atomics();
 isa::Table lds();
 isa::Table mfma();

@@ -91,6 +91,28 @@ Step write2(Wave& w, const Instruction& in) {
     return Step::next;
 }
 
+/// ds_wrxchg2*: two addresses exchange their values with two registers.
+template <class Format>
+Step exchange2(Wave& w, const Instruction& in) {
+    const u64 active = w.exec();
+    if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, true)) return Step::fault;
+    if (!lds_addresses(w, in, 1, in.modifiers.offset1, Format::bytes, active, true)) return Step::fault;
+    record(w, Space::lds, AccessKind::atomic_return, Format::bytes, active, 2);
+    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        u32 data[2][Format::dwords], old[2][Format::dwords];  // the destination may be one of the data registers
+        for (int n = 0; n < 2; ++n) store_lane<Format>(data[n], w.vgpr + in.source[n + 1].index, lane);
+        for (int n = 0; n < 2; ++n) {
+            void* at = w.lds + w.access.address[n][lane];
+            std::memcpy(old[n], at, sizeof old[n]);
+            std::memcpy(at, data[n], sizeof data[n]);
+            load_lane<Format>(old[n], to + n * Format::dwords, lane);
+        }
+    }
+    return Step::next;
+}
+
 /// Read, modify, write: F(memory, data, second data) gives the new value. LDS belongs to one host thread at a time.
 template <class F, class T, bool returns>
 Step update(Wave& w, const Instruction& in) {
@@ -163,6 +185,10 @@ Table lds() {
         two("ds_read2st64_b32", &read2<Dwords<1>>, 1, 1, 256),
         two("ds_read2_b64", &read2<Dwords<2>>, 1, 1, 8),
         two("ds_read2st64_b64", &read2<Dwords<2>>, 1, 1, 512),
+        two("ds_wrxchg2_rtn_b32", &exchange2<Dwords<1>>, 1, 3, 4),
+        two("ds_wrxchg2st64_rtn_b32", &exchange2<Dwords<1>>, 1, 3, 256),
+        two("ds_wrxchg2_rtn_b64", &exchange2<Dwords<2>>, 1, 3, 8),
+        two("ds_wrxchg2st64_rtn_b64", &exchange2<Dwords<2>>, 1, 3, 512),
         row("ds_write_b8", &write<Part<u8, Half::replace>>, 0, 2),
         row("ds_write_b8_d16_hi", &write<Part<u8, Half::high>>, 0, 2),
         row("ds_write_b16", &write<Part<u16, Half::replace>>, 0, 2),

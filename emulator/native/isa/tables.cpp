@@ -7,7 +7,7 @@ namespace hipscope::HIPSCOPE_ISA {
 
 std::span<const isa::Table> tables() {
     static const std::array all{salu(),    control(), smem(),           valu_f32(),      valu_f64(),      valu_int(),      valu_16bit(),     valu_packed(),
-                                compare(), convert(), transcendental(), lane_exchange(), vector_memory(), vector_atomics(), lds(), mfma()};
+                                compare(), convert(), transcendental(), lane_exchange(), vector_memory(), buffer(), vector_atomics(), lds(), mfma()};
     return all;
 }
 

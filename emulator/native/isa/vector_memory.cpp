@@ -111,6 +111,39 @@ Step store(Wave& w, const Instruction& in) {
     return Step::next;
 }
 
+/// global_load_lds: straight to LDS at M0 + offset + 4 * lane, one dword slot per lane.
+template <class T>
+Step load_to_lds(Wave& w, const Instruction& in) {
+    const u64 active = w.exec();
+    u64* address = w.access.address[0];
+    global_addresses(w, in, 1, address);
+    const int bad = first_invalid(*w.memory, address, active, sizeof(T));
+    if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], sizeof(T), bad, false);
+    const u64 base = (w.sgpr[sreg::m0] & 0xffffU) + static_cast<u64>(i64{in.modifiers.offset});
+    record(w, Space::global, AccessKind::load, sizeof(T), active);
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        const u64 to = base + 4U * static_cast<u64>(lane);
+        void* slot = lds_pointer(w, to, 4);
+        if (slot == nullptr) return fault(w, FaultKind::out_of_bounds, to, 4, lane, true);
+        T value;
+        std::memcpy(&value, reinterpret_cast<const void*>(address[lane]), sizeof value);
+        const u32 wide = static_cast<u32>(value);
+        std::memcpy(slot, &wide, sizeof wide);
+    }
+    return Step::next;
+}
+template <class T>
+constexpr Entry loads_to_lds(std::string_view name) {
+    Entry e;
+    e.name = name;
+    e.unit = Unit::vmem_load;
+    e.run = &load_to_lds<T>;
+    e.sources = 2;
+    e.source = {Type::wide, Type::b64};
+    return e;
+}
+
 template <Segment segment, class Format>
 constexpr Entry loads(std::string_view name) {
     Entry e;
@@ -157,6 +190,9 @@ Table vector_memory() {
         loads<global, Part<i8, Half::high>>("global_load_sbyte_d16_hi"), loads<flat, Part<i8, Half::high>>("flat_load_sbyte_d16_hi"), loads<scratch, Part<i8, Half::high>>("scratch_load_sbyte_d16_hi"),
         loads<global, Part<u16, Half::low>>("global_load_short_d16"), loads<flat, Part<u16, Half::low>>("flat_load_short_d16"), loads<scratch, Part<u16, Half::low>>("scratch_load_short_d16"),
         loads<global, Part<u16, Half::high>>("global_load_short_d16_hi"), loads<flat, Part<u16, Half::high>>("flat_load_short_d16_hi"), loads<scratch, Part<u16, Half::high>>("scratch_load_short_d16_hi"),
+
+        loads_to_lds<u32>("global_load_lds_dword"), loads_to_lds<u16>("global_load_lds_ushort"), loads_to_lds<i16>("global_load_lds_sshort"),
+        loads_to_lds<u8>("global_load_lds_ubyte"), loads_to_lds<i8>("global_load_lds_sbyte"),
 
         stores<global, UByte>("global_store_byte"), stores<flat, UByte>("flat_store_byte"), stores<scratch, UByte>("scratch_store_byte"),
         stores<global, UShort>("global_store_short"), stores<flat, UShort>("flat_store_short"), stores<scratch, UShort>("scratch_store_short"),
