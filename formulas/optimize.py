@@ -7,18 +7,13 @@ applies it if the user wants it. A result without an edit says for every attempt
 from __future__ import annotations
 
 import difflib
-import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from hipscope.accordo.verdict import Verdict
-from hipscope.analysis.errors import BuildFailed, ProgramFailed, UsageError
+from hipscope.analysis.errors import ProgramFailed, UsageError
 from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.lines import user_frame
 from hipscope.analysis.profile import Kernel, Profile
@@ -31,15 +26,16 @@ from hipscope.formulas.judge import Bench, CannotJudge, Judgement, Progress, jud
 from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.rewriter import ModelProposer, allow_model, explain_attempt, kernel_findings
 from hipscope.formulas.measure import Measured
+from hipscope.formulas.program import try_program
 from hipscope.formulas.recipes import RECIPES
 from hipscope.formulas.registry import FORMULAS, detect_all, find_formula
+from hipscope.formulas.result import Attempt, OptimizeResult, Side
 
 __all__ = [
     "Attempt", "OptimizeOptions", "OptimizeResult", "VerifiedEdit", "apply_edit", "judge_candidate", "open_bench",
     "optimize_project", "try_program",
 ]  # fmt: skip
 
-_OTHERS_SLOWER = 1.03
 _WRONG = ("program_differs", "different", "inconclusive", "refused", "not_compiled")
 _TELLING = (*_WRONG, "metric_not_moved", "not_faster", "cannot_judge", "no_recipe")
 
@@ -56,62 +52,6 @@ class OptimizeOptions:
     rewriter: str = "recipes"
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     yes_send: bool = False
-
-
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class Side(_Record):
-    """One kernel's numbers before or after: time in nanoseconds over the recorded launches, and what it needs."""
-
-    time_ns: float
-    provenance: Literal["modelled", "measured"] = "modelled"
-    metrics: dict[str, float] = {}
-    vgprs: int | None = None
-    agprs: int | None = None
-    sgprs: int | None = None
-    lds_bytes: int | None = None
-    scratch_bytes: int | None = None
-    occupancy: float | None = Field(None, description="waves per SIMD that the resources allow")
-
-
-class Attempt(_Record):
-    """One candidate, or a recipe's refusal, and what came of it."""
-
-    formula: str
-    kernel: str
-    recipe: str
-    title: str
-    outcome: str
-    reason: str
-    expected: str = ""
-    speedup: float | None = None
-    after: Side | None = None
-    verdict: Verdict | None = None
-    notes: tuple[str, ...] = ()
-    diff: str = ""
-
-
-class OptimizeResult(_Record):
-    """The `hipscope.optimize/1` object."""
-
-    schema_name: Literal["hipscope.optimize/1"] = Field("hipscope.optimize/1", alias="schema")
-    status: Literal["verified", "nothing_to_do", "no_improvement", "rejected"]
-    message: str
-    formula: str | None = None
-    kernel: str | None = None
-    file: str | None = None
-    line: int | None = None
-    diff: str | None = None
-    speedup: float | None = None
-    before: Side | None = None
-    after: Side | None = None
-    verdict: Verdict | None = None
-    notes: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    attempts: tuple[Attempt, ...] = ()
-    edit: VerifiedEdit | None = None
 
 
 def optimize_project(
@@ -189,67 +129,6 @@ def _check_ended(profile: Profile) -> None:
     place = f"{frame.file}:{frame.line}: " if frame else ""
     raise ProgramFailed(
         f"{place}kernel {base_name(fault.kernel)}: {fault.message}", output=profile.program.output
-    )
-
-
-def try_program(
-    bench: Bench,
-    text: bytes,
-    *,
-    overlay: Mapping[Path, bytes] | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
-) -> str | None:
-    """Build and run the whole program with the new text. What is different or slower there, or None when nothing is."""
-    progress("running the program with the rewrite", None)
-    texts = {**(overlay or {}), bench.source: text}
-    try:
-        session = profile_project(
-            bench.project,
-            options=ProfileOptions(overlay=texts, backend="emulator"),
-            progress=progress,
-            cancel=cancel,
-        )
-    except (BuildFailed, ProgramFailed) as failure:
-        return f"The program with the rewrite fails: {failure.message}."
-    old, new = bench.session.profile, session.profile
-    if (fault := next(iter(new.faults), None)) is not None and not old.faults:
-        return f"The program with the rewrite faults: {fault.message}."
-    if old.program.exit_code != new.program.exit_code:
-        codes = f"{old.program.exit_code} to {new.program.exit_code}"
-        return f"The program's exit code changes from {codes} with the rewrite."
-    ignored = bench.project.config.optimize.ignore_output
-    if (difference := output_difference(old.program.output, new.program.output, ignored)) is not None:
-        return difference
-    for kernel in old.kernels:
-        again = new.kernel(kernel.mangled)
-        if base_name(kernel.name) == bench.kernel.name:
-            continue
-        if again is None:
-            return f"The kernel {kernel.name} does not run any more with the rewrite."
-        if again.time_ns > kernel.time_ns * _OTHERS_SLOWER:
-            return (
-                f"Another kernel, {kernel.name}, becomes slower: {again.time_ns / 1e3:.4g} us, "
-                f"before {kernel.time_ns / 1e3:.4g} us."
-            )
-    return None
-
-
-def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | None:
-    """The first line of output that differs, in words, or None. Lines that match an ignored pattern do not count."""
-    patterns = [re.compile(p) for p in ignored]
-
-    def kept(text: str) -> list[str]:
-        return [line for line in text.splitlines() if not any(p.search(line) for p in patterns)]
-
-    old, new = kept(before), kept(after)
-    if old == new:
-        return None
-    pairs = zip(old + [""] * len(new), new + [""] * len(old), strict=False)
-    was, now = next((a, b) for a, b in pairs if a != b)
-    return (
-        f"The program's output changes: `{now.strip()}` instead of `{was.strip()}`. If it may differ, name it in "
-        "optimize.ignore_output in hipscope.toml."
     )
 
 

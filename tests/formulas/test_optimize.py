@@ -20,8 +20,8 @@ from hipscope.formulas.optimize import (
     OptimizeResult,
     apply_edit,
     optimize_project,
-    output_difference,
 )
+from hipscope.formulas.program import output_difference
 from hipscope.formulas.registry import find_formula
 
 try:

@@ -1,0 +1,67 @@
+"""What an optimization gives: the `hipscope.optimize/1` object and its parts. Data only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hipscope.accordo.verdict import Verdict
+from hipscope.formulas.base import Finding
+from hipscope.formulas.edit import VerifiedEdit
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Side(_Record):
+    """One kernel's numbers before or after: time in nanoseconds over the recorded launches, and what it needs."""
+
+    time_ns: float
+    provenance: Literal["modelled", "measured"] = "modelled"
+    metrics: dict[str, float] = {}
+    vgprs: int | None = None
+    agprs: int | None = None
+    sgprs: int | None = None
+    lds_bytes: int | None = None
+    scratch_bytes: int | None = None
+    occupancy: float | None = Field(None, description="waves per SIMD that the resources allow")
+
+
+class Attempt(_Record):
+    """One candidate, or a recipe's refusal, and what came of it."""
+
+    formula: str
+    kernel: str
+    recipe: str
+    title: str
+    outcome: str
+    reason: str
+    expected: str = ""
+    speedup: float | None = None
+    after: Side | None = None
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()
+    diff: str = ""
+
+
+class OptimizeResult(_Record):
+    """The `hipscope.optimize/1` object."""
+
+    schema_name: Literal["hipscope.optimize/1"] = Field("hipscope.optimize/1", alias="schema")
+    status: Literal["verified", "nothing_to_do", "no_improvement", "rejected"]
+    message: str
+    formula: str | None = None
+    kernel: str | None = None
+    file: str | None = None
+    line: int | None = None
+    diff: str | None = None
+    speedup: float | None = None
+    before: Side | None = None
+    after: Side | None = None
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    edit: VerifiedEdit | None = None
