@@ -171,6 +171,7 @@ private:
             if (content.size() != b.bytes) throw std::runtime_error(name + " has " + std::to_string(content.size()) + " bytes instead of " + std::to_string(b.bytes));
             std::memcpy(pointer_to(b.address), content.data(), content.size());
             if (o_.poison && !o_.poison_mask.empty()) poison(i);
+            engine_->touched(b.address, b.bytes);  // as after the program's own copies
         }
         for (const CapturedGlobal& g : captured_.globals) {
             const auto variable = object_->variables.find(g.symbol);

@@ -140,8 +140,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, int lanes, int by
         const InFlight::Request& oldest = cu.misses.oldest();
         if (oldest.done > t) {
             t = oldest.done;
-            cu.held_by_atomic = false;
-            cu.held_by_pc = oldest.pc;
+            cu.hold(oldest);
         }
         Found found{};
         const std::int64_t data = l2_read(line, t, found);
@@ -172,8 +171,7 @@ std::int64_t XcdMemory::store(CuMemory& cu, const Lines& lines, int lanes, int b
         const InFlight::Request& oldest = cu.stores.oldest();
         if (oldest.done > t) {
             t = oldest.done;
-            cu.held_by_atomic = oldest.atomic;
-            cu.held_by_pc = oldest.pc;
+            cu.hold(oldest);
         }
         const std::int64_t served = channel(lines.line[i]).serve(t, l2_write_cost_ * halves);
         l2_bytes_ += kHalf * halves;
@@ -200,8 +198,7 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAcc
         const InFlight::Request& oldest = cu.stores.oldest();
         if (oldest.done > t) {
             t = oldest.done;
-            cu.held_by_atomic = oldest.atomic;
-            cu.held_by_pc = oldest.pc;
+            cu.hold(oldest);
         }
         const std::int64_t served = channel(line).serve(t, l2_write_cost_);
         const bool hit = l2_.find(line) != nullptr;

@@ -44,8 +44,14 @@ struct CuMemory {
     Server returns;               // L2 -> L1 data bus
     std::int64_t address_free = 0;  // when the address unit can take the next instruction
     std::int64_t busy = 0;          // cycles the address unit worked
-    bool held_by_atomic = false;    // what made `address_free` late
-    std::uint32_t held_by_pc = 0;
+    enum class Held : std::uint8_t { no, memory, atomic };
+    Held held = Held::no;           // whether a full miss or store queue made `address_free` late
+    std::uint32_t held_by_pc = 0;   // the instruction whose request was waited for
+
+    void hold(const InFlight::Request& request) {
+        held = request.atomic ? Held::atomic : Held::memory;
+        held_by_pc = request.pc;
+    }
 };
 
 class XcdMemory {

@@ -452,9 +452,12 @@ struct XcdSimulator::Model {
         const std::int64_t start = std::max({t, cu.vmem_free, room});
         if (start > t) {
             const bool queue_full = room > t || cu.vmem_held;
-            const bool atomic = queue_full && cu.memory.held_by_atomic;
-            charge(pc, atomic ? StallReason::atomic : queue_full ? StallReason::pipe_busy : StallReason::issue_contention, start - t);
-            if (atomic) blame(pc, cu.memory.held_by_pc, start - t);
+            const auto held = queue_full ? cu.memory.held : CuMemory::Held::no;
+            charge(pc, held == CuMemory::Held::atomic   ? StallReason::atomic
+                       : held == CuMemory::Held::memory ? StallReason::global_memory
+                       : queue_full                     ? StallReason::pipe_busy
+                                                        : StallReason::issue_contention, start - t);
+            if (held != CuMemory::Held::no) blame(pc, cu.memory.held_by_pc, start - t);
         }
         if (room > t) cu.vmem_held = true;
         else if (start == t) cu.vmem_held = false;
@@ -508,6 +511,7 @@ struct XcdSimulator::Model {
             push_vector(w, {t + c.l1_latency, pc, StallReason::global_memory});
             return;
         }
+        if (t >= cu.memory.address_free) cu.memory.held = CuMemory::Held::no;
         CacheCounts& counts = result.caches[static_cast<std::size_t>(slots.slot[pc])];
         const std::int64_t start = std::max(t, cu.memory.address_free);
         const int lanes = std::popcount(access.lanes);
