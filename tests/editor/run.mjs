@@ -51,7 +51,7 @@ async function mainJob() {
     settings: BY_INTERPRETER,
   });
   const { page } = editor;
-  const status = page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
+  const status = statusItem(page);
   await inOrder(editor, [
     [
       "the installed extension starts the server when a HIP file is open",
@@ -66,7 +66,7 @@ async function mainJob() {
       async () => {
         await goToLine(page, MARKED_LINE);
         await command(page, "hipscope: Profile This Program");
-        await page.locator(SQUIGGLE).first().waitFor({ timeout: JOB_TIMEOUT });
+        await broughtByJob(page, page.locator(SQUIGGLE).first());
         await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
       },
     ],
@@ -90,10 +90,8 @@ async function mainJob() {
       "the light bulb offers the rewrite, and the verified edit lands in the buffer",
       async () => {
         await chooseAction(page, /Optimize kernel/i);
-        await page
-          .locator(".view-line", { hasText: "__shared__ float tile" })
-          .filter({ hasNotText: DECLARATION })
-          .waitFor({ timeout: JOB_TIMEOUT });
+        const declaration = page.locator(".view-line", { hasText: "__shared__ float tile" });
+        await broughtByJob(page, declaration.filter({ hasNotText: DECLARATION }));
         assert.equal(
           await readFile(join(editor.workspace, EXAMPLE), "utf8"),
           SOURCE,
@@ -188,7 +186,7 @@ async function restrictedMode() {
     [
       "a folder that is not trusted gets no server",
       async () => {
-        const status = editor.page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
+        const status = statusItem(editor.page);
         await status.locator(".codicon-shield").waitFor();
       },
     ],
@@ -228,7 +226,7 @@ async function inOrder(editor, checks) {
         const picture = join(PICTURES, "failure.png");
         await editor.page.screenshot({ path: picture });
         console.log(
-          `FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}\n${await extensionLog(editor)}`,
+          `FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}\n  ${await said(editor.page)}`,
         );
         return;
       }
@@ -238,13 +236,24 @@ async function inOrder(editor, checks) {
   }
 }
 
-/** What the extension and its server wrote to their log, the last lines. */
-async function extensionLog(editor) {
-  const files = (await readdir(editor.root, { recursive: true })).filter((name) =>
-    /hipscope\.hipscope\/.*\.log$/.test(name),
-  );
-  const texts = await Promise.all(files.map((name) => readFile(join(editor.root, name), "utf8")));
-  return ["its log:", ...texts.join("\n").trimEnd().split("\n").slice(-40)].join("\n  ");
+/** What the extension tells the user: the status item's label, and the messages that are open. */
+async function said(page) {
+  const label = await statusItem(page)
+    .getAttribute("aria-label", { timeout: 1_000 })
+    .catch(() => "no status item");
+  const messages = await page.locator(".notification-toast").allInnerTexts();
+  return [label, ...messages].map((text) => text.replaceAll(/\s+/g, " ").trim()).join("\n  ");
+}
+
+function statusItem(page) {
+  return page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
+}
+
+/** Waits for what a job is to bring; a job that fails ends the wait, with what it said. */
+async function broughtByJob(page, result) {
+  const failure = statusItem(page).locator(".codicon-error");
+  await result.or(failure).first().waitFor({ timeout: JOB_TIMEOUT });
+  if (await failure.isVisible()) throw new Error(`the job failed: ${await said(page)}`);
 }
 
 /** Runs a command by its title; a palette that opened before the command was known is opened again. */
