@@ -220,6 +220,7 @@ private:
             return true;
         }
         if (const auto& fault = simulator_->fault()) report(fault->group, fault->fault, fault->pc);
+        groups_.close_timed();  // a workgroup that fits on no modelled CU still has to run
         return false;
     }
 

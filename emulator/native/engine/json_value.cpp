@@ -39,9 +39,9 @@ private:
         Value v;
         v.kind = Value::Kind::map;
         for (take('{'); peek() != '}';) {
-            std::string key = text();
+            v.keys.push_back(text());
             take(':');
-            v.fields.emplace_back(std::move(key), value());
+            v.items.push_back(value());
             if (peek() != '}') take(',');
         }
         take('}');

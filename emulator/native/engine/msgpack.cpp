@@ -77,8 +77,8 @@ private:
         Value v;
         v.kind = Value::Kind::map;
         for (std::uint64_t i = 0; i < count; ++i) {
-            Value key = value();
-            v.fields.emplace_back(std::move(key.text), value());
+            v.keys.push_back(value().text);
+            v.items.push_back(value());
         }
         return v;
     }
@@ -104,8 +104,8 @@ private:
 
 const Value& Value::operator[](std::string_view name) const {
     static const Value nil;
-    for (const auto& [key, value] : fields)
-        if (key == name) return value;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        if (keys[i] == name) return items[i];
     return nil;
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace hipscope::msgpack {
@@ -13,8 +12,8 @@ struct Value {
     enum class Kind : std::uint8_t { nil, boolean, integer, text, array, map } kind = Kind::nil;
     std::int64_t integer = 0;  // booleans too
     std::string text;
-    std::vector<Value> items;                           // array
-    std::vector<std::pair<std::string, Value>> fields;  // map with text keys
+    std::vector<Value> items;       // of an array, or the values of a map
+    std::vector<std::string> keys;  // of a map
 
     /// The field of that name; a nil value when there is none.
     [[nodiscard]] const Value& operator[](std::string_view name) const;

@@ -1,0 +1,102 @@
+// State of one CU in the timing model: its waves with their outstanding memory operations, SIMDs, ports and caches.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/workgroup.hpp"
+#include "timing/earliest.hpp"
+#include "timing/instruction_info.hpp"
+#include "timing/memory_path.hpp"
+#include "timing/stalls.hpp"
+
+namespace hipscope {
+
+inline constexpr std::size_t kMaxWaves = 64;  // per CU, more than any gfx9 holds
+inline constexpr std::uint32_t kHistory = kDependencyReach;
+
+struct Pending {
+    std::int64_t time;
+    std::uint32_t pc;
+    StallReason reason;
+};
+
+/// Outstanding memory operations of one wave counter, oldest first.
+template <std::uint32_t capacity>
+struct PendingQueue {
+    Pending entries[capacity];
+    std::uint32_t head = 0, size = 0;
+
+    void push(Pending p) { entries[(head + size++) % capacity] = p; }
+    [[nodiscard]] const Pending& front() const { return entries[head]; }
+    void pop() {
+        head = (head + 1) % capacity;
+        --size;
+    }
+    [[nodiscard]] bool full() const { return size == capacity; }
+};
+
+struct TimedGroup {
+    explicit TimedGroup(const PreparedLaunch& launch, Memory& memory) : group(launch, memory) {}
+    Workgroup group;
+    std::vector<int> slots;  // of its waves in the CU
+    std::int64_t last_arrival = 0;
+};
+
+struct TimedWave {
+    Wave* wave = nullptr;
+    TimedGroup* group = nullptr;
+    std::uint32_t index = 0;  // in the workgroup
+    int simd = 0;
+    std::uint32_t issued_count = 0;
+    std::uint32_t fetch_line = ~0U;
+    std::int64_t begin = 0;
+    std::int64_t arrived = 0;  // at the barrier
+    std::int64_t issued[kHistory] = {};
+    PendingQueue<64> vector_memory;
+    PendingQueue<16> local_and_scalar;
+    int trace = -1;
+};
+
+/// Instruction and scalar cache: presence and arrival time of a line, oldest entry replaced.
+class LineCache {
+public:
+    LineCache(int bytes, int line_bytes) : tags_(bytes, line_bytes, std::max(1, std::min(16, bytes / line_bytes))) {}
+    /// Time at which the line is there; `miss_time` is called to fetch it.
+    template <class Miss>
+    std::int64_t get(std::uint64_t line, std::int64_t t, int hit_cycles, Miss miss_time) {
+        if (const Tags::Line* hit = tags_.find(line)) return std::max(t + hit_cycles, hit->filled);
+        std::uint64_t evicted = Tags::none;
+        const std::int64_t arrival = miss_time();
+        tags_.insert(line, evicted).filled = arrival;
+        return arrival;
+    }
+
+private:
+    Tags tags_;
+};
+
+struct Simd {
+    std::int64_t valu_free = 0, issue_free = 0;
+    bool long_operation = false;  // what keeps the VALU busy takes more than one pass
+    int waves = 0;
+    int vgprs = 0;
+};
+
+struct Cu {
+    Cu(const TimingConstants& c, int which) : number(which), memory(c) {}
+    int number;
+    Earliest<kMaxWaves> ready;  // when each wave may issue next
+    std::array<TimedWave, kMaxWaves> waves;
+    Simd simd[4];
+    int lds_used = 0, groups = 0;
+    std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;
+    bool vmem_held = false;  // the vector memory port is late because the address unit was
+    std::int64_t idle_since = 0, busy_cycles = 0;
+    int alive = 0;
+    CuMemory memory;
+};
+
+}  // namespace hipscope
