@@ -539,7 +539,7 @@ Disassembly decode(std::string_view text) {
     }
     auto& all = result.program.instructions;
     const auto by_address = [](const Instruction& a, const Instruction& b) { return a.address < b.address; };
-    if (!std::is_sorted(all.begin(), all.end(), by_address)) std::stable_sort(all.begin(), all.end(), by_address);
+    if (!std::is_sorted(all.begin(), all.end(), by_address)) std::sort(all.begin(), all.end(), by_address);
     mark_indexed(result.program);
     resolve_branches(result);
     return result;

@@ -29,6 +29,13 @@ bool resolve_scratch(Wave& w, const Instruction& in, int saddr, u64 active, u32 
     u32 base = static_cast<u32>(in.modifiers.offset);
     if (in.source[saddr].kind != OperandKind::none) base += scalar32(w, in.source[saddr]);
     const u32* row = in.source[0].kind == OperandKind::none ? nullptr : w.vgpr[in.source[0].index];
+    if (row == nullptr && u64{base} + bytes <= w.scratch_per_lane) {  // a spill or a fixed stack slot: one offset
+        u8* first = w.scratch + base;
+        const std::size_t stride = w.scratch_per_lane;
+        for (std::size_t i = 0; i < kLanes; ++i) pointer[i] = first + i * stride;
+        for (u64& address : w.access.address[0]) address = base;
+        return true;
+    }
     for (u64 left = active; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
         const u32 offset = base + (row != nullptr ? row[lane] : 0);

@@ -144,6 +144,7 @@ Step matrix(Wave& w, const Instruction& in) {
     using V = typename A::Value;
     constexpr bool wide = sizeof(V) == 8;
     constexpr u32 per_lane = depth * size * blocks / kLanes;
+    constexpr u32 chunk = size < 16 ? size : 16;                   // columns at a time: one or two host registers
     const u32 broadcast = wide ? 0 : in.modifiers.neg_hi & 7U;     // CBSZ
     const u32 chosen = wide ? 0 : in.modifiers.op_sel & 15U;       // ABID
     const u32 pattern = in.modifiers.neg_lo & 7U;                  // BLGP; f64: negate A, B, C
@@ -164,18 +165,21 @@ Step matrix(Wave& w, const Instruction& in) {
         const u32 a_block = broadcast == 0 ? block : ((block >> broadcast) << broadcast) | (chosen & ((1U << broadcast) - 1U));
         for (u32 i = 0; i < size; ++i) {
             const Place p = result_place<size, blocks, wide>(block, i, 0);
-            alignas(64) V d[size];
-            load_part<V, size>(w, in.source[2], p, d);
-            if constexpr (wide) {
-                for (u32 j = 0; j < size; ++j) d[j] = (pattern & 4U) != 0 ? -d[j] : d[j];
+            for (u32 first = 0; first < size; first += chunk) {
+                const Place part{p.lane + first, p.value};
+                alignas(64) V d[chunk];
+                load_part<V, chunk>(w, in.source[2], part, d);
+                if constexpr (wide) {
+                    for (u32 j = 0; j < chunk; ++j) d[j] = (pattern & 4U) != 0 ? -d[j] : d[j];
+                }
+                for (u32 k = 0; k < depth; ++k) {
+                    const u32 group = blocks * (k / per_lane), n = k % per_lane;
+                    const V x = a[n][i + size * (a_block + group)];
+                    const V* y = b[n] + size * (block + group) + first;
+                    for (u32 j = 0; j < chunk; ++j) d[j] = multiply_add<V>(x, y[j], d[j]);
+                }
+                store_part<V, chunk>(w, in.destination[0], part, d);
             }
-            for (u32 k = 0; k < depth; ++k) {
-                const u32 group = blocks * (k / per_lane), n = k % per_lane;
-                const V x = a[n][i + size * (a_block + group)];
-                const V* y = b[n] + size * (block + group);
-                for (u32 j = 0; j < size; ++j) d[j] = multiply_add<V>(x, y[j], d[j]);
-            }
-            store_part<V, size>(w, in.destination[0], p, d);
         }
     }
     return Step::next;

@@ -232,8 +232,8 @@ HIPSCOPE_INLINE T extreme(T x, T y) {
     auto r = (least ? key_a < key_b : key_a > key_b) ? a : b;
     r = nan_b ? a : r;
     r = nan_a ? b : r;
-    r = nan_b & ((b & O::quiet_bit) == 0) ? b : r;
-    r = nan_a & (((a & O::quiet_bit) == 0) | nan_b) ? a : r;
+    r = (nan_b & ((b & O::quiet_bit) == 0)) ? b : r;
+    r = (nan_a & (((a & O::quiet_bit) == 0) | nan_b)) ? a : r;
     r = (r & O::magnitude) > O::infinity ? r | O::quiet_bit : r;
     return from_signed_bits<T>(r);
 }

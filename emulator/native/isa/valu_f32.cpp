@@ -6,7 +6,6 @@ namespace hipscope::HIPSCOPE_ISA {
 namespace {
 
 HIPSCOPE_INLINE bool denormal(f32 x) { const u32 m = bits<u32>(x) & 0x7fffffffU; return (m != 0) & (m < 0x00800000U); }
-HIPSCOPE_INLINE bool denormal(f64 x) { const u64 m = bits<u64>(x) & 0x7fffffffffffffffULL; return (m != 0) & (m < 0x0010000000000000ULL); }
 HIPSCOPE_INLINE int exponent(f32 x) { return static_cast<int>((bits<u32>(x) >> 23U) & 0xffU); }
 
 /// Scales numerator or denominator so that the Newton steps of a division neither overflow nor lose bits.
@@ -18,7 +17,7 @@ HIPSCOPE_INLINE WithMask<f32> div_scale(f32 s0, f32 s1, f32 s2) {
     f32 value = exponent(s2) <= 23 ? up : s0;
     value = tiny_quotient ? (is_numerator ? up : s0) : value;
     bool scaled = tiny_quotient;
-    value = tiny_reciprocal ? (tiny_quotient & !is_denominator ? s0 : down) : value;
+    value = tiny_reciprocal ? ((tiny_quotient & !is_denominator) ? s0 : down) : value;
     value = denormal(s1) ? up : value;
     scaled = scaled & !denormal(s1);
     const bool huge_quotient = exponent(s2) - exponent(s1) >= 96;
@@ -42,9 +41,9 @@ HIPSCOPE_INLINE f32 div_fixup(f32 s0, f32 s1, f32 s2) {
     u32 r = (bits<u32>(s0) & 0x7fffffffU) | sign;
     r = is_nan(s0) ? infinity | sign : r;                                   // the steps overflowed
     r = exponent(s2) - exponent(s1) < -150 ? sign : r;
-    r = (m1 == infinity) | (m2 == 0) ? sign : r;
-    r = (m1 == 0) | (m2 == infinity) ? infinity | sign : r;
-    r = ((m1 == 0) & (m2 == 0)) | ((m1 == infinity) & (m2 == infinity)) ? 0xffc00000U : r;
+    r = ((m1 == infinity) | (m2 == 0)) ? sign : r;
+    r = ((m1 == 0) | (m2 == infinity)) ? infinity | sign : r;
+    r = (((m1 == 0) & (m2 == 0)) | ((m1 == infinity) & (m2 == infinity))) ? 0xffc00000U : r;
     r = is_nan(s1) ? bits<u32>(quiet(s1)) : r;
     return bits<f32>(is_nan(s2) ? bits<u32>(quiet(s2)) : r);
 }

@@ -17,7 +17,7 @@ HIPSCOPE_INLINE WithMask<f64> div_scale(f64 s0, f64 s1, f64 s2) {
     f64 value = exponent(s2) <= 53 ? up : s0;
     value = tiny_quotient ? (is_numerator ? up : s0) : value;
     bool scaled = tiny_quotient;
-    value = tiny_reciprocal ? (tiny_quotient & !is_denominator ? s0 : down) : value;
+    value = tiny_reciprocal ? ((tiny_quotient & !is_denominator) ? s0 : down) : value;
     value = denormal(s1) ? up : value;
     scaled = scaled & !denormal(s1);
     const bool huge_quotient = exponent(s2) - exponent(s1) >= 768;
@@ -46,9 +46,9 @@ HIPSCOPE_INLINE f64 div_fixup(f64 s0, f64 s1, f64 s2) {
     u64 r = (bits<u64>(s0) & magnitude) | sign;
     r = is_nan(s0) ? infinity | sign : r;                                   // the steps overflowed
     r = exponent(s2) - exponent(s1) < -1075 ? sign : r;
-    r = (m1 == infinity) | (m2 == 0) ? sign : r;
-    r = (m1 == 0) | (m2 == infinity) ? infinity | sign : r;
-    r = ((m1 == 0) & (m2 == 0)) | ((m1 == infinity) & (m2 == infinity)) ? 0xfff8000000000000ULL : r;
+    r = ((m1 == infinity) | (m2 == 0)) ? sign : r;
+    r = ((m1 == 0) | (m2 == infinity)) ? infinity | sign : r;
+    r = (((m1 == 0) & (m2 == 0)) | ((m1 == infinity) & (m2 == infinity))) ? 0xfff8000000000000ULL : r;
     r = is_nan(s1) ? bits<u64>(quiet(s1)) : r;
     return bits<f64>(is_nan(s2) ? bits<u64>(quiet(s2)) : r);
 }
