@@ -26,12 +26,13 @@ def launch_variants(
 ) -> list[tuple[str, CapturedDispatch]]:
     """Each variant with its name. `types` are the parameter types, to know the integers among the arguments.
 
-    `odd` also asks for workgroups that are no power of two: only for kernels whose threads do not work together.
+    `odd` also asks for very small workgroups and for some that are no power of two: only for kernels whose threads do
+    not work together.
     """
     groups = _groups(dispatch)
     few = _bounded(groups)
     found: list[tuple[str, CapturedDispatch]] = []
-    shapes = {_shortened(dispatch.workgroup, 4), *([_shortened(dispatch.workgroup, 5)] if odd else [])}
+    shapes = {_shortened(dispatch.workgroup, eighths) for eighths in ((1, 4, 5) if odd else (4,))}
     for smaller in sorted(shapes - {dispatch.workgroup}):
         varied = _write(dispatch, folder / _shown(smaller), smaller, few, dispatch.kernarg())
         found.append((f"workgroups of {_shown(smaller)}", varied))
