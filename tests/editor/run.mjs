@@ -142,7 +142,7 @@ async function mainJob() {
           async () => (await serversIn(editor.workspace)).filter((pid) => pid !== server).length,
           1,
         );
-        await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
+        await hoverMarkedLine(page);
       },
     ],
     ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
