@@ -6,6 +6,7 @@ counts for the line that called it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +16,8 @@ from hipscope.analysis.stalls import blamed_stalls
 
 # Where compilers, HIP and the C++ library keep headers that a user does not edit.
 _FOREIGN_PREFIXES = ("/usr/", "/opt/", "/lib/")
-_FOREIGN_PARTS = ("/include/hip/", "/lib/clang/", "/lib/llvm", "/include/c++/", "/rocm/", "/rocm-")
+_FOREIGN_PARTS = ("/include/hip/", "/lib/clang/", "/lib/llvm", "/include/c++/")
+_ROCM_FOLDER = re.compile(r"/rocm(-\d[^/]*)?/(include|lib|llvm|amdgcn)/")
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ def user_frame(chain: Sequence[Frame]) -> Frame | None:
 
 def is_foreign(file: str) -> bool:
     """The file belongs to the compiler, HIP or the system, not to the user."""
-    return file.startswith(_FOREIGN_PREFIXES) or any(part in file for part in _FOREIGN_PARTS)
+    if file.startswith(_FOREIGN_PREFIXES) or any(part in file for part in _FOREIGN_PARTS):
+        return True
+    return _ROCM_FOLDER.search(file) is not None
 
 
 def line_costs(kernel: Kernel) -> tuple[LineCost, ...]:

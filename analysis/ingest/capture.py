@@ -16,7 +16,7 @@ from hipscope.analysis.codeobject import KernelMetadata, code_object_metadata
 from hipscope.analysis.devices import device_of_agent, find_device
 from hipscope.analysis.errors import HipscopeError, UsageError
 from hipscope.analysis.ingest.agents import Agent, find_agent, read_agents
-from hipscope.analysis.ingest.definitions import definition_line
+from hipscope.analysis.ingest.definitions import base_name, definition_line
 from hipscope.analysis.ingest.launches import (
     CounterTable,
     Launch,
@@ -29,6 +29,7 @@ from hipscope.analysis.ingest.launches import (
 from hipscope.analysis.ingest.pc_samples import read_samples
 from hipscope.analysis.ingest.tables import read_header
 from hipscope.analysis.ingest.traces import Trace, TracedInstruction, read_trace
+from hipscope.analysis.lines import is_foreign
 from hipscope.analysis.profile import (
     Device,
     Dispatch,
@@ -214,6 +215,8 @@ def _kernel(
     dropped = len(launches) - len(dispatches)
     instructions = _merge(traces)
     file, line = sources.definition(name, instructions)
+    if file is not None and line is not None and not is_foreign(file):
+        instructions = _anchored(instructions, Frame(file=file, line=line, function=base_name(name)))
     return Kernel(
         name=KernelName(name),
         mangled=mangled,
@@ -226,6 +229,20 @@ def _kernel(
         partial=f"{dropped} of {len(launches)} launches have damaged time stamps" if dropped else None,
         sampled=any(trace.sampled for trace in traces),
         bound_by=_bound_by(traces, dispatches),
+    )
+
+
+def _anchored(instructions: Sequence[Instruction], kernel: Frame) -> tuple[Instruction, ...]:
+    """The instructions, with the kernel as the outermost frame where the chain ends in a header that is not the user's.
+
+    A compiler that merges two statements leaves the result without a place of its own, and the line table then goes on
+    with whatever stood before it. All that is known of such an instruction is its kernel.
+    """
+    return tuple(
+        i.model_copy(update={"source": (*i.source, kernel)})
+        if i.source and is_foreign(i.source[-1].file)
+        else i
+        for i in instructions
     )
 
 
@@ -366,6 +383,7 @@ class _Sources:
     def definition(self, kernel: str, instructions: Sequence[Instruction]) -> tuple[str | None, int | None]:
         """File and line of a kernel, from the outermost frames of its instructions."""
         outermost = [i.source[-1] for i in instructions if i.source]
+        outermost = [frame for frame in outermost if not is_foreign(frame.file)] or outermost
         if not outermost:
             return None, None
         counts: dict[str, int] = {}

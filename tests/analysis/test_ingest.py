@@ -103,6 +103,14 @@ def test_pc_samples_of_code_json_become_stalls_by_reason() -> None:
     assert sum(i.stalls.get(StallReason.INSTRUCTION_FETCH, 0) for i in kernel.instructions) == 10
 
 
+def test_an_instruction_that_is_only_placed_in_a_header_belongs_to_its_kernel() -> None:
+    kernel = only_kernel(DATA / "pc_sampling_code")
+    load = kernel.instructions[0]
+    assert load.source[0].file.endswith("amd_hip_runtime.h")
+    assert (load.source[-1].file, load.source[-1].line) == (kernel.file, kernel.line)
+    assert all(i.source[-1].file == kernel.file for i in kernel.instructions if i.source)
+
+
 def test_pc_samples_of_a_table_are_joined_through_their_launch(tmp_path: Path) -> None:
     shutil.copy(DATA / "pc_sampling_csv" / "out_pc_sampling_stochastic.csv", tmp_path)
     rows = "".join(f'"KERNEL_DISPATCH",{i},"k(int)",{i * 100},{i * 100 + 50}\n' for i in range(1, 80))

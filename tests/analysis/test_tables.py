@@ -128,6 +128,8 @@ def test_an_inlined_function_of_the_user_counts_for_itself() -> None:
         ("/usr/include/hip/amd_detail/x.h", True),
         ("/opt/rocm-6.4.0/include/hip/x.h", True),
         ("/build/rocm/lib/clang/19/include/math.h", True),
+        ("/home/me/rocm-6.4.1/include/rocprim/x.hpp", True),
+        ("/home/me/rocm-systems/projects/kernel.cpp", False),
         ("/home/me/project/include/kernel.h", False),
         ("kernel.hip", False),
     ],
