@@ -39,11 +39,6 @@ class AgentRecord(Protocol):
     def lds_bytes(self) -> int | None: ...  # noqa: D102
 
 
-def device_names() -> tuple[str, ...]:
-    """The names that `--device` takes."""
-    return tuple(_table())
-
-
 def find_device(name: str) -> Device:
     """The device of that name, upper or lower case. Raises `UsageError` with the closest name that exists."""
     table = _table()

@@ -44,13 +44,6 @@ def conflict_degree(pattern: MemoryPattern) -> float | None:
     return pattern.lds_cycles / useful
 
 
-def hit_rate(hits: float | None, lines: float) -> float | None:
-    """Share of the lines that were found, 0..1."""
-    if hits is None or lines <= 0:
-        return None
-    return min(1.0, hits / lines)
-
-
 def add_patterns(patterns: Iterable[MemoryPattern]) -> tuple[MemoryPattern, ...]:
     """Sums by space, kind and width, in the order in which they first came."""
     groups: dict[tuple[str, str, int], list[MemoryPattern]] = {}

@@ -14,7 +14,6 @@ from hipscope.analysis.memory import (
     add_patterns,
     coalescing,
     conflict_degree,
-    hit_rate,
     ideal_lines_per_access,
     lines_per_access,
     memory_bytes,
@@ -160,12 +159,6 @@ def test_conflicts_compare_with_the_same_access_without_them() -> None:
 def test_what_was_not_accessed_has_no_ratio(measure: object) -> None:
     nothing = pattern(accesses=0, lines_needed=0, lines_used=0)
     assert measure(nothing) is None  # type: ignore[operator]
-
-
-def test_a_hit_rate_needs_lines() -> None:
-    assert hit_rate(30, 40) == 0.75
-    assert hit_rate(None, 40) is None
-    assert hit_rate(0, 0) is None
 
 
 def test_sums_keep_kinds_apart_and_do_not_invent_what_is_missing() -> None:
