@@ -19,6 +19,8 @@ _PER_WAVE = "atomic operations on memory"
 # What an atomic waits for before it is issued is the atomics in front of it.
 _QUEUE = (StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
 _WAITS = (StallReason.ATOMIC, *_QUEUE)
+# A line that limits the kernel is busy for at least this share of its time, also after the last wave has ended.
+_BUSY_AT_LEAST = 0.5
 
 
 class AtomicContention(Formula):
@@ -41,8 +43,9 @@ class AtomicContention(Formula):
         for site in contended:
             part = sum(_operations(i) for i in site.instructions) / operations if operations else 0.0
             waits = _waits(kernel, site, part)
-            if waits >= THRESHOLDS["atomicContention.wait"]:
-                found.append(_finding(self.name, kernel, site, waits))
+            busy = _BUSY_AT_LEAST * part if kernel.bound_by == "atomic" else 0.0
+            if max(waits, busy) >= THRESHOLDS["atomicContention.wait"]:
+                found.append(_finding(self.name, kernel, site, waits, busy))
         return sorted(found, key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel) -> float | None:
@@ -68,7 +71,7 @@ def _waits(kernel: Kernel, site: Site, part: float) -> float:
     """The share of the kernel's time that goes into waiting for these atomics, `part` of all contended ones.
 
     When the model says that the busiest line limits the kernel, every access that queues to be issued queues behind
-    atomics, and the line is busy for at least half of the time, also after the last wave has ended.
+    atomics.
     """
     blamed = blamed_stalls(kernel)
     own = wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
@@ -80,10 +83,10 @@ def _waits(kernel: Kernel, site: Site, part: float) -> float:
         if i not in site.instructions and i.memory is not None and i.memory.space == "global"
     ]
     queued = wait_share(kernel, add_stalls(others), _QUEUE)
-    return min(1.0, max(own + part * queued, 0.5 * part))
+    return min(1.0, own + part * queued)
 
 
-def _finding(formula: str, kernel: Kernel, site: Site, waits: float) -> Finding:
+def _finding(formula: str, kernel: Kernel, site: Site, waits: float, busy: float) -> Finding:
     pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
     share_of_line = pattern.same_address_share or 0.0
     start, end = column_range(site.file, site.line, site.column)
@@ -99,7 +102,7 @@ def _finding(formula: str, kernel: Kernel, site: Site, waits: float) -> Finding:
         end_line=site.line,
         column=start,
         end_column=end,
-        share=max(0.0, min(1.0, waits)),
+        share=max(waits, busy),
         message=(
             f"{pattern.lanes:,} atomic operations from {waves:,} wave accesses on {place} are served one after "
             f"another: {share_of_line:.0%} of them go to the same cache line"
@@ -109,6 +112,11 @@ def _finding(formula: str, kernel: Kernel, site: Site, waits: float) -> Finding:
             Evidence("operations on the busiest cache line", 100 * share_of_line, None, "%"),
             Evidence("lanes behind another lane of their wave", pattern.atomic_conflicts, 0.0, "lanes"),
             Evidence("wave time waiting for these atomics", 100 * waits, 0.0, "%"),
+            *(
+                (Evidence("kernel time the busiest line is busy, at least", 100 * busy, None, "%"),)
+                if busy
+                else ()
+            ),
         ),
         related=() if launch is None else (launch,),
     )

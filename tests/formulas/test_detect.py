@@ -259,6 +259,13 @@ def test_atomics_whose_line_limits_the_kernel_count_although_nobody_waits_for_th
     assert shares(profile_of(atomic(1.0, 0), other(20000), bound_by="atomic")) == [("atomicContention", 0.5)]
 
 
+def test_a_line_that_limits_the_kernel_is_not_shown_as_time_that_waves_waited() -> None:
+    (finding,) = detect_all(profile_of(atomic(1.0, 0), other(20000), bound_by="atomic"))
+    values = {e.metric: e.value for e in finding.evidence}
+    assert values["wave time waiting for these atomics"] == 0
+    assert values["kernel time the busiest line is busy, at least"] == 50
+
+
 def test_waits_are_blamed_on_the_access_they_wait_for() -> None:
     wait = instruction("s_waitcnt vmcnt(0)", 8000, StallReason.GLOBAL_MEMORY, None)
     wait = wait.model_copy(update={"waited_for": {0: 8000.0}, "source": (Frame(file="/k.hip", line=9),)})
