@@ -33,6 +33,12 @@ class EmulatorProfiler(Profiler):
         """Run once with everything recorded."""
         if run.config.arch != "gfx942":
             raise UsageError(f"the emulator executes gfx942, not {run.config.arch}", 'set arch = "gfx942"')
+        device = find_device(run.device)
+        if device.arch != run.config.arch:
+            raise UsageError(
+                f"the emulator models {run.config.arch} devices; {device.name} is {device.arch}",
+                "use mi300x or mi300a",
+            )
         raw = run.directory / "raw"
         raw.mkdir()
         recorded = run.directory / RECORDED_DISPATCHES if run.capture_kernels is not None else None
