@@ -21,12 +21,12 @@ from hipscope.accordo import inputs
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Piece, compare_buffer, largest_difference
 from hipscope.accordo.dtypes import Segment, argument_types, demangle, pointees, segments
-from hipscope.accordo.replay import ATOMIC, WRITTEN, Replay, ReplayTool, replay
+from hipscope.accordo.replay import ATOMIC, READ, WRITTEN, Replay, ReplayTool, replay
 from hipscope.accordo.tolerance import EXACT, Tolerance, tolerance_for
 from hipscope.accordo.variants import launch_variants
 from hipscope.accordo.verdict import Trial
 
-FRESH_TRIALS = 2
+FRESH_TRIALS = inputs.LARGE_INTEGERS
 POISONS = (0x1F2E3D4C, 0x5A6978B7)
 _SEEDS = (1, 2)
 
@@ -62,22 +62,25 @@ class Settings:
 
 @dataclass(frozen=True)
 class ReferenceRun:
-    """One launch on which the reference has run; `inputs` is None for the captured memory."""
+    """One launch on which the reference has run; `inputs` is None for the captured memory.
+
+    `spread` says how far correct runs of it are apart, by (buffer, start of the piece).
+    """
 
     label: str
     dispatch: CapturedDispatch
     inputs: Path | None
     result: Replay
     access: Access
+    spread: Spread
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the reference did with one dispatch. `spread` is by (buffer, start of the piece)."""
+    """What the reference did with one dispatch."""
 
     dispatch: CapturedDispatch
     pieces: Pieces
-    spread: Spread
     runs: tuple[ReferenceRun, ...]
     dropped: tuple[Trial, ...]
 
@@ -186,7 +189,7 @@ def _prepare(
         variants = launch_variants(dispatch, parameters, work / "launches", odd=settings.odd_workgroups)
         trials += [(label, launch, None) for label, launch in variants]
 
-    runs = [ReferenceRun("captured inputs", dispatch, None, first, access)]
+    runs = [ReferenceRun("captured inputs", dispatch, None, first, access, spread)]
     dropped: list[Trial] = []
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         jobs = [
@@ -197,9 +200,12 @@ def _prepare(
         tried = job.result()
         if isinstance(tried, str):
             dropped.append(Trial(dispatch=dispatch.id, inputs=label, outcome="dropped", detail=tried))
+        elif label == inputs.describe(inputs.LARGE_INTEGERS) and not _same_places(access, tried.access):
+            why = "the kernel takes integers of its input for indices or lengths"
+            dropped.append(Trial(dispatch=dispatch.id, inputs=label, outcome="dropped", detail=why))
         else:
             runs.append(tried)
-    return Prepared(dispatch, pieces, spread, tuple(runs), tuple(dropped))
+    return Prepared(dispatch, pieces, tuple(runs), tuple(dropped))
 
 
 def _try(
@@ -218,6 +224,7 @@ def _try(
     if result.status != "ok":
         return f"the reference itself fails there ({result.status}): {result.message}"
     access = _access(result, launch)
+    own = dict(spread) if fresh is None else {}  # other inputs may be of quite another size
     if fresh is None or _floats_by_atomics(launch, pieces, access):
         again = out.with_name(f"{out.name}_again")
         other = run(again, seed=_SEEDS[1], poison=POISONS[0], poison_mask=result.directory)
@@ -225,8 +232,13 @@ def _try(
             return f"the reference itself fails there ({other.status}): {other.message}"
         if (difference := _difference(launch, pieces, access, result, other.image, settings)) is not None:
             return f"the reference is not reproducible there: {difference}"
-        _widen(spread, launch, pieces, result, other)
-    return ReferenceRun(label, launch, fresh, result, access)
+        _widen(own, launch, pieces, result, other)
+    return ReferenceRun(label, launch, fresh, result, access, own)
+
+
+def _same_places(one: Access, other: Access) -> bool:
+    """True when two runs read and wrote the same bytes."""
+    return all(np.array_equal(one[i] & (READ | WRITTEN), other[i] & (READ | WRITTEN)) for i in one)
 
 
 def _must_end(result: Replay, dispatch: CapturedDispatch) -> None:

@@ -18,7 +18,7 @@ from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
 from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.reference import POISONS, Prepared, Reference, ReferenceRun, Signature, piece_tolerance
-from hipscope.accordo.replay import READ, WRITTEN, Replay, ReplayTool, replay
+from hipscope.accordo.replay import ATOMIC, READ, WRITTEN, Replay, ReplayTool, replay
 from hipscope.accordo.verdict import Mismatch, MismatchKind, Trial, Verdict
 from hipscope.emulator.symbolize import Symbolizer
 
@@ -67,6 +67,7 @@ def _try(
 ) -> tuple[tuple[Mismatch, ...], Errors, Replay | None]:
     """One run of the candidate against one run of the reference."""
     dispatch, settings = run.dispatch, reference.settings
+    traced = run.inputs is None and order == 0 and _has_atomics(run)
     out = settings.work / f"dispatch_{dispatch.id}" / "candidate"
     shutil.rmtree(out, ignore_errors=True)
     result = replay(
@@ -79,6 +80,7 @@ def _try(
         poison_mask=run.result.directory,
         inputs=run.inputs,
         cancel=cancel,
+        trace_access=traced,
     )
     if result.status != "ok":
         return (_fault(result, candidate, run),), Errors(), result
@@ -88,7 +90,39 @@ def _try(
         different, wide = _compare(reference, prepared, run, buffer, result, exact)
         found += different
         errors = errors.widened(wide)
+        if traced and not different:
+            found += _lost_atomics(reference, prepared, run, buffer, result)
     return tuple(found), errors, None
+
+
+def _has_atomics(run: ReferenceRun) -> bool:
+    return any(bool((access & ATOMIC).any()) for access in run.access.values())
+
+
+def _lost_atomics(
+    reference: Reference, prepared: Prepared, run: ReferenceRun, buffer: CapturedBuffer, result: Replay
+) -> list[Mismatch]:
+    """Where the reference updates memory by atomics and the candidate by a load and a store: a race, seen or not."""
+    got, was = result.access(buffer.index, buffer.size), run.access[buffer.index]
+    lost = ((was & ATOMIC) != 0) & ((got & ATOMIC) == 0) & ((got & (WRITTEN | READ)) == (WRITTEN | READ))
+    for segment in prepared.pieces[buffer.index]:
+        window = lost[segment.start : segment.end]
+        if window.any():
+            name = _label(reference.signature, buffer, segment)
+            first = int(window.argmax()) // segment.element.size
+            message = (
+                f"it updates {name}, element {first}, without the atomic operation that the reference uses"
+            )
+            return [
+                Mismatch(
+                    kind="not_deterministic",
+                    message=message,
+                    buffer=buffer.index,
+                    label=name,
+                    first_index=first,
+                )
+            ]
+    return []
 
 
 def _patient(tool: ReplayTool, reference: Replay) -> ReplayTool:
@@ -119,7 +153,7 @@ def _compare(
                 access,
                 run.dispatch,
                 reference.settings,
-                spread=prepared.spread.get((buffer.index, segment.start), 0.0),
+                spread=run.spread.get((buffer.index, segment.start), 0.0),
                 exact=exact,
             ),
             _label(reference.signature, buffer, segment),

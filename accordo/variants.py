@@ -1,4 +1,4 @@
-"""Other launches of a captured dispatch: smaller workgroups, one more workgroup, integer arguments one less.
+"""Other launches of a captured dispatch: smaller workgroups, one more workgroup, other numbers as arguments.
 
 Takes a captured dispatch, gives dispatches with the same memory and a changed launch. They show a candidate that is
 only right for the shape it was recorded with. Whether the reference itself is well defined there, the caller must see.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from hipscope.accordo.dtypes import element_of
 Shape = tuple[int, int, int]
 
 _MANY_GROUPS = 1024
+_FLOATS = {"float": "<f", "double": "<d"}
 
 
 def launch_variants(
@@ -40,6 +42,15 @@ def launch_variants(
     if kernarg != dispatch.kernarg():
         varied = _write(dispatch, folder / "less", dispatch.workgroup, groups, kernarg)
         found.append(("integer arguments one less", varied))
+    kernarg = _other_scalars(dispatch, types)
+    if kernarg != dispatch.kernarg():
+        varied = _write(dispatch, folder / "scalars", dispatch.workgroup, groups, kernarg)
+        found.append(("other float and bool arguments", varied))
+    if 1 < groups[0] < _MANY_GROUPS:
+        varied = _write(
+            dispatch, folder / "fewer", dispatch.workgroup, (groups[0] - 1, *groups[1:]), dispatch.kernarg()
+        )
+        found.append(("one workgroup less", varied))
     more = (groups[0] + 1, few[1], few[2])
     varied = _write(dispatch, folder / "more", dispatch.workgroup, more, dispatch.kernarg())
     found.append(("one more workgroup", varied))
@@ -77,6 +88,22 @@ def _decremented(dispatch: CapturedDispatch, types: Sequence[str]) -> bytes:
         )
         if integer and types[index] != "bool" and value is not None and value > 1:
             _store(kernarg, argument, value - 1)
+    return bytes(kernarg)
+
+
+def _other_scalars(dispatch: CapturedDispatch, types: Sequence[str]) -> bytes:
+    """The kernarg segment with every float argument made a little smaller (0 becomes 0.5) and every bool turned."""
+    kernarg = bytearray(dispatch.kernarg())
+    for argument, name in zip(dispatch.explicit_arguments, types, strict=False):
+        window = slice(argument.offset, argument.offset + argument.size)
+        layout = _FLOATS.get(name.removeprefix("const ").removesuffix(" const"))
+        if argument.value_kind != "by_value":
+            continue
+        if layout is not None and argument.size == struct.calcsize(layout):
+            (value,) = struct.unpack(layout, kernarg[window])
+            kernarg[window] = struct.pack(layout, value * 0.75 if value else 0.5)
+        elif name in ("bool", "bool const", "const bool") and argument.size == 1:
+            kernarg[window] = bytes([kernarg[argument.offset] ^ 1])
     return bytes(kernarg)
 
 
