@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from hipscope.accordo import inputs
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Piece, compare_buffer, largest_difference
 from hipscope.accordo.dtypes import Segment, argument_types, demangle, pointees, segments
-from hipscope.accordo.replay import ATOMIC, READ, WRITTEN, Replay, ReplayTool, replay
+from hipscope.accordo.replay import ATOMIC, READ, WRITTEN, Replay, ReplayTool, patient, replay
 from hipscope.accordo.tolerance import EXACT, Tolerance, tolerance_for
 from hipscope.accordo.variants import launch_variants
 from hipscope.accordo.verdict import Trial
@@ -191,9 +191,11 @@ def _prepare(
 
     runs = [ReferenceRun("captured inputs", dispatch, None, first, access, spread)]
     dropped: list[Trial] = []
+    # Inputs that the program never had may make the reference loop for ever.
+    patiently = replace(settings, tool=patient(settings.tool, first))
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         jobs = [
-            pool.submit(_try, *trial, work / f"trial_{number}", pieces, settings, spread, cancel)
+            pool.submit(_try, *trial, work / f"trial_{number}", pieces, patiently, spread, cancel)
             for number, trial in enumerate(trials, 1)
         ]
     for (label, _, _), job in zip(trials, jobs, strict=True):

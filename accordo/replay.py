@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +28,8 @@ _STATUSES: tuple[Status, ...] = ("ok", "fault", "timeout", "unsupported", "launc
 _SPARE_SECONDS = 10.0
 _PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _MAX_FILE_BYTES = 8 << 30
+_LEAST_SECONDS = 5.0
+_PATIENCE = 20.0
 
 
 class ReplayBroken(HipscopeError):
@@ -68,6 +70,11 @@ class Replay:
     def access(self, buffer: int, size: int) -> NDArray[np.uint8]:
         """One byte for each byte of the buffer: READ_FIRST, WRITTEN, READ, ATOMIC bits (runs with `trace_access`)."""
         return np.frombuffer(_read(self.directory / f"access_{buffer}.bin", size), dtype=np.uint8)
+
+
+def patient(tool: ReplayTool, known: Replay) -> ReplayTool:
+    """The tool with as much time as another run deserves: many times what the known one took, within the limit."""
+    return replace(tool, timeout_s=min(tool.timeout_s, max(_LEAST_SECONDS, _PATIENCE * known.seconds)))
 
 
 def replay(

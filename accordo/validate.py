@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,13 +17,11 @@ from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
 from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.reference import POISONS, Prepared, Reference, ReferenceRun, Signature, piece_tolerance
-from hipscope.accordo.replay import ATOMIC, READ, WRITTEN, Replay, ReplayTool, replay
+from hipscope.accordo.replay import ATOMIC, READ, WRITTEN, Replay, patient, replay
 from hipscope.accordo.verdict import Mismatch, MismatchKind, Trial, Verdict
 from hipscope.emulator.symbolize import Symbolizer
 
 _SEEDS = (3, 4)
-_LEAST_SECONDS = 5.0
-_PATIENCE = 20.0
 
 
 def validate(
@@ -71,7 +68,7 @@ def _try(
     out = settings.work / f"dispatch_{dispatch.id}" / "candidate"
     shutil.rmtree(out, ignore_errors=True)
     result = replay(
-        _patient(settings.tool, run.result),
+        patient(settings.tool, run.result),
         dispatch,
         candidate,
         out,
@@ -123,11 +120,6 @@ def _lost_atomics(
                 )
             ]
     return []
-
-
-def _patient(tool: ReplayTool, reference: Replay) -> ReplayTool:
-    """The tool with as much time as a candidate deserves: many times what the reference took, within the limit."""
-    return replace(tool, timeout_s=min(tool.timeout_s, max(_LEAST_SECONDS, _PATIENCE * reference.seconds)))
 
 
 def _compare(

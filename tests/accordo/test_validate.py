@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.accordo.capture import CaptureUnreadable, read_capture_set
+from hipscope.accordo.replay import Replay, ReplayTool, patient
 from hipscope.accordo.verdict import Verdict
 
 Judge = Callable[..., Verdict]
@@ -170,3 +171,11 @@ def test_a_capture_set_that_is_damaged_is_one_clear_line(tmp_path: Path) -> None
     (tmp_path / "dispatch_1" / "meta.json").write_text('{"id": 1}')
     with pytest.raises(CaptureUnreadable, match="not a captured dispatch"):
         read_capture_set(tmp_path)
+
+
+@pytest.mark.parametrize(("seconds", "limit"), [(0.01, 5.0), (1.0, 20.0), (10.0, 60.0)])
+def test_a_run_may_take_many_times_what_a_known_one_took_within_the_setting(
+    seconds: float, limit: float
+) -> None:
+    known = Replay("ok", "", None, Path(), seconds=seconds)
+    assert patient(ReplayTool(("replay",), timeout_s=60.0), known).timeout_s == limit
