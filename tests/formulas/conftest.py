@@ -10,7 +10,6 @@ import pytest
 from hipscope.analysis.build import compile_device
 from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.config import Config
-from hipscope.analysis.errors import MissingTool
 from hipscope.analysis.project import Project
 from hipscope.analysis.toolchain import find_toolchain
 
@@ -26,10 +25,7 @@ def compile_text(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 
     def compiled(text: bytes, arch: str = "gfx942") -> CodeObject:
         config = Config(arch=arch, flags=["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"])
-        try:
-            toolchain = find_toolchain(config)
-        except MissingTool as missing:
-            pytest.skip(str(missing))
+        toolchain = find_toolchain(config)
         project = Project(folder, source, (source,), config, (), "single")
         return compile_device(project, toolchain, source, text)
 

@@ -12,7 +12,6 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
-from hipscope.emulator.runner import NativePartsMissing, replay_executable
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.judge import Bench, CannotJudge, Judgement, judge_candidate, open_bench
 from hipscope.formulas.optimize import (
@@ -23,11 +22,6 @@ from hipscope.formulas.optimize import (
 )
 from hipscope.formulas.program import output_difference
 from hipscope.formulas.registry import find_formula
-
-try:
-    replay_executable()
-except NativePartsMissing as missing:
-    pytest.skip(str(missing), allow_module_level=True)
 
 PROGRAM = """#include <hip/hip_runtime.h>
 #include <cstdio>

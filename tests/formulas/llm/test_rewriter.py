@@ -16,7 +16,6 @@ import pytest
 
 from hipscope.analysis.config import Config, LlmConfig
 from hipscope.analysis.project import Project, resolve_project
-from hipscope.emulator.runner import NativePartsMissing, replay_executable
 from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.consent import ConsentNeeded
 from hipscope.formulas.llm.rewriter import included_headers, render_prompt
@@ -27,14 +26,6 @@ ROOT = Path(__file__).parents[3]
 KEY = "sk-real-9a1c"
 
 Serve = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def emulator() -> None:
-    try:
-        replay_executable()
-    except NativePartsMissing as missing:
-        pytest.skip(str(missing))
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +75,6 @@ COLUMN = "lds_column_read"
 KERNEL = "smooth_transpose"
 
 
-@pytest.mark.usefixtures("emulator")
 def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
@@ -123,7 +113,6 @@ def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
     assert KEY not in result.model_dump_json()
 
 
-@pytest.mark.usefixtures("emulator")
 def test_what_prompt_shows_is_what_is_sent_and_a_trace_of_it_is_kept(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
@@ -143,7 +132,6 @@ def test_what_prompt_shows_is_what_is_sent_and_a_trace_of_it_is_kept(
     assert KEY not in trace.read_text()
 
 
-@pytest.mark.usefixtures("emulator")
 def test_without_leave_nothing_is_built_or_sent(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
@@ -156,7 +144,6 @@ def test_without_leave_nothing_is_built_or_sent(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("emulator")
 def test_the_model_is_asked_only_when_no_recipe_helps(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
@@ -166,7 +153,6 @@ def test_the_model_is_asked_only_when_no_recipe_helps(
     assert server.requests == []
 
 
-@pytest.mark.usefixtures("emulator")
 def test_a_model_that_fails_is_an_error_alone(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
@@ -175,7 +161,6 @@ def test_a_model_that_fails_is_an_error_alone(
         optimized(project_of(COLUMN, server))
 
 
-@pytest.mark.usefixtures("emulator")
 def test_candidates_never_see_the_key(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
@@ -202,7 +187,6 @@ def test_candidates_never_see_the_key(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("example", ["contended_atomic", "contended_histogram"])
 def test_a_right_answer_to_each_finding_becomes_a_verified_edit(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project], example: str
@@ -247,7 +231,6 @@ def test_the_command_line_says_where_it_would_go_and_sends_nothing(
     assert server.requests == []
 
 
-@pytest.mark.usefixtures("emulator")
 def test_the_command_line_shows_the_prompt(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
