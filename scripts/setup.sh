@@ -183,6 +183,10 @@ set_up_editor() {
     if [ -z "${CHROMIUM:-}" ] && ! command -v chromium chromium-browser google-chrome >/dev/null; then
         install "the test in a real editor" chromium
     fi
+    # Without them their tests are skipped, so a user who may not install anything can do without.
+    if ! { command -v nvim && command -v emacs; } >/dev/null && may_install; then
+        install "the tests in Neovim and Emacs" neovim emacs-nox elpa-eglot
+    fi
 }
 
 set_up_packages
