@@ -87,9 +87,12 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
 
 void Capture::after(const PreparedLaunch& p, const DispatchResult& result) {
     if (result.fault) reason_ = "the dispatch faulted: " + result.fault->message;
-    else
+    else {
         for (std::size_t i = 0; i < buffers_.size(); ++i)
             write_bytes(folder_ + "/buffer_" + std::to_string(i) + ".after", buffers_[i].address, buffers_[i].bytes);
+        for (std::size_t i = 0; i < globals_.size(); ++i)
+            write_bytes(folder_ + "/global_" + std::to_string(i) + ".after", globals_[i].second.address, globals_[i].second.bytes);
+    }
     write_meta(p);
 }
 

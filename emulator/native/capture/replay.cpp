@@ -221,6 +221,13 @@ private:
             file.write(pointer_to(b.address), static_cast<std::streamsize>(b.bytes));
             if (!file) throw std::runtime_error("cannot write the result buffers to '" + o_.out + "'");
         }
+        for (std::size_t i = 0; i < captured_.globals.size(); ++i) {
+            const auto variable = object_->variables.find(captured_.globals[i].symbol);
+            if (variable == object_->variables.end() || variable->second.bytes != captured_.globals[i].bytes) continue;
+            std::ofstream file(o_.out + "/" + name_of("global_", i, ".after"), std::ios::binary);
+            file.write(pointer_to(variable->second.address), static_cast<std::streamsize>(variable->second.bytes));
+            if (!file) throw std::runtime_error("cannot write the variables to '" + o_.out + "'");
+        }
     }
 
     static Outcome fault(const DispatchFault& f) { return {"fault", f.message, f, std::nullopt}; }
