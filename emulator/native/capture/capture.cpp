@@ -2,22 +2,31 @@
 #include "capture/capture.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
-
-#include "engine/json.hpp"
 
 namespace hipscope {
 namespace {
 
 namespace fs = std::filesystem;
 
-void write_bytes(const std::string& path, std::uint64_t address, std::uint64_t bytes) {
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(address), static_cast<std::streamsize>(bytes));  // NOLINT
-    if (!file) throw std::runtime_error("cannot write the capture file '" + path + "'");
+const void* contents(std::uint64_t address) {
+    return reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+CapturedLaunch describe(std::uint64_t id, const Launch& launch) {
+    CapturedLaunch record;
+    record.id = id;
+    record.kernel = launch.kernel->symbol;
+    record.code_object_hash = launch.object->hash;
+    record.grid = launch.grid;
+    record.workgroup = launch.workgroup;
+    record.dynamic_lds = launch.dynamic_lds;
+    record.cooperative = launch.cooperative;
+    record.kernarg_bytes = launch.kernel->kernarg_bytes;
+    record.explicit_bytes = launch.kernarg.size();
+    record.arguments = launch.kernel->arguments;
+    return record;
 }
 
 }  // namespace
@@ -35,94 +44,52 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol) == wanted.end()) return false;
     if (taken_[shape] >= settings_.per_shape) return false;
     ++taken_[shape];
-    id_ = id;
     folder_ = settings_.directory + "/dispatch_" + std::to_string(id);
-    reason_.clear();
-    buffers_.clear();
-    globals_.clear();
+    record_ = describe(id, p.launch);
     fs::create_directories(folder_);
     std::uint64_t total = 0;
     for (const auto& [address, block] : memory_.blocks())
         if (std::find(internal.begin(), internal.end(), address) == internal.end()) {
-            buffers_.push_back({address, block.bytes, {}, {}});
+            record_.buffers.push_back({address, block.bytes, {}, {}});
             total += block.bytes;
         }
-    // A pointer may be an argument of its own or a field of a structure passed by value: look at every 8 bytes.
-    for (std::size_t a = 0; a < p.launch.kernel->arguments.size(); ++a) {
-        const KernelArgument& argument = p.launch.kernel->arguments[a];
-        if (argument.value_kind.starts_with("hidden_")) continue;
-        for (std::uint32_t at = argument.offset; at + 8 <= argument.offset + argument.size; at += 8) {
-            std::uint64_t value = 0;
-            std::memcpy(&value, p.launch.kernarg.data() + at, 8);
-            for (Buffer& buffer : buffers_)
-                if (value - buffer.address < std::max<std::uint64_t>(buffer.bytes, 1)) {
-                    buffer.arguments.push_back(a);
-                    buffer.offsets.push_back(value - buffer.address);
-                }
-        }
-    }
+    const std::vector<std::uint8_t>& kernarg = p.launch.kernarg;
+    find_references(record_.arguments, {reinterpret_cast<const char*>(kernarg.data()), kernarg.size()}, record_.buffers);
     if (total > settings_.max_bytes) {
-        std::erase_if(buffers_, [](const Buffer& b) { return b.arguments.empty(); });
-        reason_ = "only buffers that the arguments point to were recorded: all live memory is " + std::to_string(total) +
-                  " bytes, the limit is " + std::to_string(settings_.max_bytes);
+        std::erase_if(record_.buffers, [](const RecordedBuffer& b) { return b.arguments.empty(); });
+        const std::string limit = " bytes, the limit is " + std::to_string(settings_.max_bytes);
+        record_.reason = "only buffers that the arguments point to were recorded: all live memory is " +
+                         std::to_string(total) + limit;
         total = 0;
-        for (const Buffer& b : buffers_) total += b.bytes;
+        for (const RecordedBuffer& b : record_.buffers) total += b.bytes;
         if (total > settings_.max_bytes) {
-            reason_ = "not recorded: the buffers that the arguments point to have " + std::to_string(total) +
-                      " bytes, the limit is " + std::to_string(settings_.max_bytes);
-            buffers_.clear();
+            record_.reason = "not recorded: the buffers that the arguments point to have " + std::to_string(total) + limit;
+            record_.buffers.clear();
         }
     }
-    for (std::size_t i = 0; i < buffers_.size(); ++i)
-        write_bytes(folder_ + "/buffer_" + std::to_string(i) + ".before", buffers_[i].address, buffers_[i].bytes);
-    for (const auto& [name, variable] : p.launch.object->variables) {
-        if (name.starts_with("__hip_cuid_")) continue;  // names the compilation, holds nothing
-        write_bytes(folder_ + "/global_" + std::to_string(globals_.size()) + ".before", variable.address, variable.bytes);
-        globals_.emplace_back(name, variable);
-    }
-    write_bytes(folder_ + "/kernarg.bin", p.kernarg_address, p.launch.kernel->kernarg_bytes);
-    std::ofstream(folder_ + "/code_object.co", std::ios::binary) << p.launch.object->elf;
+    for (const auto& [name, variable] : p.launch.object->variables)
+        if (!name.starts_with("__hip_cuid_"))  // names the compilation, holds nothing
+            record_.globals.push_back({name, variable.address, variable.bytes});
+    write_memory(".before");
+    write_capture_file(folder_ + "/kernarg.bin", contents(p.kernarg_address), p.launch.kernel->kernarg_bytes);
+    write_capture_file(folder_ + "/code_object.co", p.launch.object->elf.data(), p.launch.object->elf.size());
     return true;
 }
 
-void Capture::after(const PreparedLaunch& p, const DispatchResult& result) {
-    if (result.fault) reason_ = "the dispatch faulted: " + result.fault->message;
-    else {
-        for (std::size_t i = 0; i < buffers_.size(); ++i)
-            write_bytes(folder_ + "/buffer_" + std::to_string(i) + ".after", buffers_[i].address, buffers_[i].bytes);
-        for (std::size_t i = 0; i < globals_.size(); ++i)
-            write_bytes(folder_ + "/global_" + std::to_string(i) + ".after", globals_[i].second.address, globals_[i].second.bytes);
-    }
-    write_meta(p);
+void Capture::after(const DispatchResult& result) {
+    if (result.fault) record_.reason = "the dispatch faulted: " + result.fault->message;
+    else write_memory(".after");
+    write_meta(folder_, record_);
 }
 
-void Capture::write_meta(const PreparedLaunch& p) const {
-    Json json;
-    json.open('{').field("id", id_).field("kernel", p.launch.kernel->symbol).field("code_object", p.launch.object->hash);
-    json.list("grid", p.launch.grid).list("workgroup", p.launch.workgroup).field("dynamic_lds", p.launch.dynamic_lds);
-    json.field("cooperative", p.launch.cooperative).field("kernarg_bytes", p.launch.kernel->kernarg_bytes);
-    json.field("explicit_bytes", p.launch.kernarg.size());
-    json.key("arguments").open('[');
-    for (const KernelArgument& a : p.launch.kernel->arguments)
-        json.open('{').field("offset", a.offset).field("size", a.size).field("value_kind", a.value_kind).close('}');
-    json.close(']').key("buffers").open('[');
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-        const Buffer& b = buffers_[i];
-        json.open('{').field("index", i).field("address", b.address).field("bytes", b.bytes);
-        json.list("referenced_by", b.arguments).list("offset_in_buffer", b.offsets);
-        json.field("before", "buffer_" + std::to_string(i) + ".before").close('}');
-    }
-    json.close(']').key("globals").open('[');
-    for (std::size_t i = 0; i < globals_.size(); ++i)
-        json.open('{').field("symbol", globals_[i].first).field("address", globals_[i].second.address)
-            .field("bytes", globals_[i].second.bytes).field("before", "global_" + std::to_string(i) + ".before").close('}');
-    json.close(']').field("complete", reason_.empty()).key("reason");
-    if (reason_.empty()) json.null();
-    else json.value(reason_);
-    json.close('}');
-    const std::string path = folder_ + "/meta.json";
-    std::ofstream(path + ".part") << json.text();
-    fs::rename(path + ".part", path);  // last, so that a folder with meta.json is whole
+void Capture::write_memory(const std::string& ending) const {
+    const auto write = [&](const char* kind, std::size_t i, std::uint64_t address, std::uint64_t bytes) {
+        write_capture_file(folder_ + "/" + kind + std::to_string(i) + ending, contents(address), bytes);
+    };
+    for (std::size_t i = 0; i < record_.buffers.size(); ++i)
+        write("buffer_", i, record_.buffers[i].address, record_.buffers[i].bytes);
+    for (std::size_t i = 0; i < record_.globals.size(); ++i)
+        write("global_", i, record_.globals[i].address, record_.globals[i].bytes);
 }
 
 }  // namespace hipscope

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/record.hpp"
 #include "core/memory.hpp"
 #include "engine/dispatch.hpp"
 
@@ -27,23 +28,16 @@ public:
     /// program's (launch area, code object images). True when `after` must be called.
     bool before(std::uint64_t id, const PreparedLaunch& launch, const std::string& shape,
                 const std::vector<std::uint64_t>& internal);
-    void after(const PreparedLaunch& launch, const DispatchResult& result);
+    void after(const DispatchResult& result);
 
 private:
-    struct Buffer {
-        std::uint64_t address, bytes;
-        std::vector<std::size_t> arguments;
-        std::vector<std::uint64_t> offsets;
-    };
-    void write_meta(const PreparedLaunch& launch) const;
+    void write_memory(const std::string& ending) const;
 
     CaptureSettings settings_;
     Memory& memory_;
     std::map<std::string, std::uint64_t> taken_;
-    std::uint64_t id_ = 0;
-    std::string folder_, reason_;
-    std::vector<Buffer> buffers_;
-    std::vector<std::pair<std::string, Variable>> globals_;
+    std::string folder_;
+    CapturedLaunch record_;
 };
 
 }  // namespace hipscope

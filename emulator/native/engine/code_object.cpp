@@ -1,68 +1,22 @@
 // Loader: ELF segments into the arena, dynamic relocations, metadata note, kernel descriptors, reachability check.
 #include "engine/code_object.hpp"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
 #include "engine/bundle.hpp"
+#include "engine/elf.hpp"
 #include "engine/msgpack.hpp"
 
 namespace hipscope {
 namespace {
 
 constexpr std::uint32_t kRelativeType = 13, kAbs64Type = 3, kAbs32LoType = 1, kAbs32HiType = 2, kAbs32Type = 6;
-constexpr std::uint32_t kMetadataNote = 32;
-constexpr std::uint16_t kMachineAmdgpu = 224;
 
 void* at(std::uint64_t address) {
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
-
-class Elf {
-public:
-    explicit Elf(std::string_view bytes) : bytes_(bytes) {
-        if (bytes.size() < sizeof(Elf64_Ehdr) || !bytes.starts_with("\x7f" "ELF"))
-            throw std::runtime_error("the device code is not an ELF file");
-        header_ = read<Elf64_Ehdr>(0);
-        if (header_.e_machine != kMachineAmdgpu) throw std::runtime_error("the device code is not for an AMD GPU");
-    }
-    template <class T>
-    [[nodiscard]] T read(std::uint64_t offset) const {
-        if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset)
-            throw std::runtime_error("the code object is truncated");
-        T value;
-        std::memcpy(&value, bytes_.data() + offset, sizeof value);
-        return value;
-    }
-    [[nodiscard]] std::string_view bytes(std::uint64_t offset, std::uint64_t size) const {
-        if (offset > bytes_.size() || size > bytes_.size() - offset)
-            throw std::runtime_error("the code object is truncated");
-        return bytes_.substr(offset, size);
-    }
-    [[nodiscard]] std::vector<Elf64_Phdr> segments() const {
-        std::vector<Elf64_Phdr> result;
-        for (unsigned i = 0; i < header_.e_phnum; ++i)
-            result.push_back(read<Elf64_Phdr>(header_.e_phoff + std::uint64_t{i} * header_.e_phentsize));
-        return result;
-    }
-    [[nodiscard]] std::vector<Elf64_Shdr> sections() const {
-        std::vector<Elf64_Shdr> result;
-        for (unsigned i = 0; i < header_.e_shnum; ++i)
-            result.push_back(read<Elf64_Shdr>(header_.e_shoff + std::uint64_t{i} * header_.e_shentsize));
-        return result;
-    }
-    [[nodiscard]] std::string_view text_at(std::uint64_t offset) const {
-        const std::string_view rest = bytes(offset, bytes_.size() - offset);
-        return rest.substr(0, rest.find('\0'));
-    }
-
-private:
-    std::string_view bytes_;
-    Elf64_Ehdr header_{};
-};
 
 struct Symbol {
     std::string name;
@@ -124,21 +78,6 @@ void relocate(const Elf& elf, const std::vector<Elf64_Shdr>& sections, const std
             }
         }
     }
-}
-
-msgpack::Value metadata(const Elf& elf, const std::vector<Elf64_Shdr>& sections) {
-    for (const Elf64_Shdr& section : sections) {
-        if (section.sh_type != SHT_NOTE) continue;
-        for (std::uint64_t at = section.sh_offset; at + 12 <= section.sh_offset + section.sh_size;) {
-            const auto note = elf.read<Elf64_Nhdr>(at);
-            const std::uint64_t name = at + sizeof note;
-            const std::uint64_t content = name + ((note.n_namesz + 3U) & ~3U);
-            if (note.n_type == kMetadataNote && elf.text_at(name) == "AMDGPU")
-                return msgpack::parse(elf.bytes(content, note.n_descsz));
-            at = content + ((note.n_descsz + 3U) & ~3U);
-        }
-    }
-    throw std::runtime_error("the code object has no AMDGPU metadata (code object version 3 or later is needed)");
 }
 
 template <class T>

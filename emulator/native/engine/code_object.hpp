@@ -10,14 +10,9 @@
 
 #include "core/decode.hpp"
 #include "core/memory.hpp"
+#include "engine/kernel_argument.hpp"
 
 namespace hipscope {
-
-struct KernelArgument {
-    std::uint32_t offset = 0;
-    std::uint32_t size = 0;
-    std::string value_kind;  // "global_buffer", "by_value", "hidden_block_count_x", ...
-};
 
 /// The 64-byte kernel descriptor (LLVM AMDGPUUsage, "Kernel Descriptor") and the metadata note's row of a kernel.
 struct Kernel {

@@ -202,7 +202,7 @@ abi::Error Runtime::launch(const LaunchRequest& request) {
         record.total_ns += result.time_ns;
         profiling_ms_ += result.wall_ms;
     }
-    if (captured) capture_->after(prepared, result);
+    if (captured) capture_->after(result);
     if (output_) {
         if (result.timed && result.timed->covered < 1)
             output_->set_partial("timing of large dispatches covers a part of their waves, the rest is extrapolated");
