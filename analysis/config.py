@@ -20,7 +20,18 @@ CONFIG_FILE = "hipscope.toml"
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int, Field(ge=0)]
-FormulaName = Literal["bankConflict", "memoryAccess", "atomicContention"]
+FormulaName = Literal[
+    "bankConflict",
+    "memoryAccess",
+    "atomicContention",
+    "registerPressure",
+    "branchDivergence",
+    "memoryLocality",
+    "latencyHiding",
+    "precision",
+    "launchConfig",
+    "diagnoseOnly",
+]
 PromptSource = Literal["roofline", "stalls", "counters", "isa"]
 
 

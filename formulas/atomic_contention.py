@@ -5,12 +5,13 @@ Takes a kernel's global and LDS atomics, gives a finding per source line whose o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.memory import sum_patterns
-from hipscope.analysis.profile import Instruction, Kernel, Profile, StallReason
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.stalls import blamed_stalls
-from hipscope.formulas.base import Evidence, Finding, Formula, Objective
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.places import Site, column_range, launch_of, sites
 from hipscope.formulas.stakes import add_stalls, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
@@ -28,11 +29,17 @@ class AtomicContention(Formula):
 
     name: ClassVar[str] = "atomicContention"
     title: ClassVar[str] = "Contended atomics"
-    objective: ClassVar[Objective] = Objective(_PER_WAVE, "down")
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_WAVE, "down"),)
     remedy: ClassVar[tuple[str, ...]] = (
         "reduce within the workgroup first (shuffles, then LDS) and do one atomic per workgroup",
         "count in a private copy in LDS and add that to global memory once at the end",
         "let each work-item handle several elements before it touches the shared address",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt add up within the workgroup first, shuffles then LDS, and do one atomic per workgroup.",
+        "In this attempt keep a private copy of the counters in LDS and add it to memory once at the end.",
+        "In this attempt let each thread add up several elements before it does an atomic.",
     )
 
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
@@ -48,11 +55,11 @@ class AtomicContention(Formula):
                 found.append(_finding(self.name, kernel, site, waits, busy))
         return sorted(found, key=lambda f: -f.share)
 
-    def measure(self, kernel: Kernel) -> float | None:
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """Atomic operations of single lanes on global memory."""
         patterns = [i.memory for i in kernel.instructions if i.memory is not None]
         lanes = [p.lanes for p in patterns if p.kind == "atomic" and p.space == "global"]
-        return float(sum(lanes)) if patterns else None
+        return {_PER_WAVE: float(sum(lanes))} if patterns else {}
 
 
 def _contended(instruction: Instruction) -> bool:

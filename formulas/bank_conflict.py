@@ -5,12 +5,13 @@ Takes a kernel's LDS accesses, gives a finding per source line whose accesses sp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.memory import conflict_degree, sum_patterns
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.stalls import blamed_stalls
-from hipscope.formulas.base import Evidence, Finding, Formula, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
 from hipscope.formulas.places import (
     Site,
     column_range,
@@ -31,11 +32,25 @@ class BankConflict(Formula):
 
     name: ClassVar[str] = "bankConflict"
     title: ClassVar[str] = "LDS bank conflicts"
-    objective: ClassVar[Objective] = Objective(_PER_ACCESS, "down")
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_ACCESS, "down"),)
     remedy: ClassVar[tuple[str, ...]] = (
         "pad the row of the LDS array by one element, so that a column is spread over all 32 banks",
         "where padding does not fit, swizzle the column index with the row (`a[i][j ^ i]`) at every access",
         "let neighbouring lanes read neighbouring words: exchange the roles of the two indices",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (
+        Need(("instructions",), "a finding per line"),
+        Need(
+            ("counters",),
+            "a finding per kernel",
+            ("SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE"),
+            ("gfx908", "gfx90a", "gfx942", "gfx950"),
+        ),
+    )
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt keep the algorithm and change only the layout of the __shared__ array, as by padding a row.",
+        "In this attempt permute the column index of the __shared__ array (XOR with the row) at every access.",
+        "In this attempt avoid the LDS for what a shuffle between lanes or a register can hold.",
     )
 
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
@@ -54,11 +69,11 @@ class BankConflict(Formula):
                 found.append(finding)
         return sorted(found, key=lambda f: -f.share)
 
-    def measure(self, kernel: Kernel) -> float | None:
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """LDS cycles per LDS access, over the whole kernel."""
         patterns = [i.memory for i in kernel.instructions if i.memory is not None and i.memory.space == "lds"]
         accesses = sum(p.accesses for p in patterns)
-        return sum(p.lds_cycles for p in patterns) / accesses if accesses else None
+        return {_PER_ACCESS: sum(p.lds_cycles for p in patterns) / accesses} if accesses else {}
 
 
 def _conflicts(instruction: Instruction) -> bool:

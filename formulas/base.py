@@ -7,11 +7,11 @@ stake and the numbers that show it. Formulas only look; they change nothing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.profile import Device, Kernel, Profile
 
 # Below this share of a kernel's time, fixing it cannot be told from noise (the model is good to a few per cent).
 MIN_SHARE = 0.05  # the default of the setting `min_share`
@@ -41,7 +41,8 @@ class Finding:
     """One bottleneck at one place.
 
     Lines and columns count from 1; `end_column` is behind the last character, 0 means that the columns are unknown.
-    `share` is the part of the kernel's time at stake, 0..1.
+    A capture without line information gives the kernel's own line, or 0. `share` is the part of the kernel's time
+    at stake, 0..1. `max_speedup` is how many times as fast the kernel can become at most; None when that is not known.
     """
 
     formula: str
@@ -56,31 +57,57 @@ class Finding:
     message: str
     evidence: tuple[Evidence, ...]
     related: tuple[Related, ...] = ()
+    max_speedup: float | None = None
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The metric that a rewrite must move, by its name in the evidence, and which way is better."""
+    """A metric that a rewrite must move, by its name in the evidence, and which way is better."""
 
     metric: str
     direction: Literal["down", "up"]
 
 
+Capture = Literal["instructions", "counters", "code object", "launches"]
+Work = Literal["bytes", "flops"]
+
+
+@dataclass(frozen=True)
+class Need:
+    """One way to the numbers of a formula: what a capture must hold, and what it then says.
+
+    `archs` empty means every architecture. `counters` are rocprofv3's names; all of them are needed.
+    """
+
+    captures: tuple[Capture, ...]
+    gives: str
+    counters: tuple[str, ...] = ()
+    archs: tuple[str, ...] = ()
+
+
 class Formula(ABC):
-    """One kind of bottleneck. A subclass is stateless: one instance serves all profiles."""
+    """One kind of bottleneck. A subclass is stateless: one instance serves all profiles.
+
+    A rewrite must move at least one of the `objectives`, the first of which is the main one; a formula without any
+    only diagnoses. `keeps` is the work that no rewrite for this formula saves: it limits how much faster a kernel can
+    become. `guidance` are directions for a language model, one per attempt.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
-    objective: ClassVar[Objective]
+    objectives: ClassVar[Sequence[Objective]]
     remedy: ClassVar[Sequence[str]]
+    needs: ClassVar[Sequence[Need]]
+    keeps: ClassVar[frozenset[Work]] = frozenset({"bytes", "flops"})
+    guidance: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
         """The findings in one kernel, worst first; empty when nothing is wrong or nothing is recorded."""
 
     @abstractmethod
-    def measure(self, kernel: Kernel) -> float | None:
-        """The objective's metric over the whole kernel; None when the profile does not hold it."""
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:
+        """The metrics of the objectives over the whole kernel; those that the profile does not hold are absent."""
 
     def explain(self, finding: Finding) -> str:
         """Markdown for the hover: what it is, the numbers, what helps."""

@@ -33,12 +33,12 @@ from hipscope.analysis.session import ProfileSession
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import NativePartsMissing, replay_executable
 from hipscope.emulator.symbolize import demangle
-from hipscope.formulas.base import Formula
+from hipscope.formulas.base import Formula, Objective
 from hipscope.formulas.candidate import Candidate, LaunchFacts
 from hipscope.formulas.guard import check_code_object, check_source
 from hipscope.formulas.launches import all_facts, launch_facts
 from hipscope.formulas.measure import Measured, measure
-from hipscope.formulas.registry import FORMULAS
+from hipscope.formulas.registry import all_formulas
 from hipscope.formulas.syntax import KernelSyntax, names_in, parse, walk
 
 Progress = Callable[[str, float | None], None]
@@ -299,9 +299,7 @@ def _weigh(
     """Faster, and for the promised reason?"""
     before = bench.baseline
     speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
-    metric = None
-    if formula is not None:
-        metric = (formula.objective.metric, formula.measure(before.kernel), formula.measure(after.kernel))
+    moved, metric = _objective(formula, before, after)
     least = bench.project.config.optimize.min_speedup
     stage: Stage = "accepted"
     times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after (modelled)"
@@ -310,7 +308,7 @@ def _weigh(
         stage = "not_faster"
         word = "slower" if speedup < 1 else "not faster enough" if speedup > 1.0005 else "not faster"
         reason = f"Equivalent, but {word}: {speedup:.3f}x, at least {least:g}x is asked for ({times})."
-    elif metric is not None and not _moved(metric[1], metric[2], formula):
+    elif metric is not None and not moved:
         stage = "metric_not_moved"
         reason = (
             f"Faster ({speedup:.2f}x), but not for the reason it was made: {metric[0]} went from "
@@ -320,10 +318,29 @@ def _weigh(
     return Judgement(candidate, stage, reason, verdict, after, speedup, metric, notes)
 
 
-def _moved(before: float | None, after: float | None, formula: Formula | None) -> bool:
-    if before is None or formula is None:
+def _objective(
+    formula: Formula | None, before: Measured, after: Measured
+) -> tuple[bool, tuple[str, float | None, float | None] | None]:
+    """Whether an objective of the formula moved, and the one that did (the main one when none did)."""
+    if formula is None or not formula.objectives:
+        return False, None
+    was, now = _measured(formula, before), _measured(formula, after)
+    for objective in formula.objectives:
+        name = objective.metric
+        if _moved(was.get(name), now.get(name), objective):
+            return True, (name, was[name], now.get(name))
+    main = formula.objectives[0].metric
+    return False, (main, was.get(main), now.get(main))
+
+
+def _measured(formula: Formula, measured: Measured) -> Mapping[str, float]:
+    return formula.measure(measured.kernel, measured.profile.device)
+
+
+def _moved(before: float | None, after: float | None, objective: Objective) -> bool:
+    if before is None:
         return False
-    if formula.objective.direction == "up":
+    if objective.direction == "up":
         return after is not None and after * _MOVED >= before
     return (after or 0.0) <= before * _MOVED  # what is not there any more is 0
 
@@ -331,18 +348,21 @@ def _moved(before: float | None, after: float | None, formula: Formula | None) -
 def _price(bench: Bench, after: Measured, formula: Formula | None) -> tuple[str, ...]:
     """What became worse: another formula's metric, or the occupancy."""
     notes = []
-    for other in FORMULAS:
+    for other in all_formulas():
         if formula is not None and other.name == formula.name:
             continue
-        was, now = other.measure(bench.baseline.kernel), other.measure(after.kernel)
-        if was is None or now is None:
-            continue
-        worse = now > was * _WORSE if other.objective.direction == "down" else now * _WORSE < was
-        if worse:
-            notes.append(f"in exchange {other.objective.metric} went from {_shown(was)} to {_shown(now)}")
-    was, now = bench.baseline.occupancy, after.occupancy
-    if was is not None and now is not None and now < was:
-        notes.append(f"occupancy falls from {was:g} to {now:g} waves per SIMD")
+        before, later = _measured(other, bench.baseline), _measured(other, after)
+        for objective in other.objectives:
+            name = objective.metric
+            if name not in before or name not in later:
+                continue
+            was, now = before[name], later[name]
+            worse = now > was * _WORSE if objective.direction == "down" else now * _WORSE < was
+            if worse:
+                notes.append(f"in exchange {name} went from {_shown(was)} to {_shown(now)}")
+    fitted, fits = bench.baseline.occupancy, after.occupancy
+    if fitted is not None and fits is not None and fits < fitted:
+        notes.append(f"occupancy falls from {fitted:g} to {fits:g} waves per SIMD")
     return tuple(notes)
 
 

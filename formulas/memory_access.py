@@ -5,6 +5,7 @@ Takes a kernel's global accesses, gives a finding per source line that moves far
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.memory import (
@@ -14,9 +15,9 @@ from hipscope.analysis.memory import (
     memory_bytes,
     sum_patterns,
 )
-from hipscope.analysis.profile import Instruction, Kernel, MemoryPattern, Profile, StallReason
+from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.analysis.stalls import blamed_stalls
-from hipscope.formulas.base import Evidence, Finding, Formula, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
 from hipscope.formulas.places import Site, column_range, launch_of, sites, source_lines
 from hipscope.formulas.stakes import add_stalls, beyond_bandwidth, smaller, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
@@ -32,11 +33,26 @@ class MemoryAccess(Formula):
 
     name: ClassVar[str] = "memoryAccess"
     title: ClassVar[str] = "Uncoalesced memory access"
-    objective: ClassVar[Objective] = Objective(_PER_ACCESS, "down")
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_ACCESS, "down"),)
     remedy: ClassVar[tuple[str, ...]] = (
         "let neighbouring lanes (threadIdx.x) access neighbouring elements",
         "where both sides cannot be contiguous, as in a transposition, go through a padded tile in LDS",
         "split an array of structures into one array per member",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (
+        Need(("instructions",), "a finding per line"),
+        Need(
+            ("counters",),
+            "a finding per kernel",
+            ("TCP_TCC_READ_REQ_sum", "TA_FLAT_READ_WAVEFRONTS_sum"),
+            ("gfx942", "gfx950"),
+        ),
+    )
+    keeps: ClassVar[frozenset[Work]] = frozenset({"flops"})
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt let neighbouring lanes access neighbouring addresses by exchanging which index is which.",
+        "In this attempt go through a padded __shared__ tile, so that loads and stores are both dense.",
+        "In this attempt load each element once into LDS or a register and use it from there.",
     )
 
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
@@ -53,11 +69,11 @@ class MemoryAccess(Formula):
         ]
         return sorted(found, key=lambda f: -f.share)
 
-    def measure(self, kernel: Kernel) -> float | None:
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """Cache lines used per global access, over the whole kernel."""
         patterns = [p for i in kernel.instructions if (p := _global(i)) is not None]
         accesses = sum(p.accesses for p in patterns)
-        return sum(p.lines_used for p in patterns) / accesses if accesses else None
+        return {_PER_ACCESS: sum(p.lines_used for p in patterns) / accesses} if accesses else {}
 
 
 def _global(instruction: Instruction) -> MemoryPattern | None:

@@ -28,7 +28,7 @@ from hipscope.formulas.llm.rewriter import ModelProposer, allow_model, explain_a
 from hipscope.formulas.measure import Measured
 from hipscope.formulas.program import try_program
 from hipscope.formulas.recipes import RECIPES
-from hipscope.formulas.registry import FORMULAS, detect_all, find_formula
+from hipscope.formulas.registry import all_formulas, detect_all, find_formula
 from hipscope.formulas.result import Attempt, OptimizeResult, Side
 
 __all__ = [
@@ -334,9 +334,8 @@ def _verified(
 
 def _side(measured: Measured) -> Side:
     resources = measured.kernel.resources
-    metrics = {
-        f.objective.metric: value for f in FORMULAS if (value := f.measure(measured.kernel)) is not None
-    }
+    device = measured.profile.device
+    metrics = {n: v for f in all_formulas() for n, v in f.measure(measured.kernel, device).items()}
     return Side(
         time_ns=measured.time_ns,
         metrics=metrics,
@@ -359,7 +358,7 @@ def _formulas(options: OptimizeOptions, project: Project) -> tuple[str, ...]:
     if options.formula == "auto":
         return tuple(project.config.formulas)
     if find_formula(options.formula) is None:
-        names = [f.name for f in FORMULAS]
+        names = [f.name for f in all_formulas()]
         close = difflib.get_close_matches(options.formula, names, n=1)
         hint = f"did you mean {close[0]}?" if close else "known formulas: " + ", ".join(names)
         raise UsageError(f"unknown formula {options.formula!r}", hint)

@@ -11,21 +11,44 @@ from hipscope.analysis.profile import Profile
 from hipscope.formulas.atomic_contention import AtomicContention
 from hipscope.formulas.bank_conflict import BankConflict
 from hipscope.formulas.base import MIN_SHARE, Finding, Formula
+from hipscope.formulas.branch_divergence import BranchDivergence
+from hipscope.formulas.diagnose_only import DiagnoseOnly
+from hipscope.formulas.latency_hiding import LatencyHiding
+from hipscope.formulas.launch_config import LaunchConfig
 from hipscope.formulas.memory_access import MemoryAccess
+from hipscope.formulas.memory_locality import MemoryLocality
+from hipscope.formulas.precision import Precision
+from hipscope.formulas.register_pressure import RegisterPressure
 
-FORMULAS: tuple[Formula, ...] = (BankConflict(), MemoryAccess(), AtomicContention())
+FORMULAS: tuple[Formula, ...] = (
+    BankConflict(),
+    MemoryAccess(),
+    AtomicContention(),
+    RegisterPressure(),
+    BranchDivergence(),
+    MemoryLocality(),
+    LatencyHiding(),
+    Precision(),
+    LaunchConfig(),
+    DiagnoseOnly(),
+)
+
+
+def all_formulas() -> tuple[Formula, ...]:
+    """The built-in formulas in the order in which they are asked."""
+    return FORMULAS
 
 
 def find_formula(name: str) -> Formula | None:
     """The formula of that name."""
-    return next((formula for formula in FORMULAS if formula.name == name), None)
+    return next((formula for formula in all_formulas() if formula.name == name), None)
 
 
 def detect_all(
     profile: Profile, *, formulas: Collection[str] | None = None, min_share: float = MIN_SHARE
 ) -> list[Finding]:
     """All findings with at least `min_share` of their kernel's time at stake; `formulas` None asks all of them."""
-    chosen = [f for f in FORMULAS if formulas is None or f.name in formulas]
+    chosen = [f for f in all_formulas() if formulas is None or f.name in formulas]
     total = sum(kernel.time_ns for kernel in profile.kernels)
     weighted: list[tuple[float, Finding]] = []
     for kernel in profile.kernels:

@@ -7,14 +7,14 @@ names, and the check of the beliefs looks them up before and after. What was not
 from __future__ import annotations
 
 from hipscope.analysis.memory import add_patterns
-from hipscope.analysis.profile import Kernel
+from hipscope.analysis.profile import Device, Kernel
 from hipscope.analysis.stalls import blamed_stalls
-from hipscope.formulas.registry import FORMULAS
+from hipscope.formulas.registry import all_formulas
 
 _RESOURCES = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills")
 
 
-def kernel_metrics(kernel: Kernel) -> dict[str, float]:
+def kernel_metrics(kernel: Kernel, device: Device) -> dict[str, float]:
     """Every metric that the profile holds for this kernel. Cycles are summed over waves, times are nanoseconds."""
     profiled = [d for d in kernel.dispatches if d.profiled]
     metrics: dict[str, float] = {}
@@ -26,10 +26,8 @@ def kernel_metrics(kernel: Kernel) -> dict[str, float]:
         value = getattr(kernel.resources, name)
         if value is not None:
             metrics[name] = float(value)
-    for formula in FORMULAS:
-        objective = formula.measure(kernel)
-        if objective is not None:
-            metrics[formula.objective.metric] = objective
+    for formula in all_formulas():
+        metrics |= formula.measure(kernel, device)
     return metrics | kernel.counters
 
 

@@ -149,7 +149,7 @@ def _sections(
         sections.kernel(profile, kernel, subject.file, subject.syntax),
         sections.findings(subject.findings, subject.file),
         sections.launches(subject.facts),
-        sections.metrics(kernel),
+        sections.metrics(kernel, profile.device),
         Section("source", f"Source of {subject.file}", (Row(0, _numbered(subject)),), required=True),
         Section("task", "Task", (Row(0, _task(subject, best, direction)),), required=True),
     ]

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from hipscope.analysis.lines import line_costs, user_frame
 from hipscope.analysis.memory import coalescing, conflict_degree, ideal_lines_per_access, lines_per_access
 from hipscope.analysis.occupancy import occupancy
-from hipscope.analysis.profile import Instruction, Kernel, MemoryPattern, Profile
+from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
 from hipscope.analysis.roofline import roofline as place_under_roof
 from hipscope.analysis.stalls import blamed_stalls, stall_table, total_cycles
 from hipscope.formulas.base import Evidence, Finding
@@ -237,9 +237,9 @@ def counters(measured: Kernel) -> Section:
     return Section("counters", "Counters", tuple(rows), "Sums over the profiled launches.")
 
 
-def metrics(measured: Kernel) -> Section:
+def metrics(measured: Kernel, device: Device) -> Section:
     """The names that a belief may give, with today's values; counters are listed by themselves."""
-    values = {n: v for n, v in kernel_metrics(measured).items() if n not in measured.counters}
+    values = {n: v for n, v in kernel_metrics(measured, device).items() if n not in measured.counters}
     text = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
     rows = (Row(0, text or "none"),)
     return Section(

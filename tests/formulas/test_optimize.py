@@ -156,7 +156,7 @@ def test_an_example_gets_a_verified_edit_and_still_passes_its_own_check(
     assert objective is not None
     assert result.before is not None
     assert result.after is not None
-    metric = objective.objective.metric
+    metric = objective.objectives[0].metric
     assert result.after.metrics.get(metric, 0.0) < result.before.metrics[metric]
     assert file.read_bytes() == before  # only a proposal so far
     assert result.edit is not None

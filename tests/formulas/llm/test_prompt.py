@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
 from hipscope.formulas.llm.metrics import kernel_metrics
 from hipscope.formulas.llm.prompt import ALL_SOURCES, Note, build_prompt, estimate_tokens, fenced
@@ -151,7 +152,7 @@ def test_waits_count_for_the_line_that_causes_them(given: ModuleType) -> None:
 
 
 def test_metrics_that_were_not_recorded_are_not_there(given: ModuleType) -> None:
-    metrics = kernel_metrics(given.measured())
+    metrics = kernel_metrics(given.measured(), find_device("mi300x"))
     assert metrics["lds_conflict_cycles"] == 62000
     assert metrics["stall.lds"] == 62000
     assert metrics["time_ns"] == 10000
