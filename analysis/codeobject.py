@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import struct
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.process import run_process
 
 _NT_AMDGPU_METADATA = 32
 _BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -101,6 +103,69 @@ def embedded_code_objects(program: Path, arch: str) -> list[bytes]:
             raise HipscopeError(f"{program}: not an ELF file: {error}") from error
         data = section.data() if section is not None else b""
     return [image for target, image in _bundle_entries(data, program) if _is_for(target, arch)]
+
+
+def gpu_images(file: Path, bundler: Path) -> list[tuple[str, bytes]]:
+    """Target ("gfx942:sramecc+") and bytes of every code object in a host binary, bundle or code object file.
+
+    Compressed bundles are opened with `bundler` (clang-offload-bundler). Raises `HipscopeError` for a damaged file.
+    """
+    data = file.read_bytes()
+    try:
+        if data.startswith(b"\x7fELF"):
+            elf = ELFFile(io.BytesIO(data))
+            if elf["e_machine"] == "EM_AMDGPU":
+                target = str(_metadata(elf).get("amdhsa.target", "")).rpartition("--")[2]
+                return [(target, data)]
+            section = elf.get_section_by_name(".hip_fatbin")
+            data = section.data() if section is not None else b""
+        found = []
+        for bundle in _plain_bundles(data, bundler):
+            found += [
+                (t, image) for t, image in _bundle_entries(bundle, file) if t.startswith(("hip-", "hipv4-"))
+            ]
+        return [(target.rpartition("--")[2], image) for target, image in found]
+    except (ELFError, ValueError, KeyError, struct.error, IndexError) as error:
+        raise HipscopeError(f"{file}: damaged: {error}") from error
+
+
+def _plain_bundles(data: bytes, bundler: Path) -> Iterator[bytes]:
+    """`data` itself, or the contents of its compressed bundles."""
+    start = data.find(_COMPRESSED_MAGIC) if not data.startswith(_BUNDLE_MAGIC) else -1
+    if start < 0:
+        yield data
+    while start >= 0:
+        end = data.find(_COMPRESSED_MAGIC, start + 4)
+        yield _decompressed(data[start : end if end >= 0 else len(data)], bundler)
+        start = end
+
+
+def _decompressed(bundle: bytes, bundler: Path) -> bytes:
+    """An uncompressed bundle with the same GPU code objects."""
+    with tempfile.TemporaryDirectory(prefix="hipscope-bundle-") as scratch:
+        packed = Path(scratch) / "packed"
+        packed.write_bytes(bundle)
+        listed = run_process([bundler, "-list", "-type=o", f"-input={packed}"], timeout=60)
+        targets = [t for t in listed.stdout.decode().split() if t.startswith(("hip-", "hipv4-"))]
+        outputs = [Path(scratch) / str(i) for i in range(len(targets))]
+        done = run_process(
+            [
+                bundler, "-unbundle", "-type=o", f"-input={packed}", f"-targets={','.join(targets)}",
+                *(f"-output={path}" for path in outputs),
+            ],
+            timeout=60,
+        )  # fmt: skip
+        if not listed.ok or not done.ok or not targets:
+            raise ValueError(
+                f"its compressed bundle cannot be opened: {(listed.text + done.text).strip()[-200:]}"
+            )
+        images = [path.read_bytes() for path in outputs]
+    table = struct.pack("<Q", len(targets))
+    offset = len(_BUNDLE_MAGIC) + 8 + sum(24 + len(t) for t in targets)
+    for target, image in zip(targets, images, strict=True):
+        table += struct.pack("<QQQ", offset, len(image), len(target)) + target.encode()
+        offset += len(image)
+    return _BUNDLE_MAGIC + table + b"".join(images)
 
 
 def undefined_symbols(host_object: Path) -> list[str]:

@@ -11,9 +11,10 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hipscope.analysis.errors import UsageError
+from hipscope.emulator.devices import device_table
 
 CONFIG_FILE = "hipscope.toml"
 
@@ -161,6 +162,15 @@ class LlmConfig(_Section):
 class Config(_Section):
     """All settings of a project."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _arch_of_the_device(cls, settings: Any) -> Any:
+        """Without `arch`, code is compiled for the device that is modelled."""
+        if not isinstance(settings, dict) or "arch" in settings:
+            return settings
+        row = device_table().get(str(settings.get("device", "")).strip().lower())
+        return {**settings, "arch": row["arch"]} if row else settings
+
     build: str | None = Field(
         None,
         description=(
@@ -175,7 +185,7 @@ class Config(_Section):
     arch: str = Field(
         "gfx942",
         pattern=r"^gfx[0-9a-f]{3,5}$",
-        description="GPU architecture to compile for. The emulator executes gfx942.",
+        description="GPU architecture to compile for. Left out: that of `device`.",
     )
     source_dirs: list[str] = Field(
         default_factory=lambda: ["."],
@@ -184,7 +194,10 @@ class Config(_Section):
     backend: Literal["auto", "emulator", "rocm", "nvidia"] = Field(
         "auto", description="What records the profile. `auto` takes a real GPU when there is one."
     )
-    device: str = Field("mi300x", description="The GPU that the emulator models: `mi300x` or `mi300a`.")
+    device: str = Field(
+        "mi300x",
+        description="The GPU that the emulator models: `mi300x`, `mi300a`, `mi250x`, `mi210` or `mi355x`.",
+    )
     formulas: list[FormulaName] = Field(
         default_factory=lambda: list(get_args(FormulaName)), description="Which findings are looked for."
     )

@@ -108,7 +108,11 @@ def _compiler_rows(config: Config, toolchain: Toolchain | None, problem: Hipscop
 def _emulator_rows() -> list[Tool]:
     rows = []
     for name, locate, enables in (
-        ("emulator", native_library_dir, "profiles without a GPU"),
+        (
+            "emulator",
+            native_library_dir,
+            "profiles without a GPU (what it lacks for a program: hipscope emulator --coverage FILE)",
+        ),
         ("replay", replay_executable, "proof that a rewrite does the same"),
     ):
         rows.append(_located(name, locate, enables))

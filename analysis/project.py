@@ -67,6 +67,12 @@ def resolve_project(target: Path, program_args: Sequence[str] = (), config: Conf
     return Project(main.parent, main, (main,), settings, arguments, "single")
 
 
+def resolve_config(target: Path) -> Config:
+    """The settings that apply to a file or directory, the defaults when there is no hipscope.toml."""
+    start = target.absolute() if target.is_dir() else target.absolute().parent
+    return load_config(_config_directory(start) or start)
+
+
 def read_source(path: Path) -> str:
     """The text of a source file. Raises `UsageError` when it is empty, unreadable or not UTF-8."""
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 LIBRARY = "libamdhip64.so"
 REPLAY = "hipscope-replay"
+COVERAGE = "hipscope-coverage"
 
 
 class NativePartsMissing(Exception):
@@ -48,6 +49,11 @@ def native_library_dir() -> Path:
 def replay_executable() -> Path:
     """The program that replays one captured dispatch. Raises `NativePartsMissing`."""
     return _find(REPLAY)
+
+
+def coverage_executable() -> Path:
+    """The program that names the instructions and calls that are not emulated. Raises `NativePartsMissing`."""
+    return _find(COVERAGE)
 
 
 def emulator_environment(options: EmulatorOptions) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The command line: `hipscope profile | optimize | prompt | doctor | lsp | version`.
+"""The command line: `hipscope profile | optimize | prompt | emulator | doctor | lsp | version`.
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
 0 done, 1 no verified improvement, 2 bad input, 3 missing tool, 4 the program or its build failed, 130 stopped.
@@ -70,7 +70,9 @@ Arguments = Annotated[
 BackendOption = Annotated[
     Backend, typer.Option(help="What records the profile; auto takes a GPU if there is one.")
 ]
-DeviceOption = Annotated[str | None, typer.Option(help="GPU to model: mi300x, mi300a.", show_default=False)]
+DeviceOption = Annotated[
+    str | None, typer.Option(help="GPU to model: mi300x, mi300a, mi250x, mi210, mi355x.", show_default=False)
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="json prints one object and nothing else.")]
 
 
@@ -374,3 +376,12 @@ def text_console(stream: Any, path: Path | None) -> Console:
     if path is not None or not sys.stdout.isatty():
         return Console(file=stream, width=_FILE_WIDTH, no_color=True, highlight=False, legacy_windows=False)
     return Console(file=stream, highlight=False)
+
+
+def _add_commands() -> None:
+    from hipscope.server.commands import emulator
+
+    emulator.add(app)
+
+
+_add_commands()

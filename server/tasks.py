@@ -101,6 +101,7 @@ def _with_request(config: Config, request: Request) -> Config:
         changes["backend"] = request.backend
     if request.device:
         changes["device"] = request.device
+        changes["arch"] = find_device(request.device).arch
     if request.arch:
         changes["arch"] = request.arch
     if request.time_budget_s:

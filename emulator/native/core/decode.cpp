@@ -3,11 +3,9 @@
 #include "core/decode.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <charconv>
-#include <cmath>
 
+#include "core/assembly_line.hpp"
+#include "core/operands.hpp"
 #include "core/wave.hpp"
 #include "isa/indexed.hpp"
 #include "isa/lookup.hpp"
@@ -18,279 +16,8 @@ namespace {
 using isa::Entry;
 using isa::Type;
 
-constexpr std::size_t max_operands = 7;
-constexpr std::uint16_t source_vccz = 251, source_execz = 252, source_scc = 253;
-
-/// One line cut into its parts.
-struct Line {
-    std::string_view text;        // mnemonic, operands and modifiers
-    std::string_view mnemonic;
-    std::array<std::string_view, max_operands> operands;
-    std::size_t operand_count = 0;
-    std::string_view modifiers;
-    std::uint64_t address = 0;
-    std::array<std::uint32_t, 4> words{};
-    std::size_t word_count = 0;
-};
-
 /// Encoding formats that place modifiers differently.
 enum class Format { scalar, sopk, sopp, vop, vop3, vop3p, memory, ds };
-
-std::string_view trim(std::string_view s) {
-    while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-    while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
-    return s;
-}
-
-bool hex(std::string_view& s, std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value, 16);
-    if (error != std::errc{}) return false;
-    s.remove_prefix(static_cast<std::size_t>(end - s.data()));
-    return true;
-}
-
-/// Reads `// address: words`. False when the line has no such comment.
-bool split_comment(std::string_view raw, Line& line) {
-    const std::size_t comment = raw.rfind("// ");
-    if (comment == std::string_view::npos) return false;
-    line.text = trim(raw.substr(0, comment));
-    std::string_view rest = raw.substr(comment + 3);
-    if (!hex(rest, line.address) || rest.empty() || rest.front() != ':') return false;
-    rest.remove_prefix(1);
-    line.word_count = 0;
-    while (line.word_count < line.words.size()) {
-        rest = trim(rest);
-        if (rest.size() < 8) break;
-        std::uint64_t word = 0;
-        std::string_view token = rest.substr(0, 8);
-        if (!hex(token, word) || !token.empty()) break;
-        line.words[line.word_count++] = static_cast<std::uint32_t>(word);
-        rest.remove_prefix(8);
-    }
-    return line.word_count != 0;
-}
-
-/// Cuts `a, b, c mod1 mod2` at top-level commas; what follows the last operand after a space are modifiers.
-bool split_operands(Line& line) {
-    const std::string_view text = line.text;
-    const std::size_t space = text.find_first_of(" \t");
-    line.mnemonic = text.substr(0, space);
-    line.operand_count = 0;
-    line.modifiers = {};
-    if (space == std::string_view::npos) return true;
-    const std::string_view rest = trim(text.substr(space));
-    int depth = 0;
-    bool absolute = false;
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i <= rest.size(); ++i) {
-        const char c = i < rest.size() ? rest[i] : '\0';
-        if (c == '[' || c == '(') ++depth;
-        if (c == ']' || c == ')') --depth;
-        if (c == '|') absolute = !absolute;
-        if (depth != 0 && c != '\0') continue;
-        if (c == ',' || c == ' ' || c == '\0') {
-            if (i > begin) {
-                if (line.operand_count == max_operands) return false;
-                line.operands[line.operand_count++] = rest.substr(begin, i - begin);
-            }
-            if (c == ' ') {
-                line.modifiers = trim(rest.substr(i));
-                return true;
-            }
-            begin = i + 1;
-            while (begin < rest.size() && rest[begin] == ' ') ++begin;
-            i = std::max(i, begin - 1);
-        }
-    }
-    return true;
-}
-
-/// The text after `name` in the modifiers (`offset:` -> "16"), or nothing.
-std::string_view modifier(std::string_view modifiers, std::string_view name) {
-    for (std::size_t at = modifiers.find(name); at != std::string_view::npos; at = modifiers.find(name, at + 1)) {
-        if (at != 0 && modifiers[at - 1] != ' ') continue;
-        const std::string_view value = modifiers.substr(at + name.size());
-        return value.substr(0, value.find(' '));
-    }
-    return {};
-}
-bool flag(std::string_view modifiers, std::string_view name) {
-    for (std::size_t at = modifiers.find(name); at != std::string_view::npos; at = modifiers.find(name, at + 1)) {
-        const std::size_t end = at + name.size();
-        if ((at == 0 || modifiers[at - 1] == ' ') && (end == modifiers.size() || modifiers[end] == ' ')) return true;
-    }
-    return false;
-}
-std::int32_t number(std::string_view s) {
-    const bool negative = !s.empty() && s.front() == '-';
-    if (negative) s.remove_prefix(1);
-    const bool is_hex = s.starts_with("0x");
-    if (is_hex) s.remove_prefix(2);
-    std::int64_t value = 0;
-    std::from_chars(s.data(), s.data() + s.size(), value, is_hex ? 16 : 10);
-    return static_cast<std::int32_t>(negative ? -value : value);
-}
-
-struct NamedRegister {
-    std::string_view name;
-    OperandKind kind;
-    std::uint16_t index;
-    std::uint8_t dwords;
-    std::uint64_t literal;
-};
-constexpr NamedRegister named[] = {
-    {"vcc", OperandKind::sgpr, sreg::vcc, 2, 0},
-    {"vcc_lo", OperandKind::sgpr, sreg::vcc, 1, 0},
-    {"vcc_hi", OperandKind::sgpr, sreg::vcc + 1, 1, 0},
-    {"exec", OperandKind::sgpr, sreg::exec, 2, 0},
-    {"exec_lo", OperandKind::sgpr, sreg::exec, 1, 0},
-    {"exec_hi", OperandKind::sgpr, sreg::exec + 1, 1, 0},
-    {"m0", OperandKind::sgpr, sreg::m0, 1, 0},
-    {"flat_scratch", OperandKind::sgpr, sreg::flat_scratch, 2, 0},
-    {"flat_scratch_lo", OperandKind::sgpr, sreg::flat_scratch, 1, 0},
-    {"flat_scratch_hi", OperandKind::sgpr, sreg::flat_scratch + 1, 1, 0},
-    {"xnack_mask", OperandKind::sgpr, sreg::xnack_mask, 2, 0},
-    {"xnack_mask_lo", OperandKind::sgpr, sreg::xnack_mask, 1, 0},
-    {"xnack_mask_hi", OperandKind::sgpr, sreg::xnack_mask + 1, 1, 0},
-    {"src_vccz", OperandKind::sgpr, source_vccz, 1, 0},
-    {"src_execz", OperandKind::sgpr, source_execz, 1, 0},
-    {"src_scc", OperandKind::sgpr, source_scc, 1, 0},
-    {"src_shared_base", OperandKind::literal, 0, 2, aperture::shared_base},
-    {"src_shared_limit", OperandKind::literal, 0, 2, aperture::shared_base | aperture::limit},
-    {"src_private_base", OperandKind::literal, 0, 2, aperture::private_base},
-    {"src_private_limit", OperandKind::literal, 0, 2, aperture::private_base | aperture::limit},
-};
-
-bool is_wide(Type type) { return type == Type::b64 || type == Type::i64 || type == Type::f64 || type == Type::mask; }
-
-std::uint16_t half_bits(double value) {  // only the inline constants occur: all are exact or listed
-    if (value == 0.15915494) return 0x3118;
-    const bool negative = value < 0;
-    int exponent = 0;
-    const double mantissa = std::frexp(std::fabs(value), &exponent);
-    if (mantissa == 0) return 0;
-    const auto fraction = static_cast<unsigned>(std::lround((mantissa * 2 - 1) * 1024));
-    return static_cast<std::uint16_t>((negative ? 0x8000U : 0U) | (static_cast<unsigned>(exponent + 14) << 10U) | fraction);
-}
-
-/// Bit pattern of an inline constant or literal in an operand of this type (section 5.1.3).
-std::uint64_t constant(std::string_view s, Type type, const Line& line) {
-    if (s.find('.') != std::string_view::npos) {
-        double value = 0;
-        std::from_chars(s.data(), s.data() + s.size(), value);
-        const bool inverse_2pi = std::fabs(value - 0.15915494) < 1e-8;
-        if (type == Type::f64 || type == Type::b64 || type == Type::i64) return inverse_2pi ? 0x3fc45f306dc9c882ULL : std::bit_cast<std::uint64_t>(value);
-        if (type == Type::f16 || type == Type::pk_f16 || type == Type::b16) return half_bits(inverse_2pi ? 0.15915494 : value);
-        const std::uint64_t single = inverse_2pi ? 0x3e22f983U : std::bit_cast<std::uint32_t>(static_cast<float>(value));
-        return type == Type::pk_f32 ? single | (single << 32U) : single;
-    }
-    if (s.starts_with("0x")) {
-        const std::uint64_t word = line.words[line.word_count - 1];
-        if (type == Type::f64) return word << 32U;
-        if (type == Type::i64) return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(word)));
-        return word;
-    }
-    const auto value = static_cast<std::uint64_t>(std::int64_t{number(s)});
-    if (type == Type::pk_f32) return (value & 0xffffffffU) | (value << 32U);
-    return is_wide(type) ? value : value & 0xffffffffU;
-}
-
-bool parse_range(std::string_view s, unsigned limit, std::uint16_t& first, std::uint8_t& dwords) {
-    unsigned a = 0, b = 0;
-    if (!s.empty() && s.front() == '[') {
-        const char* end = s.data() + s.size();
-        auto [colon, e1] = std::from_chars(s.data() + 1, end, a);
-        if (e1 != std::errc{}) return false;
-        b = a;
-        if (colon != end && *colon == ':') {
-            auto [close, e2] = std::from_chars(colon + 1, end, b);
-            if (e2 != std::errc{}) return false;
-            colon = close;
-        }
-        if (colon + 1 != end || *colon != ']') return false;
-    } else {
-        auto [stop, e] = std::from_chars(s.data(), s.data() + s.size(), a);
-        if (e != std::errc{} || stop != s.data() + s.size()) return false;
-        b = a;
-    }
-    if (b < a || b >= limit) return false;
-    first = static_cast<std::uint16_t>(a);
-    dwords = static_cast<std::uint8_t>(b - a + 1);
-    return true;
-}
-
-bool parse_register(std::string_view s, Operand& o) {
-    if (s.empty()) return false;
-    for (const NamedRegister& r : named) {
-        if (r.name == s) {
-            o.kind = r.kind;
-            o.index = r.index;
-            o.dwords = r.dwords;
-            o.literal = r.literal;
-            return true;
-        }
-    }
-    if (s.starts_with("ttmp") && parse_range(s.substr(4), 16, o.index, o.dwords)) {
-        o.kind = OperandKind::sgpr;
-        o.index = static_cast<std::uint16_t>(o.index + sreg::ttmp);
-        return true;
-    }
-    const char c = s.front();
-    if (c == 'v' && parse_range(s.substr(1), 256, o.index, o.dwords)) {
-        o.kind = OperandKind::vgpr;
-        return true;
-    }
-    if (c == 's' && parse_range(s.substr(1), 102, o.index, o.dwords)) {
-        o.kind = OperandKind::sgpr;
-        return true;
-    }
-    if (c == 'a' && parse_range(s.substr(1), 256, o.index, o.dwords)) {
-        o.kind = OperandKind::agpr;
-        o.index = static_cast<std::uint16_t>(o.index + 256);
-        return true;
-    }
-    return false;
-}
-
-/// An operand with its sign modifiers. False when the text is not understood.
-bool parse_operand(std::string_view s, Type type, const Line& line, Operand& o) {
-    o = Operand{};
-    if (s == "off") return true;  // no register
-    if (s.starts_with("sext(") && s.ends_with(")")) {
-        o.sign_extend = true;
-        s = s.substr(5, s.size() - 6);
-    }
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    const bool is_constant = is_digit(s.front()) || (s.size() > 1 && s.front() == '-' && is_digit(s[1]));
-    if (is_constant) {
-        o.kind = OperandKind::literal;
-        o.literal = constant(s, type, line);
-        return true;
-    }
-    if (s.starts_with("neg(") && s.ends_with(")")) {
-        o.negate = true;
-        s = s.substr(4, s.size() - 5);
-    }
-    if (s.front() == '-') {
-        o.negate = true;
-        s.remove_prefix(1);
-    }
-    if (s.size() > 2 && s.front() == '|' && s.back() == '|') {
-        o.absolute = true;
-        s = s.substr(1, s.size() - 2);
-    }
-    if (s.starts_with("abs(") && s.ends_with(")")) {
-        o.absolute = true;
-        s = s.substr(4, s.size() - 5);
-    }
-    if (s.empty()) return false;
-    if (is_digit(s.front()) || (s.size() > 1 && s.front() == '-' && is_digit(s[1]))) {
-        o.kind = OperandKind::literal;
-        o.literal = constant(s, type, line);
-        return true;
-    }
-    return parse_register(s, o);
-}
 
 Format format_of(std::uint32_t word, std::string_view mnemonic) {
     if ((word >> 28U) == 0xbU && (word >> 23U) != 0x17fU && (word >> 23U) != 0x17eU && (word >> 23U) != 0x17dU) return Format::sopk;
@@ -368,9 +95,16 @@ std::string_view strip_encoding(std::string_view mnemonic) {
     return mnemonic;
 }
 
+/// The row of a name: the target's own where it differs ("v_cvt_f32_fp8@gfx950"), else the common one.
 /// v_cmpx_lt_f32 -> the row of v_cmp_lt_f32.
-const Entry* find_row(std::string_view name, bool& writes_exec) {
+const Entry* find_row(std::string_view name, std::string_view target, bool& writes_exec) {
     writes_exec = false;
+    if (target != "gfx942") {
+        std::string own(name);
+        own += '@';
+        own += target;
+        if (const Entry* entry = isa::find(own)) return entry;
+    }
     if (const Entry* entry = isa::find(name)) return entry;
     if (!name.starts_with("v_cmpx_")) return nullptr;
     std::string plain = "v_cmp_";
@@ -412,14 +146,14 @@ void decode_scalar_offset(const Line& line, Instruction& in) {
 }
 
 /// Fills `in`. Returns why not, or an empty string.
-std::string decode_line(const Line& line, Instruction& in) {
+std::string decode_line(const Line& line, std::string_view target, Instruction& in) {
     in.address = line.address;
     in.bytes = static_cast<std::uint8_t>(line.word_count * 4);
     in.text.assign(line.text);
     const std::string_view name = strip_encoding(line.mnemonic);
     const Format format = format_of(line.words[0], line.mnemonic);
     bool writes_exec = false;
-    const Entry* entry = find_row(name, writes_exec);
+    const Entry* entry = find_row(name, target, writes_exec);
     if (entry == nullptr) return "unknown mnemonic " + std::string(line.mnemonic);
     if (format == Format::memory && flag(line.modifiers, "lds")) return "buffer load to LDS";
 
@@ -517,7 +251,7 @@ void resolve_branches(Disassembly& result) {
 
 }  // namespace
 
-Disassembly decode(std::string_view text) {
+Disassembly decode(std::string_view text, std::string_view target) {
     Disassembly result;
     result.program.instructions.reserve(text.size() / 80);
     Line line;
@@ -528,7 +262,7 @@ Disassembly decode(std::string_view text) {
         at = end + 1;
         if (!split_comment(raw, line)) continue;
         Instruction& in = result.program.instructions.emplace_back();
-        const std::string reason = split_operands(line) ? decode_line(line, in) : "too many operands";
+        const std::string reason = split_operands(line) ? decode_line(line, target, in) : "too many operands";
         if (!reason.empty()) {
             in.run = nullptr;
             in.address = line.address;

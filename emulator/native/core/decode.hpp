@@ -21,9 +21,10 @@ struct Disassembly {
 };
 
 /// Decode the output of `llvm-objdump -d` (all executable sections, `// address: words` comments kept).
+/// `target` ("gfx942", "gfx90a", "gfx950") chooses between rows where the targets differ in meaning.
 ///
 /// Never throws on odd text: a line that is not understood becomes an entry of `unsupported`.
-Disassembly decode(std::string_view objdump_text);
+Disassembly decode(std::string_view objdump_text, std::string_view target = "gfx942");
 
 /// Every mnemonic the table executes, sorted (for the coverage report and the tests).
 std::vector<std::string_view> supported_mnemonics();

@@ -197,7 +197,7 @@ std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memo
     const std::vector<Symbol> symbols = dynamic_symbols(elf, sections);
     const msgpack::Value note = metadata(elf, sections);
     object->arch = architecture_of(note);
-    object->code = std::make_shared<Disassembly>(decode(disassemble(object->elf, object->hash, settings)));
+    object->code = std::make_shared<Disassembly>(decode(disassemble(object->elf, object->hash, settings), object->arch));
     object->image = copy_segments(elf, memory);
     relocate(elf, sections, symbols, object->image);
     for (const msgpack::Value& row : note["amdhsa.kernels"].items) {

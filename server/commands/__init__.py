@@ -1,0 +1,1 @@
+"""Subcommands of the command line, one file each: `add(app)` registers it."""
