@@ -1,6 +1,6 @@
 """What a program needs of the emulator, and what of that it does not have, found without running anything.
 
-Takes a HIP source or project (compiled for the chosen target), or a host program, shared library, offload bundle or code
+Takes a HIP source or project (compiled for the chosen target), or a host program, shared library, bundle or code
 object; gives the mnemonics of every kernel, the instructions that are not executed, and the HIP calls and libraries
 that are not emulated. What counts as executed is asked of the emulator's own decoder.
 """
