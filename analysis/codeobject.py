@@ -94,6 +94,17 @@ def read_code_object(path: Path) -> CodeObject:
     return CodeObject(path, {kernel.symbol: kernel for kernel in code_object_metadata(path)})
 
 
+def machine_code(path: Path) -> bytes:
+    """The instructions, kernel descriptors and constants of a code object, without names and line tables."""
+    with path.open("rb") as file:
+        try:
+            elf = ELFFile(file)
+            found = [elf.get_section_by_name(name) for name in (".text", ".rodata", ".data")]
+        except ELFError as error:
+            raise HipscopeError(f"{path}: not a code object for an AMD GPU: {error}") from error
+        return b"\0".join(section.data() for section in found if section is not None)
+
+
 def embedded_code_objects(program: Path, arch: str) -> list[bytes]:
     """The code objects for `arch` in a host program or shared library, in link order. Empty when it has none."""
     with program.open("rb") as file:

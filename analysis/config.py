@@ -88,6 +88,13 @@ class OptimizeConfig(_Section):
         1.03, description="A rewrite is offered only if its kernel is at least this many times as fast."
     )
     max_attempts: Count = Field(8, description="How many candidates are tried before hipscope gives up.")
+    fast_math: bool = Field(
+        False,
+        description=(
+            "Also propose the device's fast approximations (`__expf`, `__fdividef`, ...). They are less precise: "
+            "results must still agree within the tolerance."
+        ),
+    )
     ignore_output: list[str] = Field(
         default_factory=list,
         description=(

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from hipscope.analysis.codeobject import KernelMetadata
+
 
 @dataclass(frozen=True)
 class Candidate:
     """One proposed rewrite of one kernel.
 
     `text` is the whole file. `expected` says, before anything ran, what it should change. `exact` promises bit-equal
-    results; a rewrite that reorders floating-point additions sets it to False.
+    results; a rewrite that reorders floating-point additions sets it to False. `assumes` are sentences about the
+    program that hold in every recorded launch and that the rewrite relies on beyond them; the user is shown them.
     """
 
     recipe: str
@@ -22,6 +25,27 @@ class Candidate:
     text: bytes
     expected: str
     exact: bool = True
+    assumes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Family:
+    """Candidates that differ in numbers only (an unroll factor, launch bounds), the preferred ones first.
+
+    All are compiled; by what the machine code needs, the best `keep` are replayed.
+    """
+
+    candidates: tuple[Candidate, ...]
+    keep: int = 2
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a person could do here, and why hipscope does not do it: `reason` is what cannot be proved."""
+
+    recipe: str
+    title: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -30,6 +54,9 @@ class Refusal:
 
     recipe: str
     reason: str
+
+
+Proposal = list[Candidate] | Family | Advice | Refusal
 
 
 @dataclass(frozen=True)
@@ -51,7 +78,10 @@ class LaunchFact:
 class LaunchFacts:
     """All captured launch shapes of a kernel and the limits of the device they ran on.
 
-    `type_bytes` are the sizes of types that the source only names, like a template's `T`.
+    `type_bytes` are the sizes of types that the source only names, like a template's `T`. `disjoint` names the pointer
+    parameters that never pointed into the same allocation as another one. `threads` is the size of the largest
+    workgroup of any launch, recorded or only seen; 0 when it is not known. `needs` is what the compiler made of the
+    kernel (of its most demanding instance).
     """
 
     launches: tuple[LaunchFact, ...] = ()
@@ -59,6 +89,10 @@ class LaunchFacts:
     static_lds: int = 0
     lds_limit: int = 65536
     wave_size: int = 64
+    xcds: int = 1
+    disjoint: frozenset[str] = frozenset()
+    threads: int = 0
+    needs: KernelMetadata | None = None
 
 
 @dataclass(frozen=True, order=True)

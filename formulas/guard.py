@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tree_sitter import Node
 
 from hipscope.analysis.codeobject import CodeObject, KernelMetadata
 from hipscope.formulas.candidate import LaunchFacts
+from hipscope.formulas.helpers import added_nodes, helper_reasons
 from hipscope.formulas.syntax import (
     FileSyntax,
     KernelSyntax,
     ancestors,
     arguments_of,
     called,
+    names_in,
     parse,
     text_of,
     walk,
@@ -28,8 +30,13 @@ from hipscope.formulas.syntax import (
 ALLOWED_ATTRIBUTES = ("__launch_bounds__",)
 
 
-def check_source(original: bytes, candidate: bytes, kernel: KernelSyntax) -> tuple[str, ...]:
-    """Why the candidate's text is refused. `kernel` is the kernel of `original` that may change."""
+def check_source(
+    original: bytes, candidate: bytes, kernel: KernelSyntax, disjoint: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Why the candidate's text is refused. `kernel` is the kernel of `original` that may change.
+
+    `disjoint` names the pointers that no recorded launch showed to overlap another: they may become `__restrict__`.
+    """
     if candidate == original:
         return ("the candidate is the original, byte for byte",)
     head, tail = original[: kernel.span.start], original[kernel.span.end :]
@@ -38,20 +45,21 @@ def check_source(original: bytes, candidate: bytes, kernel: KernelSyntax) -> tup
     ):
         return (f"it changes text outside the kernel `{kernel.name}`",)
     before, after = parse(original), parse(candidate)
-    end = len(candidate) - len(tail)
-    changed = next(
-        (k for k in after.kernels if k.span.start == kernel.span.start and k.name == kernel.name), None
-    )
+    start, end = kernel.span.start, len(candidate) - len(tail)
     if len(after.errors) > len(before.errors):
         return (f"it has a syntax error{_first_error(before, after)}",)
+    inside = [k for k in after.kernels if start <= k.span.start and k.span.end <= end]
+    changed = next((k for k in inside if k.name == kernel.name), None)
     if changed is None:
         return (f"the kernel `{kernel.name}` is gone",)
-    if changed.span.end != end:
-        return (f"it adds something beside the kernel `{kernel.name}`",)
+    added = added_nodes(after.root, start, end, changed.span)
+    if isinstance(added, str):
+        return (added,)
     return (
-        *_signature_reasons(kernel, changed),
-        *_denied_reasons(kernel, changed),
+        *_signature_reasons(kernel, changed, disjoint),
+        *_denied_reasons(kernel, changed, added),
         *_barrier_reasons(kernel, changed),
+        *helper_reasons(original, added),
     )
 
 
@@ -77,14 +85,20 @@ def _first_error(before: FileSyntax, after: FileSyntax) -> str:
     return f" (line {min(new)})" if new else ""
 
 
-def _signature_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
+def _signature_reasons(before: KernelSyntax, after: KernelSyntax, disjoint: Collection[str]) -> list[str]:
     reasons = []
     if before.template_head != after.template_head:
         reasons.append(f"the template head changed from `{before.template_head}` to `{after.template_head}`")
     if before.return_type != after.return_type:
         reasons.append(f"the return type changed to `{after.return_type}`")
-    old = [(p.type, p.name) for p in before.parameters]
-    new = [(p.type, p.name) for p in after.parameters]
+    promised = {p.name for p in before.parameters if _RESTRICT.search(p.type)}
+    old = [(_unrestricted(p.type), p.name) for p in before.parameters]
+    new = [(_unrestricted(p.type), p.name) for p in after.parameters]
+    reasons += [
+        f"`{p.name}` becomes __restrict__, but no recorded launch shows that nothing overlaps it"
+        for p in after.parameters
+        if _RESTRICT.search(p.type) and p.name not in promised | set(disjoint)
+    ]
     if old != new:
         was, now = (", ".join(f"{t} {n}" for t, n in side) for side in (old, new))
         reasons.append(f"the parameters changed from ({was}) to ({now})")
@@ -95,6 +109,14 @@ def _signature_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
     if added and not all(a.startswith(ALLOWED_ATTRIBUTES) for a in added):
         reasons.append(f"the attribute `{added[0]}` is new")
     return reasons
+
+
+_RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
+
+
+def _unrestricted(type_: str) -> str:
+    """The type without `__restrict__`, which changes neither the symbol nor the arguments."""
+    return " ".join(_RESTRICT.sub(" ", type_).split())
 
 
 _DENIED_CALLS = {
@@ -119,16 +141,21 @@ _DENIED_WORDS = {
 _INTEGER_CAST = re.compile(r"\b(long|size_t|u?int64_t|u?intptr_t|unsigned|int)\b[^*]*$")
 
 
-def _denied_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
-    """What the new kernel does that it may not, unless the old one did it as often."""
-    new = _denied(after) - _denied(before)
+def _denied_reasons(before: KernelSyntax, after: KernelSyntax, helpers: Collection[Node]) -> list[str]:
+    """What the new kernel and its helpers do that they may not, unless the old kernel did it as often."""
+    found = _denied(after.body_node, {p.name for p in after.parameters if p.pointer})
+    for helper in helpers:
+        # Every name in a helper may be a pointer, and its own `static` and `__device__` are no state.
+        body = next((b for n in walk(helper) if (b := n.child_by_field_name("body")) is not None), None)
+        if body is not None:
+            found += _denied(body, set(names_in(helper)))
+    new = found - _denied(before.body_node, {p.name for p in before.parameters if p.pointer})
     return [f"the new kernel {what}" for what in sorted(new)]
 
 
-def _denied(kernel: KernelSyntax) -> Counter[str]:
+def _denied(body: Node, pointers: set[str]) -> Counter[str]:
     found: Counter[str] = Counter()
-    pointers = {p.name for p in kernel.parameters if p.pointer}
-    for node in walk(kernel.body_node):
+    for node in walk(body):
         kind = node.type
         if kind == "gnu_asm_expression":
             found["contains inline assembly"] += 1

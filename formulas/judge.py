@@ -8,12 +8,13 @@ go through `judge_candidate`; none of them decides anything itself.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -33,21 +34,20 @@ from hipscope.analysis.session import ProfileSession
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import NativePartsMissing, replay_executable
 from hipscope.emulator.symbolize import demangle
-from hipscope.formulas.base import Formula, Objective
+from hipscope.formulas.base import Formula
 from hipscope.formulas.candidate import Candidate, LaunchFacts
+from hipscope.formulas.gate import decide, trade_sentence
 from hipscope.formulas.guard import check_code_object, check_source
 from hipscope.formulas.launches import all_facts, launch_facts
 from hipscope.formulas.measure import Measured, measure
-from hipscope.formulas.registry import all_formulas
+from hipscope.formulas.result import Trade
 from hipscope.formulas.syntax import KernelSyntax, names_in, parse, walk
 
 Progress = Callable[[str, float | None], None]
 Stage = Literal[
-    "accepted", "refused", "not_compiled", "different", "inconclusive", "not_faster", "metric_not_moved"
-]
-
-_MOVED = 0.97  # the objective's metric must become at least 3 % better
-_WORSE = 1.10  # another metric that becomes worse than this is named as the price
+    "accepted", "refused", "not_compiled", "different", "inconclusive", "not_faster", "metric_not_moved",
+    "occupancy_cliff", "not_tried",
+]  # fmt: skip
 
 
 class CannotJudge(HipscopeError):
@@ -77,7 +77,9 @@ class Bench:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came of one candidate. `notes` are things a user should know about an accepted one: what it costs."""
+    """What came of one candidate. `trades` and `notes` are what a user should know about an accepted one: what it
+    costs, and what it assumes.
+    """
 
     candidate: Candidate
     stage: Stage
@@ -87,6 +89,7 @@ class Judgement:
     speedup: float | None = None
     metric: tuple[str, float | None, float | None] | None = None
     notes: tuple[str, ...] = field(default=())
+    trades: tuple[Trade, ...] = field(default=())
 
     @property
     def accepted(self) -> bool:
@@ -142,7 +145,7 @@ def open_bench(
             kernel=syntax,
             name=kernel.name,
             dispatches=dispatches,
-            facts=all_facts(by_symbol),
+            facts=_facts(session, by_symbol, syntax),
             facts_by_symbol=by_symbol,
             compiled=compiled,
             reference=reference,
@@ -164,9 +167,26 @@ def judge_candidate(
     `formula` names the metric that must move; None asks for speed only. Raises Cancelled, and what a broken replay
     executable raises; never because of what the candidate is.
     """
-    if reasons := check_source(bench.original, candidate.text, bench.kernel):
-        return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
     progress("compiling the candidate", None)
+    compiled = admit(bench, candidate, cancel=cancel)
+    if isinstance(compiled, Judgement):
+        return compiled
+    verdict = prove(bench, candidate, compiled, progress=progress, cancel=cancel)
+    if not verdict.equivalent:
+        return not_proved(candidate, verdict)
+    progress("timing the candidate", None)
+    after = time_candidate(bench, compiled, cancel=cancel)
+    if isinstance(after, str):
+        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after}"), verdict)
+    return weigh(bench, candidate, formula, after, verdict)
+
+
+def admit(
+    bench: Bench, candidate: Candidate, *, cancel: threading.Event | None = None
+) -> CodeObject | Judgement:
+    """The candidate's machine code, if the guard lets the text and the code pass; else why not. Nothing is executed."""
+    if reasons := check_source(bench.original, candidate.text, bench.kernel, bench.facts.disjoint):
+        return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
     try:
         compiled = compile_device(
             bench.project, bench.session.toolchain, bench.source, candidate.text, cancel=cancel
@@ -175,23 +195,71 @@ def judge_candidate(
         return Judgement(candidate, "not_compiled", _compiler_words(failure))
     if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol):
         return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
-    verdict = validate(
+    return compiled
+
+
+def prove(
+    bench: Bench,
+    candidate: Candidate,
+    compiled: CodeObject,
+    *,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Verdict:
+    """Hold the candidate's machine code against the reference."""
+    return validate(
         bench.reference,
         compiled.path,
         exact=candidate.exact,
         progress=lambda message: progress(message, None),
         cancel=cancel,
     )
-    if not verdict.equivalent:
-        stage: Stage = "different" if verdict.outcome == "different" else "inconclusive"
-        return Judgement(candidate, stage, verdict.reason, verdict)
-    progress("timing the candidate", None)
-    device = bench.project.config.device
-    tool = bench.reference.settings.tool
-    after = measure(tool, bench.dispatches, compiled.path, bench.work / "candidate", device, cancel)
-    if isinstance(after, str):
-        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after}"), verdict)
-    return _weigh(bench, candidate, formula, verdict, after)
+
+
+def not_proved(candidate: Candidate, verdict: Verdict) -> Judgement:
+    """The judgement of a candidate whose verdict is not "equivalent"."""
+    stage: Stage = "different" if verdict.outcome == "different" else "inconclusive"
+    return Judgement(candidate, stage, verdict.reason, verdict)
+
+
+def time_candidate(
+    bench: Bench, compiled: CodeObject, *, work: str = "candidate", cancel: threading.Event | None = None
+) -> Measured | str:
+    """Profile the candidate's machine code on the recorded launches; a str says what failed."""
+    tool, device = bench.reference.settings.tool, bench.project.config.device
+    return measure(tool, bench.dispatches, compiled.path, bench.work / work, device, cancel)
+
+
+def weigh(
+    bench: Bench,
+    candidate: Candidate,
+    formula: Formula | None,
+    after: Measured,
+    verdict: Verdict | None,
+) -> Judgement:
+    """The gate's decision on a timed candidate. Without a verdict it is only the timing that was judged."""
+    decision = decide(
+        bench.baseline,
+        after,
+        formula,
+        min_speedup=bench.project.config.optimize.min_speedup,
+        min_share=bench.project.config.min_share,
+        proved=verdict is not None,
+    )
+    accepted = decision.stage == "accepted"
+    notes = tuple(trade_sentence(t) for t in decision.trades)
+    notes += tuple(f"it assumes that {text}" for text in candidate.assumes) if accepted else ()
+    return Judgement(
+        candidate=candidate,
+        stage=decision.stage,
+        reason=f"{decision.reason} {verdict.reason}" if accepted and verdict is not None else decision.reason,
+        verdict=verdict,
+        after=after,
+        speedup=decision.speedup,
+        metric=decision.metric,
+        notes=notes,
+        trades=decision.trades,
+    )
 
 
 def find_source(
@@ -248,7 +316,21 @@ def recorded_launches(
     """What a bench would know of the kernel's launches, without replaying anything. Raises as `open_bench` does."""
     dispatches = _recorded(session, original, kernel)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    return all_facts(launch_facts(dispatches, kernel, compiled, session.profile.device))
+    by_symbol = launch_facts(dispatches, kernel, compiled, session.profile.device)
+    return _facts(session, by_symbol, kernel)
+
+
+def _facts(
+    session: ProfileSession, by_symbol: Mapping[str, LaunchFacts], kernel: KernelSyntax
+) -> LaunchFacts:
+    """The facts of all instances, with the largest workgroup of all launches, also those not recorded."""
+    sizes = [
+        math.prod(d.workgroup)
+        for k in session.profile.kernels
+        if base_name(k.name) == kernel.name
+        for d in k.dispatches
+    ]
+    return replace(all_facts(by_symbol), threads=max(sizes, default=0))
 
 
 def _recorded(session: ProfileSession, original: bytes, kernel: KernelSyntax) -> tuple[CapturedDispatch, ...]:
@@ -291,83 +373,6 @@ def _compiler_words(failure: BuildFailed) -> str:
     if errors:
         return f"It does not compile: line {errors[0].line}: {errors[0].message}"
     return f"It does not compile: {failure.message}"
-
-
-def _weigh(
-    bench: Bench, candidate: Candidate, formula: Formula | None, verdict: Verdict, after: Measured
-) -> Judgement:
-    """Faster, and for the promised reason?"""
-    before = bench.baseline
-    speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
-    moved, metric = _objective(formula, before, after)
-    least = bench.project.config.optimize.min_speedup
-    stage: Stage = "accepted"
-    times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after (modelled)"
-    reason = f"{speedup:.2f}x as fast: {times}. {verdict.reason}"
-    if speedup < least:
-        stage = "not_faster"
-        word = "slower" if speedup < 1 else "not faster enough" if speedup > 1.0005 else "not faster"
-        reason = f"Equivalent, but {word}: {speedup:.3f}x, at least {least:g}x is asked for ({times})."
-    elif metric is not None and not moved:
-        stage = "metric_not_moved"
-        reason = (
-            f"Faster ({speedup:.2f}x), but not for the reason it was made: {metric[0]} went from "
-            f"{_shown(metric[1])} to {_shown(metric[2])}."
-        )
-    notes = _price(bench, after, formula) if stage == "accepted" else ()
-    return Judgement(candidate, stage, reason, verdict, after, speedup, metric, notes)
-
-
-def _objective(
-    formula: Formula | None, before: Measured, after: Measured
-) -> tuple[bool, tuple[str, float | None, float | None] | None]:
-    """Whether an objective of the formula moved, and the one that did (the main one when none did)."""
-    if formula is None or not formula.objectives:
-        return False, None
-    was, now = _measured(formula, before), _measured(formula, after)
-    for objective in formula.objectives:
-        name = objective.metric
-        if _moved(was.get(name), now.get(name), objective):
-            return True, (name, was[name], now.get(name))
-    main = formula.objectives[0].metric
-    return False, (main, was.get(main), now.get(main))
-
-
-def _measured(formula: Formula, measured: Measured) -> Mapping[str, float]:
-    return formula.measure(measured.kernel, measured.profile.device)
-
-
-def _moved(before: float | None, after: float | None, objective: Objective) -> bool:
-    if before is None:
-        return False
-    if objective.direction == "up":
-        return after is not None and after * _MOVED >= before
-    return (after or 0.0) <= before * _MOVED  # what is not there any more is 0
-
-
-def _price(bench: Bench, after: Measured, formula: Formula | None) -> tuple[str, ...]:
-    """What became worse: another formula's metric, or the occupancy."""
-    notes = []
-    for other in all_formulas():
-        if formula is not None and other.name == formula.name:
-            continue
-        before, later = _measured(other, bench.baseline), _measured(other, after)
-        for objective in other.objectives:
-            name = objective.metric
-            if name not in before or name not in later:
-                continue
-            was, now = before[name], later[name]
-            worse = now > was * _WORSE if objective.direction == "down" else now * _WORSE < was
-            if worse:
-                notes.append(f"in exchange {name} went from {_shown(was)} to {_shown(now)}")
-    fitted, fits = bench.baseline.occupancy, after.occupancy
-    if fitted is not None and fits is not None and fits < fitted:
-        notes.append(f"occupancy falls from {fitted:g} to {fits:g} waves per SIMD")
-    return tuple(notes)
-
-
-def _shown(value: float | None) -> str:
-    return "nothing recorded" if value is None else f"{value:.4g}"
 
 
 def _sentence(text: str) -> str:

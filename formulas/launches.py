@@ -35,6 +35,9 @@ def launch_facts(
             static_lds=metadata.lds if metadata is not None else 0,
             lds_limit=device.lds_bytes,
             wave_size=device.wave_size,
+            xcds=device.xcds,
+            disjoint=_disjoint([d for d in dispatches if d.kernel == symbol], kernel),
+            needs=metadata,
         )
     return facts
 
@@ -52,7 +55,24 @@ def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
         static_lds=max(facts.static_lds for facts in by_symbol.values()),
         lds_limit=first.lds_limit,
         wave_size=first.wave_size,
+        xcds=first.xcds,
+        disjoint=frozenset.intersection(*(facts.disjoint for facts in by_symbol.values())),
+        needs=max(
+            (facts.needs for facts in by_symbol.values() if facts.needs is not None),
+            key=lambda needs: (needs.scratch, needs.vgprs),
+            default=None,
+        ),
     )
+
+
+def _disjoint(dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax) -> frozenset[str]:
+    """The pointer parameters that had an allocation to themselves in each of the dispatches."""
+    alone: list[set[str]] = []
+    for dispatch in dispatches:
+        owners = [{argument for argument, _ in buffer.arguments} for buffer in dispatch.buffers]
+        single = {next(iter(who)) for who in owners if len(who) == 1}
+        alone.append({p.name for i, p in enumerate(kernel.parameters) if p.pointer and i in single})
+    return frozenset(set.intersection(*alone)) if alone else frozenset()
 
 
 def template_values(kernel: KernelSyntax, demangled: str) -> dict[str, str]:

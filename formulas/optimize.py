@@ -20,14 +20,13 @@ from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
 from hipscope.formulas.base import Finding
-from hipscope.formulas.candidate import Refusal
+from hipscope.formulas.contest import ask_recipes, contest
 from hipscope.formulas.edit import VerifiedEdit, apply_edit, diff_of, edit_between
 from hipscope.formulas.judge import Bench, CannotJudge, Judgement, Progress, judge_candidate, open_bench
 from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.rewriter import ModelProposer, allow_model, explain_attempt, kernel_findings
 from hipscope.formulas.measure import Measured
 from hipscope.formulas.program import try_program
-from hipscope.formulas.recipes import RECIPES
 from hipscope.formulas.registry import all_formulas, detect_all, find_formula
 from hipscope.formulas.result import Attempt, OptimizeResult, Side
 
@@ -37,7 +36,9 @@ __all__ = [
 ]  # fmt: skip
 
 _WRONG = ("program_differs", "different", "inconclusive", "refused", "not_compiled")
-_TELLING = (*_WRONG, "metric_not_moved", "not_faster", "cannot_judge", "no_recipe")
+_TELLING = (
+    *_WRONG, "metric_not_moved", "occupancy_cliff", "not_faster", "cannot_judge", "advice", "no_recipe",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,7 @@ def _optimize_kernel(
             project, session, kernel, overlay=options.overlay, progress=progress, cancel=cancel
         ) as bench:
             for finding in findings if options.rewriter != "llm" else ():
-                judged = _judge_recipes(bench, finding, attempts, progress, cancel)
-                result = _first_that_runs(bench, finding, judged, options, attempts, progress, cancel)
+                result = _try_recipes(bench, finding, options, attempts, progress, cancel)
                 if result is not None:
                     return result
             if proposer is not None:
@@ -170,23 +170,48 @@ def _optimize_kernel(
     return None
 
 
-def _first_that_runs(
+def _try_recipes(
     bench: Bench,
     finding: Finding,
-    judged: Sequence[Judgement],
     options: OptimizeOptions,
     attempts: list[Attempt],
     progress: Progress,
     cancel: threading.Event | None,
 ) -> OptimizeResult | None:
-    """The fastest accepted rewrite with which the whole program still does the same, or None."""
-    for judgement in sorted(judged, key=lambda j: -(j.speedup or 0.0)):
-        failure = try_program(
-            bench, judgement.candidate.text, overlay=options.overlay, progress=progress, cancel=cancel
-        )
-        if failure is None:
-            return _verified(bench, finding, judgement, judged, attempts)
-        _revise(attempts, judgement, failure)
+    """The fastest recipe that is proved and with which the whole program still does the same, or None."""
+    offers = ask_recipes(bench, finding)
+    for advice in offers.advice:
+        said = f"Advice only: {advice.reason}."
+        attempts.append(_unjudged(finding, advice.title, "advice", said, recipe=advice.recipe))
+    for refusal in offers.refused:
+        said = f"{refusal.recipe} does not apply: {refusal.reason}."
+        attempts.append(_unjudged(finding, "", "no_recipe", said, recipe=refusal.recipe))
+    formula = find_formula(finding.formula)
+    for judgement in contest(bench, offers, formula, progress=progress, cancel=cancel):
+        attempts.append(_attempt(bench, finding, judgement))
+        if judgement.accepted:
+            result = _if_it_runs(bench, finding, judgement, options, attempts, progress, cancel)
+            if result is not None:
+                return result
+    return None
+
+
+def _if_it_runs(
+    bench: Bench,
+    finding: Finding,
+    judgement: Judgement,
+    options: OptimizeOptions,
+    attempts: list[Attempt],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> OptimizeResult | None:
+    """The verified result, if the whole program does the same with this accepted rewrite."""
+    failure = try_program(
+        bench, judgement.candidate.text, overlay=options.overlay, progress=progress, cancel=cancel
+    )
+    if failure is None:
+        return _verified(bench, finding, judgement, attempts)
+    _revise(attempts, judgement, failure)
     return None
 
 
@@ -224,7 +249,7 @@ def _ask_model(
     accepted = [j for j in rewrites.judgements.values() if j.accepted]
     for judgement in sorted(accepted, key=lambda j: -(j.speedup or 0.0)):
         finding = rewrites.finding(judgement, findings)
-        result = _first_that_runs(bench, finding, [judgement], options, attempts, progress, cancel)
+        result = _if_it_runs(bench, finding, judgement, options, attempts, progress, cancel)
         if result is not None:
             beliefs = explain_attempt(rewrites.attempt(judgement))
             return result.model_copy(update={"notes": (*result.notes, *beliefs, account)})
@@ -236,48 +261,16 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
-def _unjudged(finding: Finding, title: str, outcome: str, reason: str) -> Attempt:
-    """An answer of the model that could not be judged, or no answer."""
+def _unjudged(finding: Finding, title: str, outcome: str, reason: str, *, recipe: str = "llm") -> Attempt:
+    """An answer of a rewriter that could not be judged, or no answer."""
     return Attempt(
         formula=finding.formula,
         kernel=finding.kernel,
-        recipe="llm",
+        recipe=recipe,
         title=title,
         outcome=outcome,
         reason=reason,
     )
-
-
-def _judge_recipes(
-    bench: Bench,
-    finding: Finding,
-    attempts: list[Attempt],
-    progress: Progress,
-    cancel: threading.Event | None,
-) -> list[Judgement]:
-    """All candidates of the finding's recipes, judged; the accepted ones are returned."""
-    formula = find_formula(finding.formula)
-    accepted: list[Judgement] = []
-    for recipe in RECIPES.get(finding.formula, ()):
-        answer = recipe(bench.original, bench.kernel, finding, bench.facts)
-        if isinstance(answer, Refusal):
-            attempts.append(
-                Attempt(
-                    formula=finding.formula,
-                    kernel=finding.kernel,
-                    recipe=answer.recipe,
-                    title="",
-                    outcome="no_recipe",
-                    reason=f"{answer.recipe} does not apply: {answer.reason}.",
-                )
-            )
-            continue
-        for candidate in answer:
-            judgement = judge_candidate(bench, candidate, formula, progress=progress, cancel=cancel)
-            attempts.append(_attempt(bench, finding, judgement))
-            if judgement.accepted:
-                accepted.append(judgement)
-    return accepted
 
 
 def _attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Attempt:
@@ -294,6 +287,7 @@ def _attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Attempt:
         after=_side(judgement.after) if judgement.after is not None else None,
         verdict=judgement.verdict,
         notes=judgement.notes,
+        trades=judgement.trades,
         diff=diff_of(_relative(bench), bench.original, candidate.text),
     )
 
@@ -305,15 +299,7 @@ def _revise(attempts: list[Attempt], judgement: Judgement, failure: str) -> None
             attempts[i] = attempt.model_copy(update={"outcome": "program_differs", "reason": failure})
 
 
-def _verified(
-    bench: Bench, finding: Finding, best: Judgement, judged: Sequence[Judgement], attempts: list[Attempt]
-) -> OptimizeResult:
-    others = [
-        f"also equivalent and faster: {j.candidate.title} ({j.speedup:.2f}x)"
-        + "".join(f", {n}" for n in j.notes)
-        for j in judged
-        if j is not best and j.speedup is not None
-    ]
+def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[Attempt]) -> OptimizeResult:
     return OptimizeResult(
         status="verified",
         message=f"{best.candidate.title}: {best.reason} The whole program gives the same output.",
@@ -326,7 +312,8 @@ def _verified(
         before=_side(bench.baseline),
         after=_side(best.after) if best.after is not None else None,
         verdict=best.verdict,
-        notes=(*best.notes, *others),
+        notes=best.notes,
+        trades=best.trades,
         attempts=tuple(attempts),
         edit=edit_between(bench.source, bench.original, best.candidate.text),
     )

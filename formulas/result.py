@@ -29,6 +29,20 @@ class Side(_Record):
     occupancy: float | None = Field(None, description="waves per SIMD that the resources allow")
 
 
+class Trade(_Record):
+    """What a rewrite makes worse while it makes the kernel faster.
+
+    `formula` is the bottleneck that the metric belongs to, "" for the occupancy; `share` is the part of the kernel's
+    time that is at stake there afterwards, None when that is too little to be a finding.
+    """
+
+    formula: str
+    metric: str
+    before: float | None = None
+    after: float
+    share: float | None = None
+
+
 class Attempt(_Record):
     """One candidate, or a recipe's refusal, and what came of it."""
 
@@ -43,6 +57,7 @@ class Attempt(_Record):
     after: Side | None = None
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
+    trades: tuple[Trade, ...] = ()
     diff: str = ""
 
 
@@ -62,6 +77,7 @@ class OptimizeResult(_Record):
     after: Side | None = None
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
+    trades: tuple[Trade, ...] = ()
     findings: tuple[Finding, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     edit: VerifiedEdit | None = None

@@ -46,6 +46,8 @@ _REASON_COLOURS = {
     "dependency": "blue",
 }
 
+_OUTCOMES = {"accepted": ("✓", "green"), "advice": ("→", "cyan")}
+
 
 def render_profile(report: Report, console: Console, top: int | None = None) -> None:
     """Print a profile with its `top` kernels (default: 5)."""
@@ -74,8 +76,8 @@ def render_optimization(found: Optimization, console: Console) -> None:
     for finding in found.findings:
         _print_finding(finding, finding.share, console)
     for attempt in found.attempts:
-        good = attempt.outcome == "accepted"
-        head = Text("  ✓ " if good else "  ✗ ", "green" if good else "yellow")
+        mark, style = _OUTCOMES.get(attempt.outcome, ("✗", "yellow"))
+        head = Text(f"  {mark} ", style)
         head += Text(attempt.title or attempt.recipe, "bold")
         console.print(head)
         console.print(Padding(Text(attempt.reason, "dim"), (0, 0, 0, 4)))

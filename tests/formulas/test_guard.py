@@ -69,11 +69,63 @@ def test_the_original_is_no_candidate() -> None:
     assert "byte for byte" in refusals(SOURCE)[0]
 
 
-def test_a_second_function_beside_the_kernel_is_refused() -> None:
-    helper = b"__device__ int answer() { return 42; }\n__global__ void k("
-    assert refusals(SOURCE.replace(b"__global__ void k(", helper)) != ()
-    after = SOURCE.replace(b"\n}\n__global__ void other", b"\n}\n__device__ int x;\n__global__ void other")
-    assert "beside the kernel" in refusals(after)[0]
+def beside(text: bytes, *, behind: bool = False) -> tuple[str, ...]:
+    """What the guard says of the text before (or behind) the kernel, with the kernel itself changed a little."""
+    source = SOURCE.replace(b"0.0f;\n  __sync", b"-0.0f;\n  __sync")
+    if behind:
+        return refusals(
+            source.replace(b"\n}\n__global__ void other", b"\n}\n" + text + b"\n__global__ void other")
+        )
+    return refusals(source.replace(b"__global__ void k(", text + b"\n__global__ void k("))
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        b"static __device__ float twice(float x) { return x + x; }",
+        b"// Only used below.\nstatic __device__ __forceinline__ float twice(float x) { return x + x; }",
+        b"template <typename T>\nstatic __device__ T twice(T x) { return x + x; }",
+        b"constexpr int kHalf = 32;",
+        b"static constexpr int half(int x) { return x / 2; }",
+    ],
+)
+def test_a_helper_without_state_may_stand_beside_the_kernel(helper: bytes) -> None:
+    assert beside(helper) == ()
+    assert beside(helper, behind=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("helper", "reason"),
+    [
+        (b"__device__ int answer() { return 42; }", "not `static __device__`"),
+        (b"static int answer() { return 42; }", "not `static __device__`"),
+        (b"__device__ int calls;", "beside the kernel: `__device__ int calls;`"),
+        (b"static int calls;", "beside the kernel"),
+        (b"constexpr int first = 1, kTile2 = 2;", "beside the kernel"),
+        (b"#define other nothing", "beside the kernel"),
+        (b"using namespace std;", "beside the kernel"),
+        (b"static __global__ void second() {}", "beside the kernel: another kernel"),
+        (b"static __device__ void other(float* p) { *p = 1; }", "`other` is used in the file already"),
+        (b"static __device__ int main2(int tile) { return tile; }\nconstexpr int in = 3;", "`in` is used"),
+        (b"static __device__ int __answer() { return 42; }", "name of the implementation"),
+        (b"static __device__ int answer() { static int n = 0; return ++n; }", "keeps s"),
+        (b"static __device__ int answer() { return clock(); }", "reads a clock"),
+        (b'static __device__ void nop() { asm volatile("s_nop 0"); }', "inline assembly"),
+        (b"static __device__ long answer(float* p) { return (long)p; }", "pointers into integers"),
+        (b"static __device__ void all() { __syncthreads(); }", "has a barrier"),
+    ],
+)
+def test_a_helper_with_state_or_a_known_name_is_refused(helper: bytes, reason: str) -> None:
+    assert reason in "; ".join(beside(helper)), beside(helper)
+
+
+def test_a_pointer_becomes_restrict_only_when_the_launches_show_nothing_else_there() -> None:
+    text = SOURCE.replace(b"float* out, int n)", b"float* __restrict__ out, int n)")
+    kernel = parse(SOURCE).kernel("k")
+    assert kernel is not None
+    assert "`out` becomes __restrict__" in refusals(text)[0]
+    assert "`out` becomes __restrict__" in check_source(SOURCE, text, kernel, {"in"})[0]
+    assert check_source(SOURCE, text, kernel, {"out"}) == ()
 
 
 @pytest.mark.parametrize(
