@@ -49,13 +49,6 @@ AGENT_COLUMNS = (
     "Grid_Max_Dim_X", "Grid_Max_Dim_Y", "Grid_Max_Dim_Z", "Name", "Vendor_Name", "Product_Name", "Model_Name",
 )  # fmt: skip
 
-# The runtime counts every executed instruction and names only what occurred: the others are 0, not unknown.
-_COUNTED_EXACTLY = tuple(
-    f"SQ_INSTS_VALU_{operation}_{kind}"
-    for operation in ("ADD", "MUL", "FMA", "TRANS")
-    for kind in ("F16", "F32", "F64")
-)
-
 
 @dataclass(frozen=True)
 class DeviceInfo:
@@ -203,8 +196,7 @@ def _trace_row(d: raw.RawDispatch, kernel_id: int, name: str) -> list[Any]:
 
 def _counter_rows(d: raw.RawDispatch, kernel_id: int, name: str) -> Iterator[list[Any]]:
     registers = (d.resources.get("vgprs", ""), d.resources.get("agprs", ""), d.resources.get("sgprs", ""))
-    counters = {**dict.fromkeys(_COUNTED_EXACTLY, 0.0), **d.counters} if d.counters else {}
-    for counter, value in sorted(counters.items()):
+    for counter, value in sorted(d.counters.items()):
         yield [
             d.id, d.id, AGENT, 1, 1, 1, math.prod(d.grid), kernel_id, name, math.prod(d.workgroup), _lds(d),
             d.resources.get("scratch", ""), *registers, counter, float(value), _ns(d.start_ns), _ns(d.end_ns),

@@ -21,46 +21,87 @@ bool consecutive(const MemoryAccess& access, const std::uint64_t* address, int f
 }
 
 void add_range(std::uint64_t begin, std::uint64_t end, Lines& lines) {
-    const std::uint64_t last_sector = (end - 1) >> kSectorBits;
-    std::uint64_t sector = begin >> kSectorBits;
-    lines.sectors += static_cast<int>(last_sector - sector + 1);
-    while (sector <= last_sector) {
-        const std::uint64_t line = sector >> 1U;
-        std::uint8_t halves = 0;
-        for (; sector <= last_sector && sector >> 1U == line; ++sector)
-            halves = static_cast<std::uint8_t>(halves | (1U << (sector & 1U)));
+    std::uint64_t part = begin >> kPartBits;
+    const std::uint64_t last_part = (end - 1) >> kPartBits;
+    while (part <= last_part) {
+        const std::uint64_t line = part >> 2U;
+        const unsigned to = last_part >> 2U == line ? last_part & 3U : 3U;
+        const unsigned parts = ((2U << to) - 1U) & ~((1U << (part & 3U)) - 1U);
+        lines.sectors += halves_of(parts);
         lines.line[lines.count] = line;
-        lines.halves[lines.count++] = halves;
+        lines.parts[lines.count++] = static_cast<std::uint8_t>(parts);
+        part = (line + 1) << 2U;
     }
 }
 
-/// Small open-addressed index from line to its position in `Lines`.
-class Index {
-public:
-    Index() { slots_.fill(-1); }
-    void add(std::uint64_t sector, Lines& lines) {
-        const std::uint64_t line = sector >> 1U;
-        const auto half = static_cast<std::uint8_t>(1U << (sector & 1U));
-        std::size_t slot = (line * 0x9e3779b97f4a7c15ULL) >> 56U;
-        for (;; slot = (slot + 1) & 255U) {
-            const int at = slots_[slot];
-            if (at < 0) {
-                slots_[slot] = static_cast<std::int16_t>(lines.count);
-                lines.line[lines.count] = line;
-                lines.halves[lines.count++] = half;
-                ++lines.sectors;
-                return;
-            }
-            if (lines.line[at] != line) continue;
-            if ((lines.halves[at] & half) == 0) ++lines.sectors;
-            lines.halves[at] |= half;
-            return;
-        }
+void add_part(std::uint64_t part, Lines& lines) {
+    const std::uint64_t line = part >> 2U;
+    const auto bit = static_cast<std::uint8_t>(1U << (part & 3U));
+    const unsigned half = (part & 2U) != 0 ? 12U : 3U;
+    const int at = lines.index.find_or_add(line, lines.line, lines.count);
+    if (at < 0) {
+        lines.line[lines.count] = line;
+        lines.parts[lines.count++] = bit;
+        ++lines.sectors;
+        return;
     }
+    if ((lines.parts[at] & half) == 0) ++lines.sectors;
+    lines.parts[at] |= bit;
+}
 
-private:
-    std::array<std::int16_t, 256> slots_;
-};
+/// The L1 takes four neighbouring lanes of up to 4 bytes as one access for each 64 bytes that they lie in, and wider
+/// lanes one by one. Four accesses are looked up at a time, once for each line. Known from real counters for coalesced
+/// 2, 4 and 8-byte accesses and for a wave whose lanes are all in different lines; in between it is an assumption.
+void count_lookups(const MemoryAccess& access, Lines& lines) {
+    const std::uint64_t* address = access.address[0];
+    std::uint64_t four[4];
+    int pending = 0;
+    const auto look_up = [&] {
+        for (int i = 0; i < pending; ++i) {
+            bool again = false;
+            for (int j = 0; j < i; ++j) again = again || four[j] == four[i];
+            lines.lookups += again ? 0 : 1;
+        }
+        pending = 0;
+    };
+    const auto add = [&](std::uint64_t block) {
+        ++lines.accesses;
+        four[pending++] = block >> (kLineBits - kSectorBits);
+        if (pending == 4) look_up();
+    };
+    for (int quad = 0; quad < kLanes; quad += 4) {
+        const unsigned active = (access.lanes >> static_cast<unsigned>(quad)) & 0xfU;
+        if (active == 0) continue;
+        std::uint64_t previous[4];
+        int distinct = 0;
+        for (int k = 0; k < 4; ++k) {
+            if (((active >> static_cast<unsigned>(k)) & 1U) == 0) continue;
+            const std::uint64_t block = address[quad + k] >> kSectorBits;
+            bool known = false;
+            if (access.bytes <= 4)
+                for (int j = 0; j < distinct; ++j) known = known || previous[j] == block;
+            if (known) continue;
+            previous[distinct++] = block;
+            add(block);
+        }
+        if (access.bytes > 4 || quad % 16 == 12) look_up();
+    }
+    look_up();
+}
+
+/// The same for all 64 lanes on consecutive elements that start at a multiple of four elements.
+void count_consecutive_lookups(std::uint64_t begin, unsigned bytes, Lines& lines) {
+    if (bytes > 4) {
+        lines.accesses = kLanes;
+        lines.lookups = kLanes / 4;
+        return;
+    }
+    lines.accesses = kLanes / 4;
+    for (unsigned group = 0; group < 4; ++group) {
+        const std::uint64_t first = begin + std::uint64_t{group} * 16 * bytes;
+        lines.lookups += first >> kLineBits == (first + 16 * bytes - 1) >> kLineBits ? 1 : 2;
+    }
+}
 
 int set_conflicts(const std::uint32_t* dwords, const int* lanes, int count, std::uint64_t active, int per_lane) {
     std::uint32_t seen[32][32];
@@ -120,25 +161,29 @@ constexpr ConflictSets kQuad = [] {
 }  // namespace
 
 void collect_lines(const MemoryAccess& access, Lines& lines) {
-    lines.count = 0;
-    lines.sectors = 0;
+    lines.count = lines.sectors = lines.accesses = lines.lookups = 0;
     if (access.lanes == 0) return;
     const std::uint64_t* address = access.address[0];
     const int first = std::countr_zero(access.lanes);
     const int last = 63 - std::countl_zero(access.lanes);
     if (consecutive(access, address, first, last)) {
         add_range(address[first], address[last] + access.bytes, lines);
+        if (access.lanes == ~0ULL && access.bytes <= 16 && address[0] % (4U * access.bytes) == 0)
+            count_consecutive_lookups(address[0], access.bytes, lines);
+        else
+            count_lookups(access, lines);
         return;
     }
-    Index index;
+    count_lookups(access, lines);
+    lines.index.clear();
     std::uint64_t previous = ~0ULL;
     for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
         const std::uint64_t begin = address[std::countr_zero(rest)];
-        const std::uint64_t end = (begin + access.bytes - 1) >> kSectorBits;
-        for (std::uint64_t sector = begin >> kSectorBits; sector <= end; ++sector) {
-            if (sector == previous) continue;
-            index.add(sector, lines);
-            previous = sector;
+        const std::uint64_t end = (begin + access.bytes - 1) >> kPartBits;
+        for (std::uint64_t part = begin >> kPartBits; part <= end; ++part) {
+            if (part == previous) continue;
+            add_part(part, lines);
+            previous = part;
         }
     }
 }
@@ -165,15 +210,14 @@ LdsCost lds_cost(const MemoryAccess& access) {
     return cost;
 }
 
-int same_address_lanes(const MemoryAccess& access) {
+int same_address_lanes(const MemoryAccess& access, KeyIndex& index) {
     std::uint64_t seen[kLanes];
     int distinct = 0;
     int shared = 0;
+    index.clear();
     for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
         const std::uint64_t address = access.address[0][std::countr_zero(rest)];
-        int k = distinct;  // the latest addresses first: runs are common
-        while (k > 0 && seen[k - 1] != address) --k;
-        if (k > 0) ++shared;
+        if (index.find_or_add(address, seen, distinct) >= 0) ++shared;
         else seen[distinct++] = address;
     }
     return shared;

@@ -10,14 +10,43 @@ namespace hipscope {
 
 inline constexpr unsigned kLineBits = 7;    // 128-byte lines (CDNA3 L1 and L2)
 inline constexpr unsigned kSectorBits = 6;  // 64-byte halves, the size of write requests
+inline constexpr unsigned kPartBits = 5;    // 32-byte parts, the size of partial writes to memory
+
+/// Finds a 64-bit key among up to 128 known ones. Forgetting all of them costs nothing.
+class KeyIndex {
+public:
+    void clear() {
+        if (++now_ == 0) *this = KeyIndex();
+    }
+    /// Position of `key` in `keys`, or -1 after noting that the caller puts it at `position`.
+    int find_or_add(std::uint64_t key, const std::uint64_t* keys, int position) {
+        std::size_t slot = (key * 0x9e3779b97f4a7c15ULL) >> 56U;
+        for (; stamp_[slot] == now_; slot = (slot + 1) & 255U)
+            if (keys[at_[slot]] == key) return at_[slot];
+        stamp_[slot] = now_;
+        at_[slot] = static_cast<std::uint8_t>(position);
+        return -1;
+    }
+
+private:
+    std::uint16_t stamp_[256] = {};
+    std::uint8_t at_[256];
+    std::uint16_t now_ = 1;
+};
 
 /// Distinct cache lines of one access, in order of first touch.
 struct Lines {
     int count = 0;
     int sectors = 0;                          // distinct 64-byte halves
+    int accesses = 0;                         // what the L1 counts as accesses (TCP_TOTAL_ACCESSES)
+    int lookups = 0;                          // tag look-ups, four accesses at a time (TCP_TOTAL_CACHE_ACCESSES)
     std::uint64_t line[2 * kLanes + 2];       // address >> kLineBits
-    std::uint8_t halves[2 * kLanes + 2];      // bit 0 and 1: which half was touched
+    std::uint8_t parts[2 * kLanes + 2];       // bit 0 to 3: which 32 bytes were touched
+    KeyIndex index;
 };
+
+/// How many 64-byte halves of a line a set of its 32-byte parts lies in.
+inline int halves_of(unsigned parts) { return ((parts & 3U) != 0 ? 1 : 0) + ((parts & 12U) != 0 ? 1 : 0); }
 
 void collect_lines(const MemoryAccess& access, Lines& lines);
 
@@ -30,6 +59,6 @@ struct LdsCost {
 LdsCost lds_cost(const MemoryAccess& access);
 
 /// Lanes that share the address of an earlier lane of the same access (atomics are served one by one).
-int same_address_lanes(const MemoryAccess& access);
+int same_address_lanes(const MemoryAccess& access, KeyIndex& index);
 
 }  // namespace hipscope

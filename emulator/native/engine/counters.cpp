@@ -1,7 +1,11 @@
 // Counter definitions follow AMD's counter tables for MI300 (rocprofiler-sdk counter_defs and the descriptions in
-// ROCm Compute Profiler's documentation). SQ cycle counters tick once in four cycles.
+// ROCm Compute Profiler's documentation) and what the same programs gave on an MI300X; docs/emulator.md has the
+// comparison. SQ_WAVE_CYCLES, SQ_WAIT_* and SQ_ACTIVE_* tick once in four cycles, the other cycle counters in each.
 #include "engine/counters.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <initializer_list>
 #include <string_view>
 
 namespace hipscope {
@@ -24,8 +28,8 @@ std::string_view float_type(std::string_view m) {
 void count_valu(std::map<std::string, double>& out, const Instruction& i, double hits) {
     const std::string_view m = mnemonic(i);
     if (i.unit == Unit::mfma) {
-        out["SQ_INSTS_VALU_MFMA_TOTAL"] += hits;
         out["SQ_INSTS_MFMA"] += hits;
+        out["SQ_VALU_MFMA_BUSY_CYCLES"] += hits * i.passes * 4;
         return;
     }
     if (m.starts_with("v_cvt")) {
@@ -44,7 +48,8 @@ void count_valu(std::map<std::string, double>& out, const Instruction& i, double
         if (!operation.empty()) out["SQ_INSTS_VALU_" + std::string(operation) + "_" + std::string(type)] += n;
         return;
     }
-    if (contains(m, "_u64") || contains(m, "_i64") || contains(m, "_b64")) out["SQ_INSTS_VALU_INT64"] += hits;
+    // Moves, shifts and logic on untyped bits (b32, b64) count as neither.
+    if (contains(m, "_u64") || contains(m, "_i64")) out["SQ_INSTS_VALU_INT64"] += hits;
     else if (contains(m, "_u32") || contains(m, "_i32")) out["SQ_INSTS_VALU_INT32"] += hits;
 }
 
@@ -66,6 +71,7 @@ void count_mfma_operations(std::map<std::string, double>& out, const Instruction
     int blocks = 1;  // small shapes do several matrices at once, "_4b_" or by the older names' convention
     if (const std::size_t b = m.find("b_"); b != std::string_view::npos && b > 0 && m[b - 1] >= '0' && m[b - 1] <= '9')
         blocks = m[b - 1] - '0' + (b > 1 && m[b - 2] == '1' ? 10 : 0);
+    out[std::string("SQ_INSTS_VALU_MFMA_") + type] += hits;
     out[std::string("SQ_INSTS_VALU_MFMA_MOPS_") + type] += hits * 2.0 * dims[0] * dims[1] * dims[2] * blocks / 512.0;
 }
 
@@ -73,7 +79,6 @@ void count_instruction(std::map<std::string, double>& out, const Instruction& i,
     const auto hits = static_cast<double>(n.hits);
     out["SQ_INSTS"] += hits;
     const std::string_view m = mnemonic(i);
-    const bool flat = m.starts_with("flat_");
     switch (i.unit) {
         case Unit::valu: case Unit::valu_half: case Unit::valu_trans: case Unit::mfma:
             out["SQ_INSTS_VALU"] += hits;
@@ -82,51 +87,162 @@ void count_instruction(std::map<std::string, double>& out, const Instruction& i,
             count_valu(out, i, hits);
             if (i.unit == Unit::mfma) count_mfma_operations(out, i, hits);
             break;
-        case Unit::salu: out["SQ_INSTS_SALU"] += hits; break;
-        case Unit::smem: out["SQ_INSTS_SMEM"] += hits; break;
+        case Unit::salu:
+            out["SQ_INSTS_SALU"] += hits;
+            out["SQ_ACTIVE_INST_SCA"] += hits;
+            break;
+        case Unit::smem:
+            out["SQ_INSTS_SMEM"] += hits;
+            out["SQ_ACTIVE_INST_SCA"] += hits;
+            break;
         case Unit::lds: out["SQ_INSTS_LDS"] += hits; break;
-        case Unit::branch: out["SQ_INSTS_BRANCH"] += hits; break;
-        case Unit::message: out["SQ_INSTS_SENDMSG"] += hits; break;
+        case Unit::branch:
+            out["SQ_INSTS_BRANCH"] += hits;
+            out["SQ_ACTIVE_INST_MISC"] += hits;
+            break;
+        case Unit::message: case Unit::end_program:  // the end of a wave is a message to the dispatcher
+            out["SQ_INSTS_SENDMSG"] += hits;
+            out["SQ_ACTIVE_INST_MISC"] += hits;
+            break;
         case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch: {
             out["SQ_INSTS_VMEM"] += hits;
-            if (flat) out["SQ_INSTS_FLAT"] += hits;
+            const bool buffer = m.starts_with("buffer_");  // global_ and scratch_ are encoded as FLAT
+            if (!buffer) out["SQ_INSTS_FLAT"] += hits;
+            out[buffer ? "SQ_ACTIVE_INST_VMEM" : "SQ_ACTIVE_INST_FLAT"] += hits;
             const bool store = i.unit == Unit::vmem_store || (i.unit == Unit::scratch && contains(m, "store"));
             out[store || i.unit == Unit::vmem_atomic ? "SQ_INSTS_VMEM_WR" : "SQ_INSTS_VMEM_RD"] += hits;
             break;
         }
-        case Unit::waitcnt: case Unit::barrier: case Unit::internal: case Unit::end_program: break;
+        case Unit::waitcnt: case Unit::barrier: case Unit::internal: break;
     }
 }
 
-void count_accesses(std::map<std::string, double>& out, const PatternCounts& p) {
+void count_accesses(std::map<std::string, double>& out, const Instruction& i, const PatternCounts& p) {
     const auto accesses = static_cast<double>(p.accesses);
-    const auto lanes = static_cast<double>(p.lanes);
     switch (p.space) {
         case Space::lds:
             out["SQ_LDS_IDX_ACTIVE"] += static_cast<double>(p.lds_cycles);
             out["SQ_LDS_BANK_CONFLICT"] += static_cast<double>(p.lds_conflicts);
             if (p.kind == AccessKind::atomic_return) out["SQ_LDS_ATOMIC_RETURN"] += accesses;
             break;
-        case Space::global:
+        case Space::global: {
+            const std::string unit = i.text.starts_with("buffer_") ? "TA_BUFFER_" : "TA_FLAT_";
+            const auto l1 = static_cast<double>(p.l1_accesses);
+            const auto lanes = static_cast<double>(p.lanes);
             out["TA_TOTAL_WAVEFRONTS_sum"] += accesses;
-            out["TCP_TOTAL_ACCESSES_sum"] += lanes;
-            out["TCP_TOTAL_CACHE_ACCESSES_sum"] += std::max(lanes / 4, static_cast<double>(p.lines_used));
+            out[unit + "WAVEFRONTS_sum"] += accesses;
+            out["TD_LOAD_WAVEFRONT_sum"] += accesses;  // counts all of them on hardware, stores too
+            out["TCP_TOTAL_ACCESSES_sum"] += l1;
+            out["TCP_TOTAL_CACHE_ACCESSES_sum"] += static_cast<double>(p.l1_lookups);
+            out["TCP_UTCL1_REQUEST_sum"] += static_cast<double>(p.l1_lookups);
             if (p.kind == AccessKind::load) {
-                out["TA_FLAT_READ_WAVEFRONTS_sum"] += accesses;
-                out["TCP_TOTAL_READ_sum"] += lanes;
+                out[unit + "READ_WAVEFRONTS_sum"] += accesses;
+                out["TCP_TOTAL_READ_sum"] += l1;
             } else if (p.kind == AccessKind::store) {
-                out["TA_FLAT_WRITE_WAVEFRONTS_sum"] += accesses;
-                out["TCP_TOTAL_WRITE_sum"] += lanes;
+                out[unit + "WRITE_WAVEFRONTS_sum"] += accesses;
+                out["TD_STORE_WAVEFRONT_sum"] += accesses;
+                out["TCP_TOTAL_WRITE_sum"] += l1;
                 out["TCP_TCC_WRITE_REQ_sum"] += static_cast<double>(p.sectors);
             } else {
-                out["TA_FLAT_ATOMIC_WAVEFRONTS_sum"] += accesses;
-                out[p.kind == AccessKind::atomic ? "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum" : "TCP_TCC_ATOMIC_WITH_RET_REQ_sum"] +=
-                    static_cast<double>(p.sectors);
+                const bool returns = p.kind == AccessKind::atomic_return;
+                out[unit + "ATOMIC_WAVEFRONTS_sum"] += accesses;
+                out["TD_ATOMIC_WAVEFRONT_sum"] += accesses;
+                out[returns ? "TCP_TOTAL_ATOMIC_WITH_RET_sum" : "TCP_TOTAL_ATOMIC_WITHOUT_RET_sum"] += lanes;
+                out[returns ? "TCP_TCC_ATOMIC_WITH_RET_REQ_sum" : "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum"] += static_cast<double>(p.sectors);
                 out["TCC_ATOMIC_sum"] += static_cast<double>(p.sectors);
             }
             break;
+        }
+        case Space::scalar: {
+            const auto dwords = std::max(1U, p.bytes / 4U);
+            out["SQC_DCACHE_REQ"] += accesses;
+            if (std::has_single_bit(dwords) && dwords <= 16) out["SQC_DCACHE_REQ_READ_" + std::to_string(dwords)] += accesses;
+            break;
+        }
         default: break;
     }
+}
+
+/// What is counted for every wave of the dispatch: where nothing occurs, 0 is the count.
+void zero_exact_counters(std::map<std::string, double>& out) {
+    for (const char* name :
+         {"SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_GDS", "SQ_INSTS_VMEM", "SQ_INSTS_VMEM_RD",
+          "SQ_INSTS_VMEM_WR", "SQ_INSTS_FLAT", "SQ_INSTS_BRANCH", "SQ_INSTS_SENDMSG", "SQ_INSTS_MFMA", "SQ_INSTS_VALU_CVT",
+          "SQ_INSTS_VALU_INT32", "SQ_INSTS_VALU_INT64", "SQ_ACTIVE_INST_VMEM", "SQ_ACTIVE_INST_FLAT", "SQ_ACTIVE_INST_SCA",
+          "SQ_ACTIVE_INST_MISC", "SQ_ACTIVE_INST_VALU", "SQ_THREAD_CYCLES_VALU", "SQ_VALU_MFMA_BUSY_CYCLES", "SQ_LDS_BANK_CONFLICT",
+          "SQ_LDS_IDX_ACTIVE", "SQ_LDS_ATOMIC_RETURN", "SQC_DCACHE_REQ", "SQC_DCACHE_REQ_READ_1", "SQC_DCACHE_REQ_READ_2",
+          "SQC_DCACHE_REQ_READ_4", "SQC_DCACHE_REQ_READ_8", "SQC_DCACHE_REQ_READ_16", "TA_TOTAL_WAVEFRONTS_sum",
+          "TA_FLAT_WAVEFRONTS_sum", "TA_FLAT_READ_WAVEFRONTS_sum", "TA_FLAT_WRITE_WAVEFRONTS_sum", "TA_FLAT_ATOMIC_WAVEFRONTS_sum",
+          "TA_BUFFER_WAVEFRONTS_sum", "TA_BUFFER_READ_WAVEFRONTS_sum", "TA_BUFFER_WRITE_WAVEFRONTS_sum",
+          "TA_BUFFER_ATOMIC_WAVEFRONTS_sum", "TD_LOAD_WAVEFRONT_sum", "TD_STORE_WAVEFRONT_sum", "TD_ATOMIC_WAVEFRONT_sum",
+          "TCP_TOTAL_ACCESSES_sum", "TCP_TOTAL_CACHE_ACCESSES_sum", "TCP_UTCL1_REQUEST_sum", "TCP_TOTAL_READ_sum",
+          "TCP_TOTAL_WRITE_sum", "TCP_TOTAL_ATOMIC_WITH_RET_sum", "TCP_TOTAL_ATOMIC_WITHOUT_RET_sum", "TCP_TCC_WRITE_REQ_sum",
+          "TCP_TCC_ATOMIC_WITH_RET_REQ_sum", "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum", "TCC_ATOMIC_sum"})
+        out[name] = 0;
+    for (const char* operation : {"ADD", "MUL", "FMA", "TRANS"})
+        for (const char* type : {"F16", "F32", "F64"}) out[std::string("SQ_INSTS_VALU_") + operation + "_" + type] = 0;
+    for (const char* type : {"F8", "I8", "F16", "BF16", "F32", "F64"}) {
+        out[std::string("SQ_INSTS_VALU_MFMA_") + type] = 0;
+        out[std::string("SQ_INSTS_VALU_MFMA_MOPS_") + type] = 0;
+    }
+}
+
+/// Requests of the L1s, the scalar caches and the L2, and what leaves the L2: of the timed XCD, scaled to all.
+void add_cache_counters(std::map<std::string, double>& out, const DispatchResult& result, double scale) {
+    const TimedResult& t = *result.timed;
+    const L2Counts& l2 = t.l2;
+    const auto set = [&](const char* name, double value) { out[name] = value * scale; };
+    const auto sum = [](auto... counts) { return (static_cast<double>(counts) + ...); };
+    double reads = 0;
+    for (std::size_t i = 0; i < t.caches.size(); ++i)
+        if (result.counts->patterns[i].kind == AccessKind::load) reads += static_cast<double>(t.caches[i].requests);
+    set("TCP_TCC_READ_REQ_sum", reads);
+    set("TCC_READ_sum", sum(l2.read_hits, l2.read_misses));
+    set("TCC_WRITE_sum", sum(l2.write_hits, l2.write_misses));
+    set("TCC_REQ_sum", sum(l2.read_hits, l2.read_misses, l2.write_hits, l2.write_misses, l2.atomic_hits, l2.atomic_misses));
+    set("TCC_HIT_sum", sum(l2.read_hits, l2.write_hits, l2.atomic_hits));
+    set("TCC_MISS_sum", sum(l2.read_misses, l2.write_misses, l2.atomic_misses));
+    set("TCC_EA0_RDREQ_sum", sum(l2.fabric_reads_128, l2.fabric_reads_64));
+    set("TCC_EA0_RDREQ_DRAM_sum", sum(l2.fabric_reads_128, l2.fabric_reads_64));  // all memory is the device's own
+    set("TCC_BUBBLE_sum", sum(l2.fabric_reads_128));
+    set("TCC_EA0_RDREQ_32B_sum", 0);
+    set("TCC_EA0_RDREQ_LEVEL_sum", l2.fabric_read_cycles);
+    set("TCC_EA0_WRREQ_sum", sum(l2.fabric_writes_64, l2.fabric_writes_32));
+    set("TCC_EA0_WRREQ_DRAM_sum", sum(l2.fabric_writes_64, l2.fabric_writes_32));
+    set("TCC_EA0_WRREQ_64B_sum", sum(l2.fabric_writes_64));
+    set("TCC_WRITEBACK_sum", sum(l2.evicted_lines, l2.written_back_lines));
+    set("TCC_NORMAL_WRITEBACK_sum", sum(l2.evicted_lines));
+    set("TCC_ALL_TC_OP_WB_WRITEBACK_sum", sum(l2.written_back_lines));
+    set("SQC_DCACHE_HITS", sum(t.scalar_cache.hits));
+    set("SQC_DCACHE_MISSES", sum(t.scalar_cache.misses));
+    set("SQC_DCACHE_MISSES_DUPLICATE", sum(t.scalar_cache.duplicates));
+    set("SQC_TC_DATA_READ_REQ", sum(l2.scalar_reads));
+    set("SQC_ICACHE_MISSES", sum(t.icache.misses));
+}
+
+double stalled(const TimedResult& t, std::initializer_list<StallReason> reasons) {
+    double cycles = 0;
+    for (const InstructionTime& row : t.times)
+        for (const StallReason reason : reasons) cycles += static_cast<double>(row.stall[static_cast<std::size_t>(reason)]);
+    return cycles;
+}
+
+void add_cycle_counters(std::map<std::string, double>& out, const DispatchResult& result, const TimingConstants& c, double scale) {
+    using enum StallReason;
+    const TimedResult& t = *result.timed;
+    const auto set = [&](const char* name, double value) { out[name] = value * scale; };
+    set("SQ_WAVE_CYCLES", t.wave_cycles / 4);
+    set("SQ_LEVEL_WAVES", t.wave_cycles);
+    set("SQ_BUSY_CU_CYCLES", t.busy_cu_cycles);
+    set("SQ_INST_LEVEL_VMEM", t.level_vmem);
+    set("SQ_INST_LEVEL_SMEM", t.level_smem);
+    set("SQ_INST_LEVEL_LDS", t.level_lds);
+    set("SQ_WAIT_ANY", stalled(t, {global_memory, scratch_memory, scalar_memory, lds, atomic, barrier, sleep, instruction_fetch}) / 4);
+    set("SQ_WAIT_INST_ANY", stalled(t, {dependency, issue_contention, pipe_busy, other}) / 4);
+    out["SQ_ACTIVE_INST_ANY"] = out["SQ_ACTIVE_INST_VALU"] + out["SQ_ACTIVE_INST_SCA"] + out["SQ_ACTIVE_INST_FLAT"] +
+                                out["SQ_ACTIVE_INST_VMEM"] + out["SQ_ACTIVE_INST_MISC"] + out["SQ_INSTS_LDS"];
+    out["GRBM_GUI_ACTIVE"] = result.time_ns * c.clock_mhz / 1e3 * c.xcds;
+    out["GRBM_SPI_BUSY"] = t.waves_end / std::max(t.covered, 1e-9) * c.xcds;
 }
 
 }  // namespace
@@ -138,48 +254,27 @@ double wave_scale(const PreparedLaunch& launch, const TimedResult& timed) {
 std::map<std::string, double> hardware_counters(const PreparedLaunch& launch, const DispatchResult& result,
                                                 const TimingConstants& c) {
     std::map<std::string, double> out;
-    for (const char* always : {"SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
-                               "SQ_INSTS_VMEM_WR", "SQ_INSTS_FLAT", "SQ_INSTS_BRANCH", "SQ_LDS_BANK_CONFLICT",
-                               "SQ_LDS_IDX_ACTIVE", "TCP_TCC_READ_REQ_sum", "TCP_TCC_WRITE_REQ_sum",
-                               "TCP_TCC_ATOMIC_WITH_RET_REQ_sum", "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum", "TCC_ATOMIC_sum"})
-        out[always] = 0;
+    zero_exact_counters(out);
     const auto& code = launch.launch.object->code->program.instructions;
-    for (std::size_t i = 0; i < code.size(); ++i)
-        if (result.counts->executions[i].hits != 0) count_instruction(out, code[i], result.counts->executions[i]);
-    for (const PatternCounts& p : result.counts->patterns)
-        if (p.accesses != 0) count_accesses(out, p);
-    out["SQ_WAVES"] = static_cast<double>(launch.waves());
     const TimedResult& t = *result.timed;
     const double scale = wave_scale(launch, t);
-    double l2_hits = 0;
-    double l2_misses = 0;
-    double reads = 0;
-    for (std::size_t i = 0; i < t.caches.size(); ++i) {
-        const CacheCounts& cache = t.caches[i];
-        l2_hits += static_cast<double>(cache.l2_hits);
-        l2_misses += static_cast<double>(cache.memory_lines);
-        if (result.counts->patterns[i].kind == AccessKind::load) reads += static_cast<double>(cache.requests);
+    double fetches = static_cast<double>(t.refetches) * scale;
+    std::size_t slot = 0;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+        const bool memory = accesses_memory(code[i].unit);
+        const ExecutionCounts& n = result.counts->executions[i];
+        if (n.hits != 0) {
+            count_instruction(out, code[i], n);
+            if (i == 0 || code[i].address / kFetchBytes != code[i - 1].address / kFetchBytes) fetches += static_cast<double>(n.hits);
+            if (memory && result.counts->patterns[slot].accesses != 0) count_accesses(out, code[i], result.counts->patterns[slot]);
+        }
+        if (memory) ++slot;
     }
-    out["TCP_TCC_READ_REQ_sum"] = reads * scale;
-    const double writes = out["TCP_TCC_WRITE_REQ_sum"];
-    out["TCC_REQ_sum"] = reads * scale + writes + out["TCC_ATOMIC_sum"];
-    out["TCC_READ_sum"] = reads * scale;
-    out["TCC_WRITE_sum"] = writes;
-    out["TCC_MISS_sum"] = l2_misses * scale;
-    out["TCC_HIT_sum"] = l2_hits * scale + writes;
-    out["TCC_EA0_RDREQ_sum"] = l2_misses * scale;
-    out["TCC_EA0_RDREQ_32B_sum"] = 0;
-    out["TCC_BUBBLE_sum"] = l2_misses * scale;  // 128-byte reads
-    out["TCC_EA0_WRREQ_sum"] = t.memory_write_bytes / 64 * scale;
-    out["TCC_EA0_WRREQ_64B_sum"] = t.memory_write_bytes / 64 * scale;
-    out["SQ_WAVE_CYCLES"] = t.wave_cycles * scale / 4;
-    out["SQ_BUSY_CU_CYCLES"] = t.busy_cu_cycles * scale / 4;
-    const double cycles = result.time_ns * c.clock_mhz / 1e3;
-    out["GRBM_GUI_ACTIVE"] = cycles * c.xcds;
-    double stall = 0;
-    for (const InstructionTime& row : t.times)
-        for (const std::int64_t s : row.stall) stall += static_cast<double>(s);
-    out["SQ_WAIT_ANY"] = stall * scale / 4;
+    out["SQ_WAVES"] = out["SPI_CSN_WAVE"] = static_cast<double>(launch.waves());
+    out["SPI_CSN_NUM_THREADGROUPS"] = static_cast<double>(launch.group_count);
+    out["SQ_IFETCH"] = out["SQC_ICACHE_REQ"] = fetches;
+    add_cache_counters(out, result, scale);
+    add_cycle_counters(out, result, c, scale);
     return out;
 }
 

@@ -34,6 +34,8 @@ void PatternCounts::add(const PatternCounts& other) {
     lines_needed += other.lines_needed;
     lines_used += other.lines_used;
     sectors += other.sectors;
+    l1_accesses += other.l1_accesses;
+    l1_lookups += other.l1_lookups;
     lds_cycles += other.lds_cycles;
     lds_conflicts += other.lds_conflicts;
     same_address += other.same_address;
@@ -67,9 +69,11 @@ void CountingObserver::accessed(std::uint32_t pc, const MemoryAccess& access) {
             collect_lines(access, lines);
             row.lines_used += static_cast<std::uint64_t>(lines.count);
             row.sectors += static_cast<std::uint64_t>(lines.sectors);
+            row.l1_accesses += static_cast<std::uint64_t>(lines.accesses);
+            row.l1_lookups += static_cast<std::uint64_t>(lines.lookups);
             row.lines_needed += (lanes * access.bytes + (1U << kLineBits) - 1) >> kLineBits;
             if (access.kind == AccessKind::load || access.kind == AccessKind::store) break;
-            same_address = same_address_lanes(access);
+            same_address = same_address_lanes(access, lines.index);
             row.same_address += static_cast<std::uint64_t>(same_address);
             for (std::uint64_t rest = access.lanes; rest != 0;) {
                 const std::uint64_t line = access.address[0][std::countr_zero(rest)] >> kLineBits;

@@ -19,6 +19,7 @@ struct PatternCounts {
     std::uint64_t lines_needed = 0;
     std::uint64_t lines_used = 0;
     std::uint64_t sectors = 0;           // 64-byte halves touched
+    std::uint64_t l1_accesses = 0, l1_lookups = 0;  // see Lines
     std::uint64_t lds_cycles = 0;
     std::uint64_t lds_conflicts = 0;
     std::uint64_t same_address = 0;      // lanes behind another lane of their wave on the same address

@@ -187,8 +187,9 @@ private:
         TimingLimits limits;
         limits.max_instructions = engine_.settings_.max_timed_instructions;
         limits.runaway = engine_.settings_.max_instructions;
-        simulator_ = std::make_unique<XcdSimulator>(*engine_.timing_, launch_, engine_.memory_, groups_, *slots_, *counts_,
-                                                    *engine_.history_, limits);
+        const TimedLaunch timed{*engine_.timing_, launch_, engine_.memory_, groups_, *slots_,
+                                engine_.infos(launch_.launch.object->code), *engine_.history_};
+        simulator_ = std::make_unique<XcdSimulator>(timed, *counts_, limits);
     }
 
     void profiled(int index, int threads) {
@@ -245,8 +246,8 @@ private:
         result.time_ns = std::max(c.launch_floor_ns, c.dispatch_ns + cycles * per_cycle);
         const double active = static_cast<double>(std::min<std::uint64_t>(static_cast<unsigned>(c.xcds), launch_.group_count));
         const double seconds = cycles * per_cycle * 1e-9;
-        const double hbm = seconds > 0 ? (t.memory_read_bytes / c.hbm_read_bytes_per_s + t.memory_write_bytes / c.hbm_write_bytes_per_s) * scale * active / seconds : 0;
-        const double mall = seconds > 0 ? t.mall_bytes / c.mall_bytes_per_s * scale * active / seconds : 0;
+        const double hbm = seconds > 0 ? (t.l2.hbm_read_bytes / c.hbm_read_bytes_per_s + t.l2.hbm_write_bytes / c.hbm_write_bytes_per_s) * scale * active / seconds : 0;
+        const double mall = seconds > 0 ? t.l2.mall_bytes / c.mall_bytes_per_s * scale * active / seconds : 0;
         const double cus = c.cus_per_xcd();
         const double valu = t.valu_busy * scale / (cus * c.simds_per_cu * cycles);
         const double lds = t.lds_busy * scale / (cus * cycles);
@@ -289,6 +290,12 @@ DispatchResult Engine::run(const PreparedLaunch& launch, bool profile) {
 
 DispatchResult Engine::trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe) {
     return Run(*this, launch, false).trace(observe);
+}
+
+const std::vector<InstructionInfo>& Engine::infos(const std::shared_ptr<Disassembly>& code) {
+    const auto [entry, added] = infos_.try_emplace(code);  // keeps the code alive, so that its address stays its own
+    if (added) entry->second = instruction_infos(code->program, *timing_);
+    return entry->second;
 }
 
 void Engine::touched(std::uint64_t address, std::uint64_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,10 +55,13 @@ public:
 private:
     class Run;
 
+    const std::vector<InstructionInfo>& infos(const std::shared_ptr<Disassembly>& code);
+
     Memory& memory_;
     EngineSettings settings_;
     std::optional<TimingConstants> timing_;
     std::unique_ptr<MallHistory> history_;
+    std::map<std::shared_ptr<Disassembly>, std::vector<InstructionInfo>> infos_;  // what the timing model worked out
     ThreadPool pool_;
 };
 

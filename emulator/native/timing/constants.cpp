@@ -35,6 +35,7 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.branch_not_taken_cycles, "branch_not_taken_cycles");
     set(c.barrier_cycles, "barrier_cycles");
     set(c.sleep_unit_cycles, "sleep_unit_cycles");
+    set(c.sqcs_per_xcd, "sqcs_per_xcd");
     set(c.icache_bytes, "icache_bytes");
     set(c.icache_line_bytes, "icache_line_bytes");
     set(c.icache_miss_cycles, "icache_miss_cycles");

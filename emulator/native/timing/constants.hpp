@@ -18,7 +18,7 @@ struct TimingConstants {
     int valu_latency, trans_latency, mfma_latency, salu_latency, valu_to_scalar_latency;
     int branch_taken_cycles, branch_not_taken_cycles, barrier_cycles, sleep_unit_cycles;
     // Instruction and scalar caches
-    int icache_bytes, icache_line_bytes, icache_miss_cycles, scalar_cache_bytes, scalar_line_bytes, scalar_hit_cycles,
+    int sqcs_per_xcd, icache_bytes, icache_line_bytes, icache_miss_cycles, scalar_cache_bytes, scalar_line_bytes, scalar_hit_cycles,
         scalar_l2_cycles;
     // LDS
     int lds_latency, lds_wide_latency;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/workgroup.hpp"
@@ -31,6 +31,7 @@ struct PendingQueue {
 
     void push(Pending p) { entries[(head + size++) % capacity] = p; }
     [[nodiscard]] const Pending& front() const { return entries[head]; }
+    [[nodiscard]] const Pending& back() const { return entries[(head + size - 1) % capacity]; }
     void pop() {
         head = (head + 1) % capacity;
         --size;
@@ -58,6 +59,21 @@ struct TimedWave {
     PendingQueue<64> vector_memory;
     PendingQueue<16> local_and_scalar;
     int trace = -1;
+
+    void start(Wave& of, TimedGroup& its_group, std::uint32_t which, int on_simd, std::int64_t t) {
+        wave = &of;
+        group = &its_group;
+        index = which;
+        simd = on_simd;
+        issued_count = 0;
+        fetch_line = ~0U;
+        begin = t;
+        arrived = 0;
+        std::fill(std::begin(issued), std::end(issued), std::int64_t{-1000000});
+        vector_memory.size = 0;
+        local_and_scalar.size = 0;
+        trace = -1;
+    }
 };
 
 /// Instruction and scalar cache: presence and arrival time of a line, oldest entry replaced.
@@ -67,15 +83,20 @@ public:
     /// Time at which the line is there; `miss_time` is called to fetch it.
     template <class Miss>
     std::int64_t get(std::uint64_t line, std::int64_t t, int hit_cycles, Miss miss_time) {
-        if (const Tags::Line* hit = tags_.find(line)) return std::max(t + hit_cycles, hit->filled);
-        std::uint64_t evicted = Tags::none;
+        if (const Tags::Line* hit = tags_.find(line)) {
+            ++(hit->filled > t ? counts_.duplicates : counts_.hits);
+            return std::max(t + hit_cycles, hit->filled);
+        }
+        ++counts_.misses;
         const std::int64_t arrival = miss_time();
-        tags_.insert(line, evicted).filled = arrival;
+        tags_.insert(line).filled = arrival;
         return arrival;
     }
+    [[nodiscard]] const LineCacheCounts& counts() const { return counts_; }
 
 private:
     Tags tags_;
+    LineCacheCounts counts_;
 };
 
 struct Simd {
@@ -86,10 +107,11 @@ struct Simd {
 };
 
 struct Cu {
-    Cu(const TimingConstants& c, int which) : number(which), memory(c) {}
+    Cu(const TimingConstants& c, int which) : number(which), sqc(sqc_of(c, which)), memory(c) {}
     int number;
+    int sqc;  // its instruction and scalar cache
     Earliest<kMaxWaves> ready;  // when each wave may issue next
-    std::array<TimedWave, kMaxWaves> waves;
+    std::vector<std::unique_ptr<TimedWave>> waves;
     Simd simd[4];
     int lds_used = 0, groups = 0;
     std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;
@@ -97,6 +119,12 @@ struct Cu {
     std::int64_t idle_since = 0, busy_cycles = 0;
     int alive = 0;
     CuMemory memory;
+
+    /// Two CUs share the caches; where one of a pair is disabled, the other has them alone.
+    static int sqc_of(const TimingConstants& c, int which) {
+        const int pairs = c.cus_per_xcd() - c.sqcs_per_xcd;
+        return which < 2 * pairs ? which / 2 : which - pairs;
+    }
 };
 
 }  // namespace hipscope

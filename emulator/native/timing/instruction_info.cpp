@@ -90,6 +90,8 @@ std::vector<InstructionInfo> instruction_infos(const Program& program, const Tim
         info.fetch_line = static_cast<std::uint32_t>(code[i].address / static_cast<unsigned>(constants.icache_line_bytes));
         info.invalidates_l1 = code[i].text.starts_with("buffer_inv");
         info.writes_back = code[i].text.starts_with("buffer_wbl2");
+        info.starts_fetch = i == 0 || code[i].address / kFetchBytes != code[i - 1].address / kFetchBytes;
+        if (code[i].text.starts_with("s_nop")) info.idle_cycles = static_cast<std::uint16_t>(code[i].target + 4);
         find_dependencies(code, leader, i, constants, info);
     }
     return infos;

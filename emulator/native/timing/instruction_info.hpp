@@ -21,11 +21,15 @@ struct InstructionInfo {
     std::uint8_t dependency_count = 0;
     bool invalidates_l1 = false;
     bool writes_back = false;        // waits for stores: counted like one
+    bool starts_fetch = false;       // first instruction of a fetched block: straight code asks for it here
+    std::uint16_t idle_cycles = 4;   // s_nop and friends: cycles until the wave goes on
     std::uint32_t fetch_line = 0;
     Dependency dependency[4];
 };
 
 inline constexpr std::uint32_t kDependencyReach = 16;  // instructions; results older than that are always ready
+
+inline constexpr unsigned kFetchBytes = 32;             // one request of a wave to its instruction cache
 
 std::vector<InstructionInfo> instruction_infos(const Program& program, const TimingConstants& constants);
 

@@ -37,7 +37,9 @@ XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, int
     : c_(constants),
       history_(history),
       l2_(constants.l2_bytes, kLine, constants.l2_ways),
-      channels_(static_cast<std::size_t>(constants.l2_channels)),
+      channels_(static_cast<std::size_t>(constants.l2_channels), Server(1024)),
+      mall_(8192),
+      hbm_(8192),
       active_xcds_(active_xcds) {
     const double cycles_per_s = c_.clock_mhz * 1e6;
     // The device's MALL and HBM bandwidth is shared by the XCDs that have work.
@@ -73,60 +75,82 @@ bool XcdMemory::seen(std::uint64_t line) {
 
 std::int64_t XcdMemory::from_memory(std::uint64_t line, std::int64_t t) {
     const std::int64_t served = mall_.serve(t, mall_cost_);
-    mall_bytes_ += kLine;
+    counts_.mall_bytes += kLine;
     if (seen(line) || history_.resident(line)) return served + c_.mall_latency;
-    read_bytes_ += kLine;
+    counts_.hbm_read_bytes += kLine;
     return hbm_.serve(served, hbm_read_cost_) + c_.memory_latency;
 }
 
-void XcdMemory::to_memory(std::uint64_t line, std::int64_t t) {
-    mall_bytes_ += kLine;
-    std::int64_t done = mall_.serve(t, mall_cost_);
-    if (!history_.resident(line)) {  // else the MALL keeps it
-        write_bytes_ += kLine;
-        done = hbm_.serve(done, hbm_write_cost_);
+/// A modified line leaves the L2: each half that was written is a request.
+void XcdMemory::to_memory(const Tags::Line& line, std::int64_t t) {
+    int halves = 0;
+    for (const unsigned parts : {line.dirty & 3U, line.dirty & 12U}) {
+        if (parts == 0) continue;
+        ++halves;
+        ++(parts == 3U || parts == 12U ? counts_.fabric_writes_64 : counts_.fabric_writes_32);
+    }
+    counts_.mall_bytes += kHalf * halves;
+    std::int64_t done = mall_.serve(t, mall_cost_ / 2 * halves);
+    if (!history_.resident(line.number)) {  // else the MALL keeps it
+        counts_.hbm_write_bytes += kHalf * halves;
+        done = hbm_.serve(done, hbm_write_cost_ / 2 * halves);
     }
     drained_ = std::max(drained_, done);
 }
 
 void XcdMemory::write_back(std::int64_t t) {
-    l2_.clean([&](std::uint64_t line) { to_memory(line, t); });
+    l2_.clean([&](const Tags::Line& line) {
+        ++counts_.written_back_lines;
+        to_memory(line, t);
+    });
+}
+
+Tags::Line& XcdMemory::l2_insert(std::uint64_t line, std::int64_t filled, std::int64_t t) {
+    Tags::Line evicted;
+    Tags::Line& entry = l2_.insert(line, evicted);
+    entry.filled = filled;
+    if (evicted.dirty != 0) {
+        ++counts_.evicted_lines;
+        to_memory(evicted, t);
+    }
+    return entry;
 }
 
 std::int64_t XcdMemory::l2_read(std::uint64_t line, std::int64_t t, Found& found) {
     const std::int64_t served = channel(line).serve(t, l2_read_cost_);
-    l2_bytes_ += kLine;
     found = Found::l2;
     if (const Tags::Line* hit = l2_.find(line)) return std::max(served + c_.l2_latency, hit->filled);
     found = Found::memory;
     const std::int64_t arrival = from_memory(line, served);
-    std::uint64_t evicted = Tags::none;
-    l2_.insert(line, evicted).filled = arrival;
-    if (evicted != Tags::none) to_memory(evicted, served);
+    counts_.fabric_read_cycles += static_cast<double>(arrival - served);
+    l2_insert(line, arrival, served);
     return arrival;
 }
 
-void XcdMemory::l2_write(std::uint64_t line, std::int64_t t) {
+Tags::Line& XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t t) {
     Tags::Line* entry = l2_.find(line);
     if (entry == nullptr) {
-        std::uint64_t evicted = Tags::none;
-        entry = &l2_.insert(line, evicted);
-        entry->filled = t;
+        entry = &l2_insert(line, t, t);
         seen(line);
-        if (evicted != Tags::none) to_memory(evicted, t);
     }
-    entry->dirty = true;
+    entry->dirty = static_cast<std::uint8_t>(entry->dirty | parts);
+    return *entry;
 }
 
 std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
     Found found{};
-    return l2_read(line, t, found);
+    const std::int64_t arrival = l2_read(line, t, found);
+    ++counts_.scalar_reads;
+    ++(found == Found::l2 ? counts_.read_hits : counts_.read_misses);
+    if (found == Found::memory) ++counts_.fabric_reads_64;
+    return arrival;
 }
 
-std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, int lanes, int bytes, std::uint32_t pc,
+std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
                              std::int64_t start, CacheCounts& counts) {
+    const int lanes = std::popcount(access.lanes);
     const int address_cycles = std::max(ceil_div(lanes, c_.address_lanes_per_cycle),
-                                        ceil_div(lanes * bytes, c_.return_bytes_per_cycle));
+                                        ceil_div(lanes * access.bytes, c_.return_bytes_per_cycle));
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
     for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
@@ -147,10 +171,11 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, int lanes, int by
         const std::int64_t on_bus = cu.returns.serve(data - c_.l1_latency, static_cast<double>(kLine) / c_.return_bytes_per_cycle);
         const std::int64_t arrival = std::max(data, on_bus + c_.l1_latency);
         ++(found == Found::l2 ? counts.l2_hits : counts.memory_lines);
+        ++(found == Found::l2 ? counts_.read_hits : counts_.read_misses);
+        if (found == Found::memory) ++counts_.fabric_reads_128;
         ++counts.requests;
         cu.misses.push({arrival, pc, false});
-        std::uint64_t evicted = Tags::none;
-        cu.l1.insert(line, evicted).filled = arrival;
+        cu.l1.insert(line).filled = arrival;
         done = std::max(done, arrival);
     }
     cu.address_free = std::max(start + address_cycles, t);
@@ -158,24 +183,26 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, int lanes, int by
     return done;
 }
 
-std::int64_t XcdMemory::store(CuMemory& cu, const Lines& lines, int lanes, int bytes, std::uint32_t pc,
+std::int64_t XcdMemory::store(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
                               std::int64_t start, CacheCounts& counts) {
+    const int lanes = std::popcount(access.lanes);
     const int data_cycles = std::max(ceil_div(lanes, c_.address_lanes_per_cycle),
-                                     ceil_div(lanes * bytes, c_.store_bytes_per_cycle));
+                                     ceil_div(lanes * access.bytes, c_.store_bytes_per_cycle));
     std::int64_t t = start;
     std::int64_t done = start + c_.store_latency;
     for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
-        const int halves = std::popcount(lines.halves[i]);
+        const int halves = halves_of(lines.parts[i]);
         ++counts.lines;
-        counts.write_requests += static_cast<unsigned>(halves);
         const InFlight::Request& oldest = cu.stores.oldest();
         if (oldest.done > t) {
             t = oldest.done;
             cu.hold(oldest);
         }
         const std::int64_t served = channel(lines.line[i]).serve(t, l2_write_cost_ * halves);
-        l2_bytes_ += kHalf * halves;
-        l2_write(lines.line[i], served);
+        const bool known = l2_.find(lines.line[i]) != nullptr;  // the first half allocates the line, the second finds it
+        counts_.write_hits += static_cast<unsigned>(halves - (known ? 0 : 1));
+        counts_.write_misses += known ? 0 : 1;
+        l2_write(lines.line[i], lines.parts[i], served);
         const std::int64_t acknowledged = served + c_.store_latency;
         cu.stores.push({acknowledged, pc, false});
         done = std::max(done, acknowledged);
@@ -202,15 +229,19 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAcc
         }
         const std::int64_t served = channel(line).serve(t, l2_write_cost_);
         const bool hit = l2_.find(line) != nullptr;
+        const auto requests = static_cast<unsigned>(halves_of(lines.parts[i]));
         std::int64_t ready = served;
+        counts_.atomic_hits += requests - (hit ? 0 : 1);
         if (hit) {
             ++counts.l2_hits;
         } else {
             Found found{};
             ready = std::max(ready, l2_read(line, served, found) - c_.l2_latency);
             ++counts.memory_lines;
+            ++counts_.atomic_misses;
+            ++counts_.fabric_reads_128;
         }
-        l2_write(line, ready);
+        l2_write(line, lines.parts[i], ready);
         AtomicLine& state = atomic_lines_[line];
         const std::int64_t own = c_.atomic_line_cycles + std::int64_t{atomic_passes(access, line) - 1} * c_.atomic_lane_cycles;
         const std::int64_t begin = std::max(ready, state.free);

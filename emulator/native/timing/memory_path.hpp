@@ -10,9 +10,9 @@
 #include "engine/access.hpp"
 #include "timing/constants.hpp"
 #include "timing/history.hpp"
+#include "timing/memory_counts.hpp"
 #include "timing/server.hpp"
 #include "timing/tags.hpp"
-#include "timing/xcd.hpp"
 
 namespace hipscope {
 
@@ -37,7 +37,7 @@ struct InFlight {
 /// One CU's side.
 struct CuMemory {
     explicit CuMemory(const TimingConstants& c)
-        : l1(c.l1_bytes, 1 << kLineBits, c.l1_ways), misses(c.l1_misses_in_flight), stores(c.store_queue) {}
+        : l1(c.l1_bytes, 1 << kLineBits, c.l1_ways), misses(c.l1_misses_in_flight), stores(c.store_queue), returns(512) {}
 
     Tags l1;
     InFlight misses, stores;
@@ -62,24 +62,21 @@ public:
     XcdMemory& operator=(const XcdMemory&) = delete;
 
     /// Time at which the last lane's data is in the register file. `start`: when the address unit takes it.
-    std::int64_t load(CuMemory& cu, const Lines& lines, int lanes, int bytes, std::uint32_t pc, std::int64_t start,
+    std::int64_t load(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc, std::int64_t start,
                       CacheCounts& counts);
     /// Time at which the last write is acknowledged.
-    std::int64_t store(CuMemory& cu, const Lines& lines, int lanes, int bytes, std::uint32_t pc, std::int64_t start,
+    std::int64_t store(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc, std::int64_t start,
                        CacheCounts& counts);
     /// Time at which the last lane's operation is done (its old value is back, when it returns).
     std::int64_t atomic(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
                         std::int64_t start, CacheCounts& counts);
-    /// A line read by the scalar or instruction cache's miss path: time at which it arrives.
+    /// A line read by the scalar cache: time at which it arrives.
     std::int64_t read_line(std::uint64_t line, std::int64_t t);
 
     /// The end of a kernel writes the L2's modified lines back, so that the other XCDs see them.
     void write_back(std::int64_t t);
 
-    [[nodiscard]] double read_bytes() const { return read_bytes_; }
-    [[nodiscard]] double write_bytes() const { return write_bytes_; }
-    [[nodiscard]] double mall_bytes() const { return mall_bytes_; }
-    [[nodiscard]] double l2_bytes() const { return l2_bytes_; }
+    [[nodiscard]] const L2Counts& counts() const { return counts_; }
     [[nodiscard]] std::int64_t hottest_atomic() const;
     /// When the last write or atomic leaves the XCD.
     [[nodiscard]] std::int64_t drained() const { return drained_; }
@@ -87,9 +84,10 @@ public:
 private:
     enum class Found : std::uint8_t { l2, memory };
     std::int64_t l2_read(std::uint64_t line, std::int64_t t, Found& found);
-    void l2_write(std::uint64_t line, std::int64_t t);
+    Tags::Line& l2_write(std::uint64_t line, unsigned parts, std::int64_t t);
     std::int64_t from_memory(std::uint64_t line, std::int64_t t);
-    void to_memory(std::uint64_t line, std::int64_t t);
+    void to_memory(const Tags::Line& line, std::int64_t t);
+    Tags::Line& l2_insert(std::uint64_t line, std::int64_t filled, std::int64_t t);
     bool seen(std::uint64_t line);
     Server& channel(std::uint64_t line);
 
@@ -106,7 +104,7 @@ private:
     int active_xcds_;
     std::unordered_map<std::uint64_t, AtomicLine> atomic_lines_;
     std::uint8_t* seen_;  // one bit per line of device memory: used by this XCD in this dispatch
-    double read_bytes_ = 0, write_bytes_ = 0, mall_bytes_ = 0, l2_bytes_ = 0;
+    L2Counts counts_;
     std::int64_t drained_ = 0;
 };
 

@@ -12,7 +12,8 @@ class Server {
 public:
     static constexpr std::int64_t window = 32;
 
-    Server() : slots_(kSlots) {}
+    /// `slots`: windows of backlog that it can hold, a power of two.
+    explicit Server(std::size_t slots) : slots_(slots) {}
 
     /// Take `cost` cycles of service at or after time `t`; the time at which the service ends.
     std::int64_t serve(std::int64_t t, double cost) {
@@ -24,11 +25,11 @@ public:
         for (;;) {
             const double room = static_cast<double>(window) - slot->used;
             if (left < room) {
-                slot->used += left;
+                slot->used += static_cast<float>(left);
                 break;
             }
-            slot->used = static_cast<double>(window);
-            slot->next = at + 1;
+            slot->used = static_cast<float>(window);
+            slot->next = static_cast<std::int32_t>(at + 1);
             left -= room;
             slot = &slot_of(++at);
         }
@@ -38,22 +39,22 @@ public:
     [[nodiscard]] double busy() const { return busy_; }
 
 private:
-    static constexpr std::int64_t kSlots = 1 << 13;
     struct Slot {
-        std::int64_t window = -1;
-        std::int64_t next = 0;  // where to look on when this one is full
-        double used = 0;
+        std::int32_t window = -1;
+        std::int32_t next = 0;  // where to look on when this one is full
+        float used = 0;
     };
 
     Slot& slot_of(std::int64_t w) {
-        Slot& slot = slots_[static_cast<std::size_t>(w & (kSlots - 1))];
-        if (slot.window != w) slot = {w, w, 0};
+        Slot& slot = slots_[static_cast<std::size_t>(w) & (slots_.size() - 1)];
+        const auto number = static_cast<std::int32_t>(w);  // 2^31 windows are half a minute of device time
+        if (slot.window != number) slot = {number, number, 0};
         return slot;
     }
     std::int64_t first_free(std::int64_t w) {
         std::int64_t at = w;
-        while (slot_of(at).used >= static_cast<double>(window)) at = slot_of(at).next;
-        if (at > w + 1) slot_of(w).next = at;  // full windows stay full: skip them next time
+        while (slot_of(at).used >= static_cast<float>(window)) at = slot_of(at).next;
+        if (at > w + 1) slot_of(w).next = static_cast<std::int32_t>(at);  // full windows stay full: skip them next time
         return at;
     }
 

@@ -15,7 +15,7 @@ public:
     struct Line {
         std::uint64_t number = none;
         std::int64_t filled = 0;  // time from which the data is there
-        bool dirty = false;
+        std::uint8_t dirty = 0;   // modified 32-byte parts
     };
 
     Tags(int bytes, int line_bytes, int ways)
@@ -40,26 +40,31 @@ public:
         used_[last_] = ++clock_;
         return &lines_[last_];
     }
-    /// Put a line in. `evicted` becomes the modified line that had to leave, or `none`.
-    Line& insert(std::uint64_t line, std::uint64_t& evicted) {
+    /// Put a line in.
+    Line& insert(std::uint64_t line) {
+        Line ignored;
+        return insert(line, ignored);
+    }
+    /// The same; `evicted` becomes the line that had to leave when it was modified.
+    Line& insert(std::uint64_t line, Line& evicted) {
         const std::size_t first = set_of(line) * ways_;
         std::size_t victim = first;
         for (std::size_t at = first; at < first + ways_; ++at)
             if (used_[at] < used_[victim]) victim = at;
-        evicted = tags_[victim] != kEmpty && lines_[victim].dirty ? lines_[victim].number : none;
+        if (tags_[victim] != kEmpty && lines_[victim].dirty != 0) evicted = lines_[victim];
         tags_[victim] = static_cast<std::uint32_t>(line);
         used_[victim] = ++clock_;
-        lines_[victim] = {line, 0, false};
+        lines_[victim] = {line, 0, 0};
         last_ = victim;
         return lines_[victim];
     }
-    /// Call `take(number)` for every modified line and mark it clean.
+    /// Call `take(line)` for every modified line and mark it clean.
     template <class Take>
     void clean(Take take) {
         for (Line& line : lines_)
-            if (line.dirty) {
-                take(line.number);
-                line.dirty = false;
+            if (line.dirty != 0) {
+                take(line);
+                line.dirty = 0;
             }
     }
     void clear() {

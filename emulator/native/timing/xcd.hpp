@@ -13,6 +13,8 @@
 #include "engine/workgroup.hpp"
 #include "timing/constants.hpp"
 #include "timing/history.hpp"
+#include "timing/instruction_info.hpp"
+#include "timing/memory_counts.hpp"
 #include "timing/stalls.hpp"
 
 namespace hipscope {
@@ -22,11 +24,6 @@ struct InstructionTime {
     std::int64_t issue = 0;
     std::int64_t stall[kStallReasons] = {};
     std::vector<std::pair<std::uint32_t, std::int64_t>> waited_for;  // producer's index -> cycles
-};
-
-/// Where the lines of one memory instruction were found, summed over the timed waves.
-struct CacheCounts {
-    std::uint64_t lines = 0, l1_hits = 0, l2_hits = 0, memory_lines = 0, write_requests = 0, requests = 0;
 };
 
 struct TraceStep {
@@ -47,8 +44,12 @@ struct TimedResult {
     std::uint64_t instructions = 0;      // timed
     double wave_cycles = 0;              // sum of wave lifetimes
     double busy_cu_cycles = 0;
+    double waves_end = 0;                // when the last timed wave ended, before modified lines are written back
+    std::uint64_t refetches = 0;         // taken branches into the middle of a fetched block
+    double level_vmem = 0, level_smem = 0, level_lds = 0;  // sums of cycles from issue to result
     double occupancy = 0;                // waves per SIMD that the resources allow
-    double memory_read_bytes = 0, memory_write_bytes = 0, mall_bytes = 0, l2_bytes = 0;  // of this XCD
+    L2Counts l2;                         // of this XCD
+    LineCacheCounts icache, scalar_cache;
     double hottest_atomic_cycles = 0;    // time that the most used atomic line of this XCD was busy
     double valu_busy = 0, lds_busy = 0, vmem_busy = 0;  // cycles, summed over CUs (VALU: over SIMDs / 4)
     std::vector<InstructionTime> times;  // per instruction
@@ -68,10 +69,22 @@ struct TimedFault {
     std::uint32_t pc = 0;
 };
 
+/// What the model looks at; all of it outlives the simulator.
+struct TimedLaunch {
+    const TimingConstants& constants;
+    const PreparedLaunch& launch;
+    Memory& memory;
+    GroupSource& groups;
+    const MemorySlots& slots;
+    const std::vector<InstructionInfo>& info;
+    MallHistory& history;
+};
+
 class XcdSimulator {
 public:
-    XcdSimulator(const TimingConstants& constants, const PreparedLaunch& launch, Memory& memory, GroupSource& groups,
-                 const MemorySlots& slots, DispatchCounts& counts, MallHistory& history, TimingLimits limits);
+    struct Model;
+
+    XcdSimulator(const TimedLaunch& timed, DispatchCounts& counts, TimingLimits limits);
     ~XcdSimulator();
     XcdSimulator(const XcdSimulator&) = delete;
     XcdSimulator& operator=(const XcdSimulator&) = delete;
@@ -82,7 +95,6 @@ public:
     TimedResult take_result();
 
 private:
-    struct Model;
     std::unique_ptr<Model> model_;
 };
 

@@ -1,0 +1,192 @@
+// When an instruction issues, and what the wave waited for until then. Issue rules: a SIMD's turn comes every 4 cycles
+// and one of its waves issues (s_waitcnt and s_nop take no turn); one VALU pipe per SIMD; per CU one LDS, one scalar
+// memory and one vector-memory port. More than one issue per turn would fit the ISA reference, but not the measured
+// kernels of benchmarks/mi300a.
+#include <algorithm>
+
+#include "engine/functional.hpp"
+#include "timing/model.hpp"
+
+namespace hipscope {
+
+bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
+    TimedWave& w = *cu.waves[slot];
+    Wave& wave = *w.wave;
+    const std::uint32_t pc = wave.pc;
+    const Instruction& instruction = wave.program->instructions[pc];
+    const InstructionInfo& i = info[pc];
+    const std::int64_t attempted = cu.ready.time_of(slot);
+    std::int64_t t = i.fetch_line == w.fetch_line ? attempted : fetch(cu, w, i.fetch_line, attempted, pc);
+    if (i.dependency_count != 0) t = dependencies(w, i, t, pc);
+    Simd& simd = cu.simd[w.simd];
+    switch (i.unit) {
+        case Unit::valu: case Unit::valu_half: case Unit::valu_trans: case Unit::mfma:
+            t = take_port(simd.valu_free, t, 0, pc,
+                          simd.long_operation ? StallReason::pipe_busy : StallReason::issue_contention);
+            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            simd.valu_free = t + i.port_cycles;
+            simd.long_operation = i.port_cycles > c.valu_cycles;
+            result.valu_busy += i.port_cycles;
+            break;
+        case Unit::smem:
+            t = room_in(w.local_and_scalar, t, pc);
+            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            t = take_port(cu.smem_free, t, i.port_cycles, pc, StallReason::issue_contention);
+            break;
+        case Unit::lds:
+            t = room_in(w.local_and_scalar, t, pc);
+            // Who waits for the LDS does not keep the SIMD's other waves from issuing.
+            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            if (cu.lds_free - c.lds_issue_cycles > t) {  // one instruction waits in the LDS queue
+                charge(pc, StallReason::lds, cu.lds_free - c.lds_issue_cycles - t);
+                t = cu.lds_free - c.lds_issue_cycles;
+            }
+            break;
+        case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch:
+            t = room_in(w.vector_memory, t, pc);
+            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            t = take_memory_port(cu, t, i.port_cycles, pc);
+            break;
+        case Unit::waitcnt: t = wait_for_counters(w, instruction.target, t, pc); break;
+        case Unit::internal: break;
+        case Unit::end_program: case Unit::barrier: case Unit::branch: case Unit::salu: case Unit::message:
+            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            break;
+    }
+    wave.clock = static_cast<std::uint64_t>(t);
+    const Step outcome = step(wave, instruction, observer);
+    ++result.instructions;
+    ++w.group->group.executed;
+    w.issued[w.issued_count++ % kHistory] = t;
+    result.times[pc].issue += 4;
+    if (w.trace >= 0) note(w, attempted, t, pc);
+    if (outcome != Step::next) return conclude(cu, w, slot, outcome, t, pc);
+    ++wave.pc;
+    std::int64_t next = 4;  // cycles until the wave may issue again
+    if (i.unit >= Unit::smem && i.unit <= Unit::lds) complete_memory(cu, w, i, wave.access, t, pc);
+    else if (i.unit == Unit::branch) next = c.branch_not_taken_cycles;
+    else if (i.unit == Unit::internal) next = complete_internal(cu, w, i, t, pc);
+    cu.ready.set(slot, t + next);
+    return within_limit(w, wave);
+}
+
+/// After an instruction that was not followed by the next one. False on a fault.
+bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc) {
+    Wave& wave = *w.wave;
+    Workgroup& group = w.group->group;
+    switch (outcome) {
+        case Step::jump:
+            w.fetch_line = ~0U;
+            if (!info[wave.pc].starts_fetch) ++result.refetches;
+            cu.ready.set(slot, t + c.branch_taken_cycles);
+            return within_limit(w, wave);
+        case Step::yield: {
+            ++wave.pc;
+            const std::int64_t asleep = std::max<std::int64_t>(4, std::int64_t{wave.program->instructions[pc].target} * c.sleep_unit_cycles);
+            charge(pc, StallReason::sleep, asleep - 4);
+            cu.ready.set(slot, t + asleep);
+            return within_limit(w, wave);
+        }
+        case Step::barrier:
+            ++wave.pc;
+            w.arrived = t;
+            w.group->last_arrival = std::max(w.group->last_arrival, t);
+            group.state[w.index] = WaveState::at_barrier;
+            ++group.waiting;
+            cu.ready.set(slot, kNever);
+            release_if_all_arrived(cu, *w.group, t);
+            return true;
+        case Step::end:
+            group.state[w.index] = WaveState::done;
+            --group.alive;
+            retire(cu, slot, t + 4);
+            return true;
+        case Step::next: case Step::fault: break;
+    }
+    fault = TimedFault{group.number, wave.fault, pc};
+    return false;
+}
+
+bool XcdSimulator::Model::within_limit(const TimedWave& w, const Wave& wave) {
+    if (w.group->group.executed <= limits.runaway) return true;
+    Fault f;
+    f.kind = FaultKind::trap;
+    f.message = "runaway kernel: a workgroup executed more than " + std::to_string(limits.runaway) + " instructions";
+    fault = TimedFault{w.group->group.number, f, wave.pc};
+    return false;
+}
+
+void XcdSimulator::Model::note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc) {
+    auto& steps = result.traces[static_cast<std::size_t>(w.trace)].steps;
+    if (steps.size() < 20000) steps.push_back({attempted, t - attempted, t - attempted + 4, pc});
+}
+
+std::int64_t XcdSimulator::Model::wait_for_counters(TimedWave& w, std::uint32_t immediate, std::int64_t t, std::uint32_t pc) {
+    const std::uint32_t vm = (immediate & 0xfU) | ((immediate >> 14U) & 3U) << 4U;
+    const std::uint32_t lgkm = (immediate >> 8U) & 0xfU;
+    t = drain(w.local_and_scalar, lgkm, t, pc);
+    return drain(w.vector_memory, vm, t, pc);
+}
+
+std::int64_t XcdSimulator::Model::fetch(Cu& cu, TimedWave& w, std::uint32_t line, std::int64_t t, std::uint32_t pc) {
+    const bool sequential = line == w.fetch_line + 1;
+    w.fetch_line = line;
+    LineCache& cache = icaches[static_cast<std::size_t>(cu.sqc)];
+    const std::int64_t there = cache.get(line, t, 0, [&] {
+        // The next line is prefetched while this one runs: straight code pays half.
+        return t + (sequential ? c.icache_miss_cycles / 2 : c.icache_miss_cycles);
+    });
+    if (there > t) charge(pc, StallReason::instruction_fetch, there - t);
+    return there;
+}
+
+std::int64_t XcdSimulator::Model::dependencies(const TimedWave& w, const InstructionInfo& i, std::int64_t t, std::uint32_t pc) {
+    std::int64_t ready = t;
+    for (unsigned k = 0; k < i.dependency_count; ++k)
+        ready = std::max(ready, w.issued[(w.issued_count - i.dependency[k].distance) % kHistory] + i.dependency[k].cycles);
+    if (ready > t) charge(pc, StallReason::dependency, ready - t);
+    return ready;
+}
+
+std::int64_t XcdSimulator::Model::take_port(std::int64_t& port, std::int64_t t, int cycles, std::uint32_t pc, StallReason reason) {
+    if (port > t) {
+        charge(pc, reason, port - t);
+        t = port;
+    }
+    port = t + cycles;
+    return t;
+}
+
+/// The CU's vector memory port. It is closed while the address unit's queue is full, which is then the reason.
+std::int64_t XcdSimulator::Model::take_memory_port(Cu& cu, std::int64_t t, int cycles, std::uint32_t pc) {
+    const std::int64_t room = cu.memory.address_free - c.address_queue_cycles;
+    const std::int64_t start = std::max({t, cu.vmem_free, room});
+    if (start > t) {
+        const bool queue_full = room > t || cu.vmem_held;
+        const auto held = queue_full ? cu.memory.held : CuMemory::Held::no;
+        charge(pc, held == CuMemory::Held::atomic   ? StallReason::atomic
+                   : held == CuMemory::Held::memory ? StallReason::global_memory
+                   : queue_full                     ? StallReason::pipe_busy
+                                                    : StallReason::issue_contention, start - t);
+        if (held != CuMemory::Held::no) blame(pc, cu.memory.held_by_pc, start - t);
+    }
+    if (room > t) cu.vmem_held = true;
+    else if (start == t) cu.vmem_held = false;
+    cu.vmem_free = start + cycles;
+    return start;
+}
+
+void XcdSimulator::Model::release_if_all_arrived(Cu& cu, TimedGroup& group, std::int64_t t) {
+    if (group.group.waiting == 0 || group.group.waiting < group.group.alive) return;
+    const std::int64_t go = std::max(group.last_arrival, t) + c.barrier_cycles;
+    for (const int slot : group.slots) {
+        TimedWave& w = *cu.waves[static_cast<std::size_t>(slot)];
+        if (w.wave == nullptr || w.group != &group || group.group.state[w.index] != WaveState::at_barrier) continue;
+        charge(w.wave->pc - 1, StallReason::barrier, go - w.arrived - 4 > 0 ? go - w.arrived - 4 : 0);
+        cu.ready.set(static_cast<std::size_t>(slot), go);
+    }
+    group.group.release_barrier();
+    group.last_arrival = 0;
+}
+
+}  // namespace hipscope

@@ -1,0 +1,116 @@
+// The timed XCD's state, shared by the parts of the model: placement.cpp puts workgroups on CUs, issue.cpp decides when
+// an instruction issues and what it waited for, completion.cpp when its result is there, xcd.cpp runs the clock.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "timing/cu.hpp"
+#include "timing/xcd.hpp"
+
+namespace hipscope {
+
+inline constexpr std::size_t kMaxCus = 128;  // per XCD or die
+inline constexpr std::int64_t kNever = Earliest<kMaxCus>::never;
+
+struct XcdSimulator::Model {
+    /// What one workgroup takes of a CU; `vgprs` is per wave.
+    struct Shape {
+        int vgprs, lds, waves;
+    };
+
+    const TimingConstants& c;
+    const PreparedLaunch& launch;
+    Memory& memory;
+    GroupSource& groups;
+    CountingObserver observer;
+    const MemorySlots& slots;
+    TimingLimits limits;
+    const std::vector<InstructionInfo>& info;
+    Shape shape;
+    XcdMemory shared;
+    std::vector<std::unique_ptr<Cu>> cus;  // made when the first workgroup comes; the hardware has more
+    Earliest<kMaxCus> order;               // which CU is furthest behind
+    std::vector<LineCache> icaches, scalar_caches;
+    std::vector<std::unique_ptr<TimedGroup>> pool;
+    std::vector<TimedGroup*> free_groups;
+    TimedResult result;
+    std::optional<TimedFault> fault;
+    std::int64_t dispatcher_free = 0;
+    std::int64_t end = 0;
+    std::int64_t closed_at = 0;
+    std::uint64_t launched = 0;
+    bool no_more_groups = false;
+
+    Model(const TimedLaunch& timed, DispatchCounts& counts, TimingLimits limit);
+
+    // xcd.cpp
+    bool run(std::uint64_t budget);
+    bool run_cu(Cu& cu, std::int64_t until);
+    TimedResult finish();
+
+    // placement.cpp
+    static Shape shape_of(const TimingConstants& c, const PreparedLaunch& p);
+    void place_first();
+    [[nodiscard]] bool fits(const Cu& cu) const;
+    bool try_launch(Cu& cu, std::int64_t t);
+    void place(Cu& cu, TimedGroup& group, std::uint32_t index, std::int64_t t);
+    void retire(Cu& cu, std::size_t slot, std::int64_t t);
+
+    // issue.cpp: all return the time at which the wave can go on
+    bool issue(Cu& cu, std::size_t slot);  // the wave's next instruction; false on a fault
+    bool conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc);
+    void note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc);
+    std::int64_t wait_for_counters(TimedWave& w, std::uint32_t immediate, std::int64_t t, std::uint32_t pc);
+    std::int64_t fetch(Cu& cu, TimedWave& w, std::uint32_t line, std::int64_t t, std::uint32_t pc);
+    std::int64_t dependencies(const TimedWave& w, const InstructionInfo& i, std::int64_t t, std::uint32_t pc);
+    std::int64_t take_port(std::int64_t& port, std::int64_t t, int cycles, std::uint32_t pc, StallReason reason);
+    std::int64_t take_memory_port(Cu& cu, std::int64_t t, int cycles, std::uint32_t pc);
+    void release_if_all_arrived(Cu& cu, TimedGroup& group, std::int64_t t);
+    bool within_limit(const TimedWave& w, const Wave& wave);
+
+    // completion.cpp
+    void complete_memory(Cu& cu, TimedWave& w, const InstructionInfo& i, const MemoryAccess& access, std::int64_t t,
+                         std::uint32_t pc);
+    std::int64_t complete_internal(Cu& cu, TimedWave& w, const InstructionInfo& i, std::int64_t t, std::uint32_t pc);
+    std::int64_t scalar_load(Cu& cu, const MemoryAccess& access, std::int64_t t);
+    void complete_lds(Cu& cu, TimedWave& w, const MemoryAccess& access, bool vector, std::int64_t t, std::uint32_t pc);
+    std::int64_t scratch(Cu& cu, const MemoryAccess& access, std::int64_t t);
+    void push_vector(TimedWave& w, Pending p);
+
+    // used by several parts
+    void charge(std::uint32_t pc, StallReason reason, std::int64_t cycles) {
+        result.times[pc].stall[static_cast<std::size_t>(reason)] += cycles;
+    }
+    /// `waiting` waited for what `producer` had asked for.
+    void blame(std::uint32_t waiting, std::uint32_t producer, std::int64_t cycles) {
+        auto& list = result.times[waiting].waited_for;
+        for (auto& [pc, sum] : list)
+            if (pc == producer) {
+                sum += cycles;
+                return;
+            }
+        list.emplace_back(producer, cycles);
+    }
+    /// Wait until at most `left` operations are outstanding.
+    template <std::uint32_t capacity>
+    std::int64_t drain(PendingQueue<capacity>& queue, std::uint32_t left, std::int64_t t, std::uint32_t pc) {
+        while (queue.size > left) {
+            const Pending& p = queue.front();
+            if (p.time > t) {
+                charge(pc, p.reason, p.time - t);
+                blame(pc, p.pc, p.time - t);
+                t = p.time;
+            }
+            queue.pop();
+        }
+        return t;
+    }
+    template <std::uint32_t capacity>
+    std::int64_t room_in(PendingQueue<capacity>& queue, std::int64_t t, std::uint32_t pc) {
+        return queue.full() ? drain(queue, capacity - 1, t, pc) : t;
+    }
+};
+
+}  // namespace hipscope

@@ -1,0 +1,125 @@
+// Workgroups onto CUs: registers, LDS and wave slots, the dispatcher's pace, and what a finished wave frees.
+#include <algorithm>
+
+#include "timing/model.hpp"
+
+namespace hipscope {
+namespace {
+
+int granules(int value, int granule) { return (value + granule - 1) / granule * granule; }
+
+}  // namespace
+
+XcdSimulator::Model::Shape XcdSimulator::Model::shape_of(const TimingConstants& c, const PreparedLaunch& p) {
+    return {granules(static_cast<int>(p.launch.kernel->allocated_vgprs), c.vgpr_granule),
+            granules(static_cast<int>(p.lds_bytes), c.lds_granule), static_cast<int>(p.waves_per_group)};
+}
+
+int workgroups_per_cu(const TimingConstants& c, const PreparedLaunch& p) {
+    const auto shape = XcdSimulator::Model::shape_of(c, p);
+    const int waves_per_simd = std::min(c.max_waves_per_simd, c.vgprs_per_lane / std::max(1, shape.vgprs));
+    // A workgroup's waves are spread evenly: count SIMD slots wave by wave.
+    const int by_waves = waves_per_simd * c.simds_per_cu / shape.waves;
+    const int by_lds = shape.lds > 0 ? c.lds_bytes / shape.lds : by_waves;
+    return std::min(by_waves, by_lds);
+}
+
+/// One workgroup for each CU in turn until nothing fits any more.
+void XcdSimulator::Model::place_first() {
+    for (bool any = true; any && !no_more_groups;) {
+        any = false;
+        for (int i = 0; i < c.cus_per_xcd() && !no_more_groups; ++i) {
+            if (i == static_cast<int>(cus.size())) cus.push_back(std::make_unique<Cu>(c, i));
+            any = try_launch(*cus[static_cast<std::size_t>(i)], 0) || any;
+        }
+    }
+    for (std::size_t i = 0; i < cus.size(); ++i) order.set(i, cus[i]->ready.time());
+}
+
+bool XcdSimulator::Model::fits(const Cu& cu) const {
+    if (cu.lds_used + shape.lds > c.lds_bytes) return false;
+    int room = 0;
+    for (int s = 0; s < c.simds_per_cu; ++s) {
+        const Simd& simd = cu.simd[s];
+        const int by_registers = (c.vgprs_per_lane - simd.vgprs) / std::max(1, shape.vgprs);
+        room += std::max(0, std::min(c.max_waves_per_simd - simd.waves, by_registers));
+    }
+    return room >= shape.waves;
+}
+
+bool XcdSimulator::Model::try_launch(Cu& cu, std::int64_t t) {
+    if (no_more_groups || !fits(cu)) return false;
+    if (result.instructions > limits.max_instructions && launched > 0) {
+        groups.close_timed();
+        no_more_groups = true;
+        closed_at = t;
+        return false;
+    }
+    const auto number = groups.next_timed();
+    if (!number) {
+        no_more_groups = true;
+        closed_at = t;
+        return false;
+    }
+    ++launched;
+    if (free_groups.empty()) {
+        pool.push_back(std::make_unique<TimedGroup>(launch, memory));
+        free_groups.push_back(pool.back().get());
+    }
+    TimedGroup* group = free_groups.back();
+    free_groups.pop_back();
+    group->group.start(launch, *number);
+    group->slots.clear();
+    group->last_arrival = 0;
+    const std::int64_t begin = std::max(t + c.workgroup_launch_cycles, dispatcher_free);
+    dispatcher_free = begin + std::int64_t{c.wave_launch_cycles} * shape.waves;
+    cu.lds_used += shape.lds;
+    ++cu.groups;
+    for (std::uint32_t i = 0; i < launch.waves_per_group; ++i)
+        if (group->group.state[i] == WaveState::ready) place(cu, *group, i, begin + std::int64_t{c.wave_launch_cycles} * i);
+    return true;
+}
+
+void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, std::int64_t t) {
+    int best = 0;
+    for (int s = 1; s < c.simds_per_cu; ++s)
+        if (cu.simd[s].waves < cu.simd[best].waves) best = s;
+    std::size_t slot = 0;
+    while (slot < cu.waves.size() && cu.waves[slot]->wave != nullptr) ++slot;
+    if (slot == cu.waves.size()) cu.waves.push_back(std::make_unique<TimedWave>());
+    TimedWave& wave = *cu.waves[slot];
+    wave.start(group.group.waves[index], group, index, best, t);
+    cu.simd[best].waves += 1;
+    cu.simd[best].vgprs += shape.vgprs;
+    cu.ready.set(slot, t);
+    group.slots.push_back(static_cast<int>(slot));
+    if (cu.alive++ == 0) cu.idle_since = t;
+    ++result.waves;
+    if (cu.number == 0 && result.traces.size() < static_cast<std::size_t>(limits.traced_waves)) {
+        wave.trace = static_cast<int>(result.traces.size());
+        result.traces.push_back({cu.number, best, static_cast<int>(slot), t, t, {}});
+    }
+}
+
+void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
+    TimedWave& wave = *cu.waves[slot];
+    TimedGroup& group = *wave.group;
+    cu.ready.set(slot, kNever);
+    cu.simd[wave.simd].waves -= 1;
+    cu.simd[wave.simd].vgprs -= shape.vgprs;
+    result.wave_cycles += static_cast<double>(t - wave.begin);
+    end = std::max(end, t);
+    if (wave.trace >= 0) result.traces[static_cast<std::size_t>(wave.trace)].end = t;
+    wave.wave = nullptr;
+    if (--cu.alive == 0) cu.busy_cycles += t - cu.idle_since;
+    if (group.group.alive > 0) {
+        release_if_all_arrived(cu, group, t);
+        return;
+    }
+    cu.lds_used -= shape.lds;
+    --cu.groups;
+    free_groups.push_back(&group);
+    while (try_launch(cu, t)) {}
+}
+
+}  // namespace hipscope
