@@ -13,6 +13,8 @@ from pathlib import Path
 LIBRARY = "libamdhip64.so"
 REPLAY = "hipscope-replay"
 COVERAGE = "hipscope-coverage"
+GPU_REPLAY = "hipscope-gpu-replay"
+GPU_TOOL = "libhipscope-hsa-tool.so"
 
 
 class NativePartsMissing(Exception):
@@ -54,6 +56,16 @@ def replay_executable() -> Path:
 def coverage_executable() -> Path:
     """The program that names the instructions and calls that are not emulated. Raises `NativePartsMissing`."""
     return _find(COVERAGE)
+
+
+def gpu_replay_executable() -> Path:
+    """The program that replays one captured dispatch on this machine's GPU. Raises `NativePartsMissing`."""
+    return _find(GPU_REPLAY)
+
+
+def gpu_tool_library() -> Path:
+    """The HSA tools library that records dispatches on a GPU. Raises `NativePartsMissing`."""
+    return _find(GPU_TOOL)
 
 
 def emulator_environment(options: EmulatorOptions) -> dict[str, str]:

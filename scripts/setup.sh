@@ -157,12 +157,15 @@ set_up_python() {
 
 build_native() {
     PATH=$PWD/.venv/bin:$PATH
-    if [ ! -f build/native/build.ninja ]; then
-        .venv/bin/cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release </dev/null >"$stamps/cmake.log" 2>&1 || {
+    options="-DCMAKE_BUILD_TYPE=Release -DHIPSCOPE_TEST_PARTS=ON"
+    if [ ! -f build/native/build.ninja ] || [ "$(cat "$stamps/native-options" 2>/dev/null)" != "$options" ]; then
+        # shellcheck disable=SC2086  # one word per option
+        .venv/bin/cmake -S . -B build/native -G Ninja $options </dev/null >"$stamps/cmake.log" 2>&1 || {
             rm -f build/native/build.ninja
             cat "$stamps/cmake.log" >&2
             stop "could not configure the native parts"
         }
+        printf '%s\n' "$options" >"$stamps/native-options"
     fi
     .venv/bin/cmake --build build/native </dev/null >"$stamps/native.log" 2>&1 || {
         cat "$stamps/native.log" >&2

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "capture/meta.hpp"
+#include "capture/poison.hpp"
 #include "capture/replay_options.hpp"
 #include "capture/trace.hpp"
 #include "engine/bundle.hpp"
@@ -187,13 +188,7 @@ private:
         if (!fs::exists(path)) return;
         const std::string mask = read_file(path);
         const CapturedBuffer& b = captured_.buffers[buffer];
-        std::uint64_t random = *o_.poison * 0x9e3779b97f4a7c15ULL + buffer + 1;
-        for (std::size_t i = 0; i < std::min<std::size_t>(mask.size(), b.bytes); ++i) {
-            random = random * 6364136223846793005ULL + 1442695040888963407ULL;
-            const auto flags = static_cast<std::uint8_t>(mask[i]);
-            if ((flags & access_bit::written) != 0 && (flags & access_bit::read_before_written) == 0)
-                pointer_to(b.address)[i] = static_cast<char>(random >> 56U);
-        }
+        hipscope::poison(pointer_to(b.address), b.bytes, mask, *o_.poison, buffer);
     }
 
     DispatchResult trace(const PreparedLaunch& launch) {
