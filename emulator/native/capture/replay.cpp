@@ -18,6 +18,7 @@
 #include "capture/trace.hpp"
 #include "engine/bundle.hpp"
 #include "engine/dispatch.hpp"
+#include "engine/host_services.hpp"
 #include "engine/json.hpp"
 #include "engine/raw_output.hpp"
 
@@ -158,7 +159,7 @@ private:
         if (launch.kernel->explicit_bytes() > launch.kernarg.size())
             throw std::runtime_error("the kernel takes " + std::to_string(launch.kernel->explicit_bytes()) + " bytes of arguments, the captured launch has " +
                                      std::to_string(launch.kernarg.size()));
-        PreparedLaunch prepared = prepare(std::move(launch), *area_, 64 * 1024);
+        PreparedLaunch prepared = prepare(std::move(launch), *area_, 64 * 1024, services_);
         if (o_.poison) prepared.poison = {true, *o_.poison};
         return prepared;
     }
@@ -230,6 +231,7 @@ private:
     const ReplayOptions& o_;
     CapturedDispatch captured_;
     Memory memory_;
+    HostServices services_{memory_, false};
     std::optional<DeviceConfig> device_;
     std::optional<LaunchArea> area_;
     std::unique_ptr<CodeObject> object_;

@@ -9,7 +9,6 @@
 namespace hipscope {
 namespace {
 
-constexpr std::uint64_t kAlign = 256;
 constexpr std::uint64_t kPage = 4096;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
@@ -44,21 +43,23 @@ Memory::~Memory() {
     munmap(at(base), reserved);
 }
 
-std::uint64_t Memory::allocate(std::uint64_t bytes, bool host_visible) {
-    static_assert(kPage % kAlign == 0);
+std::uint64_t Memory::allocate(std::uint64_t bytes, bool host_visible, std::uint64_t alignment) {
     const std::lock_guard lock(mutex_);
     if (bytes > limit_ - in_use_) return 0;
     const std::uint64_t need = footprint(bytes);
     for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
-        if (hole->second < need) continue;
-        const auto [start, size] = *hole;
+        const auto [from, size] = *hole;
+        const std::uint64_t start = round_up(from, alignment);
+        if (size < start - from || size - (start - from) < need) continue;
         holes_.erase(hole);
-        if (size > need) holes_.emplace(start + need, size - need);
+        if (start > from) holes_.emplace(from, start - from);
+        if (from + size > start + need) holes_.emplace(start + need, from + size - start - need);
         return place(start, bytes, host_visible) ? start : 0;
     }
-    if (need > base + reserved - next_) return 0;
-    const std::uint64_t start = next_;
-    next_ += need;
+    const std::uint64_t start = round_up(next_, alignment);
+    if (start > base + reserved || need > base + reserved - start) return 0;
+    if (start > next_) holes_.emplace(next_, start - next_);
+    next_ = start + need;
     return place(start, bytes, host_visible) ? start : 0;
 }
 
@@ -120,6 +121,13 @@ const Allocation* Memory::find(std::uint64_t address) const {
     const Allocation& found = block->second;
     const std::uint64_t span = found.bytes == 0 ? 1 : found.bytes;
     return address - found.address < span ? &found : nullptr;
+}
+
+std::optional<Allocation> Memory::at_or_below(std::uint64_t address) const {
+    const std::lock_guard lock(mutex_);
+    const auto after = blocks_.upper_bound(address);
+    if (after == blocks_.begin()) return std::nullopt;
+    return std::prev(after)->second;
 }
 
 void Memory::register_host(std::uint64_t address, std::uint64_t bytes) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace hipscope {
 
@@ -31,8 +32,9 @@ public:
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
 
-    /// A block of `bytes`, 256-byte aligned, zero-filled, or 0 when `limit` would be passed.
-    std::uint64_t allocate(std::uint64_t bytes, bool host_visible = false);
+    /// A block of `bytes`, zero-filled, aligned to `alignment` (4096 or a larger power of two), or 0 when `limit` would
+    /// be passed.
+    std::uint64_t allocate(std::uint64_t bytes, bool host_visible = false, std::uint64_t alignment = 4096);
     /// The same at a fixed address inside the reserved range (replay). False when it overlaps a live block.
     bool allocate_at(std::uint64_t address, std::uint64_t bytes, bool host_visible = false);
     /// False when `address` is not the start of a live block.
@@ -40,6 +42,8 @@ public:
     /// The live block that holds `address`, or nullptr.
     [[nodiscard]] const Allocation* find(std::uint64_t address) const;
     [[nodiscard]] const std::map<std::uint64_t, Allocation>& blocks() const { return blocks_; }
+    /// The live block with the highest start that is not above `address`; safe while kernels allocate.
+    [[nodiscard]] std::optional<Allocation> at_or_below(std::uint64_t address) const;
 
     /// Let kernels use a range of ordinary host memory (hipHostRegister) until `forget_host` names its start.
     void register_host(std::uint64_t address, std::uint64_t bytes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -69,6 +70,8 @@ struct alignas(64) Wave {
     std::uint32_t scratch_per_lane = 0;
     Workgroup* group = nullptr;
     std::uint64_t clock = 0;                  // what s_memtime reads: modelled cycles, or instructions when untimed
+    std::uint64_t realtime_base = 0;          // what s_memrealtime read when the dispatch began: ticks of 10 ns
+    std::atomic<std::uint64_t>* realtime = nullptr;  // the latest value, when waves of the dispatch compare theirs
     MemoryAccess access;
     Fault fault;
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <cstring>
 #include <limits>
 #include <mutex>
 
@@ -25,10 +26,9 @@ std::string hex(std::uint64_t value) {
 
 /// "4 bytes after the end of a block of 400 bytes", or "no live block is near".
 std::string whereabouts(const Memory& memory, std::uint64_t address) {
-    const auto& blocks = memory.blocks();
-    const auto after = blocks.upper_bound(address);
-    if (after == blocks.begin()) return "no block of device memory is near";
-    const Allocation& block = std::prev(after)->second;
+    const auto below = memory.at_or_below(address);
+    if (!below) return "no block of device memory is near";
+    const Allocation& block = *below;
     if (address < block.address + block.bytes) return "it runs over the end of a block of " + std::to_string(block.bytes) + " bytes";
     const std::uint64_t beyond = address - block.address - block.bytes;
     if (beyond > (1ULL << 30U)) return "no block of device memory is near";
@@ -110,8 +110,10 @@ public:
     DispatchResult run() {
         const auto begin = std::chrono::steady_clock::now();
         const int threads = launch_.waves() < kInlineWaves ? 1 : engine_.pool_.size();
+        open_host(threads);
         if (profile_) start_timing();
-        engine_.pool_.run(threads, [&](int index) { profile_ ? profiled(index, threads) : plain(); });
+        engine_.pool_.run(threads, [&](int index) { profile_ ? profiled(index, threads) : plain(index); });
+        if (launch_.services != nullptr) launch_.services->flush();
         DispatchResult result;
         if (fault_) result.fault = std::move(fault_->second);
         if (profile_) {
@@ -125,8 +127,10 @@ public:
     }
 
     DispatchResult trace(const std::function<void(const MemoryAccess&)>& observe) {
-        Worker<TracingObserver> worker(*this, TracingObserver(observe));
+        open_host(1);
+        Worker<TracingObserver> worker(*this, TracingObserver(observe), 0);
         while (worker.turn()) {}
+        if (launch_.services != nullptr) launch_.services->flush();
         DispatchResult result;
         if (fault_) result.fault = std::move(fault_->second);
         return result;
@@ -137,7 +141,11 @@ private:
     template <class Observer>
     class Worker {
     public:
-        Worker(Run& run, Observer observer) : run_(run), observer_(observer) {}
+        Worker(Run& run, Observer observer, int thread) : run_(run), observer_(observer), host_(run.launch_.services, thread) {
+            if (run.launch_.services != nullptr && thread > 0)
+                kernarg_ = run.launch_.services->kernarg_for(thread, run.launch_.kernarg_address, run.launch_.launch.kernel->kernarg_bytes,
+                                                       run.launch_.hostcall_offset);
+        }
 
         /// Run one workgroup for its turns. False when there is nothing left to do.
         bool turn() {
@@ -145,6 +153,7 @@ private:
             if (active_.size() < run_.max_active_)
                 if (const auto number = run_.groups_.next_functional()) {
                     active_.push_back(idle_group());
+                    active_.back()->kernarg = kernarg_;
                     active_.back()->start(run_.launch_, *number);
                     advance(active_.size() - 1);
                     return true;
@@ -165,7 +174,7 @@ private:
             auto group = std::move(active_[which]);
             active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(which));
             std::size_t faulted = 0;
-            switch (run_group(*group, run_.schedule_, observer_, faulted)) {
+            switch (run_group(*group, run_.schedule_, observer_, host_, faulted)) {
                 case GroupEnd::done: idle_.push_back(std::move(group)); return;
                 case GroupEnd::preempted: active_.push_back(std::move(group)); return;
                 case GroupEnd::fault: run_.report(group->number, group->waves[faulted].fault, group->waves[faulted].pc); return;
@@ -174,13 +183,25 @@ private:
 
         Run& run_;
         Observer observer_;
+        HostLine host_;
+        std::uint64_t kernarg_ = 0;  // of this thread's own
         std::deque<std::unique_ptr<Workgroup>> active_;
         std::vector<std::unique_ptr<Workgroup>> idle_;
     };
 
-    void plain() {
-        Worker<NoObserver> worker(*this, NoObserver{});
+    void plain(int thread) {
+        Worker<NoObserver> worker(*this, NoObserver{}, thread);
         while (worker.turn()) {}
+    }
+
+    /// Let waves reach the host. A wave holds one packet at most, so there are enough when each resident one has its own.
+    void open_host(int threads) {
+        if (launch_.services == nullptr) return;
+        const std::uint64_t timed = profile_ ? static_cast<std::uint64_t>(engine_.timing_->cus_per_xcd()) * static_cast<std::uint64_t>(engine_.timing_->simds_per_cu * engine_.timing_->max_waves_per_simd) : 0;
+        launch_.services->realtime = launch_.realtime;
+        launch_.services->open(threads, timed + std::min<std::uint64_t>(max_active_, launch_.group_count) * launch_.waves_per_group);
+        const std::uint64_t buffer = launch_.services->buffer(0);
+        std::memcpy(reinterpret_cast<void*>(launch_.kernarg_address + launch_.hostcall_offset), &buffer, sizeof buffer);  // NOLINT
     }
 
     void start_timing() {
@@ -195,7 +216,7 @@ private:
     void profiled(int index, int threads) {
         DispatchCounts counts(counts_->executions.size(), slots_->count);
         {
-            Worker<MarkingObserver> worker(*this, MarkingObserver(*slots_, counts, *engine_.history_));
+            Worker<MarkingObserver> worker(*this, MarkingObserver(*slots_, counts, *engine_.history_), index);
             if (index == 0) {
                 while (time_a_slice())
                     if (threads == 1) worker.turn();
@@ -231,6 +252,10 @@ private:
         const Instruction& instruction = launch_.launch.object->code->program.instructions[pc];
         DispatchFault told{std::string(fault_name(fault.kind)), describe(fault, launch_, group, engine_.memory_), instruction.address,
                            instruction.text};
+        if (fault.kind == FaultKind::trap && launch_.services != nullptr && launch_.services->asserted()) {
+            told.kind = fault_name(FaultKind::assertion);
+            told.message = "a device-side assertion failed: " + told.message;
+        }
         const std::lock_guard lock(mutex_);
         if (!fault_ || group < fault_->first) fault_.emplace(group, std::move(told));
     }

@@ -7,9 +7,27 @@
 #include <vector>
 
 #include "engine/counts.hpp"
+#include "engine/host_services.hpp"
 #include "engine/workgroup.hpp"
 
 namespace hipscope {
+
+/// Where the waves of one thread ask the host for something; nobody there when their kernel does not.
+class HostLine {
+public:
+    HostLine(HostServices* services, int thread) : services_(services), thread_(thread) {}
+
+    /// After a turn of a wave that executed `instructions`: answer what it has asked.
+    void answer(std::uint64_t group, std::uint64_t instructions) const {
+        if (services_ == nullptr) return;
+        services_->realtime += 1 + instructions / 21;  // all turns add up, so that who waits by this clock does not wait long
+        services_->answer(thread_, group);
+    }
+
+private:
+    HostServices* services_;
+    int thread_;
+};
 
 enum class GroupEnd : std::uint8_t { done, preempted, fault };
 
@@ -75,7 +93,7 @@ inline bool settle(Workgroup& group, std::size_t wave, Step result) {
 
 /// Run a workgroup until it ends, faults (`faulted` says which wave) or has used its turns.
 template <class Observer>
-GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observer, std::size_t& faulted) {
+GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observer, const HostLine& host, std::size_t& faulted) {
     std::vector<std::size_t> order;
     std::uint64_t random = schedule.seed ^ (group.number * 0x9e3779b97f4a7c15ULL) ^ group.executed;
     const auto next_random = [&random] {
@@ -89,7 +107,10 @@ GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observe
         for (const std::size_t i : order) {
             if (group.state[i] != WaveState::ready) continue;
             const std::uint32_t slice = schedule.seed == 0 ? schedule.wave_slice : 1 + next_random() % 64;
-            if (!settle(group, i, run_wave(group.waves[i], slice, observer, group.executed))) {
+            const std::uint64_t before = group.executed;
+            const Step left = run_wave(group.waves[i], slice, observer, group.executed);
+            host.answer(group.number, group.executed - before);
+            if (!settle(group, i, left)) {
                 faulted = i;
                 return GroupEnd::fault;
             }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/wave.hpp"
+#include "engine/host_services.hpp"
 
 namespace hipscope {
 namespace {
@@ -54,12 +55,9 @@ void write_hidden(const PreparedLaunch& p, const KernelArgument& argument) {
     else if (kind == "hidden_private_base") put<std::uint32_t>(where, static_cast<std::uint32_t>(aperture::private_base >> 32U));
     else if (kind == "hidden_shared_base") put<std::uint32_t>(where, static_cast<std::uint32_t>(aperture::shared_base >> 32U));
     else if (kind == "hidden_queue_ptr") put(where, p.queue_address);
-    else if (launch.kernel->uses_dynamic_stack && (kind == "hidden_hostcall_buffer" || kind == "hidden_heap_v1"))
-        put<std::uint64_t>(where, 0);  // asked for on behalf of unknown callees; one that really uses it faults at address 0
-    else if (kind == "hidden_hostcall_buffer" || kind == "hidden_printf_buffer")
-        throw std::runtime_error("the kernel uses printf, assert or another host service, which is not emulated");
-    else if (kind == "hidden_heap_v1")
-        throw std::runtime_error("the kernel allocates device memory (malloc or new), which is not emulated");
+    else if (kind == "hidden_printf_buffer")
+        throw std::runtime_error("the kernel writes to OpenCL's printf buffer, which is not emulated; compile with "
+                                 "-mprintf-kind=hostcall");
     // hidden_none, multigrid, default queue and completion action stay zero: nothing in HIP's device library on one
     // GPU reads them.
 }
@@ -70,7 +68,7 @@ LaunchArea::LaunchArea(Memory& memory) : address_(memory.allocate(bytes)) {
     if (address_ == 0) throw std::runtime_error("no device memory for the launch area");
 }
 
-PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit) {
+PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit, HostServices& services) {
     PreparedLaunch p;
     const Kernel& kernel = *launch.kernel;
     if (!kernel.obstacle.empty()) throw std::runtime_error(kernel.obstacle);
@@ -104,6 +102,12 @@ PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_
     if (!p.launch.kernarg.empty()) std::memcpy(at(p.kernarg_address), p.launch.kernarg.data(), p.launch.kernarg.size());
     for (const KernelArgument& argument : kernel.arguments)
         if (argument.value_kind.starts_with("hidden_")) write_hidden(p, argument);
+    if (const KernelArgument* call = kernel.hidden("hidden_hostcall_buffer"); call != nullptr) {
+        p.services = &services;
+        p.hostcall_offset = call->offset;
+    }
+    if (const KernelArgument* heap = kernel.hidden("hidden_heap_v1"); heap != nullptr)
+        put(p.kernarg_address + heap->offset, services.heap());
     return p;
 }
 

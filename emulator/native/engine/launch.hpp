@@ -11,6 +11,8 @@
 
 namespace hipscope {
 
+class HostServices;
+
 struct Launch {
     const CodeObject* object = nullptr;
     const Kernel* kernel = nullptr;
@@ -27,6 +29,9 @@ struct Poison {
     std::uint64_t seed = 0;
 };
 
+/// The device's constant-rate clock counts from its start-up: never near 0 when a program runs.
+inline constexpr std::uint64_t kRealtimeAtStart = 100'000'000ULL * 3600;
+
 struct PreparedLaunch {
     Launch launch;
     std::array<std::uint32_t, 3> groups{};
@@ -40,6 +45,9 @@ struct PreparedLaunch {
     std::uint64_t kernarg_address = 0;
     std::uint64_t queue_address = 0;
     Poison poison;
+    HostServices* services = nullptr;     // when the kernel may ask the host for something while it runs
+    std::uint32_t hostcall_offset = 0;    // in the kernarg segment
+    std::uint64_t realtime = kRealtimeAtStart;  // s_memrealtime when the dispatch begins, ticks of 10 ns
 
     [[nodiscard]] std::uint64_t waves() const { return group_count * waves_per_group; }
 };
@@ -56,7 +64,7 @@ private:
 };
 
 /// Write packet and kernarg segment and work out sizes. Throws std::runtime_error when the launch is impossible
-/// (no threads, too large a workgroup, too much LDS, kernel cannot be emulated, needs host services).
-PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit);
+/// (no threads, too large a workgroup, too much LDS, kernel cannot be emulated).
+PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit, HostServices& services);
 
 }  // namespace hipscope

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/host_services.hpp"
+
 namespace hipscope {
 namespace {
 
@@ -25,18 +27,18 @@ void fill_random(void* memory, std::size_t bytes, std::uint64_t seed) {
     }
 }
 
-void set_scalars(Wave& wave, const PreparedLaunch& p, const std::uint32_t (&group)[3]) {
+void set_scalars(Wave& wave, const PreparedLaunch& p, std::uint64_t kernarg, const std::uint32_t (&group)[3]) {
     const Kernel& kernel = *p.launch.kernel;
     int next = 0;
     const auto enabled = [&](EnableBit bit) { return ((kernel.enable_bits >> bit) & 1U) != 0; };
     const auto push64 = [&](std::uint64_t value) { wave.set_s64(next, value); next += 2; };
     if (enabled(dispatch_ptr)) push64(p.packet);
     if (enabled(queue_ptr)) push64(p.queue_address);
-    if (enabled(kernarg_ptr)) push64(p.kernarg_address);
+    if (enabled(kernarg_ptr)) push64(kernarg);
     if (enabled(dispatch_id)) push64(1);
     for (unsigned i = 0; i < kernel.preload_dwords; ++i)
         std::memcpy(&wave.sgpr[static_cast<std::size_t>(next++)],
-                    reinterpret_cast<const void*>(p.kernarg_address + (kernel.preload_offset + i) * 4ULL),  // NOLINT
+                    reinterpret_cast<const void*>(kernarg + (kernel.preload_offset + i) * 4ULL),  // NOLINT
                     4);
     if (enabled(private_size)) wave.sgpr[static_cast<std::size_t>(next++)] = p.scratch_per_lane;
     for (unsigned d = 0; d < 3; ++d)
@@ -98,7 +100,9 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
         wave.pc = p.entry;
         wave.clock = 0;
         wave.fault = {};
-        set_scalars(wave, p, group);
+        set_scalars(wave, p, kernarg != 0 ? kernarg : p.kernarg_address, group);
+        wave.realtime_base = p.realtime;
+        wave.realtime = p.services != nullptr ? &p.services->realtime : nullptr;
         const std::uint32_t first = i * kLanes;
         const std::uint32_t active = first < items ? std::min<std::uint32_t>(kLanes, items - first) : 0;
         wave.set_s64(sreg::exec, active == kLanes ? ~0ULL : (1ULL << active) - 1);

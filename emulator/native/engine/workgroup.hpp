@@ -19,6 +19,7 @@ struct Workgroup {
     std::uint32_t alive = 0;
     std::uint32_t waiting = 0;             // at the barrier
     std::uint64_t executed = 0;            // instructions, for the run-away limit
+    std::uint64_t kernarg = 0;             // address of its kernarg segment; 0: the launch's own
     std::unique_ptr<std::uint32_t[][kLanes]> registers;
     std::vector<std::uint8_t> lds;
     std::vector<std::uint8_t> scratch;

@@ -245,11 +245,15 @@ HIPSCOPE_API Error hipChooseDevice(int* device, const void*) { *device = 0; retu
 HIPSCOPE_API Error hipChooseDeviceR0600(int* device, const void*) { *device = 0; return abi::error::success; }
 HIPSCOPE_API Error hipDeviceGetLimit(std::size_t* value, int limit) {
     if (value == nullptr || limit < 0 || limit > 2) return fail(abi::error::invalid_value);
-    constexpr std::array<std::size_t, 3> values{8192, 1U << 20U, 8U << 20U};  // stack, printf fifo, malloc heap
+    const std::array<std::size_t, 3> values{8192, 1U << 20U, Call()->services.heap_limit};  // stack, printf fifo, malloc heap
     *value = values[static_cast<std::size_t>(limit)];
     return abi::error::success;
 }
-HIPSCOPE_API Error hipDeviceSetLimit(int, std::size_t) { return abi::error::success; }
+HIPSCOPE_API Error hipDeviceSetLimit(int limit, std::size_t value) {
+    if (limit < 0 || limit > 2) return fail(abi::error::invalid_value);
+    if (limit == 2) Call()->services.heap_limit = value;
+    return abi::error::success;
+}
 HIPSCOPE_API Error hipDeviceGetCacheConfig(int* config) { *config = 0; return abi::error::success; }
 HIPSCOPE_API Error hipDeviceSetCacheConfig(int) { return abi::error::success; }
 HIPSCOPE_API Error hipDeviceGetSharedMemConfig(int* config) { *config = 0; return abi::error::success; }

@@ -179,7 +179,8 @@ abi::Error Runtime::launch(const LaunchRequest& request) {
     }
     PreparedLaunch prepared;
     try {
-        prepared = prepare(std::move(launch), *area_, kLdsLimit);
+        prepared = prepare(std::move(launch), *area_, kLdsLimit, services);
+        prepared.realtime += static_cast<std::uint64_t>(now_ns / 10);
     } catch (const std::exception& error) {
         const bool kernel_problem = !request.function->kernel->obstacle.empty() ||
                                     std::strstr(error.what(), "not emulated") != nullptr;
@@ -189,7 +190,8 @@ abi::Error Runtime::launch(const LaunchRequest& request) {
     const std::uint64_t id = next_id_++;
     bool captured = false;
     if (capture_) {
-        std::vector<std::uint64_t> internal{area_->address()};
+        std::vector<std::uint64_t> internal = services.blocks();
+        internal.push_back(area_->address());
         for (const auto& module : modules_)
             if (module->object) internal.push_back(module->object->image);
         captured = capture_->before(id, prepared, shape, internal);
@@ -215,6 +217,12 @@ abi::Error Runtime::launch(const LaunchRequest& request) {
     std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(result.fault->instruction_address.value_or(0)));
     report(request.function->name, result.fault->message + " (" + result.fault->instruction + " at " + address + ")");
     fault_ = error_of(*result.fault);
+    if (result.fault->kind == fault_name(FaultKind::assertion)) {
+        // ROCm's runtime ends the process here too; what was recorded so far is kept.
+        if (output_) output_->flush();
+        std::fflush(nullptr);
+        std::abort();
+    }
     return abi::error::success;  // as on hardware: the fault is told by the next call that waits
 }
 

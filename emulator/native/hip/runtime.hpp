@@ -15,6 +15,7 @@
 #include "core/memory.hpp"
 #include "engine/code_object.hpp"
 #include "engine/dispatch.hpp"
+#include "engine/host_services.hpp"
 #include "engine/raw_output.hpp"
 #include "hip/abi.hpp"
 #include "hip/settings.hpp"
@@ -78,6 +79,7 @@ public:
     Settings settings;
     Memory memory;
     std::optional<DeviceConfig> device;
+    HostServices services{memory, true};
 
     // Modules and symbols
     Module* add_module(const void* embedded, std::string image);

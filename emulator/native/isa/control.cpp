@@ -1,4 +1,6 @@
 // Program flow and wave state: SOPP, branches, calls, MODE access, register indexing (manual chapters 4 and 12.5).
+#include <algorithm>
+
 #include "isa/families.hpp"
 #include "isa/scalars.hpp"
 
@@ -41,6 +43,15 @@ void write_hwreg(Wave& w, u32 immediate, u32 value) {
     if (f.id == hwreg_mode) w.mode = (w.mode & ~(f.mask << f.offset)) | ((value & f.mask) << f.offset);
 }
 
+/// Ticks of 10 ns; never less than what another wave of the dispatch has read before, where that matters.
+u64 realtime(Wave& w) {
+    const u64 own = w.realtime_base + w.clock / 21;
+    if (w.realtime == nullptr) return own;
+    u64 latest = w.realtime->load();
+    while (!w.realtime->compare_exchange_weak(latest, std::max(own, latest + 1))) {}
+    return std::max(own, latest + 1);
+}
+
 /// M0[7:0] = register offset, M0[15:12] = which operands it applies to.
 Step set_index(Wave& w, u32 offset, u32 operands) {
     u32& m0 = w.sgpr[sreg::m0];
@@ -56,7 +67,7 @@ Table control() {
         special("s_nop", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
         special("s_waitcnt", Unit::waitcnt, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
         special("s_barrier", Unit::barrier, 0, {}, [](Wave&, const Instruction&) { return Step::barrier; }),
-        special("s_sleep", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::yield; }),
+        special("s_sleep", Unit::internal, 0, {}, [](Wave& w, const Instruction& in) { w.clock += 64ULL * (in.target & 127U); return Step::yield; }),
         special("s_setprio", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
         special("s_sethalt", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::yield; }),
         special("s_setkill", Unit::end_program, 0, {}, [](Wave&, const Instruction&) { return Step::end; }),
@@ -97,7 +108,7 @@ Table control() {
         special("s_setreg_imm32_b32", Unit::salu, 0, {Type::none, Type::b32}, [](Wave& w, const Instruction& in) { write_hwreg(w, in.target, scalar32(w, in.source[1])); return Step::next; }),
 
         special("s_memtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, w.clock); w.access.space = Space::none; return Step::next; }),
-        special("s_memrealtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, w.clock / 21); w.access.space = Space::none; return Step::next; }),
+        special("s_memrealtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, realtime(w)); w.access.space = Space::none; return Step::next; }),
 
         special("s_set_gpr_idx_on", Unit::salu, 0, {Type::b32, Type::none}, [](Wave& w, const Instruction& in) { return set_index(w, scalar32(w, in.source[0]), in.target); }),
         special("s_set_gpr_idx_idx", Unit::salu, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return set_index(w, scalar32(w, in.source[0]), w.sgpr[sreg::m0] >> 12U); }),

@@ -66,6 +66,8 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     if (i.unit >= Unit::smem && i.unit <= Unit::lds) complete_memory(cu, w, i, wave.access, t, pc);
     else if (i.unit == Unit::branch) next = c.branch_not_taken_cycles;
     else if (i.unit == Unit::internal) next = complete_internal(cu, w, i, t, pc);
+    // A request reaches the host by an atomic on its ready stack.
+    if (i.unit == Unit::vmem_atomic && launch.services != nullptr) launch.services->answer(0, w.group->group.number);
     cu.ready.set(slot, t + next);
     return within_limit(w, wave);
 }

@@ -1,0 +1,66 @@
+"""Builds a HIP program from its text and runs it on the emulator without recording; builds are cached by content."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hipscope.analysis.build import build_program
+from hipscope.analysis.config import Config
+from hipscope.analysis.project import resolve_project
+from hipscope.analysis.toolchain import find_toolchain
+from hipscope.emulator.devices import write_device_config
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+
+HEADER = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#define CHECK(call) do { hipError_t e_ = (call); if (e_ != hipSuccess) { \\
+    std::printf("line %d: %s\\n", __LINE__, hipGetErrorName(e_)); std::exit(1); } } while (0)
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a program left behind."""
+
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def run_hip(
+    text: str,
+    folder: Path,
+    *,
+    threads: int = 2,
+    profile: bool = False,
+    flags: tuple[str, ...] = (),
+    **env: str,
+) -> Ended:
+    """Compile `HEADER + text` with the tests' compiler and run it in `folder`; profiled on an MI300A when asked."""
+    source = folder / "program.hip"
+    source.write_text(HEADER + text)
+    config = Config()
+    toolchain = find_toolchain(config)
+    project = resolve_project(source, config=config)
+    built = build_program(project, replace(toolchain, flags=(*toolchain.flags, *flags)))
+    options = EmulatorOptions(objdump=toolchain.objdump, threads=threads)
+    if profile:
+        device = write_device_config("mi300a", folder / "device.txt")
+        options = replace(options, out=folder / "out", device_config=device)
+    done = subprocess.run(
+        built.argv,
+        cwd=folder,
+        env={**os.environ, **built.env, **emulator_environment(options), **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return Ended(done.stdout, done.stderr, done.returncode)
