@@ -4,8 +4,11 @@
 
 #include <dlfcn.h>
 
-#include <array>
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <vector>
 
@@ -14,6 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressed = "CCOB";
+constexpr std::uint64_t kLargestBundle = 1ULL << 31U;  // unpacked; a larger one is taken for a damaged header
 constexpr std::string_view kElf = "\x7f" "ELF";
 
 template <class T>
@@ -49,7 +53,8 @@ std::vector<Entry> entries(std::string_view data) {
 std::string_view architecture(std::string_view triple) {
     const std::size_t at = triple.find("gfx");
     if (at == std::string_view::npos) return {};
-    return triple.substr(at, triple.find(':', at) - at);
+    const auto end = std::find_if_not(triple.begin() + static_cast<std::ptrdiff_t>(at), triple.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; });
+    return {triple.begin() + static_cast<std::ptrdiff_t>(at), end};
 }
 
 struct CompressedHeader {
@@ -79,6 +84,8 @@ std::string decompress(std::string_view data) {
     if (run == nullptr)
         throw std::runtime_error("the device code is a compressed bundle and libzstd.so.1 is not installed; install "
                                  "it or compile with -fno-offload-compress");
+    if (header.total_bytes < header.header_bytes || header.total_bytes > data.size() || header.plain_bytes > kLargestBundle)
+        throw std::runtime_error("the compressed offload bundle is damaged");
     std::string plain(header.plain_bytes, '\0');
     const std::size_t size = run(plain.data(), plain.size(), data.data() + header.header_bytes,
                                  header.total_bytes - header.header_bytes);
@@ -86,21 +93,43 @@ std::string decompress(std::string_view data) {
     return plain;
 }
 
-std::uint64_t elf_size(const std::uint8_t* elf) {
-    std::uint64_t sections = 0;
-    std::uint16_t entry_size = 0;
-    std::uint16_t count = 0;
-    std::memcpy(&sections, elf + 40, 8);
-    std::memcpy(&entry_size, elf + 58, 2);
-    std::memcpy(&count, elf + 60, 2);
-    return sections + std::uint64_t{entry_size} * count;
+std::uint64_t elf_size(std::string_view elf) {
+    return read<std::uint64_t>(elf, 40) + std::uint64_t{read<std::uint16_t>(elf, 58)} * read<std::uint16_t>(elf, 60);
+}
+
+/// How far memory can be read from `data` on, by the process's own memory map.
+std::uint64_t readable_bytes(const void* data) {
+    const auto address = reinterpret_cast<std::uint64_t>(data);
+    std::uint64_t end = address;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        unsigned long long first = 0;
+        unsigned long long last = 0;
+        char readable = '-';
+        if (std::sscanf(line.c_str(), "%llx-%llx %c", &first, &last, &readable) != 3 || readable != 'r') continue;
+        if (first <= end && end < last) end = last;
+    }
+    return end - address;
+}
+
+std::uint64_t claimed_size(std::string_view window) {
+    if (window.starts_with(kElf)) return elf_size(window);
+    if (window.starts_with(kCompressed)) return compressed_header(window).total_bytes;
+    if (!window.starts_with(kMagic)) return 0;
+    std::uint64_t end = 0;
+    for (const Entry& entry : entries(window)) end = std::max(end, entry.offset + entry.size);
+    return end;
 }
 
 }  // namespace
 
 std::string extract_code_object(std::string_view data, std::string_view arch) {
     if (data.starts_with(kElf)) return std::string(data);
-    if (data.starts_with(kCompressed)) return extract_code_object(decompress(data), arch);
+    std::string plain;
+    if (data.starts_with(kCompressed)) {
+        plain = decompress(data);
+        data = plain;
+    }
     if (!data.starts_with(kMagic)) throw std::runtime_error("this is neither an offload bundle nor an ELF file");
     std::string present;
     for (const Entry& entry : entries(data)) {
@@ -117,20 +146,13 @@ std::string extract_code_object(std::string_view data, std::string_view arch) {
                              std::string(arch));
 }
 
-std::uint64_t image_size(const void* data) {
-    const auto* bytes = static_cast<const std::uint8_t*>(data);
-    const std::string_view head(static_cast<const char*>(data), kMagic.size());
-    if (head.starts_with(kElf)) return elf_size(bytes);
-    if (head.starts_with(kCompressed)) {
-        const CompressedHeader header = compressed_header({static_cast<const char*>(data), 64});
-        return header.total_bytes;
+std::string_view image_bytes(const void* data) {
+    const std::string_view window(static_cast<const char*>(data), readable_bytes(data));
+    try {
+        return window.substr(0, claimed_size(window));
+    } catch (const std::runtime_error&) {
+        return {};
     }
-    if (head != kMagic) return 0;
-    // Rows are read through a window that is surely mapped: a bundle's table is far smaller than its first entry.
-    std::uint64_t end = 0;
-    for (const Entry& entry : entries({static_cast<const char*>(data), 1U << 16U}))
-        end = std::max(end, entry.offset + entry.size);
-    return end;
 }
 
 std::string content_hash(std::string_view data) {

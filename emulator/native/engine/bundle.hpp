@@ -13,8 +13,9 @@ namespace hipscope {
 /// bundle. Throws std::runtime_error with one line that says what is there instead.
 std::string extract_code_object(std::string_view data, std::string_view arch);
 
-/// Number of bytes that the bundle or ELF at `data` covers, for images whose length is not known to the caller.
-std::uint64_t image_size(const void* data);
+/// The bundle or ELF at `data`, an image whose length is not known to the caller. Empty when it is neither; never runs
+/// past memory that can be read, whatever the image's headers say.
+std::string_view image_bytes(const void* data);
 
 /// Hash of the content as 16 hexadecimal digits (FNV-1a, 64 bits): names files, not a secret.
 std::string content_hash(std::string_view data);

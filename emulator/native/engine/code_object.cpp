@@ -8,15 +8,15 @@
 #include "engine/bundle.hpp"
 #include "engine/elf.hpp"
 #include "engine/msgpack.hpp"
+#include "isa/raise.hpp"
 
 namespace hipscope {
 namespace {
 
+constexpr std::uint64_t kLargestImage = 1ULL << 32U;  // code reaches its data by 32-bit distances
+constexpr std::uint32_t kLargestKernarg = 60'000;     // bytes; the launch area holds them
+constexpr std::uint32_t kMaxUserRegisters = 16;       // LLVM AMDGPUUsage, "Kernel Descriptor": USER_SGPR_COUNT
 constexpr std::uint32_t kRelativeType = 13, kAbs64Type = 3, kAbs32LoType = 1, kAbs32HiType = 2, kAbs32Type = 6;
-
-void* at(std::uint64_t address) {
-    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
 
 struct Symbol {
     std::string name;
@@ -29,7 +29,9 @@ std::vector<Symbol> dynamic_symbols(const Elf& elf, const std::vector<Elf64_Shdr
     std::vector<Symbol> result;
     for (const Elf64_Shdr& section : sections) {
         if (section.sh_type != SHT_DYNSYM) continue;
-        const std::uint64_t names = sections.at(section.sh_link).sh_offset;
+        if (section.sh_link >= sections.size())
+            throw std::runtime_error("the code object is damaged: its symbols have no names");
+        const std::uint64_t names = sections[section.sh_link].sh_offset;
         for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
             const auto s = elf.read<Elf64_Sym>(section.sh_offset + at);
             result.push_back({std::string(elf.text_at(names + s.st_name)), s.st_value, s.st_size,
@@ -39,89 +41,130 @@ std::vector<Symbol> dynamic_symbols(const Elf& elf, const std::vector<Elf64_Shdr
     return result;
 }
 
-std::uint64_t copy_segments(const Elf& elf, Memory& memory) {
+/// The loaded segments; every access is checked against their size.
+class Image {
+public:
+    Image(std::uint64_t address, std::uint64_t bytes) : address_(address), bytes_(bytes) {}
+    [[nodiscard]] std::uint64_t address() const { return address_; }
+    template <class T>
+    [[nodiscard]] T read(std::uint64_t offset) const {
+        T value;
+        std::memcpy(&value, place(offset, sizeof value), sizeof value);
+        return value;
+    }
+    void write(std::uint64_t offset, std::string_view content) const {
+        std::memcpy(place(offset, content.size()), content.data(), content.size());
+    }
+    [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t bytes) const {
+        return offset <= bytes_ && bytes <= bytes_ - offset;
+    }
+
+private:
+    [[nodiscard]] void* place(std::uint64_t offset, std::uint64_t bytes) const {
+        if (!holds(offset, bytes)) throw std::runtime_error("the code object is damaged: it refers to bytes outside of its segments");
+        return reinterpret_cast<void*>(address_ + offset);  // NOLINT(performance-no-int-to-ptr)
+    }
+
+    std::uint64_t address_, bytes_;
+};
+
+Image copy_segments(const Elf& elf, Memory& memory) {
     std::uint64_t size = 0;
-    for (const Elf64_Phdr& p : elf.segments())
-        if (p.p_type == PT_LOAD) size = std::max(size, p.p_vaddr + p.p_memsz);
+    for (const Elf64_Phdr& p : elf.segments()) {
+        if (p.p_type != PT_LOAD) continue;
+        if (p.p_vaddr > kLargestImage || p.p_memsz > kLargestImage - p.p_vaddr || p.p_filesz > p.p_memsz)
+            throw std::runtime_error("the code object is damaged: a segment has an impossible size");
+        size = std::max(size, p.p_vaddr + p.p_memsz);
+    }
     if (size == 0) throw std::runtime_error("the code object has nothing to load");
-    const std::uint64_t image = memory.allocate(size);
-    if (image == 0) throw std::runtime_error("no device memory left for the code object");
+    const std::uint64_t address = memory.allocate(size);
+    if (address == 0) throw std::runtime_error("no device memory left for the code object");
+    const Image image(address, size);
     for (const Elf64_Phdr& p : elf.segments())
-        if (p.p_type == PT_LOAD) {
-            const std::string_view part = elf.bytes(p.p_offset, p.p_filesz);
-            std::memcpy(at(image + p.p_vaddr), part.data(), part.size());
-        }
+        if (p.p_type == PT_LOAD) image.write(p.p_vaddr, elf.bytes(p.p_offset, p.p_filesz));
     return image;
 }
 
 void relocate(const Elf& elf, const std::vector<Elf64_Shdr>& sections, const std::vector<Symbol>& symbols,
-              std::uint64_t image) {
+              const Image& image) {
     for (const Elf64_Shdr& section : sections) {
         if (section.sh_type != SHT_RELA || (section.sh_flags & SHF_ALLOC) == 0) continue;
         for (std::uint64_t i = 0; i + sizeof(Elf64_Rela) <= section.sh_size; i += sizeof(Elf64_Rela)) {
             const auto r = elf.read<Elf64_Rela>(section.sh_offset + i);
             const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(r.r_info));
-            std::uint64_t value = image + static_cast<std::uint64_t>(r.r_addend);
+            std::uint64_t value = image.address() + static_cast<std::uint64_t>(r.r_addend);
             if (type != kRelativeType) {
-                const Symbol& symbol = symbols.at(ELF64_R_SYM(r.r_info));
+                if (ELF64_R_SYM(r.r_info) >= symbols.size())
+                    throw std::runtime_error("the code object is damaged: a relocation names a symbol that it does not have");
+                const Symbol& symbol = symbols[ELF64_R_SYM(r.r_info)];
                 if (!symbol.defined)
                     throw std::runtime_error("the code object needs the symbol '" + symbol.name +
                                              "', which it does not define");
                 value += symbol.value;
             }
+            std::size_t bytes = 4;
             switch (type) {
-                case kRelativeType: case kAbs64Type: std::memcpy(at(image + r.r_offset), &value, 8); break;
-                case kAbs32LoType: case kAbs32Type: std::memcpy(at(image + r.r_offset), &value, 4); break;
-                case kAbs32HiType: value >>= 32U; std::memcpy(at(image + r.r_offset), &value, 4); break;
+                case kRelativeType: case kAbs64Type: bytes = 8; break;
+                case kAbs32LoType: case kAbs32Type: break;
+                case kAbs32HiType: value >>= 32U; break;
                 default: throw std::runtime_error("the code object has a relocation of unknown type " +
                                                   std::to_string(type));
             }
+            image.write(r.r_offset, {reinterpret_cast<const char*>(&value), bytes});
         }
     }
-}
-
-template <class T>
-T load(std::uint64_t address) {
-    T value;
-    std::memcpy(&value, at(address), sizeof value);
-    return value;
 }
 
 std::uint32_t number(const msgpack::Value& row, std::string_view name) {
     return static_cast<std::uint32_t>(row[name].integer);
 }
 
-Kernel read_kernel(const msgpack::Value& row, const std::vector<Symbol>& symbols, std::uint64_t image) {
+void read_descriptor(Kernel& kernel, std::uint64_t d, const Image& image) {
+    kernel.descriptor_address = image.address() + d;
+    kernel.lds_bytes = image.read<std::uint32_t>(d);
+    kernel.scratch_bytes = image.read<std::uint32_t>(d + 4);
+    kernel.kernarg_bytes = std::max(image.read<std::uint32_t>(d + 8), kernel.kernarg_bytes);
+    kernel.rsrc3 = image.read<std::uint32_t>(d + 44);
+    kernel.rsrc1 = image.read<std::uint32_t>(d + 48);
+    kernel.rsrc2 = image.read<std::uint32_t>(d + 52);
+    kernel.enable_bits = image.read<std::uint16_t>(d + 56);
+    const auto preload = image.read<std::uint16_t>(d + 58);
+    kernel.preload_dwords = preload & 0x7fU;
+    kernel.preload_offset = preload >> 7U;
+    kernel.allocated_vgprs = ((kernel.rsrc1 & 0x3fU) + 1) * 8;
+    kernel.entry = d + image.read<std::uint64_t>(d + 16) + (kernel.preload_dwords != 0 ? 256U : 0U);
+    if (kernel.preload_dwords > kMaxUserRegisters || kernel.kernarg_bytes > kLargestKernarg)
+        throw std::runtime_error("the code object is damaged: the descriptor of kernel '" + kernel.symbol + "' is impossible");
+}
+
+Kernel read_kernel(const msgpack::Value& row, const std::vector<Symbol>& symbols, const Image& image) {
     Kernel kernel;
     const std::string& descriptor_name = row[".symbol"].text;
-    kernel.symbol = descriptor_name.substr(0, descriptor_name.size() - 3);  // ".kd"
-    for (const msgpack::Value& argument : row[".args"].items)
+    if (!descriptor_name.ends_with(".kd"))
+        throw std::runtime_error("the code object is damaged: a kernel has no name in the metadata");
+    kernel.symbol = descriptor_name.substr(0, descriptor_name.size() - 3);
+    for (const msgpack::Value& argument : row[".args"].items) {
         kernel.arguments.push_back(
             {number(argument, ".offset"), number(argument, ".size"), argument[".value_kind"].text});
+        const KernelArgument& last = kernel.arguments.back();
+        if (last.offset > kLargestKernarg || last.size > kLargestKernarg - last.offset)
+            throw std::runtime_error("the code object is damaged: kernel '" + kernel.symbol + "' has an impossible argument");
+    }
+    kernel.kernarg_bytes = number(row, ".kernarg_segment_size");
     kernel.max_workgroup_size = number(row, ".max_flat_workgroup_size");
     kernel.vgprs = number(row, ".vgpr_count");
     kernel.agprs = number(row, ".agpr_count");
     kernel.sgprs = number(row, ".sgpr_count");
     kernel.uses_dynamic_stack = row[".uses_dynamic_stack"].integer != 0;
+    bool described = false;
     for (const Symbol& symbol : symbols) {
-        if (symbol.name == descriptor_name) kernel.descriptor_address = image + symbol.value;
+        if (symbol.name == descriptor_name && symbol.defined) {
+            read_descriptor(kernel, symbol.value, image);
+            described = true;
+        }
         if (symbol.name == kernel.symbol && symbol.type == STT_FUNC) kernel.code_end = symbol.value + symbol.size;
     }
-    if (kernel.descriptor_address == 0)
-        throw std::runtime_error("kernel '" + kernel.symbol + "' has no descriptor in the code object");
-    const std::uint64_t d = kernel.descriptor_address;
-    kernel.lds_bytes = load<std::uint32_t>(d);
-    kernel.scratch_bytes = load<std::uint32_t>(d + 4);
-    kernel.kernarg_bytes = std::max(load<std::uint32_t>(d + 8), number(row, ".kernarg_segment_size"));
-    kernel.rsrc3 = load<std::uint32_t>(d + 44);
-    kernel.rsrc1 = load<std::uint32_t>(d + 48);
-    kernel.rsrc2 = load<std::uint32_t>(d + 52);
-    kernel.enable_bits = load<std::uint16_t>(d + 56);
-    const auto preload = load<std::uint16_t>(d + 58);
-    kernel.preload_dwords = preload & 0x7fU;
-    kernel.preload_offset = preload >> 7U;
-    kernel.allocated_vgprs = ((kernel.rsrc1 & 0x3fU) + 1) * 8;
-    kernel.entry = d - image + load<std::uint64_t>(d + 16) + (kernel.preload_dwords != 0 ? 256U : 0U);
+    if (!described) throw std::runtime_error("kernel '" + kernel.symbol + "' has no descriptor in the code object");
     return kernel;
 }
 
@@ -151,6 +194,26 @@ void note_obstacle(Kernel& kernel, const Disassembly& code) {
         }
 }
 
+/// Makes every place that a wave can get to executable: what was not decoded and what lies behind the last instruction
+/// ends the dispatch with a fault. (A kernel that reaches such a place on a path that is known is refused before.)
+void seal(Program& program) {
+    const auto fault = [](Wave& wave, const Instruction&) {
+        return isa::raise(wave, FaultKind::unsupported, 0, 0, -1, false);
+    };
+    const auto past_end = [](Wave& wave, const Instruction&) {
+        isa::raise(wave, FaultKind::trap, 0, 0, -1, false);
+        wave.fault.message = "the wave ran past the end of the code";
+        return Step::fault;
+    };
+    for (Instruction& in : program.instructions)
+        if (in.run == nullptr) in.run = fault;
+    Instruction end;
+    if (!program.instructions.empty()) end.address = program.instructions.back().address + program.instructions.back().bytes;
+    end.text = "end of the code";
+    end.run = past_end;
+    program.instructions.push_back(std::move(end));
+}
+
 std::uint32_t register_rows(const Kernel& kernel, const Program& program) {
     std::uint32_t rows = std::max(kernel.allocated_vgprs, kernel.vgprs);
     bool accumulators = kernel.agprs > 0;
@@ -161,6 +224,7 @@ std::uint32_t register_rows(const Kernel& kernel, const Program& program) {
     for (const Instruction& i : program.instructions) {
         for (const Operand& o : i.destination) note(o);
         for (const Operand& o : i.source) note(o);
+        if (i.unindexed != nullptr) rows = std::max(rows, 256U);  // M0 chooses the register
     }
     return accumulators ? 512 : std::min<std::uint32_t>(rows, 512);
 }
@@ -189,6 +253,11 @@ std::uint32_t Kernel::explicit_bytes() const {
 
 std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memory,
                                              const DisassemblySettings& settings) {
+    const std::string hash = content_hash(elf_bytes);
+    return load_code_object(std::move(elf_bytes), memory, [&](const std::string& elf) { return disassemble(elf, hash, settings); });
+}
+
+std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memory, const Disassembler& disassembler) {
     auto object = std::make_unique<CodeObject>();
     object->elf = std::move(elf_bytes);
     object->hash = content_hash(object->elf);
@@ -197,19 +266,26 @@ std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memo
     const std::vector<Symbol> symbols = dynamic_symbols(elf, sections);
     const msgpack::Value note = metadata(elf, sections);
     object->arch = architecture_of(note);
-    object->code = std::make_shared<Disassembly>(decode(disassemble(object->elf, object->hash, settings), object->arch));
-    object->image = copy_segments(elf, memory);
-    relocate(elf, sections, symbols, object->image);
-    for (const msgpack::Value& row : note["amdhsa.kernels"].items) {
-        Kernel kernel = read_kernel(row, symbols, object->image);
-        object->kernels.emplace(kernel.symbol, std::move(kernel));
+    object->code = std::make_shared<Disassembly>(decode(disassembler(object->elf), object->arch));
+    const Image image = copy_segments(elf, memory);
+    object->image = image.address();
+    try {
+        relocate(elf, sections, symbols, image);
+        for (const msgpack::Value& row : note["amdhsa.kernels"].items) {
+            Kernel kernel = read_kernel(row, symbols, image);
+            object->kernels.emplace(kernel.symbol, std::move(kernel));
+        }
+    } catch (...) {
+        memory.release(object->image);
+        throw;
     }
     for (auto& [name, kernel] : object->kernels) {
         note_obstacle(kernel, *object->code);
         kernel.register_rows = register_rows(kernel, object->code->program);
     }
+    seal(object->code->program);
     for (const Symbol& symbol : symbols)
-        if (symbol.type == STT_OBJECT && symbol.defined && !symbol.name.ends_with(".kd"))
+        if (symbol.type == STT_OBJECT && symbol.defined && !symbol.name.ends_with(".kd") && image.holds(symbol.value, symbol.size))
             object->variables.emplace(symbol.name, Variable{object->image + symbol.value, symbol.size});
     return object;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -67,6 +68,12 @@ struct DisassemblySettings {
 ///
 /// Throws std::runtime_error with one line: not an AMDGPU ELF, no memory, an unknown relocation, no disassembler.
 std::unique_ptr<CodeObject> load_code_object(std::string elf, Memory& memory, const DisassemblySettings& settings);
+
+/// Gives the disassembly text (llvm-objdump -d) of a code object's bytes.
+using Disassembler = std::function<std::string(const std::string& elf)>;
+
+/// The same with the text from elsewhere.
+std::unique_ptr<CodeObject> load_code_object(std::string elf, Memory& memory, const Disassembler& disassembler);
 
 /// Disassembly text of a code object file; runs llvm-objdump unless the cache has it. Throws std::runtime_error.
 std::string disassemble(const std::string& elf, const std::string& hash, const DisassemblySettings& settings);

@@ -44,13 +44,14 @@ std::string_view Elf::text_at(std::uint64_t offset) const {
 msgpack::Value metadata(const Elf& elf, const std::vector<Elf64_Shdr>& sections) {
     for (const Elf64_Shdr& section : sections) {
         if (section.sh_type != SHT_NOTE) continue;
-        for (std::uint64_t at = section.sh_offset; at + 12 <= section.sh_offset + section.sh_size;) {
+        const std::uint64_t end = section.sh_offset + elf.bytes(section.sh_offset, section.sh_size).size();
+        for (std::uint64_t at = section.sh_offset; at + sizeof(Elf64_Nhdr) <= end;) {
             const auto note = elf.read<Elf64_Nhdr>(at);
             const std::uint64_t name = at + sizeof note;
-            const std::uint64_t content = name + ((note.n_namesz + 3U) & ~3U);
+            const std::uint64_t content = name + ((std::uint64_t{note.n_namesz} + 3) & ~std::uint64_t{3});
             if (note.n_type == kMetadataNote && elf.text_at(name) == "AMDGPU")
                 return msgpack::parse(elf.bytes(content, note.n_descsz));
-            at = content + ((note.n_descsz + 3U) & ~3U);
+            at = content + ((std::uint64_t{note.n_descsz} + 3) & ~std::uint64_t{3});
         }
     }
     throw std::runtime_error("the code object has no AMDGPU metadata (code object version 3 or later is needed)");

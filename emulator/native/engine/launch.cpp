@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint64_t kPacketOffset = 0, kQueueOffset = 256, kKernargOffset = 1024;
 constexpr std::uint32_t kStackReserve = 8192;  // per lane, for functions whose frames the compiler cannot bound
 
+// COMPUTE_TMPRING_SIZE.WAVESIZE has 13 bits of 1 KiB for a wave of 64 lanes (CDNA3 register reference).
+constexpr std::uint32_t kLargestScratch = 8192 * 1024 / 64;
+
 void* at(std::uint64_t address) {
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -43,7 +46,7 @@ void write_hidden(const PreparedLaunch& p, const KernelArgument& argument) {
     const std::uint64_t where = p.kernarg_address + argument.offset;
     const Launch& launch = p.launch;
     const std::string_view kind = argument.value_kind;
-    const auto axis = static_cast<std::size_t>(kind.back() - 'x');
+    const auto axis = std::min<std::size_t>(static_cast<unsigned char>(kind.back() - 'x'), 2);
     if (kind.starts_with("hidden_block_count_")) put(where, launch.grid[axis] / launch.workgroup[axis]);
     else if (kind.starts_with("hidden_group_size_")) put(where, static_cast<std::uint16_t>(launch.workgroup[axis]));
     else if (kind.starts_with("hidden_remainder_"))
@@ -82,15 +85,19 @@ PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_
     if (threads > 1024 || threads > kernel.max_workgroup_size)
         throw std::runtime_error("the workgroup has " + std::to_string(threads) + " work-items, the kernel allows " +
                                  std::to_string(std::min<std::uint32_t>(1024, kernel.max_workgroup_size)));
-    p.lds_bytes = kernel.lds_bytes + launch.dynamic_lds;
-    if (p.lds_bytes > lds_limit)
-        throw std::runtime_error("the workgroup needs " + std::to_string(p.lds_bytes) + " bytes of LDS, the device has " +
+    const std::uint64_t lds_bytes = std::uint64_t{kernel.lds_bytes} + launch.dynamic_lds;
+    p.lds_bytes = static_cast<std::uint32_t>(lds_bytes);
+    if (lds_bytes > lds_limit)
+        throw std::runtime_error("the workgroup needs " + std::to_string(lds_bytes) + " bytes of LDS, the device has " +
                                  std::to_string(lds_limit));
     if (std::max<std::uint64_t>(kernel.kernarg_bytes, launch.kernarg.size()) > LaunchArea::bytes - kKernargOffset)
         throw std::runtime_error("the kernel's arguments are too large");
     p.group_count = std::uint64_t{p.groups[0]} * p.groups[1] * p.groups[2];
     p.waves_per_group = static_cast<std::uint32_t>((threads + kLanes - 1) / kLanes);
     p.scratch_per_lane = kernel.scratch_bytes + (kernel.uses_dynamic_stack ? kStackReserve : 0);
+    if (p.scratch_per_lane > kLargestScratch)
+        throw std::runtime_error("the kernel needs " + std::to_string(p.scratch_per_lane) + " bytes of scratch for each work-item, the device has " +
+                                 std::to_string(kLargestScratch));
     p.packet = area.address() + kPacketOffset;
     p.queue_address = area.address() + kQueueOffset;
     p.kernarg_address = area.address() + kKernargOffset;

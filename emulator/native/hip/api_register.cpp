@@ -155,7 +155,7 @@ HIPSCOPE_API Error hipExtLaunchKernel(const void* stub, Dim3 grid, Dim3 workgrou
 
 HIPSCOPE_API Error hipModuleLoadData(Module** module, const void* image) {
     if (image == nullptr) return fail(abi::error::invalid_value);
-    return load_module(module, std::string(static_cast<const char*>(image), image_size(image)));
+    return load_module(module, std::string(image_bytes(image)));
 }
 HIPSCOPE_API Error hipModuleLoadDataEx(Module** module, const void* image, unsigned, void*, void**) {
     return hipModuleLoadData(module, image);

@@ -112,7 +112,7 @@ CodeObject* Runtime::load(Module& module) {
     try {
         const std::string_view image = module.embedded == nullptr
                                            ? std::string_view(module.image)
-                                           : std::string_view(static_cast<const char*>(module.embedded), image_size(module.embedded));
+                                           : image_bytes(module.embedded);
         module.object = load_code_object(extract_code_object(image, arch_), memory, disassembly_);
         module.image.clear();
         if (output_) output_->add_code_object(*module.object);
