@@ -1,4 +1,4 @@
-"""Damaged code objects: a clear refusal or a run that ends, never a crash. The full run is described in docs/emulator.md."""
+"""Damaged code objects: refused with a line, or a run that ends; never a crash. See docs/emulator.md, "Faults"."""
 
 from __future__ import annotations
 
