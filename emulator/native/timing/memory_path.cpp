@@ -149,7 +149,7 @@ std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
 std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
                              std::int64_t start, CacheCounts& counts) {
     const int lanes = std::popcount(access.lanes);
-    const int address_cycles = std::max(ceil_div(lanes, c_.address_lanes_per_cycle),
+    const int address_cycles = std::max(lines.lookups * c_.l1_line_cycles,
                                         ceil_div(lanes * access.bytes, c_.return_bytes_per_cycle));
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
@@ -186,7 +186,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, const MemoryAcces
 std::int64_t XcdMemory::store(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
                               std::int64_t start, CacheCounts& counts) {
     const int lanes = std::popcount(access.lanes);
-    const int data_cycles = std::max(ceil_div(lanes, c_.address_lanes_per_cycle),
+    const int data_cycles = std::max(lines.lookups * c_.l1_line_cycles,
                                      ceil_div(lanes * access.bytes, c_.store_bytes_per_cycle));
     std::int64_t t = start;
     std::int64_t done = start + c_.store_latency;
