@@ -83,6 +83,7 @@ std::int64_t XcdSimulator::Model::complete_internal(Cu& cu, TimedWave& w, const 
         t = room_in(w.vector_memory, t, pc);
         push_vector(w, {t + c.store_latency, pc, StallReason::global_memory});
     }
+    if (i.idle_cycles > 4) charge(pc, StallReason::dependency, i.idle_cycles - 4);
     return i.idle_cycles;
 }
 

@@ -26,8 +26,18 @@ bool writes(const Instruction& writer, const Operand& register_range) {
                        [&](const Operand& destination) { return overlap(destination, register_range); });
 }
 
+/// A matrix instruction that adds to exactly what another one has written gets it forwarded (LLVM's hazard table asks for
+/// no wait states there); as one of the factors it must be in the registers.
+bool accumulates(const Instruction& reader, const Operand& result) {
+    if (reader.unit != Unit::mfma || reader.sources < 3) return false;
+    const Operand& addend = reader.source[2];
+    if (addend.index != result.index || addend.dwords != result.dwords || !overlap(addend, result)) return false;
+    return !overlap(reader.source[0], result) && !overlap(reader.source[1], result);
+}
+
 /// Cycles from the issue of `writer` until `reader` can issue when it reads the result.
 int latency(const Instruction& writer, const Instruction& reader, const Operand& result, const TimingConstants& c) {
+    if (writer.unit == Unit::mfma && accumulates(reader, result)) return 0;  // the pipe itself is busy as long
     if (writer.unit == Unit::mfma) return c.mfma_latency + writer.passes * c.mfma_pass_cycles;
     if (writer.unit == Unit::valu_trans) return c.trans_latency;
     if (vector_alu(writer.unit)) {
@@ -91,7 +101,7 @@ std::vector<InstructionInfo> instruction_infos(const Program& program, const Tim
         info.invalidates_l1 = code[i].text.starts_with("buffer_inv");
         info.writes_back = code[i].text.starts_with("buffer_wbl2");
         info.starts_fetch = i == 0 || code[i].address / kFetchBytes != code[i - 1].address / kFetchBytes;
-        if (code[i].text.starts_with("s_nop")) info.idle_cycles = static_cast<std::uint16_t>(code[i].target + 4);
+        if (code[i].text.starts_with("s_nop")) info.idle_cycles = static_cast<std::uint16_t>(4 * (code[i].target + 1));
         find_dependencies(code, leader, i, constants, info);
     }
     return infos;

@@ -22,7 +22,7 @@ struct InstructionInfo {
     bool invalidates_l1 = false;
     bool writes_back = false;        // waits for stores: counted like one
     bool starts_fetch = false;       // first instruction of a fetched block: straight code asks for it here
-    std::uint16_t idle_cycles = 4;   // s_nop and friends: cycles until the wave goes on
+    std::uint16_t idle_cycles = 4;   // s_nop and friends: cycles until the wave goes on; compilers put it where a result is not there yet
     std::uint32_t fetch_line = 0;
     Dependency dependency[4];
 };
