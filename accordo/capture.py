@@ -41,6 +41,26 @@ class CapturedBuffer:
 
 
 @dataclass(frozen=True)
+class CapturedVariable:
+    """A `__device__` or `__constant__` variable of the code object; `symbol` is its mangled name."""
+
+    index: int
+    symbol: str
+    address: int
+    size: int
+    before_file: Path
+    after_file: Path
+
+    def before(self) -> bytes:
+        """What it held just before the dispatch."""
+        return _contents(self.before_file, self.size)
+
+    def after(self) -> bytes | None:
+        """What the program's own run left in it; None when that was not recorded."""
+        return _contents(self.after_file, self.size) if self.after_file.exists() else None
+
+
+@dataclass(frozen=True)
 class Argument:
     """One argument of the kernarg segment; `offset` and `size` in bytes."""
 
@@ -51,7 +71,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class CapturedDispatch:
-    """One recorded launch. `grid` and `workgroup` count work-items; `kernel` and `globals` are mangled names."""
+    """One recorded launch. `grid` and `workgroup` count work-items; `kernel` is the mangled name."""
 
     id: int
     directory: Path
@@ -62,7 +82,7 @@ class CapturedDispatch:
     dynamic_lds: int
     arguments: tuple[Argument, ...]
     buffers: tuple[CapturedBuffer, ...]
-    globals: tuple[str, ...]
+    variables: tuple[CapturedVariable, ...]
     complete: bool
     reason: str | None
 
@@ -128,7 +148,17 @@ def read_dispatch(directory: Path) -> CapturedDispatch:
             )
             for b in meta.buffers
         ),
-        globals=tuple(g.symbol for g in meta.globals),
+        variables=tuple(
+            CapturedVariable(
+                index=i,
+                symbol=g.symbol,
+                address=g.address,
+                size=g.bytes,
+                before_file=directory / f"global_{i}.before",
+                after_file=directory / f"global_{i}.after",
+            )
+            for i, g in enumerate(meta.globals)
+        ),
         complete=meta.complete,
         reason=meta.reason,
     )
@@ -154,6 +184,8 @@ class _MetaBuffer(_Lenient):
 
 class _MetaGlobal(_Lenient):
     symbol: str
+    address: int = 0
+    bytes: int
 
 
 class _Meta(_Lenient):

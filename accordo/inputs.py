@@ -1,8 +1,9 @@
 """Fresh inputs for a captured dispatch: what a kernel reads gets other values that it might as well have had.
 
 Takes the captured buffers and the reference's access maps, gives replacement buffers. Elements are permuted, so that
-indices and labels stay in range; floats are also scaled, and replaced by zeros, large ones, NaN and infinity; integers
-become large, with both signs (a reference that takes them for indices does not survive that, and the trial is dropped).
+indices and labels stay in range; floats are also scaled, and replaced by zeros, ones, denormals, ramps, large ones, NaN
+and infinity; integers become large, with both signs (a reference that takes them for indices does not survive that, and
+the trial is dropped); and in one trial a single element of each input changes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.capture import CapturedBuffer
+from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import Element, Segment
-from hipscope.accordo.replay import ATOMIC, READ, WRITTEN
+from hipscope.accordo.replay import ATOMIC, READ, READ_FIRST, WRITTEN
 
-PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS = 1, 2, 3, 4, 5  # the trials, cheapest doubts first
+PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
+TRIALS: dict[int, Defence] = {
+    PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
+    LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
+    ONE_CHANGED: "one_changed_input",
+}  # fmt: skip
 
 Access = NDArray[np.uint8]
 
@@ -27,9 +34,13 @@ _WORDS = {
     SPARSE: "floats zero but for a few large ones",
     NOT_FINITE: "some floats NaN or infinite",
     LARGE_INTEGERS: "integers large and of both signs",
+    STRUCTURED: "floats one, -0, denormal and rising",
+    SCALED_AGAIN: "inputs permuted otherwise, floats of many sizes",
+    ONE_CHANGED: "one element of each input changed",
 }
 _FEW = 16
 _LARGE_INTEGER = 1 << 20  # beyond any LDS, so that an index is seen to be one
+_TINY = {"fp64": 2.0**-1070, "fp32": 2.0**-145, "bf16": 2.0**-130, "fp16": 2.0**-20}  # denormal
 _LARGE = {"fp64": 2.0**256, "fp32": 2.0**32, "bf16": 2.0**32, "fp16": 16.0}  # a few squares do not overflow
 
 
@@ -69,21 +80,28 @@ def write_fresh_inputs(
 
 
 def _replaceable(segment: Segment, window: Access, trial: int) -> bool:
-    """Inputs are; what the kernel updates in place is, by plain loads and stores of floats, in the sparse trial."""
+    """Inputs are, and what the kernel reads first and then updates by plain loads and stores."""
     if segment.element.kind == "bytes" or not (window & READ).any():
         return False
-    if trial in (SPARSE, NOT_FINITE) and segment.element.kind != "float":
+    if trial in (SPARSE, NOT_FINITE, STRUCTURED) and segment.element.kind != "float":
         return False
     if trial == LARGE_INTEGERS and (segment.element.kind != "integer" or segment.element.size < 4):
         return False
-    updated = bool((window & WRITTEN).any())
-    return not updated or (trial == SPARSE and not (window & ATOMIC).any())
+    if not (window & WRITTEN).any():
+        return True
+    return (
+        trial not in (NOT_FINITE, LARGE_INTEGERS)
+        and bool((window & READ_FIRST).any())
+        and not (window & ATOMIC).any()
+    )
 
 
 def _fresh(
     data: bytes, element: Element, trial: int, window: Access, generator: np.random.Generator
 ) -> bytes:
     raw = np.frombuffer(data, dtype=f"<u{element.size}")
+    if trial == ONE_CHANGED:
+        return _one_changed(raw, element, window, generator)
     shuffled = raw[generator.permutation(len(raw))]
     if trial == LARGE_INTEGERS:
         up = generator.integers(0, 2, len(raw)).astype(bool)
@@ -92,6 +110,8 @@ def _fresh(
         return bytes(mixed.tobytes())
     if element.kind != "float" or trial == PERMUTED:
         return shuffled.tobytes()
+    if trial == STRUCTURED:
+        return _encoded(_structured(len(raw), element, generator), element)
     if trial == SPARSE:
         return _encoded(_sparse(len(raw), element, window, generator), element)
     numbers = element.numbers(shuffled.tobytes())
@@ -99,8 +119,39 @@ def _fresh(
         at = generator.integers(0, len(raw), max(3, len(raw) // 64))
         numbers[at] = generator.choice([np.nan, np.inf, -np.inf], len(at))
         return _encoded(numbers, element)
+    if trial == SCALED_AGAIN:
+        sizes = generator.uniform(-6.0, 6.0, len(raw))
+        return _encoded(numbers * np.exp2(sizes) * generator.choice([-1.0, 1.0], len(raw)), element)
     scale = generator.uniform(0.5, 2.0, len(raw)) * np.where(np.arange(len(raw)) % 2, -1.0, 1.0)
     return _encoded(numbers * scale, element)
+
+
+def _one_changed(
+    raw: NDArray[np.generic], element: Element, window: Access, generator: np.random.Generator
+) -> bytes:
+    """Another value for one element that is read: floats far from what they were, integers in range (two swapped)."""
+    used = np.flatnonzero((window & READ).reshape(-1, element.size).any(axis=1))
+    at = int(generator.choice(used))
+    changed = raw.copy()
+    if element.kind != "float":
+        others = np.flatnonzero(raw != raw[at])
+        if len(others):
+            other = int(generator.choice(others))
+            changed[at], changed[other] = raw[other], raw[at]
+        return bytes(changed.tobytes())
+    numbers = element.numbers(raw.tobytes())
+    finite = numbers[np.isfinite(numbers)]
+    size = float(np.abs(finite).max()) if finite.size else 1.0
+    value = -1.5 * numbers[at] + (size or 1.0) if np.isfinite(numbers[at]) else 1.0
+    changed[at] = np.frombuffer(_encoded(np.array([value]), element), dtype=raw.dtype)[0]
+    return bytes(changed.tobytes())
+
+
+def _structured(count: int, element: Element, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Runs of ones, of -0, of denormals and of rising values, each some hundred elements long."""
+    kinds = generator.permutation(4)[(np.arange(count) // 160) % 4]
+    ramp = np.arange(count) / max(1, count - 1)
+    return np.choose(kinds, [np.ones(count), np.full(count, -0.0), np.full(count, _TINY[element.name]), ramp])
 
 
 def _sparse(

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
+from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.process import Limits, run_process
 
@@ -66,6 +66,11 @@ class Replay:
     def image(self, buffer: CapturedBuffer) -> bytes:
         """What the run left in a captured buffer. Raises ReplayBroken when it is not there."""
         return self.after(buffer.index, buffer.size)
+
+    def variable(self, variable: CapturedVariable) -> bytes | None:
+        """What the run left in a device variable; None when the code object that ran does not have it."""
+        path = self.directory / f"global_{variable.index}.after"
+        return _read(path, variable.size) if path.exists() else None
 
     def access(self, buffer: int, size: int) -> NDArray[np.uint8]:
         """One byte for each byte of the buffer: READ_FIRST, WRITTEN, READ, ATOMIC bits (runs with `trace_access`)."""

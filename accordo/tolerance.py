@@ -7,12 +7,14 @@ order), and an absolute part scaled to the size of the output itself, so that ti
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.dtypes import Element
+from hipscope.analysis.errors import UsageError
 
 _RELATIVE = {"fp64": 1e-12, "fp32": 1e-5, "fp16": 1e-3, "bf16": 8e-3}
 _REDUCTION_FACTOR = 4.0  # k in k * sqrt(n) * eps
@@ -35,26 +37,55 @@ class Tolerance:
 EXACT = Tolerance()
 
 
+@dataclass(frozen=True)
+class UserTolerance:
+    """What the user allows: relative, and absolute where None leaves the share of the output's own size."""
+
+    relative: float
+    absolute: float | None = None
+
+
+def parse_tolerance(text: str) -> tuple[str, UserTolerance]:
+    """`ARG=RTOL` or `ARG=RTOL,ATOL` from the command line. Raises UsageError."""
+    name, equals, numbers = text.partition("=")
+    try:
+        values = [float(n) for n in numbers.split(",")]
+    except ValueError:
+        values = []
+    if not name or not equals or len(values) not in (1, 2) or not all(0 <= v < math.inf for v in values):
+        raise UsageError(f"--tolerance {text}: not ARG=RTOL or ARG=RTOL,ATOL", "for example out=1e-4,1e-6")
+    return name, UserTolerance(*values)
+
+
+def user_tolerances(configured: Mapping[str, float | tuple[float, float]]) -> dict[str, UserTolerance]:
+    """The `accordo.tolerances` of a project, by argument name."""
+    return {
+        name: UserTolerance(*value) if isinstance(value, tuple) else UserTolerance(value)
+        for name, value in configured.items()
+    }
+
+
 def tolerance_for(
     element: Element,
     expected: NDArray[np.float64],
     *,
     terms: int = 1,
     spread: float = 0.0,
-    user: float | None = None,
+    user: UserTolerance | None = None,
 ) -> Tolerance:
     """The tolerance of one piece of output.
 
     `terms` is how many values may have been added up into one element, `spread` the largest absolute difference
-    between two correct runs of the reference (atomics in another order), `user` a relative tolerance from the
-    configuration that replaces the one of the type.
+    between two correct runs of the reference (atomics in another order), `user` what replaces the numbers of the
+    type.
     """
     if element.kind != "float":
         return EXACT
-    relative = user if user is not None else _RELATIVE[element.name]
+    relative = user.relative if user is not None else _RELATIVE[element.name]
     if terms > 1:
         relative = max(relative, _REDUCTION_FACTOR * math.sqrt(terms) * element.epsilon)
     finite = expected[np.isfinite(expected)]
     scale = float(np.abs(finite).max()) if finite.size else 0.0
     rms = scale * math.sqrt(float(np.mean((finite / scale) ** 2))) if scale > 0 else 0.0
-    return Tolerance(relative, max(relative * 0.1 * rms, _SPREAD_FACTOR * spread))
+    own = user.absolute if user is not None and user.absolute is not None else relative * 0.1 * rms
+    return Tolerance(relative, max(own, _SPREAD_FACTOR * spread))

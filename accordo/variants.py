@@ -1,7 +1,8 @@
 """Other launches of a captured dispatch: smaller workgroups, one more workgroup, other numbers as arguments.
 
-Takes a captured dispatch, gives dispatches with the same memory and a changed launch. They show a candidate that is
-only right for the shape it was recorded with. Whether the reference itself is well defined there, the caller must see.
+Takes a captured dispatch, gives dispatches with the same memory (or longer, or elsewhere) and a changed launch. They
+show a candidate that is only right for the shape it was recorded with. Whether the reference itself is well defined
+there, the caller must see.
 """
 
 from __future__ import annotations
@@ -10,51 +11,117 @@ import json
 import os
 import shutil
 import struct
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hipscope.accordo.capture import Argument, CapturedDispatch
+from hipscope.accordo.capture import CapturedDispatch
+from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import element_of
+from hipscope.accordo.relocate import relocated
 
 Shape = tuple[int, int, int]
 
-_MANY_GROUPS = 1024
+_FEW_GROUPS = 64
+_MANY_GROUPS = 256
+_FEW_INTEGERS = 3
 _FLOATS = {"float": "<f", "double": "<d"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A launch that the program did not make; `defence` is what it is there for."""
+
+    defence: Defence
+    label: str
+    dispatch: CapturedDispatch
+
+
+def smaller_launch(dispatch: CapturedDispatch, folder: Path) -> CapturedDispatch | None:
+    """The launch cut to few workgroups, for trials that need no more; None when it has few already."""
+    x, y, z = groups = _groups(dispatch)
+    if x * y * z <= _MANY_GROUPS:
+        return None
+    return _write(dispatch, folder, dispatch.workgroup, _bounded(groups), dispatch.kernarg())
 
 
 def launch_variants(
     dispatch: CapturedDispatch, types: Sequence[str], folder: Path, *, odd: bool = False
-) -> list[tuple[str, CapturedDispatch]]:
-    """Each variant with its name. `types` are the parameter types, to know the integers among the arguments.
+) -> list[Variant]:
+    """The variants. `types` are the parameter types, to know the integers among the arguments.
 
     `odd` also asks for very small workgroups and for some that are no power of two: only for kernels whose threads do
     not work together.
     """
-    groups = _groups(dispatch)
-    few = _bounded(groups)
-    found: list[tuple[str, CapturedDispatch]] = []
-    shapes = {_shortened(dispatch.workgroup, eighths) for eighths in ((1, 4, 5) if odd else (4,))}
-    for smaller in sorted(shapes - {dispatch.workgroup}):
-        varied = _write(dispatch, folder / _shown(smaller), smaller, few, dispatch.kernarg())
-        found.append((f"workgroups of {_shown(smaller)}", varied))
-    kernarg = _decremented(dispatch, types)
-    if kernarg != dispatch.kernarg():
-        varied = _write(dispatch, folder / "less", dispatch.workgroup, groups, kernarg)
-        found.append(("integer arguments one less", varied))
+    found = [Variant("relocation", "buffers at other addresses", relocated(dispatch, folder / "moved"))]
+    found += _other_sizes(dispatch, types, folder)
+    found += _other_shapes(dispatch, folder, odd)
     kernarg = _other_scalars(dispatch, types)
     if kernarg != dispatch.kernarg():
-        varied = _write(dispatch, folder / "scalars", dispatch.workgroup, groups, kernarg)
-        found.append(("other float and bool arguments", varied))
-    if 1 < groups[0] < _MANY_GROUPS:
-        varied = _write(
-            dispatch, folder / "fewer", dispatch.workgroup, (groups[0] - 1, *groups[1:]), dispatch.kernarg()
-        )
-        found.append(("one workgroup less", varied))
-    more = (groups[0] + 1, few[1], few[2])
-    varied = _write(dispatch, folder / "more", dispatch.workgroup, more, dispatch.kernarg())
-    found.append(("one more workgroup", varied))
+        varied = _write(dispatch, folder / "scalars", dispatch.workgroup, _groups(dispatch), kernarg)
+        found.append(Variant("other_scalars", "other float and bool arguments", varied))
     return found
+
+
+def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[Variant]:
+    groups = _groups(dispatch)
+    launches: list[tuple[str, Shape, Shape]] = []
+    shapes = {_shortened(dispatch.workgroup, eighths) for eighths in ((1, 4, 5) if odd else (4,))}
+    launches += [(f"workgroups of {_shown(s)}", s, groups) for s in sorted(shapes - {dispatch.workgroup})]
+    if groups[0] > 1:
+        launches.append(("one workgroup less", dispatch.workgroup, (groups[0] - 1, *groups[1:])))
+    launches.append(("one more workgroup", dispatch.workgroup, (groups[0] + 1, *groups[1:])))
+    return [
+        Variant(
+            "other_workgroups",
+            label,
+            _write(dispatch, folder / f"shape_{number}", workgroup, count, dispatch.kernarg()),
+        )
+        for number, (label, workgroup, count) in enumerate(launches)
+    ]
+
+
+def _other_sizes(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> list[Variant]:
+    """Integer arguments above 1 made one less, together and (two or three of them) each alone; one more; 1; 0."""
+    integers = _integers(dispatch, types)
+    if not integers:
+        return []
+    alone = integers if 2 <= len(integers) <= _FEW_INTEGERS else []
+    changes: list[tuple[str, list[int], Callable[[int], int]]] = [
+        ("integer arguments one less", integers, lambda n: n - 1),
+        *((f"argument {i + 1} one less", [i], lambda n: n - 1) for i in alone),
+        ("integer arguments 1", integers, lambda _: 1),
+        ("integer arguments 0", integers, lambda _: 0),
+    ]
+    found = []
+    for number, (label, chosen, change) in enumerate(changes):
+        kernarg = _with_integers(dispatch, chosen, change)
+        varied = _write(dispatch, folder / f"size_{number}", dispatch.workgroup, _groups(dispatch), kernarg)
+        found.append(Variant("other_sizes", label, varied))
+    kernarg = _with_integers(dispatch, integers, lambda n: n + 1)
+    longer = relocated(dispatch, folder / "longer", longer=True, kernarg=kernarg)
+    return [*found, Variant("other_sizes", "integer arguments one more, longer buffers", longer)]
+
+
+def _integers(dispatch: CapturedDispatch, types: Sequence[str]) -> list[int]:
+    """The explicit arguments that are integers by value and above 1."""
+    found = []
+    for index in range(min(len(types), len(dispatch.explicit_arguments))):
+        value = dispatch.scalar(index)
+        integer = element_of(types[index]).kind == "integer" and "*" not in types[index]
+        if integer and types[index] != "bool" and value is not None and value > 1:
+            found.append(index)
+    return found
+
+
+def _with_integers(dispatch: CapturedDispatch, chosen: Sequence[int], change: Callable[[int], int]) -> bytes:
+    kernarg = bytearray(dispatch.kernarg())
+    for index in chosen:
+        argument = dispatch.explicit_arguments[index]
+        end = argument.offset + argument.size
+        value = change(int.from_bytes(kernarg[argument.offset : end], "little")) % (1 << 8 * argument.size)
+        kernarg[argument.offset : end] = value.to_bytes(argument.size, "little")
+    return bytes(kernarg)
 
 
 def _groups(dispatch: CapturedDispatch) -> Shape:
@@ -65,7 +132,7 @@ def _groups(dispatch: CapturedDispatch) -> Shape:
 def _bounded(groups: Shape) -> Shape:
     """As many workgroups as in the launch, halved along each side until there are few enough to be quick."""
     x, y, z = groups
-    while x * y * z > _MANY_GROUPS and max(x, y, z) > 1:
+    while x * y * z > _FEW_GROUPS and max(x, y, z) > 1:
         x, y, z = (max(1, -(-side // 2)) for side in (x, y, z))
     return x, y, z
 
@@ -76,19 +143,6 @@ def _shortened(workgroup: Shape, eighths: int) -> Shape:
     at = sides.index(max(sides))
     sides[at] = max(1, sides[at] * eighths // 8)
     return sides[0], sides[1], sides[2]
-
-
-def _decremented(dispatch: CapturedDispatch, types: Sequence[str]) -> bytes:
-    """The kernarg segment with every integer argument above 1 made one less."""
-    kernarg = bytearray(dispatch.kernarg())
-    for index, argument in enumerate(dispatch.explicit_arguments):
-        value = dispatch.scalar(index)
-        integer = (
-            index < len(types) and element_of(types[index]).kind == "integer" and "*" not in types[index]
-        )
-        if integer and types[index] != "bool" and value is not None and value > 1:
-            _store(kernarg, argument, value - 1)
-    return bytes(kernarg)
 
 
 def _other_scalars(dispatch: CapturedDispatch, types: Sequence[str]) -> bytes:
@@ -105,11 +159,6 @@ def _other_scalars(dispatch: CapturedDispatch, types: Sequence[str]) -> bytes:
         elif name in ("bool", "bool const", "const bool") and argument.size == 1:
             kernarg[window] = bytes([kernarg[argument.offset] ^ 1])
     return bytes(kernarg)
-
-
-def _store(kernarg: bytearray, argument: Argument, value: int) -> None:
-    end = argument.offset + argument.size
-    kernarg[argument.offset : end] = value.to_bytes(argument.size, "little", signed=True)
 
 
 def _write(

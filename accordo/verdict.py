@@ -10,7 +10,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 MismatchKind = Literal[
-    "wrong_value", "stray_write", "input_changed", "depends_on_poison", "not_deterministic", "fault"
+    "wrong_value",
+    "stray_write",
+    "input_changed",
+    "depends_on_poison",
+    "not_deterministic",
+    "less_precise",
+    "fault",
 ]
 Outcome = Literal["equivalent", "different", "inconclusive"]
 

@@ -19,6 +19,7 @@ from hipscope.emulator.devices import device_table
 CONFIG_FILE = "hipscope.toml"
 
 Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int, Field(ge=0)]
 FormulaName = Literal[
@@ -76,6 +77,13 @@ class AccordoConfig(_Section):
         512 * 1024 * 1024, description="Bytes of device memory that one recorded launch may hold."
     )
     replay_timeout_s: Positive = Field(60.0, description="Seconds that one replay may take.")
+    tolerances: dict[str, NotNegative | tuple[NotNegative, NotNegative]] = Field(
+        default_factory=dict,
+        description=(
+            "By name of a kernel's parameter: the relative difference that a rewrite may make to its floats, or "
+            "relative and absolute, such as `{ out = 1e-4, sums = [1e-3, 1e-6] }`. Wins over `tolerance`."
+        ),
+    )
 
 
 class OptimizeConfig(_Section):

@@ -10,18 +10,20 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from hipscope.accordo.capture import CapturedDispatch, read_capture_set
+from hipscope.accordo.compile import widened_kernel
 from hipscope.accordo.reference import Reference, Settings, Signature, prepare_reference
-from hipscope.accordo.replay import ReplayTool
-from hipscope.accordo.validate import validate
+from hipscope.accordo.replay import Replay, ReplayTool
+from hipscope.accordo.tolerance import UserTolerance, user_tolerances
+from hipscope.accordo.validate import check_timed_run, validate
 from hipscope.accordo.verdict import Verdict
 from hipscope.analysis.build import compile_device
 from hipscope.analysis.codeobject import CodeObject
@@ -41,7 +43,7 @@ from hipscope.formulas.guard import check_code_object, check_source
 from hipscope.formulas.launches import all_facts, launch_facts
 from hipscope.formulas.measure import Measured, measure
 from hipscope.formulas.result import Trade
-from hipscope.formulas.syntax import KernelSyntax, names_in, parse, walk
+from hipscope.formulas.syntax import KernelSyntax, parse
 
 Progress = Callable[[str, float | None], None]
 Stage = Literal[
@@ -112,7 +114,7 @@ def open_bench(
     Raises CannotJudge with the reason, or what the build raises. Everything written is removed at the end.
     """
     source, original, syntax = find_source(project, kernel, overlay or {})
-    dispatches = _recorded(session, original, syntax)
+    dispatches = _recorded(session, syntax)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
     by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device)
     with tempfile.TemporaryDirectory(prefix="hipscope-judge-") as folder:
@@ -122,8 +124,10 @@ def open_bench(
             tool=tool,
             cxxfilt=session.toolchain.bin / "llvm-cxxfilt",
             work=work / "proof",
-            tolerance=project.config.tolerance,
+            tolerance=UserTolerance(project.config.tolerance) if project.config.tolerance else None,
+            tolerances=user_tolerances(project.config.accordo.tolerances),
             odd_workgroups=not (syntax.barriers or syntax.shared),
+            widened=partial(widened_kernel, project, session.toolchain, source, original, cancel),
         )
         signature = Signature(
             names=tuple(p.name for p in syntax.parameters), types=tuple(p.type for p in syntax.parameters)
@@ -227,7 +231,11 @@ def time_candidate(
 ) -> Measured | str:
     """Profile the candidate's machine code on the recorded launches; a str says what failed."""
     tool, device = bench.reference.settings.tool, bench.project.config.device
-    return measure(tool, bench.dispatches, compiled.path, bench.work / work, device, cancel)
+
+    def audit(dispatch: CapturedDispatch, result: Replay) -> str | None:
+        return check_timed_run(bench.reference, dispatch, result)
+
+    return measure(tool, bench.dispatches, compiled.path, bench.work / work, device, cancel, audit)
 
 
 def weigh(
@@ -283,28 +291,6 @@ def find_source(
     raise CannotJudge(f"the source of `{kernel.name}` was not found in the project")
 
 
-def _unseen_state(
-    dispatches: tuple[CapturedDispatch, ...], source: bytes, kernel: KernelSyntax
-) -> str | None:
-    """A `__device__` variable that the kernel, or a device function it may call, mentions; None when there is none."""
-    variables = {
-        base_name(demangle(symbol))
-        for d in dispatches
-        for symbol in d.globals
-        if not symbol.startswith("__hip_cuid")
-    }
-    functions = [
-        node
-        for node in walk(parse(source).root)
-        if node.type == "function_definition" and any(c.type == "__device__" for c in node.children)
-    ]
-    mentioned = names_in(kernel.body_node).union(*(names_in(f) for f in functions))
-    for name in sorted(variables & mentioned):
-        if re.search(rb"__constant__[^;]*\b" + name.encode() + rb"\b", source) is None:
-            return name
-    return None
-
-
 def recorded_launches(
     project: Project,
     session: ProfileSession,
@@ -314,7 +300,7 @@ def recorded_launches(
     cancel: threading.Event | None = None,
 ) -> LaunchFacts:
     """What a bench would know of the kernel's launches, without replaying anything. Raises as `open_bench` does."""
-    dispatches = _recorded(session, original, kernel)
+    dispatches = _recorded(session, kernel)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
     by_symbol = launch_facts(dispatches, kernel, compiled, session.profile.device)
     return _facts(session, by_symbol, kernel)
@@ -333,17 +319,13 @@ def _facts(
     return replace(all_facts(by_symbol), threads=max(sizes, default=0))
 
 
-def _recorded(session: ProfileSession, original: bytes, kernel: KernelSyntax) -> tuple[CapturedDispatch, ...]:
+def _recorded(session: ProfileSession, kernel: KernelSyntax) -> tuple[CapturedDispatch, ...]:
     if session.capture_dir is None:
         raise CannotJudge("the profile holds no recorded launches", "profile with the emulator")
     listed = read_capture_set(session.capture_dir)
     dispatches = tuple(d for d in listed if base_name(demangle(d.kernel)) == kernel.name)
     if not dispatches:
         raise CannotJudge(f"no launch of `{kernel.name}` was recorded, so no rewrite of it can be proved")
-    if (variable := _unseen_state(dispatches, original, kernel)) is not None:
-        raise CannotJudge(
-            f"the device variable `{variable}` may be changed, and replays do not compare variables"
-        )
     return dispatches
 
 

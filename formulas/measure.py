@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.accordo.capture import CapturedDispatch
-from hipscope.accordo.replay import ReplayTool, replay
+from hipscope.accordo.replay import Replay, ReplayTool, replay
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.occupancy import occupancy
@@ -51,10 +51,12 @@ def measure(
     work: Path,
     device: str,
     cancel: threading.Event | None = None,
+    audit: Callable[[CapturedDispatch, Replay], str | None] = lambda _dispatch, _result: None,
 ) -> Measured | str:
     """Replay every dispatch with the profiler on; `code_object` None takes each dispatch's own. A str: what failed.
 
-    Whatever was in `work` before is removed.
+    `audit` looks at what each timed run left in memory and says what is wrong with it. Whatever
+    was in `work` before is removed.
     """
     shutil.rmtree(work, ignore_errors=True)
     merged = work / "raw"
@@ -73,6 +75,8 @@ def measure(
             )
             if result.status != "ok":
                 return f"dispatch {dispatch.id} could not be timed ({result.status}): {result.message}"
+            if (wrong := audit(dispatch, result)) is not None:
+                return f"the timed run of dispatch {dispatch.id} gives another result: {wrong}"
             listing.write(json.dumps(_renumbered(out, merged, number)) + "\n")
             shutil.rmtree(out, ignore_errors=True)
     capture = work / "capture"

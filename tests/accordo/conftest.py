@@ -1,4 +1,4 @@
-"""A captured dispatch of a kernel `k(const float* in, float* out, int n)` and a judge for rewrites of it."""
+"""A captured dispatch of a kernel `k(const float* in, float* out, int n, float scale)`, and a judge for rewrites."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import json
 import struct
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hipscope.accordo import replay
 from hipscope.accordo.capture import read_capture_set
+from hipscope.accordo.defences import NOTHING_OFF, Without
 from hipscope.accordo.reference import Settings, Signature, prepare_reference
 from hipscope.accordo.replay import ReplayTool
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
+from hipscope.analysis.process import Completed
 
 N = 48
 KERNEL = """
@@ -40,29 +44,36 @@ def write_capture(folder: Path, kernel: str = KERNEL, out_size: int = 64, code: 
     ]  # fmt: skip
     for i, data in enumerate(before):
         (dispatch / f"buffer_{i}.before").write_bytes(data)
-    (dispatch / "kernarg.bin").write_bytes(struct.pack("<QQi", 4096, 8192, N))
+    (dispatch / "kernarg.bin").write_bytes(struct.pack("<QQif", 4096, 8192, N, 2.0))
     (dispatch / "code_object.co").write_text(kernel)
     arguments = [
         {"offset": 0, "size": 8, "value_kind": "global_buffer"},
         {"offset": 8, "size": 8, "value_kind": "global_buffer"},
         {"offset": 16, "size": 4, "value_kind": "by_value"},
+        {"offset": 20, "size": 4, "value_kind": "by_value"},
         {"offset": 24, "size": 4, "value_kind": "hidden_block_count_x"},
     ]
-    symbol = "_Z1kPKfPfi" if code == "f" else "_Z1kPKiPii"
+    variables = []
+    if "v[0]" in kernel:
+        variables = [{"symbol": "v", "address": 1 << 20, "bytes": 4, "before": "global_0.before"}]
+        (dispatch / "global_0.before").write_bytes(struct.pack("<i", 5))
+    symbol = "_Z1kPKfPfif" if code == "f" else "_Z1kPKiPiif"
     meta = {
         "id": 1, "kernel": symbol, "code_object": "00", "grid": [64, 1, 1], "workgroup": [64, 1, 1], "dynamic_lds": 0,
-        "kernarg_bytes": 20, "arguments": arguments, "buffers": buffers, "globals": [],
+        "kernarg_bytes": 24, "arguments": arguments, "buffers": buffers, "globals": variables,
         "complete": True, "reason": None,
     }  # fmt: skip
     (dispatch / "meta.json").write_text(json.dumps(meta))
     scope: dict[str, object] = {}
-    exec(Path(__file__).with_name("fake_replay.py").read_text().split("def main")[0], scope)
+    exec(Path(__file__).with_name("fake_replay.py").read_text().split("def main(")[0], scope)
     exec(kernel, scope)
-    scope["n"] = N
+    scope |= {"n": N, "scale": 2.0, "block": 64, "v": [5]}
     images = [scope["Buffer"](b, code) for b in before]  # type: ignore[operator]
     scope["kernel"](images, list(range(64)))  # type: ignore[operator]
     for i, image in enumerate(images):
         (dispatch / f"buffer_{i}.after").write_bytes(image.data)
+    if variables:
+        (dispatch / "global_0.after").write_bytes(struct.pack("<i", *scope["v"]))  # type: ignore[misc]
     return folder
 
 
@@ -72,7 +83,24 @@ def tool() -> ReplayTool:
 
 
 @pytest.fixture
-def judge(tmp_path: Path, tool: ReplayTool) -> Judge:
+def quick_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replays in this process: the real way takes a process each, and the proof makes dozens."""
+    scope: dict[str, Any] = {"__name__": "fake_replay"}
+    exec(Path(__file__).with_name("fake_replay.py").read_text(), scope)
+
+    def run(argv: Sequence[str], **_: object) -> Completed:
+        code, said = 0, ""
+        try:
+            scope["main"](list(argv[2:]))
+        except SystemExit as left:
+            code, said = 1, str(left.code)
+        return Completed(tuple(argv), code, b"", said.encode(), timed_out=False, seconds=0.1)
+
+    monkeypatch.setattr(replay, "run_process", run)
+
+
+@pytest.fixture
+def judge(tmp_path: Path, tool: ReplayTool, quick_replays: None) -> Judge:
     """`judge(candidate, reference=..., exact=...)`: the verdict on a Python text in the candidate's place."""
 
     def judged(
@@ -80,17 +108,15 @@ def judge(tmp_path: Path, tool: ReplayTool) -> Judge:
         reference: str = KERNEL,
         exact: bool = True,
         code: str = "f",
-        trials: int = 1,
-        launches: bool = False,
+        without: Without = NOTHING_OFF,
+        **settings: Any,
     ) -> Verdict:
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
         capture = write_capture(folder / "capture", reference, code=code)
-        settings = Settings(
-            tool, Path("/nowhere/llvm-cxxfilt"), folder / "work", trials=trials, launches=launches
-        )
+        chosen = Settings(tool, Path("/nowhere/llvm-cxxfilt"), folder / "work", without=without, **settings)
         kind = "float" if code == "f" else "int"
-        signature = Signature(("in", "out", "n"), (f"const {kind}*", f"{kind}*", "int"))
-        prepared = prepare_reference(read_capture_set(capture), settings, signature)
+        signature = Signature(("in", "out", "n", "scale"), (f"const {kind}*", f"{kind}*", "int", "float"))
+        prepared = prepare_reference(read_capture_set(capture), chosen, signature)
         file = folder / "candidate.py"
         file.write_text(candidate)
         return validate(prepared, file, exact=exact)

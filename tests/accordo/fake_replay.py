@@ -1,8 +1,8 @@
 """A stand-in for the replay executable: its "code objects" are Python files that define kernel(b, order).
 
 `b` is a list of buffers of 32-bit floats (or ints) that record what is read and written, `order` the thread ids in the
-order that --seed gives, `n` (global) the third argument. It takes the same options and leaves the same files as
-the real one.
+order that --seed gives, `n` and `scale` (global) the third and fourth argument, `block` the workgroup's size, `v` a
+device variable of one int. It takes the same options and leaves the same files as the real one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class OutOfBounds(Exception):
 
 
 class Buffer:
-    def __init__(self, data: bytes, code: str) -> None:
-        self.data, self.code = bytearray(data), code
+    def __init__(self, data: bytes, code: str, address: int = 0) -> None:
+        self.data, self.code, self.address = bytearray(data), code, address
         self.access = bytearray(len(data))
 
     def __len__(self) -> int:
@@ -43,24 +43,28 @@ class Buffer:
 
     def __setitem__(self, index: int, value: Any) -> None:
         self._mark(index, WRITTEN)
-        struct.pack_into(f"<{self.code}", self.data, index * 4, value)
+        wrapped = (value + 2**31) % 2**32 - 2**31 if self.code == "i" else value
+        struct.pack_into(f"<{self.code}", self.data, index * 4, wrapped)
 
     def add(self, index: int, value: Any) -> None:
         self[index] = struct.unpack("<f", struct.pack("<f", self[index] + value))[0]
         self._mark(index, ATOMIC)
 
 
-def main() -> None:
+def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser()
     for name in ("dispatch", "code-object", "kernel", "out", "inputs", "poison-mask", "max-seconds"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--poison", type=int)
     parser.add_argument("--trace-access", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     dispatch, out = Path(options.dispatch), Path(options.out)
     meta = json.loads((dispatch / "meta.json").read_text())
-    scope: dict[str, Any] = {"n": struct.unpack_from("<i", (dispatch / "kernarg.bin").read_bytes(), 16)[0]}
+    n, scale = struct.unpack_from("<if", (dispatch / "kernarg.bin").read_bytes(), 16)
+    scope: dict[str, Any] = {"n": n, "scale": scale, "block": meta["workgroup"][0]}
+    if meta["globals"]:
+        scope["v"] = list(struct.unpack("<i", (dispatch / meta["globals"][0]["before"]).read_bytes()))
     exec(Path(options.code_object).read_text(), scope)
     buffers = []
     for entry in meta["buffers"]:
@@ -73,7 +77,7 @@ def main() -> None:
             for i, bits in enumerate(mask):
                 if bits & WRITTEN and not bits & READ_FIRST:
                     data[i] = noise[i]
-        buffers.append(Buffer(bytes(data), entry.get("code", "f")))
+        buffers.append(Buffer(bytes(data), entry.get("code", "f"), entry["address"]))
     order = list(range(meta["grid"][0]))
     random.Random(options.seed).shuffle(order)
     result: dict[str, Any] = {"status": "ok", "message": "", "time_ns": 1000.0}
@@ -91,8 +95,10 @@ def main() -> None:
         (out / f"buffer_{entry['index']}.after").write_bytes(buffer.data)
         if options.trace_access:
             (out / f"access_{entry['index']}.bin").write_bytes(buffer.access)
+    if meta["globals"]:
+        (out / "global_0.after").write_bytes(struct.pack("<i", *scope["v"]))
     (out / "result.json").write_text(json.dumps(result))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

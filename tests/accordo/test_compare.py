@@ -15,7 +15,7 @@ from hipscope.accordo.compare import Piece, compare_buffer
 from hipscope.accordo.dtypes import BYTES, Segment, argument_types, element_of, pointees, segments
 from hipscope.accordo.inputs import write_fresh_inputs
 from hipscope.accordo.replay import READ, WRITTEN
-from hipscope.accordo.tolerance import EXACT, Tolerance, tolerance_for
+from hipscope.accordo.tolerance import EXACT, Tolerance, UserTolerance, tolerance_for
 from hipscope.accordo.verdict import Mismatch
 
 FP32 = element_of("float")
@@ -83,7 +83,7 @@ def test_tolerances_follow_type_size_and_number_of_terms() -> None:
     assert tolerance_for(FP32, values).absolute < 1e-14  # scaled to the output: zeros do not pass for 1e-9
     assert tolerance_for(FP32, values, terms=10**6).relative == pytest.approx(4 * 1000 * 2.0**-23)
     assert tolerance_for(FP32, values, spread=2.0).absolute == 16.0
-    assert tolerance_for(element_of("double"), values, user=1e-3).relative == 1e-3
+    assert tolerance_for(element_of("double"), values, user=UserTolerance(1e-3)).relative == 1e-3
     assert tolerance_for(FP32, np.array([math.nan, math.inf])) == Tolerance(1e-5, 0.0)
 
 

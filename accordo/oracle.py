@@ -1,0 +1,185 @@
+"""The float64 oracle: the reference's kernel compiled with `double` for `float`, run on the same numbers.
+
+Takes the reference's runs and the widened code object, gives for each run what the kernel's float outputs would be in
+double precision. A candidate may be at most twice as far from that as the reference itself is.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
+from hipscope.accordo.dtypes import Segment
+from hipscope.analysis.codeobject import CodeObject, KernelArgument
+
+Images = Mapping[int, NDArray[np.float64]]  # by buffer, as many numbers as the buffer has floats
+
+# A candidate's largest and mean error, in units of the type's last place: at most twice the reference's, plus this.
+_FACTOR = 2.0
+_LARGEST_SPARE = 4.0
+_MEAN_SPARE = 1.0
+_USABLE = 1e-2  # an oracle that is farther away than this, relative to the output's size, is another function
+_PAGE = 4096
+_GAP = 1 << 20
+
+
+class NoOracle(Exception):
+    """No double-precision version of this launch can be made; the message says why."""
+
+
+@dataclass(frozen=True)
+class WidenedKernel:
+    """The kernel in double precision: its code object and its mangled name there."""
+
+    code: CodeObject
+    symbol: str
+
+
+def write_widened(
+    dispatch: CapturedDispatch,
+    pieces: Mapping[int, tuple[Segment, ...]],
+    inputs: Path | None,
+    kernel: WidenedKernel,
+    folder: Path,
+) -> CapturedDispatch:
+    """The dispatch with doubles for floats in memory and among the arguments, in `folder`. Raises NoOracle.
+
+    Only for a replay: `buffers` and `arguments` of what is given are still those of the captured one.
+    """
+    if dispatch.variables:
+        raise NoOracle("the code object has device variables")
+    folder.mkdir(parents=True, exist_ok=True)
+    wide = {b.index: _is_wide(b, pieces[b.index]) for b in dispatch.buffers}
+    at = -(-min((b.address for b in dispatch.buffers), default=0) // _PAGE) * _PAGE
+    places: dict[int, int] = {}
+    buffers = []
+    for buffer in dispatch.buffers:
+        data = _contents(buffer, inputs)
+        if wide[buffer.index]:
+            with np.errstate(invalid="ignore"):
+                data = np.frombuffer(data[: len(data) // 4 * 4], dtype="<f4").astype("<f8").tobytes()
+        elif _holds_addresses(data, dispatch):
+            raise NoOracle("memory holds addresses of buffers")
+        places[buffer.index] = at
+        path = folder / f"buffer_{buffer.index}.before"
+        path.write_bytes(data)
+        buffers.append({"address": at, "bytes": len(data)})
+        at += -(-len(data) // _PAGE) * _PAGE + _GAP
+    metadata = kernel.code.kernels[kernel.symbol]
+    kernarg = bytearray(metadata.kernarg_size)
+    old, new = dispatch.explicit_arguments, metadata.explicit_arguments
+    if len(old) != len(new):
+        raise NoOracle("its kernel takes other arguments")
+    raw = dispatch.kernarg()
+    for before, after in zip(old, new, strict=True):
+        value = raw[before.offset : before.offset + before.size]
+        value = _argument(value, before.value_kind, after, dispatch, wide, places)
+        kernarg[after.offset : after.offset + after.size] = value
+    (folder / "kernarg.bin").write_bytes(kernarg)
+    meta = json.loads((dispatch.directory / "meta.json").read_text(encoding="utf-8"))
+    for entry, place in zip(meta["buffers"], buffers, strict=True):
+        entry |= place
+    explicit = max((a.offset + a.size for a in new), default=0)
+    meta |= {
+        "kernel": kernel.symbol, "globals": [], "explicit_bytes": explicit, "kernarg_bytes": metadata.kernarg_size,
+        "dynamic_lds": 2 * dispatch.dynamic_lds,
+    }  # fmt: skip
+    (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    return replace(dispatch, directory=folder, kernel=kernel.symbol, code_object=kernel.code.path)
+
+
+def float_buffers(dispatch: CapturedDispatch, pieces: Mapping[int, tuple[Segment, ...]]) -> tuple[int, ...]:
+    """The buffers that are floats from end to end: those that the oracle has in double precision."""
+    return tuple(b.index for b in dispatch.buffers if _is_wide(b, pieces[b.index]))
+
+
+def usable(expected: NDArray[np.float64], oracle: NDArray[np.float64]) -> bool:
+    """Whether the oracle computes the same function as the reference, going by how close they are."""
+    finite = np.isfinite(expected) & np.isfinite(oracle)
+    if not finite.any():
+        return False
+    size = float(np.sqrt(np.mean(oracle[finite] ** 2)))
+    apart = float(np.sqrt(np.mean((expected[finite] - oracle[finite]) ** 2)))
+    return apart <= _USABLE * size
+
+
+def less_precise(
+    expected: NDArray[np.float64],
+    got: NDArray[np.float64],
+    oracle: NDArray[np.float64],
+    epsilon: float,
+    terms: int,
+) -> str | None:
+    """Why the candidate's floats count as less precise than the reference's, in words; None when they do not.
+
+    All three hold the elements that the reference writes. Errors are in units of the last place of the oracle's
+    value. `terms` is how many values may be added up into one element in an order that nobody fixes.
+    """
+    known = np.isfinite(expected) & np.isfinite(got) & np.isfinite(oracle)
+    if not known.any():
+        return None
+    exact = oracle[known]
+    size = float(np.sqrt(np.mean(exact**2)))
+    # Near 0 the last place is that of a value a millionth of the output's size: what a sum cancels to is no measure.
+    unit = epsilon * np.maximum(np.abs(exact), max(1e-6 * size, 2.0**-126))
+    own, new = (np.abs(values[known] - exact) / unit for values in (expected, got))
+    growth = float(np.sqrt(terms))
+    largest = _FACTOR * float(own.max()) + _LARGEST_SPARE * growth
+    mean = _FACTOR * float(own.mean()) + _MEAN_SPARE * growth
+    if float(new.max()) > largest:
+        return f"its largest error is {new.max():.3g} units in the last place, that of the reference {own.max():.3g}"
+    if float(new.mean()) > mean:
+        return f"its mean error is {new.mean():.3g} units in the last place, that of the reference {own.mean():.3g}"
+    return None
+
+
+def _is_wide(buffer: CapturedBuffer, pieces: tuple[Segment, ...]) -> bool:
+    floats = [p for p in pieces if p.element.name == "fp32"]
+    if floats and (buffer.size % 4 or any(p.element.name != "fp32" for p in pieces)):
+        raise NoOracle("a buffer holds floats and something else")
+    return bool(floats)
+
+
+def _argument(
+    value: bytes,
+    kind: str,
+    after: KernelArgument,
+    dispatch: CapturedDispatch,
+    wide: Mapping[int, bool],
+    places: Mapping[int, int],
+) -> bytes:
+    if kind == "global_buffer":
+        address = int.from_bytes(value, "little")
+        for buffer in dispatch.buffers:
+            if 0 <= (offset := address - buffer.address) < max(1, buffer.size):
+                moved = places[buffer.index] + offset * (2 if wide[buffer.index] else 1)
+                return moved.to_bytes(8, "little")
+        if address == 0:
+            return value
+        raise NoOracle("an argument points to no recorded buffer")
+    if len(value) > 8 or (len(value) == 8 and _holds_addresses(value, dispatch)):
+        raise NoOracle("an argument is a structure")
+    if after.size == len(value):
+        return value
+    if (len(value), after.size) == (4, 8):
+        return struct.pack("<d", struct.unpack("<f", value)[0])
+    raise NoOracle("its kernel takes other arguments")
+
+
+def _holds_addresses(data: bytes, dispatch: CapturedDispatch) -> bool:
+    words = np.frombuffer(data[: len(data) // 8 * 8], dtype="<u8")
+    return any(
+        bool(((words >= b.address) & (words < b.address + max(1, b.size))).any()) for b in dispatch.buffers
+    )
+
+
+def _contents(buffer: CapturedBuffer, inputs: Path | None) -> bytes:
+    replaced = inputs / f"buffer_{buffer.index}.before" if inputs is not None else None
+    return replaced.read_bytes() if replaced is not None and replaced.exists() else buffer.before()
