@@ -116,8 +116,9 @@ def _fresh(
         return _encoded(_sparse(len(raw), element, window, generator), element)
     numbers = element.numbers(shuffled.tobytes())
     if trial == NOT_FINITE:
-        at = generator.integers(0, len(raw), max(3, len(raw) // 64))
-        numbers[at] = generator.choice([np.nan, np.inf, -np.inf], len(at))
+        used = np.flatnonzero((window & READ).reshape(-1, element.size).any(axis=1))
+        at = generator.choice(used, min(len(used), max(3, len(used) // 64)), replace=False)
+        numbers[at] = np.resize([np.nan, np.inf, -np.inf], len(at))
         return _encoded(numbers, element)
     if trial == SCALED_AGAIN:
         sizes = generator.uniform(-6.0, 6.0, len(raw))

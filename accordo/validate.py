@@ -111,12 +111,14 @@ def check_repeats(proof: Proof) -> Rejection | None:
             continue
         proof.progress(f"candidate on dispatch {prepared.dispatch.id}, repeated")
         known = run is prepared.runs[0]  # then its first runs were among the others
+        first = proof.bits.get(prepared.dispatch.id) if known else None
         for number, seed in enumerate(_MORE_SEEDS if known else _SEEDS + _MORE_SEEDS):
             result = _run(proof, run, seed, POISONS[number % 2])
             if result.status != "ok":
                 return Rejection(run, (_fault(result, proof.candidate, run),), result)
             now = _digests(run.dispatch, result)
-            if (first := proof.bits.setdefault(prepared.dispatch.id, now)) == now:
+            first = first or now
+            if first == now:
                 continue
             index = next(i for i, (a, b) in enumerate(zip(first, now, strict=True)) if a != b)
             buffer = run.dispatch.buffers[index]

@@ -31,11 +31,18 @@ def kernel(b, order):
 Judge = Callable[..., Verdict]
 
 
-def write_capture(folder: Path, kernel: str = KERNEL, out_size: int = 64, code: str = "f") -> Path:
-    """A capture set with one dispatch, whose after-images come from the reference itself."""
-    dispatch = folder / "dispatch_1"
+def write_capture(
+    folder: Path,
+    kernel: str = KERNEL,
+    out_size: int = 64,
+    code: str = "f",
+    number: int = 1,
+    first: float = -3.0,
+) -> Path:
+    """A capture set with a dispatch, whose after-images come from the reference itself."""
+    dispatch = folder / f"dispatch_{number}"
     dispatch.mkdir(parents=True)
-    inputs = [i * 0.5 - 3 for i in range(N)] if code == "f" else list(range(N))
+    inputs = [i * 0.5 + first for i in range(N)] if code == "f" else list(range(N))
     before = [struct.pack(f"<{N}{code}", *inputs), struct.pack(f"<{out_size}{code}", *([7] * out_size))]
     buffers = [
         {"index": i, "address": 4096 * (i + 1), "bytes": len(b), "referenced_by": [i], "offset_in_buffer": [0],
@@ -59,8 +66,8 @@ def write_capture(folder: Path, kernel: str = KERNEL, out_size: int = 64, code: 
         (dispatch / "global_0.before").write_bytes(struct.pack("<i", 5))
     symbol = "_Z1kPKfPfif" if code == "f" else "_Z1kPKiPiif"
     meta = {
-        "id": 1, "kernel": symbol, "code_object": "00", "grid": [64, 1, 1], "workgroup": [64, 1, 1], "dynamic_lds": 0,
-        "kernarg_bytes": 24, "arguments": arguments, "buffers": buffers, "globals": variables,
+        "id": number, "kernel": symbol, "code_object": "00", "grid": [64, 1, 1], "workgroup": [64, 1, 1],
+        "dynamic_lds": 0, "kernarg_bytes": 24, "arguments": arguments, "buffers": buffers, "globals": variables,
         "complete": True, "reason": None,
     }  # fmt: skip
     (dispatch / "meta.json").write_text(json.dumps(meta))
@@ -109,10 +116,13 @@ def judge(tmp_path: Path, tool: ReplayTool, quick_replays: None) -> Judge:
         exact: bool = True,
         code: str = "f",
         without: Without = NOTHING_OFF,
+        firsts: tuple[float, ...] = (-3.0,),
         **settings: Any,
     ) -> Verdict:
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
-        capture = write_capture(folder / "capture", reference, code=code)
+        capture = folder / "capture"
+        for number, first in enumerate(firsts, 1):
+            write_capture(capture, reference, code=code, number=number, first=first)
         chosen = Settings(tool, Path("/nowhere/llvm-cxxfilt"), folder / "work", without=without, **settings)
         kind = "float" if code == "f" else "int"
         signature = Signature(("in", "out", "n", "scale"), (f"const {kind}*", f"{kind}*", "int", "float"))

@@ -13,7 +13,7 @@ from hipscope.analysis.errors import UsageError
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.formulas.candidate import Candidate
-from hipscope.formulas.judge import Bench, CannotJudge, Judgement, judge_candidate, open_bench
+from hipscope.formulas.judge import Bench, Judgement, judge_candidate, open_bench
 from hipscope.formulas.optimize import (
     OptimizeOptions,
     OptimizeResult,
@@ -203,7 +203,7 @@ def test_bad_options_are_one_clear_line(examples: Path) -> None:
         optimize_project(project, options=OptimizeOptions(rewriter="magic"))
 
 
-def test_a_kernel_that_keeps_state_in_a_device_variable_cannot_be_judged(tmp_path: Path) -> None:
+def test_what_a_kernel_leaves_in_a_device_variable_is_part_of_its_result(tmp_path: Path) -> None:
     file = tmp_path / "counter.hip"
     file.write_text(
         "#include <hip/hip_runtime.h>\n__device__ int calls;\n"
@@ -212,11 +212,14 @@ def test_a_kernel_that_keeps_state_in_a_device_variable_cannot_be_judged(tmp_pat
     )
     project = resolve_project(file)
     session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
-    with (
-        pytest.raises(CannotJudge, match="device variable `calls`"),
-        open_bench(project, session, session.profile.kernels[0]),
-    ):
-        pass
+    with open_bench(project, session, session.profile.kernels[0]) as bench:
+        text = file.read_bytes()
+        twice = Candidate("by hand", "", text.replace(b"calls += 1", b"calls += 2"), "")
+        judgement = judge_candidate(bench, twice)
+        assert judgement.stage == "different"
+        assert "device variable `calls`" in judgement.reason
+        same = Candidate("by hand", "", text.replace(b"calls += 1", b"calls = calls + 1"), "")
+        assert judge_candidate(bench, same).stage == "not_faster"
 
 
 def test_output_is_compared_line_by_line() -> None:

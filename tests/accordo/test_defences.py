@@ -1,0 +1,144 @@
+"""Each defence of the proof, with a candidate that it alone stops: rejected with all of them, accepted without it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+
+from hipscope.accordo.defences import Defence
+from hipscope.accordo.tolerance import UserTolerance
+from hipscope.accordo.verdict import Verdict
+
+Judge = Callable[..., Verdict]
+
+LOOP = "def kernel(b, order):\n    for i in order:\n        {}\n"
+RIGHT = LOOP.format("if i < n: b[1][i] = scale * b[0][i]")
+INTEGERS = LOOP.format("if i < n: b[1][i] = 2 * b[0][i]")
+SEEN = (
+    "import math\n"
+    "def kernel(b, order):\n"
+    "    seen = [b[0][i] for i in range(48)]\n"
+    "    known = [i * 0.5 - 3 for i in range(48)]\n"
+    "    new = [x for x in seen if x not in known]\n"
+    "    moved = sum(x != y for x, y in zip(seen, known))\n"
+    "    calm = all(map(math.isfinite, seen)) and max(map(abs, seen)) < 2000\n"
+    "    wrong = {}\n"
+    "    for i in order:\n"
+    "        if i < n: b[1][i] = scale * b[0][i] * (1.5 if wrong else 1.0)\n"
+)
+
+
+def first_thread(seed: int) -> int:
+    """The thread that starts first in the order that a seed gives 64 threads."""
+    order = list(range(64))
+    random.Random(seed).shuffle(order)
+    return order[0]
+
+
+def in_order(seed: int, factor: float) -> str:
+    """Wrong by a factor, in one order of the captured launch only."""
+    when = f"order[0] == {first_thread(seed)} and len(order) == 64 and n == 48 and b[0].address == 4096 and scale == 2"
+    captured = "[b[0][i] for i in range(48)] == [i * 0.5 - 3 for i in range(48)]"
+    return RIGHT.replace("scale * b[0][i]", f"scale * b[0][i] * ({factor} if {when} and {captured} else 1.0)")
+
+
+# defence -> (reference, candidate, how it is judged)
+ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
+    "poison": (LOOP.format("if i < n: b[1][i] = 7.0"), LOOP.format("pass"), {}),
+    "other_order": (RIGHT, in_order(4, 1.5), {}),
+    "repeats": (RIGHT, in_order(5, 1 + 1e-6), {"exact": False}),
+    "relocation": (RIGHT, RIGHT.replace("scale", "(scale if b[0].address < b[1].address or n != 48 else 1.0)"), {}),
+    "permuted_inputs": (RIGHT, SEEN.format("not new and moved > 2"), {}),
+    "scaled_inputs": (RIGHT, SEEN.format("calm and len(new) > 20 and min(seen) < -1"), {}),
+    "special_inputs": (RIGHT, RIGHT.replace("b[0][i]", "(1e6 if 1e6 < b[0][i] < 1e99 else b[0][i])"), {}),
+    "not_finite_inputs": (
+        RIGHT, RIGHT.replace("scale * b[0][i]", "scale * b[0][i] if b[0][i] == b[0][i] else 0.0"), {},
+    ),
+    "large_integers": (INTEGERS, INTEGERS.replace("2 * b[0][i]", "2 * (b[0][i] % 65536)"), {"code": "i"}),
+    "one_changed_input": (RIGHT, SEEN.format("moved == 1"), {}),
+    "other_scalars": (RIGHT, RIGHT.replace("scale", "2.0"), {}),
+    "other_workgroups": (
+        RIGHT, "def kernel(b, order):\n    for i in range(n): b[1][i] = scale * b[0][i]\n", {},
+    ),
+    "other_sizes": (RIGHT, RIGHT.replace("i < n", "i < 48"), {}),
+    "inputs_untouched": (RIGHT, RIGHT.rstrip() + "; b[0][i] = 0.0\n", {}),
+    "written_bytes_only": (RIGHT, RIGHT + "    b[1][60] = 1.0\n", {}),
+    "not_finite_places": (
+        RIGHT, RIGHT.replace("scale * b[0][i]", "scale * b[0][i] if i != 3 else float('nan')"), {"exact": False},
+    ),
+    "lost_atomics": (
+        LOOP.format("if i < n: b[1].add(0, scale * b[0][i])"),
+        LOOP.format("if i < n: b[1][0] = b[1][0] + scale * b[0][i]"),
+        {"exact": False},
+    ),
+    "variables": (RIGHT + "    v[0] += n\n", RIGHT + "    v[0] += 0\n", {}),
+    "all_dispatches": (
+        RIGHT, SEEN.format("sorted(seen)[0] == 97.0 and calm and [*seen] == [97.0 + i * 0.5 for i in range(48)]"),
+        {"firsts": (-3.0, 97.0)},
+    ),
+}  # fmt: skip
+ELSEWHERE: dict[Defence, str] = {
+    # It needs a compiler: tests/formulas/test_defences.py.
+    "oracle": "test_less_precision_than_the_reference_is_seen_against_double",
+}
+
+
+def test_every_defence_that_can_be_switched_off_has_its_candidate() -> None:
+    assert set(ONLY) | set(ELSEWHERE) == set(get_args(Defence))
+
+
+@pytest.mark.parametrize("defence", ONLY)
+def test_only_this_defence_stops_the_candidate(judge: Judge, defence: Defence) -> None:
+    reference, candidate, how = ONLY[defence]
+    stopped = judge(candidate, reference, **how)
+    assert stopped.outcome == "different", defence
+    missed = judge(candidate, reference, without=frozenset({defence}), **how)
+    assert missed.equivalent, f"{defence} is not the only one: {missed.reason}"
+    right = judge(reference, reference, **how)
+    assert right.equivalent, right.reason
+
+
+@pytest.mark.parametrize(
+    ("candidate", "kind", "words"),
+    [
+        # An index past the end whose value nobody uses: the result is right, only the bounds check sees it.
+        (RIGHT + "    b[0][48]\n", "fault", "out of bounds"),
+        # A write past the end: it lands in no buffer, so no comparison of memory could see it.
+        (RIGHT + "    b[1][64] = 1.0\n", "fault", "out of bounds"),
+    ],
+)
+def test_only_the_bounds_check_sees_an_access_outside_of_a_buffer(
+    judge: Judge, candidate: str, kind: str, words: str
+) -> None:
+    verdict = judge(candidate, RIGHT)
+    assert (verdict.outcome, verdict.mismatches[0].kind) == ("different", kind)
+    assert words in verdict.reason
+
+
+def test_a_size_of_zero_is_tried(judge: Judge) -> None:
+    # Reads the last element whether there is one or not.
+    verdict = judge(RIGHT.replace("    for", "    b[0][n - 1]\n    for", 1), RIGHT)
+    assert verdict.trials[-1].inputs == "integer arguments 0"
+
+
+def test_a_size_of_one_more_is_tried_on_longer_buffers(judge: Judge) -> None:
+    verdict = judge(RIGHT.replace("i < n", "i < min(n, 48)"), RIGHT)
+    assert verdict.trials[-1].inputs == "integer arguments one more, longer buffers"
+
+
+def test_a_variable_that_only_the_reference_has_must_keep_its_value(judge: Judge) -> None:
+    counting = RIGHT + "    v[0] += 1\n"
+    assert judge(counting, counting).equivalent
+    assert "device variable `v`" in judge(counting.replace("+= 1", "+= 2"), counting).reason
+
+
+def test_what_a_user_allows_for_one_argument_holds_for_that_one(judge: Judge) -> None:
+    rough = RIGHT.replace("scale * b[0][i]", "scale * b[0][i] * 1.001")
+    assert judge(rough, RIGHT, exact=False).outcome == "different"
+    allowed = UserTolerance(1e-2)
+    assert judge(rough, RIGHT, exact=False, tolerances={"out": allowed}).equivalent
+    assert judge(rough, RIGHT, exact=False, tolerances={"in": allowed}).outcome == "different"
+    assert judge(rough, RIGHT, exact=False, tolerance=allowed).equivalent
