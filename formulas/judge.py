@@ -254,6 +254,8 @@ def weigh(
         min_share=bench.project.config.min_share,
         proved=verdict is not None,
     )
+    if verdict is not None and after.wrong is not None:
+        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after.wrong}"), verdict, after)
     accepted = decision.stage == "accepted"
     notes = tuple(trade_sentence(t) for t in decision.trades)
     notes += tuple(f"it assumes that {text}" for text in candidate.assumes) if accepted else ()

@@ -27,10 +27,11 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Measured:
-    """A kernel over its recorded launches. `profile` holds nothing else."""
+    """A kernel over its recorded launches. `profile` holds nothing else. `wrong`: what a timed run left wrong."""
 
     profile: Profile
     kernel: Kernel
+    wrong: str | None = None
 
     @property
     def time_ns(self) -> float:
@@ -61,6 +62,7 @@ def measure(
     shutil.rmtree(work, ignore_errors=True)
     merged = work / "raw"
     (merged / "code_objects").mkdir(parents=True)
+    wrong: str | None = None
     with (merged / "dispatches.jsonl").open("w", encoding="utf-8") as listing:
         for number, dispatch in enumerate(dispatches, 1):
             out = work / f"replay_{number}"
@@ -75,8 +77,8 @@ def measure(
             )
             if result.status != "ok":
                 return f"dispatch {dispatch.id} could not be timed ({result.status}): {result.message}"
-            if (wrong := audit(dispatch, result)) is not None:
-                return f"the timed run of dispatch {dispatch.id} gives another result: {wrong}"
+            if wrong is None and (difference := audit(dispatch, result)) is not None:
+                wrong = f"the timed run of dispatch {dispatch.id} gives another result: {difference}"
             listing.write(json.dumps(_renumbered(out, merged, number)) + "\n")
             shutil.rmtree(out, ignore_errors=True)
     capture = work / "capture"
@@ -85,7 +87,7 @@ def measure(
     profile = read_capture(capture)
     if not profile.kernels:
         return "the replay left no profile"
-    return Measured(profile, profile.kernels[0])
+    return Measured(profile, profile.kernels[0], wrong)
 
 
 def _renumbered(out: Path, merged: Path, number: int) -> dict[str, object]:
