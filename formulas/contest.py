@@ -36,7 +36,7 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
     families: list[Family] = []
     refused: list[Refusal] = []
     advice: list[Advice] = []
-    for recipe in recipes_for(finding.formula, fast_math=bench.project.config.optimize.fast_math):
+    for recipe in recipes_for(finding.formula, approximate=bench.project.config.optimize.fast_math):
         answer = recipe(bench.original, bench.kernel, finding, bench.facts)
         if isinstance(answer, Refusal):
             refused.append(answer)

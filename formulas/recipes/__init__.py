@@ -11,7 +11,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hipscope.formulas.candidate import LaunchFacts, Proposal
-from hipscope.formulas.recipes import block_reduce, index_swap, lds_histogram, pad_lds, tile_transpose
+from hipscope.formulas.recipes import (
+    advice,
+    block_reduce,
+    division,
+    fast_math,
+    float_math,
+    index_swap,
+    launch_bounds,
+    lds_histogram,
+    pad_lds,
+    register_cache,
+    restrict,
+    sequential_tree,
+    tile_transpose,
+    unroll,
+    xcd_remap,
+    xor_swizzle,
+)
 from hipscope.formulas.syntax import KernelSyntax
 
 if TYPE_CHECKING:
@@ -20,12 +37,25 @@ if TYPE_CHECKING:
 Recipe = Callable[[bytes, KernelSyntax, "Finding | None", LaunchFacts], Proposal]
 
 RECIPES: dict[str, tuple[Recipe, ...]] = {
-    "bankConflict": (pad_lds.propose,),
-    "memoryAccess": (tile_transpose.propose, index_swap.propose),
+    "bankConflict": (pad_lds.propose, xor_swizzle.propose, sequential_tree.propose),
+    "memoryAccess": (
+        tile_transpose.propose,
+        index_swap.propose,
+        restrict.propose,
+        register_cache.propose,
+    ),
     "atomicContention": (block_reduce.propose, lds_histogram.propose),
+    "registerPressure": (launch_bounds.propose, unroll.limit),
+    "branchDivergence": (sequential_tree.propose, advice.regroup_work),
+    "memoryLocality": (xcd_remap.propose, restrict.propose, register_cache.propose),
+    "latencyHiding": (unroll.deepen, restrict.propose, launch_bounds.propose),
+    "precision": (float_math.propose, division.propose),
+    "launchConfig": (advice.launch_shape,),
 }
+# Less precise: only when the project asks for them.
+FAST_MATH: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.propose,)}
 
 
-def recipes_for(formula: str, *, fast_math: bool = False) -> tuple[Recipe, ...]:
+def recipes_for(formula: str, *, approximate: bool = False) -> tuple[Recipe, ...]:
     """The recipes that answer a formula; those that give up precision only when the user has asked for them."""
-    return RECIPES.get(formula, ())
+    return RECIPES.get(formula, ()) + (FAST_MATH.get(formula, ()) if approximate else ())

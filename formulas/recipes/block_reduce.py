@@ -7,13 +7,12 @@ is the same for the whole workgroup, and nothing else in the kernel that looks a
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
+from hipscope.formulas.recipes.atomic_sites import Site, collect_sites, plain_addition
 from hipscope.formulas.recipes.code import (
     MAX_THREADS,
     MIN_WAVE,
@@ -22,9 +21,9 @@ from hipscope.formulas.recipes.code import (
     Style,
     at_end,
     at_start,
+    changed_names,
     closing_braces,
     declared_type,
-    early_returns,
     guard_splices,
     indent_splices,
     is_pure,
@@ -33,7 +32,6 @@ from hipscope.formulas.recipes.code import (
 from hipscope.formulas.syntax import (
     Atomic,
     KernelSyntax,
-    ancestors,
     names_in,
     text_of,
     thread_dependent,
@@ -50,51 +48,17 @@ _ZERO = {
     "int32_t": "0", "unsigned long long": "0ull", "unsigned long long int": "0ull", "unsigned long": "0ul",
 }  # fmt: skip
 _WAVES = MAX_THREADS // MIN_WAVE
-_PUBLISHING = (
-    "__threadfence",
-    "__threadfence_system",
-    "__atomic_work_item_fence",
-    "cooperative_groups",
-    "volatile",
-)
-
-
-@dataclass(frozen=True)
-class _Site:
-    atomic: Atomic
-    statement: Node
-    address: Node
-    value: Node
-    base: str
-    element: str
 
 
 def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> list[Candidate] | Refusal:
     """One candidate that reduces every suitable `atomicAdd` of the kernel."""
-    reasons: list[str] = []
-    sites: list[_Site] = []
-    for atomic in kernel.atomics:
-        site = _site(atomic, kernel)
-        if isinstance(site, str):
-            reasons.append(site)
-        elif site is not None:
-            sites.append(site)
-    if not sites:
-        return Refusal(
-            NAME, "; ".join(reasons) if reasons else "the kernel has no atomicAdd to global memory"
-        )
-    if (reason := _blocker(kernel, sites)) is not None:
-        return Refusal(NAME, reason)
-    returns = early_returns(kernel)
-    if isinstance(returns, str):
-        return Refusal(NAME, returns)
-    if returns and kernel.barriers:
-        return Refusal(
-            NAME, "the kernel has an early return and a barrier; the barrier would end up under the guard"
-        )
-
+    del finding, facts
+    collected = collect_sites(NAME, kernel, _site)
+    if isinstance(collected, Refusal):
+        return collected
+    sites, returns = list(collected.sites), list(collected.returns)
     style = style_of(source, kernel)
     element_groups = _accumulators(sites, style)
     splices = [_declarations(source, kernel, element_groups, style)]
@@ -124,7 +88,7 @@ def propose(
     ]
 
 
-def _site(atomic: Atomic, kernel: KernelSyntax) -> _Site | str | None:
+def _site(atomic: Atomic, kernel: KernelSyntax) -> Site | str | None:
     """What to rewrite at this atomic, why it cannot be, or None when it is none of our business (LDS)."""
     where = f"the {atomic.function} on line {atomic.span.line}"
     if not atomic.arguments:
@@ -133,12 +97,11 @@ def _site(atomic: Atomic, kernel: KernelSyntax) -> _Site | str | None:
     base = _base(address)
     if base is not None and any(a.name == base for a in kernel.shared):
         return None
-    if atomic.function not in ("atomicAdd", "unsafeAtomicAdd"):
-        return f"{where} is not an addition"
-    if atomic.statement is None:
-        return f"the result of {where} is used"
+    reason = plain_addition(atomic)
+    if reason is not None or atomic.statement is None:
+        return reason
     parameter = kernel.parameter(base) if base is not None else None
-    if base is None or parameter is None or not parameter.pointer or len(atomic.arguments) != 2:
+    if base is None or parameter is None or not parameter.pointer:
         return f"{where} does not add to an element of a kernel argument"
     if thread_dependent(address, kernel.thread_dependent) or not is_pure(address):
         return f"{where} goes to a different address in each thread"
@@ -146,7 +109,7 @@ def _site(atomic: Atomic, kernel: KernelSyntax) -> _Site | str | None:
         return f"{where} adds to `{parameter.element_type}`, which cannot be shuffled between lanes"
     if not _known_at_end(address, kernel):
         return f"the address of {where} depends on local variables"
-    return _Site(atomic, atomic.statement, address, atomic.arguments[1], base, parameter.element_type)
+    return Site(atomic, atomic.statement, address, atomic.arguments[1], base, parameter.element_type)
 
 
 def _base(address: Node) -> str | None:
@@ -172,51 +135,16 @@ def _known_at_end(address: Node, kernel: KernelSyntax) -> bool:
         for name in node.children_by_field_name("declarator")
         if name.type == "identifier"
     }
-    return not (names_in(address) & (local | _assigned(kernel)))
+    return not (names_in(address) & (local | changed_names(kernel)))
 
 
-def _assigned(kernel: KernelSyntax) -> set[str]:
-    names: set[str] = set()
-    for node in walk(kernel.body_node):
-        target = None
-        if node.type == "assignment_expression":
-            target = node.child_by_field_name("left")
-        elif node.type == "update_expression" or (
-            node.type == "pointer_expression" and text_of(node).startswith("&")
-        ):
-            target = node.child_by_field_name("argument")
-        if target is not None and target.type == "identifier":
-            names.add(text_of(target))
-    return names
+def _key(site: Site) -> str:
+    return f"{text_of(site.place)}|{site.atomic.function}"
 
 
-def _blocker(kernel: KernelSyntax, sites: list[_Site]) -> str | None:
-    """What elsewhere in the kernel makes a later, single atomic visible as a difference."""
-    text = text_of(kernel.body_node)
-    for word in _PUBLISHING:
-        if re.search(rf"\b{word}\b", text):
-            return (
-                f"the kernel uses `{word}`: other workgroups may rely on when each addition becomes visible"
-            )
-    ours = {n.id for s in sites for n in walk(s.address)}
-    bases = {s.base for s in sites}
-    for node in walk(kernel.body_node):
-        if node.type == "identifier" and text_of(node) in bases and node.id not in ours:
-            return f"`{text_of(node)}` is also used on line {node.start_point.row + 1}"
-    for site in sites:
-        for outer in ancestors(site.statement, kernel.body_node):
-            if outer.type == "lambda_expression":
-                return f"the atomicAdd on line {site.atomic.span.line} stands in a lambda"
-    return None
-
-
-def _key(site: _Site) -> str:
-    return f"{text_of(site.address)}|{site.atomic.function}"
-
-
-def _accumulators(sites: list[_Site], style: Style) -> dict[str, tuple[_Site, str, str]]:
+def _accumulators(sites: list[Site], style: Style) -> dict[str, tuple[Site, str, str]]:
     """For each distinct address: a site, the name of its per-thread sum, the name of its LDS slots."""
-    groups: dict[str, tuple[_Site, str, str]] = {}
+    groups: dict[str, tuple[Site, str, str]] = {}
     for site in sites:
         if _key(site) not in groups:
             number = f"_{len(groups) + 1}" if groups else ""
@@ -225,13 +153,13 @@ def _accumulators(sites: list[_Site], style: Style) -> dict[str, tuple[_Site, st
 
 
 def _declarations(
-    source: bytes, kernel: KernelSyntax, groups: dict[str, tuple[_Site, str, str]], style: Style
+    source: bytes, kernel: KernelSyntax, groups: dict[str, tuple[Site, str, str]], style: Style
 ) -> Splice:
     texts = [f"{site.element} {name} = {_ZERO[site.element]};" for site, name, _ in groups.values()]
     return at_start(source, kernel, style, style.lines(texts))
 
 
-def _converted(site: _Site, kernel: KernelSyntax) -> str:
+def _converted(site: Site, kernel: KernelSyntax) -> str:
     """The added value, converted as the call of atomicAdd would have converted it."""
     text = text_of(site.value)
     inside = [n for n in walk(site.value) if n.type == "subscript_argument_list"]
@@ -256,7 +184,7 @@ def _literal_fits(literal: str, element: str) -> bool:
     return literal.rstrip("uU").isdigit() and int(literal.rstrip("uU")) < 2**31
 
 
-def _reduction(groups: dict[str, tuple[_Site, str, str]], style: Style) -> str:
+def _reduction(groups: dict[str, tuple[Site, str, str]], style: Style) -> str:
     thread, threads = style.fresh("thread_in_block"), style.fresh("threads_of_block")
     offset, other, wave = style.fresh("offset"), style.fresh("other"), style.fresh("wave")
     texts = [
@@ -279,7 +207,7 @@ def _reduction(groups: dict[str, tuple[_Site, str, str]], style: Style) -> str:
     texts += [f"\t\t{name} += {slots}[{wave}];" for _, name, slots in groups.values()]
     texts.append("\t}")
     for site, name, _ in groups.values():
-        call = f"{site.atomic.function}({text_of(site.address)}, {name});"
+        call = f"{site.atomic.function}({text_of(site.place)}, {name});"
         texts.append(f"\tif ({name} != 0) {call}")
     texts.append("}")
     return "".join(style.lines([t]) if t else style.newline for t in texts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.formulas.candidate import Splice
-from hipscope.formulas.syntax import KernelSyntax, names_in, text_of, walk
+from hipscope.formulas.syntax import FileSyntax, KernelSyntax, names_in, text_of, walk
 
 MAX_THREADS = 1024  # of a workgroup, on every device that HIP runs on
 MIN_WAVE = 32  # lanes of the narrowest wave: with MAX_THREADS it bounds the waves of a workgroup
@@ -263,7 +263,7 @@ def is_pure(expression: Node) -> bool:
 
 
 _OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
-_INTEGER_TYPES = frozenset(
+INTEGER_TYPES = frozenset(
     {
         "int",
         "unsigned",
@@ -283,9 +283,47 @@ def _are_integers(operands: Iterable[Node], kernel: KernelSyntax) -> bool:
     for operand in operands:
         if operand.type == "number_literal" and text_of(operand).isdigit():
             continue
-        if operand.type == "identifier" and declared_type(text_of(operand), kernel) in _INTEGER_TYPES:
+        if operand.type == "identifier" and declared_type(text_of(operand), kernel) in INTEGER_TYPES:
             parameter = kernel.parameter(text_of(operand))
             if parameter is None or not parameter.pointer:
                 continue
         return False
     return True
+
+
+def largest_block(kernel: KernelSyntax, file: FileSyntax) -> int | None:
+    """Threads of the largest workgroup among the launches in the file whose block is a constant; None without any."""
+    sizes = []
+    for launch in file.launches:
+        if launch.kernel.rpartition("::")[2] == kernel.name:
+            texts = re.sub(r"^dim3\s*[({](.*)[)}]$", r"\1", launch.block.strip()).split(",")
+            values = [_constant(text.strip(), file) for text in texts]
+            if all(v is not None for v in values):
+                size = 1
+                for value in values:
+                    size *= value or 1
+                sizes.append(size)
+    return max(sizes, default=None)
+
+
+def _constant(text: str, file: FileSyntax) -> int | None:
+    if text.isdigit():
+        return int(text)
+    value = file.constants.get(text)
+    return int(text_of(value)) if value is not None and text_of(value).isdigit() else None
+
+
+def changed_names(kernel: KernelSyntax) -> set[str]:
+    """Variables that the kernel assigns, increments or takes the address of after their declaration."""
+    names: set[str] = set()
+    for node in walk(kernel.body_node):
+        target = None
+        if node.type == "assignment_expression":
+            target = node.child_by_field_name("left")
+        elif node.type == "update_expression" or (
+            node.type == "pointer_expression" and text_of(node).startswith("&")
+        ):
+            target = node.child_by_field_name("argument")
+        if target is not None and target.type == "identifier":
+            names.add(text_of(target))
+    return names

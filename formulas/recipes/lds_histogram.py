@@ -6,14 +6,13 @@ copy keep going to global memory, so no number of bins has to be proved, only gu
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
 from hipscope.formulas.lanes import NotStatic, Wave, element_bytes, evaluate
+from hipscope.formulas.recipes.atomic_sites import Site, collect_sites, plain_addition
 from hipscope.formulas.recipes.code import (
     THREAD_IN_BLOCK,
     THREADS_OF_BLOCK,
@@ -23,14 +22,13 @@ from hipscope.formulas.recipes.code import (
     at_start,
     closing_braces,
     declared_type,
-    early_returns,
     guard_splices,
     indent_splices,
     indentation,
     is_pure,
     style_of,
 )
-from hipscope.formulas.syntax import Atomic, KernelSyntax, names_in, parse, text_of, thread_dependent, walk
+from hipscope.formulas.syntax import Atomic, KernelSyntax, names_in, parse, text_of, thread_dependent
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -44,50 +42,18 @@ _MAX_LDS = 16 * 1024
 _GUESSES = (256, 1024)
 
 
-@dataclass(frozen=True)
-class _Site:
-    atomic: Atomic
-    statement: Node
-    index: Node
-    value: Node
-    base: str
-    element: str
-
-
 def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> list[Candidate] | Refusal:
     """One candidate for each plausible number of bins (one when a captured launch tells the buffer's size)."""
-    reasons: list[str] = []
-    sites: list[_Site] = []
-    for atomic in kernel.atomics:
-        site = _site(atomic, kernel)
-        if isinstance(site, str):
-            reasons.append(site)
-        else:
-            sites.append(site)
-    bases = {s.base for s in sites}
-    if len(bases) != 1:
-        several = (
-            "the kernel adds to several arrays" if bases else "the kernel has no atomicAdd to global memory"
-        )
-        return Refusal(NAME, "; ".join(reasons) if reasons and not bases else several)
-    base = bases.pop()
-    ours = {n.id for s in sites for n in walk(s.atomic.arguments[0])}
-    for node in walk(kernel.body_node):
-        if node.type == "identifier" and text_of(node) == base and node.id not in ours:
-            return Refusal(NAME, f"`{base}` is also used on line {node.start_point.row + 1}")
-    if re.search(r"\b(__threadfence\w*|volatile|cooperative_groups)\b", text_of(kernel.body_node)):
-        return Refusal(
-            NAME, "the kernel has fences: other workgroups may rely on when each addition becomes visible"
-        )
-    returns = early_returns(kernel)
-    if isinstance(returns, str):
-        return Refusal(NAME, returns)
-    if returns and kernel.barriers:
-        return Refusal(
-            NAME, "the kernel has an early return and a barrier; the barrier would end up under the guard"
-        )
+    del finding
+    collected = collect_sites(NAME, kernel, _site)
+    if isinstance(collected, Refusal):
+        return collected
+    sites, returns = list(collected.sites), list(collected.returns)
+    if len({s.base for s in sites}) != 1:
+        return Refusal(NAME, "the kernel adds to several arrays")
+    base = sites[0].base
 
     size = element_bytes(sites[0].element) or 4
     dynamic = max((launch.dynamic_lds for launch in facts.launches), default=0)
@@ -99,12 +65,11 @@ def propose(
     return candidates or Refusal(NAME, "the LDS of the workgroup has no room for a copy of the bins")
 
 
-def _site(atomic: Atomic, kernel: KernelSyntax) -> _Site | str:
+def _site(atomic: Atomic, kernel: KernelSyntax) -> Site | str:
     where = f"the {atomic.function} on line {atomic.span.line}"
-    if atomic.function not in ("atomicAdd", "unsafeAtomicAdd") or len(atomic.arguments) != 2:
-        return f"{where} is not a plain addition"
-    if atomic.statement is None:
-        return f"the result of {where} is used"
+    reason = plain_addition(atomic)
+    if reason is not None or atomic.statement is None:
+        return reason or ""
     address = atomic.arguments[0]
     base, index = _element(address)
     parameter = kernel.parameter(base) if base is not None else None
@@ -116,7 +81,7 @@ def _site(atomic: Atomic, kernel: KernelSyntax) -> _Site | str:
         return f"{where} goes to the same address in all threads of a workgroup"
     if not is_pure(index):
         return f"the index of {where} is not a plain expression"
-    return _Site(atomic, atomic.statement, index, atomic.arguments[1], base, parameter.element_type)
+    return Site(atomic, atomic.statement, index, atomic.arguments[1], base, parameter.element_type)
 
 
 def _element(address: Node) -> tuple[str | None, Node | None]:
@@ -146,7 +111,7 @@ def _bin_counts(base: str, size: int, facts: LaunchFacts) -> tuple[int, ...]:
 
 
 def _candidate(
-    source: bytes, kernel: KernelSyntax, sites: list[_Site], returns: list[EarlyReturn], bins: int
+    source: bytes, kernel: KernelSyntax, sites: list[Site], returns: list[EarlyReturn], bins: int
 ) -> Candidate:
     style = style_of(source, kernel)
     element, base = sites[0].element, sites[0].base
@@ -188,20 +153,20 @@ def _candidate(
 
 
 def _site_splice(
-    source: bytes, site: _Site, kernel: KernelSyntax, style: Style, local: str, extent: str, within: int
+    source: bytes, site: Site, kernel: KernelSyntax, style: Style, local: str, extent: str, within: int
 ) -> Splice:
     """The atomic as an LDS atomic where the bin has an LDS copy, else as it was; `within` new `if`s around it."""
     outer = indentation(source, site.statement.start_byte) + style.step * within
     depth = outer
-    index, lines = text_of(site.index), []
-    named = site.index.type == "identifier"
+    index, lines = text_of(site.place), []
+    named = site.place.type == "identifier"
     alone = site.statement.parent is not None and site.statement.parent.type == "compound_statement"
     if not named or not alone:
         lines.append("{")
         depth += style.step
     if not named:
         index = style.fresh("bin")
-        lines.append(f"{depth}const auto {index} = {text_of(site.index)};")
+        lines.append(f"{depth}const auto {index} = {text_of(site.place)};")
     value, function = text_of(site.value), site.atomic.function
     narrow = named and declared_type(index, kernel) in ("int", "unsigned", "unsigned int")
     unsigned = "unsigned" if narrow else "unsigned long long"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipscope.formulas.candidate import Candidate, LaunchFact, LaunchFacts, Refusal, Splice, apply_splices
-from hipscope.formulas.lanes import NotStatic, element_bytes, evaluate, lds_conflict_cycles, wave_values
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript, parse, text_of, walk
+from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
+from hipscope.formulas.lanes import element_bytes
+from hipscope.formulas.recipes.lds_arrays import by_rows, conflicts, extents, full_uses, room
+from hipscope.formulas.syntax import FileSyntax, KernelSyntax, SharedArray, parse
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -38,69 +39,24 @@ def propose(
 
 def _padding(array: SharedArray, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> int | str:
     """How many elements to add to the last dimension, or why not."""
-    if array.dynamic:
-        return f"`{array.name}` is dynamic LDS: its size is set at the launch"
-    if len(array.dimensions) < 2 or len(array.sizes) != len(array.dimensions):
-        return f"`{array.name}` is not a two-dimensional array"
+    uses = full_uses(array, kernel)
+    if isinstance(uses, str):
+        return uses
     size = element_bytes(array.element_type, facts)
     if size is None:
         return f"the size of `{array.element_type}` (elements of `{array.name}`) is not known"
-    uses = [s for s in kernel.subscripts if s.base == array.name]
-    mentions = [n for n in walk(kernel.body_node) if n.type == "identifier" and text_of(n) == array.name]
-    full = [s for s in uses if len(s.indices) == len(array.dimensions) and s.use != "address"]
-    if len(mentions) != 1 + len(full):
-        return f"`{array.name}` is also used other than by full subscripts, so its layout matters"
     padding = max(1, 4 // size)
-    shape = _shape(array, kernel, file, facts)
+    shape = extents(array, kernel, file, facts)
     if shape is not None:
-        rows = 1
-        for extent in shape[:-1]:
-            rows *= extent
-        dynamic = max((launch.dynamic_lds for launch in facts.launches), default=0)
-        needed = max(facts.static_lds, rows * shape[-1] * size) + rows * padding * size + dynamic
+        needed = room(shape, size, padding, facts)
         if needed > facts.lds_limit:
             return f"with padding the workgroup needs {needed} bytes of LDS; the device has {facts.lds_limit}"
-        before = _conflicts(full, shape, size, kernel, file, facts)
-        after = _conflicts(full, (*shape[:-1], shape[-1] + padding), size, kernel, file, facts)
+        before = conflicts(uses, by_rows(shape), size, kernel, file, facts)
+        wider = by_rows((*shape[:-1], shape[-1] + padding))
+        after = conflicts(uses, wider, size, kernel, file, facts)
         if before is not None and after is not None and after >= before:
             return f"the accesses to `{array.name}` would have as many bank conflicts with padding as without"
     return padding
-
-
-def _shape(
-    array: SharedArray, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts
-) -> tuple[int, ...] | None:
-    launch = facts.launches[0] if facts.launches else LaunchFact((64, 1, 1), (64, 1, 1))
-    nodes = [file.root.named_descendant_for_byte_range(s.start, s.end) for s in array.sizes]
-    try:
-        wave = wave_values(kernel, launch, file.constants, at=kernel.body_node)
-        return tuple(int(evaluate(n, wave)[0]) for n in nodes if n is not None)
-    except NotStatic:
-        return None
-
-
-def _conflicts(
-    uses: list[Subscript],
-    shape: tuple[int, ...],
-    size: int,
-    kernel: KernelSyntax,
-    file: FileSyntax,
-    facts: LaunchFacts,
-) -> int | None:
-    """Conflict cycles of one wave over all accesses to the array, for the first launch; None when not static."""
-    if not facts.launches:
-        return None
-    total = 0
-    for use in uses:
-        try:
-            wave = wave_values(kernel, facts.launches[0], file.constants, at=use.node)
-            flat = evaluate(use.indices[0], wave)
-            for extent, index in zip(shape[1:], use.indices[1:], strict=True):
-                flat = flat * extent + evaluate(index, wave)
-        except NotStatic:
-            return None
-        total += lds_conflict_cycles(flat * size, size)
-    return total
 
 
 def _candidate(source: bytes, paddings: list[tuple[SharedArray, int]]) -> Candidate:

@@ -1,0 +1,89 @@
+"""Small kernels before and after each recipe: `NAME/CASE.hip` beside `NAME/CASE.out.hip`, and how they are read.
+
+The first line of a case holds what was recorded, as JSON: `launches` are [grid, workgroup, scalars, buffer bytes].
+`HIPSCOPE_UPDATE_GOLDEN=1 pytest tests/formulas/recipes` writes the `.out.hip` files anew.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hipscope.analysis.codeobject import KernelMetadata
+from hipscope.formulas.candidate import Candidate, Family, LaunchFact, LaunchFacts, Proposal
+from hipscope.formulas.recipes import (
+    Recipe,
+    block_reduce,
+    division,
+    fast_math,
+    float_math,
+    index_swap,
+    launch_bounds,
+    lds_histogram,
+    pad_lds,
+    register_cache,
+    restrict,
+    sequential_tree,
+    tile_transpose,
+    unroll,
+    xcd_remap,
+    xor_swizzle,
+)
+from hipscope.formulas.syntax import parse
+
+FOLDER = Path(__file__).parent
+BY_NAME: dict[str, Recipe] = {
+    **{
+        m.NAME: m.propose
+        for m in (
+            block_reduce, division, fast_math, float_math, index_swap, launch_bounds, lds_histogram, pad_lds,
+            register_cache, restrict, sequential_tree, tile_transpose, xcd_remap, xor_swizzle,
+        )
+    },
+    "unroll": unroll.deepen,
+    "limit_unroll": unroll.limit,
+}  # fmt: skip
+CASES = sorted(p for p in FOLDER.glob("*/*.hip") if not p.name.endswith(".out.hip"))
+
+
+def read_facts(case: bytes) -> LaunchFacts:
+    """What the first line of a case says was recorded."""
+    return facts_of(json.loads(case.splitlines()[0].partition(b"facts:")[2]))
+
+
+def facts_of(data: dict[str, Any]) -> LaunchFacts:
+    """LaunchFacts from plain data."""
+    launches = []
+    for grid, workgroup, *rest in data.get("launches", ()):
+        scalars, buffers = [*rest, {}, {}][:2]
+        launches.append(LaunchFact(tuple(grid), tuple(workgroup), scalars=scalars, buffer_bytes=buffers))
+    needs = data.get("needs")
+    return LaunchFacts(
+        launches=tuple(launches),
+        disjoint=frozenset(data.get("disjoint", ())),
+        threads=data.get("threads", 0),
+        xcds=data.get("xcds", 1),
+        static_lds=data.get("static_lds", 0),
+        needs=metadata(**needs) if needs is not None else None,
+    )
+
+
+def metadata(vgprs: int = 32, vgpr_spills: int = 0, scratch: int = 0) -> KernelMetadata:
+    """A kernel's needs as a code object states them."""
+    return KernelMetadata(
+        symbol="k", arguments=(), kernarg_size=0, vgprs=vgprs, agprs=0, sgprs=16, vgpr_spills=vgpr_spills,
+        sgpr_spills=0, lds=0, scratch=scratch, max_flat_workgroup_size=1024, wavefront_size=64, dynamic_stack=False,
+    )  # fmt: skip
+
+
+def ask(recipe: str, source: bytes, facts: LaunchFacts) -> Proposal:
+    """What the recipe says of the first kernel of the text."""
+    return BY_NAME[recipe](source, parse(source).kernels[0], None, facts)
+
+
+def candidates(answer: Proposal) -> list[Candidate]:
+    """The candidates of an answer; fails when it has none."""
+    found = list(answer.candidates) if isinstance(answer, Family) else answer
+    assert isinstance(found, list), answer
+    return found
