@@ -53,6 +53,7 @@ class Settings:
     `tolerances` does the same for single arguments, by name. `odd_workgroups` asks for workgroups that are no power of
     two. `without` names defences that are off. `widened` gives the kernel (by mangled name) in double precision, or
     says why there is none.
+    `sanitize` names the checks that a candidate is run under, "" for none ("all", or names with commas).
     """
 
     tool: ReplayTool
@@ -63,6 +64,7 @@ class Settings:
     odd_workgroups: bool = False
     without: Without = NOTHING_OFF
     widened: Callable[[str], WidenedKernel | str] | None = None
+    sanitize: str = ""
 
 
 @dataclass(frozen=True)

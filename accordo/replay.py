@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.process import Limits, run_process
+from hipscope.emulator.sanitize import SANITIZE_FILE, SanitizerRun, read_sanitizer_run
 
 READ_FIRST, WRITTEN, READ, ATOMIC = 1, 2, 4, 8  # bits of an access map
 
@@ -76,6 +77,13 @@ class Replay:
         """One byte for each byte of the buffer: READ_FIRST, WRITTEN, READ, ATOMIC bits (runs with `trace_access`)."""
         return np.frombuffer(_read(self.directory / f"access_{buffer}.bin", size), dtype=np.uint8)
 
+    def sanitizers(self, code_object: Path) -> SanitizerRun | None:
+        """What the sanitizers found (runs with `sanitize`); None when the run did not get that far."""
+        try:
+            return read_sanitizer_run(self.directory, lambda _: code_object)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ReplayBroken(f"the replay left a damaged {SANITIZE_FILE}") from error
+
 
 def patient(tool: ReplayTool, known: Replay) -> ReplayTool:
     """The tool with as much time as another run deserves: many times what the known one took, within the limit."""
@@ -94,12 +102,14 @@ def replay(
     inputs: Path | None = None,
     trace_access: bool = False,
     profile: bool = False,
+    sanitize: str = "",
     cancel: threading.Event | None = None,
 ) -> Replay:
     """Run `dispatch` with the kernel of `code_object`; results go to `out`, which is made.
 
     `seed` orders the waves. `poison` fills LDS, registers and, with `poison_mask` (the access maps of the reference),
     all bytes that the reference writes without reading them first. `inputs` holds buffers that replace captured ones.
+    `sanitize` names the checks to run under ("all", or names with commas); `Replay.sanitizers` has what they found.
     Raises ReplayBroken, Cancelled.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -114,6 +124,7 @@ def replay(
         argv += ["--inputs", str(inputs)]
     argv += ["--trace-access"] if trace_access else []
     argv += ["--profile"] if profile else []
+    argv += ["--sanitize", sanitize] if sanitize else []
     done = run_process(
         argv,
         timeout=tool.timeout_s + _SPARE_SECONDS,

@@ -2,7 +2,7 @@
 
 Takes a replayed reference and the candidate's code object, gives a Verdict. The candidate must leave the same memory as
 the reference, with everything it has to write poisoned beforehand, in two different orders of waves, on the captured
-inputs and on fresh ones.
+inputs and on fresh ones. It must also be free of every kind of defect that the sanitizers do not find in the reference.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from hipscope.accordo.reference import (
     piece_tolerance,
 )
 from hipscope.accordo.replay import ATOMIC, READ, WRITTEN, Replay, patient, replay
+from hipscope.accordo.sanitizers import new_reports
 from hipscope.accordo.verdict import Mismatch, MismatchKind, Trial, Verdict
 from hipscope.emulator.symbolize import Symbolizer, demangle
 
@@ -131,7 +132,20 @@ def check_repeats(proof: Proof) -> Rejection | None:
     return None
 
 
-CHECKS: tuple[Check, ...] = (check_same_results, check_repeats)
+def check_sanitizers(proof: Proof) -> Rejection | None:
+    """The captured launches and others of them on the same memory: no kind of defect that the reference is free of."""
+    settings = proof.reference.settings
+    if not settings.sanitize:
+        return None
+    for prepared in proof.reference.prepared:
+        for run in (r for r in prepared.runs if r.inputs is None):
+            proof.progress(f"candidate under the sanitizers on dispatch {prepared.dispatch.id}, {run.label}")
+            if found := new_reports(settings, run, proof.candidate, proof.cancel):
+                return Rejection(run, found)
+    return None
+
+
+CHECKS: tuple[Check, ...] = (check_same_results, check_repeats, check_sanitizers)
 
 
 def check_timed_run(reference: Reference, dispatch: CapturedDispatch, result: Replay) -> str | None:

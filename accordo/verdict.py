@@ -17,6 +17,7 @@ MismatchKind = Literal[
     "not_deterministic",
     "less_precise",
     "fault",
+    "sanitizer",
 ]
 Outcome = Literal["equivalent", "different", "inconclusive"]
 

@@ -15,7 +15,7 @@ import shlex
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -63,10 +63,12 @@ def build_program(
     toolchain: Toolchain,
     *,
     overlay: Mapping[Path, bytes] | None = None,
+    device_flags: Sequence[str] = (),
     cancel: threading.Event | None = None,
 ) -> BuiltProgram:
     """Build `project` with the files of `overlay` in place of those on disk.
 
+    `device_flags` are added where GPU code is compiled; a build command of the project's own does not get them.
     Raises `BuildFailed` with the compiler's own messages, `Cancelled`, or `UsageError` for text that is no source.
     """
     texts = {path.absolute(): data for path, data in (overlay or {}).items()}
@@ -78,10 +80,8 @@ def build_program(
     unit = _single_unit(project, project.main_source)
     # Neither side needs the other before the link, so they are compiled at the same time.
     with ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = [
-            pool.submit(_compile, project, toolchain, unit, texts, side, cancel)
-            for side in ("device", "host")
-        ]
+        sides: tuple[tuple[Side, _Unit], ...] = (("device", unit.with_flags(device_flags)), ("host", unit))
+        jobs = [pool.submit(_compile, project, toolchain, u, texts, side, cancel) for side, u in sides]
         failures = [error for job in jobs if isinstance(error := job.exception(), BuildFailed)]
         if failures:
             raise build_failed(str(project.main_source), _said_once(failures), returncode=1)
@@ -137,6 +137,10 @@ class _Unit:
     file: Path
     command: CompileCommand
     prefix_map: tuple[Path, Path] | None = None
+
+    def with_flags(self, flags: Sequence[str]) -> _Unit:
+        """The same with more flags."""
+        return replace(self, command=CompileCommand(self.command.directory, (*self.command.flags, *flags)))
 
     def in_users_words(self, text: str) -> str:
         """What the compiler printed, with absolute paths and in the names of the user's tree."""

@@ -26,7 +26,8 @@ class EmulatorOptions:
     """How the runtime behaves inside the program.
 
     `out` receives the raw output; None runs the program without recording. `capture` receives dispatches for
-    replay. Times are seconds, sizes bytes; None leaves the runtime's own default.
+    replay. `sanitize` runs everything under these checks ("all", or names with commas) and needs `out`. Times are
+    seconds, sizes bytes; None leaves the runtime's own default.
     """
 
     out: Path | None = None
@@ -41,6 +42,7 @@ class EmulatorOptions:
     capture_kernels: Sequence[str] = field(default_factory=tuple)
     capture_per_shape: int | None = None
     capture_max_bytes: int | None = None
+    sanitize: str | None = None
 
 
 def native_library_dir() -> Path:
@@ -89,6 +91,7 @@ def emulator_environment(options: EmulatorOptions) -> dict[str, str]:
         "HIPSCOPE_CAPTURE_KERNELS": ";".join(options.capture_kernels) or None,
         "HIPSCOPE_CAPTURE_PER_SHAPE": options.capture_per_shape,
         "HIPSCOPE_CAPTURE_MAX_BYTES": options.capture_max_bytes,
+        "HIPSCOPE_SANITIZE": options.sanitize,
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 

@@ -128,6 +128,7 @@ def open_bench(
             tolerances=user_tolerances(project.config.accordo.tolerances),
             odd_workgroups=not (syntax.barriers or syntax.shared),
             widened=partial(widened_kernel, project, session.toolchain, source, original, cancel),
+            sanitize="all",
         )
         signature = Signature(
             names=tuple(p.name for p in syntax.parameters), types=tuple(p.type for p in syntax.parameters)

@@ -1,4 +1,4 @@
-"""The two things that take time, profile and optimize, from a request to the JSON object of the command line.
+"""The things that take time, profile, check and optimize, from a request to the JSON object of the command line.
 
 Both the command line and the worker call these. This module imports what computes; only they import it, and late.
 """
@@ -13,11 +13,13 @@ from typing import Any
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
+from hipscope.analysis.errors import UsageError
 from hipscope.analysis.project import Project, resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.server.report import optimize_report, profile_report
 
 Progress = Callable[[str, float | None], None]
+CHECKS = ("bounds", "uninitialised", "races", "barriers", "alignment", "stale")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Request:
     kernel: str | None = None
     rewriter: str | None = None
     yes_send: bool = False
+    checks: str = "all"
     overlays: Mapping[Path, bytes] = field(default_factory=dict)
 
 
@@ -45,6 +48,24 @@ def profile(request: Request, progress: Progress, cancel: threading.Event) -> di
         project, options=ProfileOptions(overlay=request.overlays), progress=progress, cancel=cancel
     )
     return profile_report(session.profile, config.formulas, config.min_share, request.overlays)
+
+
+def check(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+    """Build and run under the sanitizers; the `hipscope.check/1` object. Raises HipscopeError."""
+    from hipscope.analysis.check import check_project
+    from hipscope.server.check_report import check_report
+
+    unknown = set(request.checks.split(",")) - {"all", *CHECKS}
+    if unknown:
+        raise UsageError(f"there is no check `{min(unknown)}`", f"choose all, or some of {', '.join(CHECKS)}")
+    found = check_project(
+        find_project(request),
+        checks=request.checks,
+        overlay=request.overlays,
+        progress=progress,
+        cancel=cancel,
+    )
+    return check_report(found)
 
 
 def optimize(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:

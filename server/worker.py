@@ -60,7 +60,7 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
     try:
         from hipscope.server import tasks
 
-        work = {"profile": tasks.profile, "optimize": tasks.optimize}[request["kind"]]
+        work = {"profile": tasks.profile, "check": tasks.check, "optimize": tasks.optimize}[request["kind"]]
         emit("result", report=work(read_request(request), progress, cancel))
     except HipscopeError as failure:
         emit("error", **describe(failure))

@@ -61,7 +61,9 @@ class EmulatorProfiler(Profiler):
         return recorded
 
 
-def run_emulated(run: ProfilerRun, raw: Path | None, recorded: Path | None) -> Completed:
+def run_emulated(
+    run: ProfilerRun, raw: Path | None, recorded: Path | None, sanitize: str | None = None
+) -> Completed:
     """Run the program on the emulator; `raw` and `recorded` None record nothing of that kind."""
     config = run.config
     cache = cache_directory() / "disassembly"
@@ -80,6 +82,7 @@ def run_emulated(run: ProfilerRun, raw: Path | None, recorded: Path | None) -> C
         capture_kernels=run.capture_kernels or (),
         capture_per_shape=config.accordo.max_dispatches_per_shape if recorded else None,
         capture_max_bytes=config.accordo.max_bytes if recorded else None,
+        sanitize=sanitize,
     )
     try:
         variables = emulator_environment(options)

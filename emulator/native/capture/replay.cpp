@@ -21,6 +21,7 @@
 #include "engine/host_services.hpp"
 #include "engine/json.hpp"
 #include "engine/raw_output.hpp"
+#include "sanitize/sanitizer.hpp"
 
 namespace {
 
@@ -101,6 +102,7 @@ public:
             device_ = DeviceConfig::read(o_.device_config);
             if (o_.profile) timing = TimingConstants::from(*device_);
         }
+        if (!o_.sanitize.empty()) sanitizer_.emplace(sanitize::Checks::parse(o_.sanitize), memory_);
         area_.emplace(memory_);
         for (const CapturedBuffer& b : captured_.buffers)
             if (!memory_.allocate_at(b.address, b.bytes)) throw std::runtime_error("the capture's buffers overlap");
@@ -131,7 +133,7 @@ public:
             }
         }
         fill_memory();
-        const DispatchResult result = engine_->run(launch, o_.profile);
+        const DispatchResult result = sanitizer_ ? check(launch) : engine_->run(launch, o_.profile);
         if (o_.profile) write_profile(launch, result);
         if (result.fault) return fault(*result.fault);
         write_buffers();
@@ -203,6 +205,13 @@ private:
         return result;
     }
 
+    DispatchResult check(const PreparedLaunch& launch) {
+        sanitizer_->begin(launch, captured_.id);
+        DispatchResult result = engine_->check(launch, *sanitizer_);
+        sanitizer_->reports().write(o_.out + "/sanitize.json");
+        return result;
+    }
+
     void write_profile(const PreparedLaunch& launch, const DispatchResult& result) {
         RawOutput output(o_.out, device_, "hipscope-replay");
         output.add_code_object(*object_);
@@ -232,6 +241,7 @@ private:
     CapturedDispatch captured_;
     Memory memory_;
     HostServices services_{memory_, false};
+    std::optional<sanitize::Sanitizer> sanitizer_;
     std::optional<DeviceConfig> device_;
     std::optional<LaunchArea> area_;
     std::unique_ptr<CodeObject> object_;

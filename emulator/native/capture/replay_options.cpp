@@ -37,6 +37,7 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
         else if (option == "--cache") o.cache = value;
         else if (option == "--inputs") o.inputs = value;
         else if (option == "--poison-mask") o.poison_mask = value;
+        else if (option == "--sanitize") o.sanitize = value;
         else if (option == "--seed") o.seed = static_cast<std::uint64_t>(number(option, value));
         else if (option == "--poison") o.poison = static_cast<std::uint64_t>(number(option, value));
         else if (option == "--threads") o.threads = static_cast<int>(number(option, value));
@@ -46,8 +47,9 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
     if (o.dispatch.empty() || o.out.empty())
         throw std::runtime_error("usage: hipscope-replay --dispatch DIR --code-object FILE --out DIR [--kernel NAME] "
                                  "[--profile --device-config FILE] [--trace-access] [--seed N] [--poison N --poison-mask DIR] "
-                                 "[--inputs DIR] [--objdump FILE] [--cache DIR] [--threads N] [--max-seconds S]");
+                                 "[--sanitize all|CHECK,...] [--inputs DIR] [--objdump FILE] [--cache DIR] [--threads N] [--max-seconds S]");
     if (o.profile && o.device_config.empty()) throw std::runtime_error("--profile needs --device-config");
+    if (o.profile && !o.sanitize.empty()) throw std::runtime_error("--profile and --sanitize exclude each other");
     if (o.code_object.empty()) o.code_object = o.dispatch + "/code_object.co";
     return o;
 }

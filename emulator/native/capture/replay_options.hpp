@@ -8,7 +8,7 @@
 namespace hipscope {
 
 struct ReplayOptions {
-    std::string dispatch, code_object, kernel, out, device_config, objdump = "llvm-objdump", cache, inputs, poison_mask;
+    std::string dispatch, code_object, kernel, out, device_config, objdump = "llvm-objdump", cache, inputs, poison_mask, sanitize;
     std::uint64_t seed = 0;
     std::optional<std::uint64_t> poison;
     bool trace_access = false, profile = false;

@@ -13,11 +13,17 @@ constexpr std::uint64_t kPage = 4096;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
-/// Address space a block takes, guard included. Whole pages, so that a freed block can be given back to the system.
-std::uint64_t footprint(std::uint64_t bytes) { return round_up(bytes == 0 ? 1 : bytes, kPage) + Memory::guard; }
-
 void* at(std::uint64_t address) {
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): device pointers are host pointers
+}
+
+/// The block of `blocks` that holds `address`, or nullptr.
+const Allocation* holder(const std::map<std::uint64_t, Allocation>& blocks, std::uint64_t address) {
+    auto block = blocks.upper_bound(address);
+    if (block == blocks.begin()) return nullptr;
+    const Allocation& found = std::prev(block)->second;
+    const std::uint64_t span = found.bytes == 0 ? 1 : found.bytes;
+    return address - found.address < span ? &found : nullptr;
 }
 
 }  // namespace
@@ -45,6 +51,10 @@ Memory::~Memory() {
 
 std::uint64_t Memory::allocate(std::uint64_t bytes, bool host_visible, std::uint64_t alignment) {
     const std::lock_guard lock(mutex_);
+    return allocate_locked(bytes, host_visible, alignment);
+}
+
+std::uint64_t Memory::allocate_locked(std::uint64_t bytes, bool host_visible, std::uint64_t alignment) {
     if (bytes > limit_ - in_use_) return 0;
     const std::uint64_t need = footprint(bytes);
     for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
@@ -57,7 +67,13 @@ std::uint64_t Memory::allocate(std::uint64_t bytes, bool host_visible, std::uint
         return place(start, bytes, host_visible) ? start : 0;
     }
     const std::uint64_t start = round_up(next_, alignment);
-    if (start > base + reserved || need > base + reserved - start) return 0;
+    const bool fits = start <= base + reserved && need <= base + reserved - start;
+    if (!fits && !freed_.empty()) {  // address space is short: forget what was freed
+        for (const auto& [freed, block] : freed_) add_hole(freed, footprint(block.bytes));
+        freed_.clear();
+        return allocate_locked(bytes, host_visible, alignment);
+    }
+    if (!fits) return 0;
     if (start > next_) holes_.emplace(next_, start - next_);
     next_ = start + need;
     return place(start, bytes, host_visible) ? start : 0;
@@ -91,11 +107,16 @@ bool Memory::release(std::uint64_t address) {
     if (block == blocks_.end()) return false;
     const std::uint64_t bytes = block->second.bytes;
     mark(address, bytes, false);
+    if (keep_freed_) freed_.insert_or_assign(address, block->second);
     blocks_.erase(block);
     in_use_ -= bytes;
-    std::uint64_t start = address;
-    std::uint64_t size = footprint(bytes);
-    madvise(at(start), size, MADV_DONTNEED);  // reads as zero again, as `allocate` promises
+    const std::uint64_t size = footprint(bytes);
+    madvise(at(address), size, MADV_DONTNEED);  // reads as zero again, as `allocate` promises
+    if (!keep_freed_) add_hole(address, size);
+    return true;
+}
+
+void Memory::add_hole(std::uint64_t start, std::uint64_t size) {
     const auto right = holes_.lower_bound(start);
     if (right != holes_.end() && right->first == start + size) {
         size += right->second;
@@ -106,21 +127,27 @@ bool Memory::release(std::uint64_t address) {
         const auto previous = std::prev(left);
         if (previous->first + previous->second == start) {
             previous->second += size;
-            return true;
+            return;
         }
     }
     holes_.emplace(start, size);
-    return true;
 }
+
+void Memory::keep_freed() {
+    keep_freed_ = true;
+    guard_ = wide_guard;
+}
+
+std::uint64_t Memory::footprint(std::uint64_t bytes) const { return round_up(bytes == 0 ? 1 : bytes, kPage) + guard_; }
 
 const Allocation* Memory::find(std::uint64_t address) const {
     const std::lock_guard lock(mutex_);
-    auto block = blocks_.upper_bound(address);
-    if (block == blocks_.begin()) return nullptr;
-    --block;
-    const Allocation& found = block->second;
-    const std::uint64_t span = found.bytes == 0 ? 1 : found.bytes;
-    return address - found.address < span ? &found : nullptr;
+    return holder(blocks_, address);
+}
+
+const Allocation* Memory::find_freed(std::uint64_t address) const {
+    const std::lock_guard lock(mutex_);
+    return holder(freed_, address);
 }
 
 std::optional<Allocation> Memory::at_or_below(std::uint64_t address) const {

@@ -25,6 +25,7 @@ public:
     static constexpr std::uint64_t base = 0x7e0000000000ULL;
     static constexpr std::uint64_t reserved = 1ULL << 38U;  // 256 GiB of address space, committed on touch
     static constexpr std::uint64_t guard = 4096;
+    static constexpr std::uint64_t wide_guard = 1ULL << 20U;
     static constexpr unsigned granule_bits = 4;
 
     Memory();
@@ -49,6 +50,11 @@ public:
     void register_host(std::uint64_t address, std::uint64_t bytes);
     bool forget_host(std::uint64_t address);
 
+    /// For the sanitizers: freed blocks stay unusable and known while there is address space, and guard zones are wider.
+    void keep_freed();
+    /// The freed block that held `address`, or nullptr.
+    [[nodiscard]] const Allocation* find_freed(std::uint64_t address) const;
+
     /// Capacity of the chosen device; allocations beyond it fail as on hardware.
     void set_limit(std::uint64_t bytes) { limit_ = bytes; }
     [[nodiscard]] std::uint64_t in_use() const { return in_use_; }
@@ -69,18 +75,25 @@ public:
 
 private:
     [[nodiscard]] bool registered(std::uint64_t address, std::uint32_t bytes) const;
+    std::uint64_t allocate_locked(std::uint64_t bytes, bool host_visible, std::uint64_t alignment);
     bool place(std::uint64_t address, std::uint64_t bytes, bool host_visible);
     void mark(std::uint64_t address, std::uint64_t bytes, bool valid);
+    /// Address space that a block takes, guard included: whole pages, so that a freed block can be given back.
+    [[nodiscard]] std::uint64_t footprint(std::uint64_t bytes) const;
+    void add_hole(std::uint64_t start, std::uint64_t size);
 
     std::uint8_t* shadow_ = nullptr;
     std::map<std::uint64_t, Allocation> blocks_;
     std::map<std::uint64_t, std::uint64_t> host_ranges_;  // start -> bytes
     std::map<std::uint64_t, std::uint64_t> holes_;        // freed address ranges, start -> bytes with guard
+    std::map<std::uint64_t, Allocation> freed_;           // kept for the sanitizers, see keep_freed
     mutable std::mutex mutex_;
     std::uint64_t next_ = 0;
     std::uint64_t in_use_ = 0;
     std::uint64_t limit_ = ~0ULL;
     std::uint32_t next_id_ = 0;
+    std::uint64_t guard_ = guard;
+    bool keep_freed_ = false;
 };
 
 }  // namespace hipscope

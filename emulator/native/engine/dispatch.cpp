@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "engine/functional.hpp"
+#include "sanitize/sanitizer.hpp"
 
 namespace hipscope {
 namespace {
@@ -126,9 +127,13 @@ public:
         return result;
     }
 
-    DispatchResult trace(const std::function<void(const MemoryAccess&)>& observe) {
+    DispatchResult trace(const std::function<void(const MemoryAccess&)>& observe) { return alone(TracingObserver(observe)); }
+
+    /// On this thread only.
+    template <class Observer>
+    DispatchResult alone(Observer observer) {
         open_host(1);
-        Worker<TracingObserver> worker(*this, TracingObserver(observe), 0);
+        Worker<Observer> worker(*this, std::move(observer), 0);
         while (worker.turn()) {}
         if (launch_.services != nullptr) launch_.services->flush();
         DispatchResult result;
@@ -155,6 +160,7 @@ private:
                     active_.push_back(idle_group());
                     active_.back()->kernarg = kernarg_;
                     active_.back()->start(run_.launch_, *number);
+                    if constexpr (requires { observer_.started(*active_.back()); }) observer_.started(*active_.back());
                     advance(active_.size() - 1);
                     return true;
                 }
@@ -321,6 +327,10 @@ const std::vector<InstructionInfo>& Engine::infos(const std::shared_ptr<Disassem
     const auto [entry, added] = infos_.try_emplace(code);  // keeps the code alive, so that its address stays its own
     if (added) entry->second = instruction_infos(code->program, *timing_);
     return entry->second;
+}
+
+DispatchResult Engine::check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer) {
+    return Run(*this, launch, false).alone(sanitize::SanitizeObserver(sanitizer));
 }
 
 void Engine::touched(std::uint64_t address, std::uint64_t bytes) {

@@ -17,6 +17,10 @@
 
 namespace hipscope {
 
+namespace sanitize {
+class Sanitizer;
+}
+
 struct DispatchFault {
     std::string kind;      // "out_of_bounds", "unsupported", "trap", ...
     std::string message;   // one line
@@ -47,6 +51,8 @@ public:
     DispatchResult run(const PreparedLaunch& launch, bool profile);
     /// Run on one thread and tell `observe` about every memory access, in the order of execution.
     DispatchResult trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe);
+    /// Run on one thread under the sanitizers.
+    DispatchResult check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer);
     /// A copy or fill went over device memory: it is in the memory-side cache now.
     void touched(std::uint64_t address, std::uint64_t bytes);
     [[nodiscard]] bool can_profile() const { return timing_.has_value(); }

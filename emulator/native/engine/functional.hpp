@@ -41,7 +41,9 @@ struct Schedule {
 /// Execute one instruction; the only place where functional execution and observers meet.
 template <class Observer>
 inline Step step(Wave& wave, const Instruction& instruction, Observer& observer) {
-    if constexpr (Observer::active) {
+    if constexpr (requires { observer.step(wave, instruction); }) {
+        return observer.step(wave, instruction);  // the sanitizers: they look before and after
+    } else if constexpr (Observer::active) {
         const std::uint32_t pc = wave.pc;
         observer.executed(pc, wave.exec());
         if (!accesses_memory(instruction.unit)) return instruction.run(wave, instruction);
@@ -116,6 +118,8 @@ GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observe
             }
         }
         if (group.alive == 0) return GroupEnd::done;
+        if constexpr (requires { observer.barrier_released(group); })
+            if (group.barrier_complete()) observer.barrier_released(group);
         group.release_barrier();
         if (group.executed > schedule.max_instructions) {
             faulted = order.front();

@@ -122,7 +122,7 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
 }
 
 bool Workgroup::release_barrier() {
-    if (alive == 0 || waiting < alive) return false;
+    if (!barrier_complete()) return false;
     for (WaveState& s : state)
         if (s == WaveState::at_barrier) s = WaveState::ready;
     waiting = 0;

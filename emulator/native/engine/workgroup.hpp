@@ -30,6 +30,8 @@ struct Workgroup {
 
     /// Set every wave to its state at the start of workgroup `number`.
     void start(const PreparedLaunch& launch, std::uint64_t number);
+    /// True when all waves that are alive wait at the barrier.
+    [[nodiscard]] bool barrier_complete() const { return alive != 0 && waiting >= alive; }
     /// Let the waves go on when all that are alive wait at the barrier; true when that happened.
     bool release_barrier();
 };

@@ -1,5 +1,8 @@
 // Allocation, copies, fills and symbols. Device memory is host memory here: a copy is a copy.
+#include <execinfo.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "hip/api.hpp"
@@ -10,6 +13,15 @@ using namespace hipscope;
 using abi::CopyKind;
 using abi::Error;
 
+/// Return addresses of the program's calls that led here, for the sanitizers' reports; innermost first.
+std::vector<std::uint64_t> callers() {
+    std::array<void*, 12> frames{};
+    const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+    std::vector<std::uint64_t> result;
+    for (int i = 1; i < count; ++i) result.push_back(address_of(frames[static_cast<std::size_t>(i)]));
+    return result;
+}
+
 Error allocate(void** pointer, std::size_t bytes, bool host_visible, unsigned flags) {
     Call call;
     if (pointer == nullptr) return fail(abi::error::invalid_value);
@@ -18,6 +30,7 @@ Error allocate(void** pointer, std::size_t bytes, bool host_visible, unsigned fl
     const std::uint64_t address = call->memory.allocate(bytes, host_visible);
     if (address == 0) return fail(abi::error::out_of_memory);
     if (host_visible) call->host_flags[address] = flags;
+    if (call->sanitizer) call->sanitizer->allocated(address, callers());
     *pointer = pointer_to(address);
     return abi::error::success;
 }
@@ -26,6 +39,7 @@ Error release(void* pointer) {
     Call call;
     if (pointer == nullptr) return finish(call->pending());
     call->host_flags.erase(address_of(pointer));
+    if (call->sanitizer) call->sanitizer->released(address_of(pointer), callers());
     if (!call->memory.release(address_of(pointer))) return fail(abi::error::invalid_value);
     return finish(call->pending());
 }

@@ -61,8 +61,12 @@ Runtime::Runtime() : settings(Settings::from_environment()) {
     if (!settings.device_config.empty()) {
         device = DeviceConfig::read(settings.device_config);
         arch_ = device->text("arch", arch_);
-        if (!settings.out.empty()) timing = TimingConstants::from(*device);
+        if (!settings.out.empty() && settings.sanitize.empty()) timing = TimingConstants::from(*device);
         memory.set_limit(static_cast<std::uint64_t>(device->number_or("memory_bytes", 192.0 * (1U << 30U))));
+    }
+    if (!settings.sanitize.empty()) {
+        if (settings.out.empty()) throw std::runtime_error("HIPSCOPE_SANITIZE needs HIPSCOPE_OUT, the folder for the reports");
+        sanitizer = std::make_unique<sanitize::Sanitizer>(sanitize::Checks::parse(settings.sanitize), memory);
     }
     EngineSettings engine;
     engine.threads = settings.threads;
@@ -77,6 +81,7 @@ Runtime::Runtime() : settings(Settings::from_environment()) {
         std::atexit([] {
             const std::lock_guard lock(get().mutex);
             get().output_->flush();
+            if (get().sanitizer) get().sanitizer->reports().write(get().settings.out + "/sanitize.json");
         });
     }
     if (!settings.capture.empty())
@@ -197,7 +202,7 @@ abi::Error Runtime::launch(const LaunchRequest& request) {
         captured = capture_->before(id, prepared, shape, internal);
     }
     const bool profile = output_ && engine_->can_profile() && wants_profile(prepared, shape);
-    const DispatchResult result = engine_->run(prepared, profile);
+    const DispatchResult result = sanitizer ? check(prepared, id) : engine_->run(prepared, profile);
     if (result.timed && !result.fault) {
         ShapeRecord& record = shapes_[shape];
         ++record.profiled;
@@ -224,6 +229,14 @@ abi::Error Runtime::launch(const LaunchRequest& request) {
         std::abort();
     }
     return abi::error::success;  // as on hardware: the fault is told by the next call that waits
+}
+
+DispatchResult Runtime::check(const PreparedLaunch& launch, std::uint64_t id) {
+    sanitizer->begin(launch, id);
+    DispatchResult result = engine_->check(launch, *sanitizer);
+    // After each dispatch: a program that is killed leaves what was found until then.
+    if (sanitizer->reports().changed()) sanitizer->reports().write(settings.out + "/sanitize.json");
+    return result;
 }
 
 bool Runtime::wants_profile(const PreparedLaunch&, const std::string& shape) {

@@ -19,6 +19,7 @@
 #include "engine/raw_output.hpp"
 #include "hip/abi.hpp"
 #include "hip/settings.hpp"
+#include "sanitize/sanitizer.hpp"
 
 namespace hipscope {
 
@@ -80,6 +81,7 @@ public:
     Memory memory;
     std::optional<DeviceConfig> device;
     HostServices services{memory, true};
+    std::unique_ptr<sanitize::Sanitizer> sanitizer;  // runs under HIPSCOPE_SANITIZE only
 
     // Modules and symbols
     Module* add_module(const void* embedded, std::string image);
@@ -112,6 +114,7 @@ public:
 
 private:
     Runtime();
+    DispatchResult check(const PreparedLaunch& launch, std::uint64_t id);
     abi::Error refuse(const LaunchRequest& request, const std::string& why, abi::Error error);
     bool wants_profile(const PreparedLaunch& launch, const std::string& shape);
     double plain_time(const std::string& shape) const;

@@ -33,6 +33,7 @@ Settings Settings::from_environment() {
     s.objdump = text("HIPSCOPE_OBJDUMP");
     s.device_config = text("HIPSCOPE_DEVICE_CONFIG");
     s.cache = text("HIPSCOPE_CACHE");
+    s.sanitize = text("HIPSCOPE_SANITIZE");
     s.threads = static_cast<int>(number("HIPSCOPE_THREADS", 0));
     if (s.threads <= 0) s.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     s.time_budget_ms = number("HIPSCOPE_TIME_BUDGET_MS", s.time_budget_ms);

@@ -8,7 +8,7 @@
 namespace hipscope {
 
 struct Settings {
-    std::string out, objdump, device_config, cache;
+    std::string out, objdump, device_config, cache, sanitize;
     int threads = 1;
     std::uint64_t time_budget_ms = ~0ULL;
     std::uint64_t profile_launches = 4;  // of each kernel and launch shape

@@ -1,0 +1,128 @@
+// Accesses outside what a kernel may touch, and misaligned ones.
+#include <bit>
+#include <cstdio>
+
+#include "sanitize/sanitizer.hpp"
+
+namespace hipscope::sanitize {
+namespace {
+
+std::string plural(std::uint64_t count, const char* what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+
+std::string verb(bool write, std::uint32_t bytes) { return std::string(write ? "store" : "load") + " of " + plural(bytes, "byte"); }
+
+/// The block that a stray access most likely belongs to: the one it starts in, or the nearer of its neighbours.
+const Allocation* nearest(const Memory& memory, std::uint64_t address) {
+    if (const Allocation* inside = memory.find(address)) return inside;
+    const auto& blocks = memory.blocks();
+    const auto after = blocks.upper_bound(address);
+    const Allocation* left = after == blocks.begin() ? nullptr : &std::prev(after)->second;
+    const Allocation* right = after == blocks.end() ? nullptr : &after->second;
+    const std::uint64_t to_left = left == nullptr ? ~0ULL : address - (left->address + left->bytes);
+    const std::uint64_t to_right = right == nullptr ? ~0ULL : right->address - address;
+    const Allocation* found = to_left <= to_right ? left : right;
+    return std::min(to_left, to_right) > Memory::wide_guard ? nullptr : found;
+}
+
+std::string where(const Allocation& block, std::uint64_t address) {
+    const std::string size = plural(block.bytes, "byte");
+    if (address < block.address) return plural(block.address - address, "byte") + " before an allocation of " + size;
+    if (address < block.address + block.bytes) return "over the end of an allocation of " + size;
+    return plural(address - block.address - block.bytes, "byte") + " after the end of an allocation of " + size;
+}
+
+}  // namespace
+
+/// The fault that the instruction just raised.
+void Sanitizer::stray(const Wave& wave, const Instruction& in) {
+    const Fault& fault = wave.fault;
+    const bool flat = in.text.starts_with("flat_");
+    const std::uint32_t high = static_cast<std::uint32_t>(fault.address >> 32U);
+    Case found;
+    found.at = place(wave, fault.lane);
+    found.bytes = {Space::global, fault.address, fault.bytes, fault.write};
+    if (in.unit == Unit::lds || (flat && high == aperture::shared_base >> 32U)) found.bytes.space = Space::lds;
+    if (in.unit == Unit::scratch || (flat && high == aperture::private_base >> 32U)) found.bytes.space = Space::scratch;
+    if (flat && found.bytes.space != Space::global) found.bytes.address &= aperture::limit;
+    const std::string what = verb(fault.write, fault.bytes);
+    if (fault.kind == FaultKind::misaligned) {
+        if (!checks_.alignment || reports_.again(Defect::misaligned, wave.pc)) return;
+        found.defect = Defect::misaligned;
+        found.message = "atomic operation on " + plural(fault.bytes, "byte") + " at an address that is not a multiple of " +
+                        std::to_string(fault.bytes) + ", which the hardware refuses";
+        if (found.bytes.space == Space::global) found.allocation = note_of(memory_.find(fault.address), false);
+        reports_.add(std::move(found));
+        return;
+    }
+    const Allocation* freed = found.bytes.space == Space::global ? memory_.find_freed(fault.address) : nullptr;
+    found.defect = freed != nullptr ? Defect::use_after_free : Defect::out_of_bounds;
+    if (!checks_.bounds || reports_.again(found.defect, wave.pc)) return;
+    if (found.bytes.space == Space::lds) {
+        const auto offset = static_cast<std::int32_t>(found.bytes.address);
+        const std::string size = wave.lds_bytes == 0 ? "; the workgroup has no LDS" : "; the workgroup has " + plural(wave.lds_bytes, "byte") + " of LDS";
+        found.message = what + " at LDS offset " + std::to_string(offset) + size;
+    } else if (found.bytes.space == Space::scratch) {
+        const auto offset = static_cast<std::int32_t>(found.bytes.address);
+        found.message = what + " at offset " + std::to_string(offset) + " of the lane's private memory, which has " +
+                        plural(wave.scratch_per_lane, "byte");
+    } else if (freed != nullptr) {
+        found.allocation = note_of(freed, true);
+        found.message = what + " " + plural(fault.address - freed->address, "byte") + " into an allocation of " + plural(freed->bytes, "byte") +
+                        " that has been freed";
+    } else if (const Allocation* near = nearest(memory_, fault.address)) {
+        found.allocation = note_of(near, false);
+        found.message = what + " " + where(*near, fault.address);
+    } else {
+        char text[24];
+        std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(fault.address));
+        found.message = what + " at " + text + (fault.address < 65536 ? ", a null pointer" : ", where no allocation is near");
+    }
+    reports_.add(std::move(found));
+}
+
+/// The kernarg segment lies in a block with the packet and the queue, and nothing of that block may be written.
+void Sanitizer::check_kernarg(const Wave& wave, const MemoryAccess& made) {
+    if (made.space != Space::global && made.space != Space::scalar) return;
+    // Compilers load up to 16 aligned bytes where the last of them lie outside.
+    const std::uint64_t end = launch_->kernarg_address + (std::uint64_t{launch_->launch.kernel->kernarg_bytes} + 15) / 16 * 16;
+    const std::uint64_t area_end = launch_->packet + LaunchArea::bytes;
+    const bool write = made.kind != AccessKind::load;
+    for (std::uint64_t left = made.lanes; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        const std::uint64_t address = made.address[0][lane];
+        if (address - launch_->packet >= LaunchArea::bytes) continue;
+        const bool beyond = address >= launch_->kernarg_address && address + made.bytes > end && address < area_end;
+        if ((!beyond && !write) || reports_.again(Defect::out_of_bounds, wave.pc)) continue;
+        Case found{Defect::out_of_bounds, place(wave, made.space == Space::scalar ? -1 : lane), std::nullopt, {}, {made.space, address, made.bytes, write}, std::nullopt};
+        found.message = beyond ? verb(write, made.bytes) + " " + plural(address - launch_->kernarg_address, "byte") + " into the kernel's arguments, which have " +
+                                     plural(launch_->launch.kernel->kernarg_bytes, "byte")
+                               : verb(write, made.bytes) + " into the kernel's arguments, which are read-only";
+        reports_.add(std::move(found));
+    }
+}
+
+void Sanitizer::check_alignment(const Wave& wave, const Instruction& in, const MemoryAccess& made) {
+    if (made.space == Space::scalar) return;
+    const bool atomic = made.kind == AccessKind::atomic || made.kind == AccessKind::atomic_return;
+    std::uint32_t needed = 1;
+    if (atomic) needed = made.bytes;
+    else if (!checks_.exact_alignment) return;
+    else if (made.space == Space::lds && in.unit == Unit::lds) needed = made.bytes == 12 ? 16 : made.bytes;
+    else needed = made.bytes < 4 ? made.bytes : 4;
+    if (needed == 1) return;
+    for (int which = 0; which < made.addresses; ++which)
+        for (std::uint64_t left = made.lanes; left != 0; left &= left - 1) {
+            const int lane = std::countr_zero(left);
+            const std::uint64_t address = made.address[which][lane];
+            if ((address & (needed - 1)) == 0) continue;
+            if (reports_.again(Defect::misaligned, wave.pc)) return;
+            Case found{Defect::misaligned, place(wave, lane), std::nullopt, {}, {made.space, address, made.bytes, made.kind != AccessKind::load}, std::nullopt};
+            found.message = (atomic ? "atomic operation on " + plural(made.bytes, "byte") : verb(found.bytes.write, made.bytes)) + " at an address that is " +
+                            std::to_string(address & (needed - 1)) + " past a multiple of " + std::to_string(needed);
+            if (made.space == Space::global) found.allocation = note_of(memory_.find(address), false);
+            reports_.add(std::move(found));
+            return;
+        }
+}
+
+}  // namespace hipscope::sanitize

@@ -1,0 +1,85 @@
+// Life of the checks: allocations, dispatches, workgroups, and the execution of one instruction under them.
+#include "sanitize/sanitizer.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace hipscope::sanitize {
+
+Sanitizer::Sanitizer(Checks checks, Memory& memory) : checks_(checks), memory_(memory), reports_(checks) { memory.keep_freed(); }
+
+void Sanitizer::allocated(std::uint64_t address, std::vector<std::uint64_t> frames) {
+    if (const Allocation* block = memory_.find(address)) allocated_by_[block->id] = std::move(frames);
+}
+
+void Sanitizer::released(std::uint64_t address, std::vector<std::uint64_t> frames) {
+    if (const Allocation* block = memory_.find(address)) freed_by_[block->id] = std::move(frames);
+}
+
+void Sanitizer::begin(const PreparedLaunch& launch, std::uint64_t dispatch) {
+    launch_ = &launch;
+    groups_.clear();
+    reports_.begin(launch, dispatch);
+}
+
+void Sanitizer::started(Workgroup& group) {
+    GroupRecord& r = record(group);
+    r.number = group.number;
+    r.waves.assign(group.waves.size(), {});
+    for (std::size_t i = 0; i < group.waves.size(); ++i) {
+        r.waves[i].lanes = group.waves[i].exec();
+        r.waves[i].begun = group.state[i] != WaveState::done;
+    }
+}
+
+Step Sanitizer::step(Wave& wave, const Instruction& instruction) {
+    if (accesses_memory(instruction.unit)) return access(wave, instruction);
+    if (instruction.unit == Unit::barrier && checks_.barriers) reached_barrier(wave);
+    const std::uint32_t pc = wave.pc;
+    const Step result = instruction.run(wave, instruction);
+    if (result == Step::end) record(*wave.group).waves[wave.id_in_group].last_pc = pc;
+    return result;
+}
+
+/// Executes a memory instruction. Lanes whose access is refused are reported and left out: their stores are dropped and
+/// their loads give zero, so that one run shows more than the first defect.
+Step Sanitizer::access(Wave& wave, const Instruction& in) {
+    const std::uint64_t exec = wave.exec();
+    std::uint64_t refused = 0;
+    Step result = Step::next;
+    wave.access.space = Space::none;
+    while ((result = in.run(wave, in)) == Step::fault) {
+        const FaultKind kind = wave.fault.kind;
+        if (kind != FaultKind::out_of_bounds && kind != FaultKind::stack_overflow && kind != FaultKind::misaligned) break;
+        stray(wave, in);
+        const int lane = wave.fault.lane;
+        wave.fault = {};
+        wave.access.space = Space::none;
+        if (lane < 0) {  // a scalar load
+            std::memset(&wave.sgpr[in.destination[0].index], 0, std::size_t{in.destination[0].dwords} * 4);
+            return Step::next;
+        }
+        refused |= std::uint64_t{1} << static_cast<unsigned>(lane);
+        wave.set_s64(sreg::exec, exec & ~refused);
+    }
+    wave.set_s64(sreg::exec, exec);
+    if (result != Step::next) return result;
+    if (in.destinations != 0)
+        for (std::uint64_t left = refused; left != 0; left &= left - 1)
+            for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = 0;
+    const MemoryAccess& made = wave.access;
+    if (made.space == Space::none || made.lanes == 0) return result;
+    if (checks_.bounds) check_kernarg(wave, made);
+    if (checks_.alignment) check_alignment(wave, in, made);
+    return result;
+}
+
+std::optional<AllocationNote> Sanitizer::note_of(const Allocation* block, bool freed) const {
+    if (block == nullptr) return std::nullopt;
+    AllocationNote note{block->id, block->address, block->bytes, freed, {}, {}};
+    if (const auto by = allocated_by_.find(block->id); by != allocated_by_.end()) note.allocated_by = by->second;
+    if (const auto by = freed_by_.find(block->id); by != freed_by_.end() && freed) note.freed_by = by->second;
+    return note;
+}
+
+}  // namespace hipscope::sanitize

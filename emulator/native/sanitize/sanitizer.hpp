@@ -1,0 +1,84 @@
+// The state of all checks over the life of a process, and the observer that feeds them one instruction at a time.
+// In: what the host does with device memory, and every executed instruction. Out: reports.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/memory.hpp"
+#include "engine/dispatch.hpp"
+#include "engine/workgroup.hpp"
+#include "sanitize/report.hpp"
+
+namespace hipscope::sanitize {
+
+/// What is known about one wave of a workgroup in flight.
+struct WaveRecord {
+    std::uint64_t lanes = 0;       // EXEC at the start
+    std::uint32_t last_pc = 0;     // the barrier it waits at, or where it ended
+    bool begun = false;            // it has work-items
+};
+
+/// What is known about one workgroup in flight.
+struct GroupRecord {
+    std::uint64_t number = 0;
+    std::vector<WaveRecord> waves;
+};
+
+class Sanitizer {
+public:
+    Sanitizer(Checks checks, Memory& memory);
+    Sanitizer(const Sanitizer&) = delete;
+    Sanitizer& operator=(const Sanitizer&) = delete;
+
+    // What the host does. `frames` are return addresses, innermost first.
+    void allocated(std::uint64_t address, std::vector<std::uint64_t> frames);
+    void released(std::uint64_t address, std::vector<std::uint64_t> frames);
+
+    /// Before and after each dispatch. `forbidden` bytes of the launch area are those outside packet, queue and kernarg.
+    void begin(const PreparedLaunch& launch, std::uint64_t dispatch);
+    Reports& reports() { return reports_; }
+    [[nodiscard]] const Checks& checks() const { return checks_; }
+
+    // What the engine does, in order. `step` executes the instruction.
+    void started(Workgroup& group);
+    Step step(Wave& wave, const Instruction& instruction);
+    void barrier_released(Workgroup& group);
+
+private:
+    Step access(Wave& wave, const Instruction& instruction);
+    void stray(const Wave& wave, const Instruction& instruction);
+    void check_kernarg(const Wave& wave, const MemoryAccess& access);
+    void check_alignment(const Wave& wave, const Instruction& instruction, const MemoryAccess& access);
+    void reached_barrier(const Wave& wave);
+
+    [[nodiscard]] Place place(const Wave& wave, int lane) const { return {wave.pc, wave.group->number, wave.id_in_group, lane}; }
+    [[nodiscard]] std::optional<AllocationNote> note_of(const Allocation* block, bool freed) const;
+    GroupRecord& record(const Workgroup& group) { return groups_[&group]; }
+
+    Checks checks_;
+    Memory& memory_;
+    Reports reports_;
+    const PreparedLaunch* launch_ = nullptr;
+    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> allocated_by_, freed_by_;  // by Allocation::id
+    std::unordered_map<const Workgroup*, GroupRecord> groups_;
+};
+
+/// Passes every step of the functional engine to a Sanitizer.
+class SanitizeObserver {
+public:
+    static constexpr bool active = true;
+    explicit SanitizeObserver(Sanitizer& sanitizer) : sanitizer_(sanitizer) {}
+    void started(Workgroup& group) { sanitizer_.started(group); }
+    Step step(Wave& wave, const Instruction& instruction) { return sanitizer_.step(wave, instruction); }
+    void barrier_released(Workgroup& group) { sanitizer_.barrier_released(group); }
+
+private:
+    Sanitizer& sanitizer_;
+};
+
+}  // namespace hipscope::sanitize

@@ -1,0 +1,216 @@
+"""What the sanitizers of the engine found in a run, with source positions.
+
+Takes the folder that the runtime or the replay program wrote (`sanitize.json`) and its code objects, gives reports:
+one for each kind of defect and pair of source lines, with a count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from hipscope.emulator.symbolize import Position, Symbolizer, demangle
+
+SANITIZE_FILE = "sanitize.json"
+Defect = Literal[
+    "out-of-bounds",
+    "use-after-free",
+    "uninitialised-read",
+    "data-race",
+    "divergent-barrier",
+    "misaligned",
+    "stale-read",
+]
+DEFECTS: tuple[Defect, ...] = get_args(Defect)
+Triple = tuple[int, int, int]
+_SYSTEM = ("/usr/", "/opt/", "/lib/clang/", "/hip/include/")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One side of a defect: an instruction with its inline chain (innermost first), and who executed it.
+
+    `lane` and `thread` are None when the whole wave is meant. `position` is the innermost source line that is the
+    user's own, None when the code object has no line information.
+    """
+
+    address: int
+    instruction: str
+    workgroup: Triple
+    wave: int
+    lane: int | None
+    thread: Triple | None
+    chain: tuple[Position, ...]
+
+    @property
+    def position(self) -> Position | None:
+        """Where to show it."""
+        own = (p for p in self.chain if not any(part in p.file for part in _SYSTEM))
+        return next(own, self.chain[-1] if self.chain else None)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The bytes an access touched. `address` is an offset for LDS and scratch."""
+
+    space: Literal["global", "lds", "scratch"]
+    address: int
+    bytes: int
+    write: bool
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """A block of device memory and the host's calls that made and freed it, innermost first; empty when not known."""
+
+    id: int
+    address: int
+    bytes: int
+    freed: bool
+    allocated_at: tuple[Position, ...]
+    freed_at: tuple[Position, ...]
+
+
+@dataclass(frozen=True)
+class SanitizerReport:
+    """One defect. `count` is how often it was seen with this pair of lines; the rest describes the first case."""
+
+    defect: Defect
+    message: str
+    kernel: str
+    kernel_symbol: str
+    dispatch: int
+    count: int
+    at: Place
+    other: Place | None
+    memory: Memory | None
+    allocation: Allocation | None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two reports the same one."""
+        return (self.defect, self.kernel, _spot(self.at), _spot(self.other))
+
+
+@dataclass(frozen=True)
+class SanitizerRun:
+    """All reports of a run; `left_out` counts those beyond the limit of the runtime's list."""
+
+    checks: tuple[str, ...]
+    dispatches: int
+    left_out: int
+    reports: tuple[SanitizerReport, ...]
+
+
+def read_sanitizer_run(directory: Path, code_object: Callable[[str], Path]) -> SanitizerRun | None:
+    """The reports in `directory`, or None when no dispatch ran under the sanitizers.
+
+    `code_object` gives the file of a code object by its hash. Raises `ValueError` for a file that is not ours.
+    """
+    try:
+        data = json.loads((directory / SANITIZE_FILE).read_text(encoding="utf-8", errors="replace"))
+    except FileNotFoundError:
+        return None
+    if not isinstance(data, dict) or data.get("schema") != "hipscope.sanitize/1":
+        raise ValueError(f"{directory / SANITIZE_FILE}: not a list of sanitizer reports")
+    lines = _Lines(code_object)
+    found: dict[tuple[object, ...], SanitizerReport] = {}
+    for row in data["reports"]:
+        report = _report(row, lines)
+        if _same_barrier(report):
+            continue
+        known = found.get(report.key)
+        found[report.key] = report if known is None else replace(known, count=known.count + report.count)
+    return SanitizerRun(
+        checks=tuple(filter(None, str(data["checks"]).split(","))),
+        dispatches=int(data["dispatches"]),
+        left_out=int(data["left_out"]),
+        reports=tuple(found.values()),
+    )
+
+
+class _Lines:
+    """Positions in code objects and in host programs, each file read once."""
+
+    def __init__(self, code_object: Callable[[str], Path]) -> None:
+        self._code_object = code_object
+        self._known: dict[Path, Symbolizer | None] = {}
+
+    def device(self, code: str, address: int) -> tuple[Position, ...]:
+        return self._positions(self._code_object(code), address)
+
+    def host(self, frames: list[Mapping[str, Any]]) -> tuple[Position, ...]:
+        chain: list[Position] = []
+        for frame in frames:
+            chain += self._positions(Path(frame["module"]), int(frame["offset"]))
+        return tuple(p for p in chain if not any(part in p.file for part in _SYSTEM))
+
+    def _positions(self, path: Path, address: int) -> tuple[Position, ...]:
+        if path not in self._known:
+            try:
+                self._known[path] = Symbolizer(path)
+            except (OSError, ValueError):
+                self._known[path] = None
+        symbolizer = self._known[path]
+        return () if symbolizer is None else symbolizer.positions(address)
+
+
+def _report(row: Mapping[str, Any], lines: _Lines) -> SanitizerReport:
+    code = str(row["code_object"])
+    memory, allocation = row.get("memory"), row.get("allocation")
+    return SanitizerReport(
+        defect=row["class"],
+        message=str(row["message"]),
+        kernel=demangle(str(row["kernel"])),
+        kernel_symbol=str(row["kernel"]),
+        dispatch=int(row["dispatch"]),
+        count=int(row["count"]),
+        at=_place(row["at"], code, lines),
+        other=_place(row["other"], code, lines) if row.get("other") else None,
+        memory=Memory(memory["space"], int(memory["address"]), int(memory["bytes"]), bool(memory["write"]))
+        if memory
+        else None,
+        allocation=Allocation(
+            id=int(allocation["id"]),
+            address=int(allocation["address"]),
+            bytes=int(allocation["bytes"]),
+            freed=bool(allocation["freed"]),
+            allocated_at=lines.host(allocation["allocated_by"]),
+            freed_at=lines.host(allocation["freed_by"]),
+        )
+        if allocation
+        else None,
+    )
+
+
+def _place(data: Mapping[str, Any], code: str, lines: _Lines) -> Place:
+    lane = int(data["lane"])
+    x, y, z = data["workgroup"]
+    thread = data.get("thread")
+    return Place(
+        address=int(data["address"]),
+        instruction=str(data["instruction"]),
+        workgroup=(int(x), int(y), int(z)),
+        wave=int(data["wave"]),
+        lane=lane if lane >= 0 else None,
+        thread=(int(thread[0]), int(thread[1]), int(thread[2])) if thread else None,
+        chain=lines.device(code, int(data["address"])),
+    )
+
+
+def _spot(place: Place | None) -> object:
+    if place is None:
+        return None
+    position = place.position
+    return place.address if position is None else (position.file, position.line)
+
+
+def _same_barrier(report: SanitizerReport) -> bool:
+    """Compilers copy a barrier into several places; waves that wait at copies of one wait at the same barrier."""
+    at, other = report.at.position, report.other.position if report.other else None
+    if report.defect != "divergent-barrier" or at is None or other is None:
+        return False
+    return at == other and report.other is not None and report.other.instruction.startswith("s_barrier")

@@ -1,0 +1,53 @@
+"""`hipscope check`: run a program under the sanitizers of the emulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hipscope.server import cli
+
+
+def add(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command()(check)
+
+
+def check(
+    source: cli.Source,
+    program_args: cli.Arguments = None,
+    checks: Annotated[
+        str,
+        typer.Option(
+            help="all, or some of bounds, uninitialised, races, barriers, alignment, stale (with commas)."
+        ),
+    ] = "all",
+    device: cli.DeviceOption = None,
+    format: cli.FormatOption = cli.Format.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the result to this file.")
+    ] = None,
+) -> None:
+    """Build and run a program and report what its kernels do wrong: stray accesses, races, undefined values."""
+    with cli.failures_reported():
+        from hipscope.analysis.errors import ProgramFailed
+        from hipscope.server import tasks
+
+        request = tasks.Request(source, tuple(program_args or ()), device=device, checks=checks)
+        report = cli.run_task(tasks.check, request)
+        with cli.result_stream(output, format) as stream:
+            if format is cli.Format.JSON:
+                from hipscope.server.render.json import render_json
+
+                stream.write(render_json(report))
+            else:
+                from hipscope.server.render.check import render_check
+
+                render_check(report, cli.text_console(stream, output))
+        if report["reports"]:
+            raise typer.Exit(1)
+        if report["faults"] or report["failure"]:
+            why = report["failure"] or "a kernel was stopped by a fault"
+            raise ProgramFailed(why, output=str(report["program"]["output"]))

@@ -1,0 +1,105 @@
+"""Sanitizer reports in a terminal: one paragraph each, both source lines with their text.
+
+Takes the `hipscope.check/1` object, writes to a rich console.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from hipscope.server.render.text import short_path
+
+_SECOND = {
+    "data-race": "the other access",
+    "stale-read": "written",
+    "divergent-barrier": "the other wave",
+    "uninitialised-read": "undefined since",
+}
+
+
+def render_check(report: Mapping[str, Any], console: Console) -> None:
+    """Print the reports in the order in which they were first seen, then one line with their number."""
+    for found in report["reports"]:
+        _print_report(found, console)
+    for fault in report["faults"]:
+        console.print(Text(f"fault: {fault['message']}", "bold red"))
+        console.print(Text(f"  in {fault['kernel']}{_at(fault['position'])}\n"))
+    if report["failure"]:
+        console.print(Text(f"{report['failure']}.", "yellow"))
+    if report["left_out"]:
+        console.print(Text(f"{report['left_out']} more reports were left out.", "yellow"))
+    console.print(Text(summary(report), "bold" if report["reports"] else "green"))
+
+
+def summary(report: Mapping[str, Any]) -> str:
+    """`2 defects in 3 dispatches: data-race 1, misaligned 1`, or that there is none."""
+    dispatches = _count(report["dispatches"], "dispatch", "dispatches")
+    reports = report["reports"]
+    if not reports:
+        return f"No defect in {dispatches}."
+    kinds: dict[str, int] = {}
+    for found in reports:
+        kinds[found["class"]] = kinds.get(found["class"], 0) + 1
+    named = ", ".join(f"{kind} {number}" for kind, number in kinds.items())
+    return f"{_count(len(reports), 'defect', 'defects')} in {dispatches}: {named}."
+
+
+def who(place: Mapping[str, Any]) -> str:
+    """`workgroup (3, 0, 0), thread (17, 0, 0)`, or the wave when the whole wave is meant."""
+    group = "({}, {}, {})".format(*place["workgroup"])
+    if place["thread"] is None:
+        return f"workgroup {group}, wave {place['wave']}"
+    return f"workgroup {group}, thread " + "({}, {}, {})".format(*place["thread"])
+
+
+def _print_report(found: Mapping[str, Any], console: Console) -> None:
+    times = f" ({found['count']} times)" if found["count"] > 1 else ""
+    console.print(Text(f"{found['class']}: ", "bold red") + Text(found["message"] + times, "bold"))
+    console.print(Text(f"  kernel {found['kernel']}, dispatch {found['dispatch']}"))
+    _print_place(found["at"], "", console)
+    if found["other"] is not None:
+        _print_place(found["other"], _SECOND.get(found["class"], "the other") + ": ", console)
+    allocation = found["allocation"]
+    if allocation is not None:
+        for what, chain in (
+            ("allocated", allocation["allocated_at"]),
+            ("freed", allocation["freed_at"]),
+        ):
+            if chain:
+                console.print(Text(f"  {what}{_at(chain[0])}"))
+    console.print()
+
+
+def _print_place(place: Mapping[str, Any], what: str, console: Console) -> None:
+    console.print(Text(f"  {what}{_at(place).strip() or place['instruction']}, {who(place)}"))
+    if (line := _text_of(place)) is not None:
+        console.print(Text(f"    {line}", "cyan"))
+    shown = (place["file"], place["line"])
+    for level in place["chain"]:
+        if (level["file"], level["line"]) != shown:
+            console.print(Text(f"    {level['function'] or '?'}{_at(level)}", "dim"))
+
+
+def _at(place: Mapping[str, Any] | None) -> str:
+    if place is None or not place["file"]:
+        return ""
+    return f" at {short_path(place['file'])}:{place['line']}"
+
+
+def _text_of(place: Mapping[str, Any]) -> str | None:
+    if not place["file"]:
+        return None
+    try:
+        lines = Path(place["file"]).read_text(encoding="utf-8", errors="replace").splitlines()
+        return str(lines[int(place["line"]) - 1].strip())
+    except (OSError, IndexError):
+        return None
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

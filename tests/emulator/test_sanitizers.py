@@ -1,0 +1,86 @@
+"""The sanitizers: each planted defect is found with its class and line, and clean programs are left alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.check import CheckResult, check_project
+from hipscope.analysis.project import resolve_project
+from hipscope.emulator.sanitize import SanitizerReport
+
+HERE = Path(__file__).parent
+PLANTED = sorted((HERE / "planted").glob("*.hip"))
+CLEAN = sorted((HERE / "programs").glob("*.hip")) + sorted((HERE.parents[1] / "examples").glob("*.hip"))
+_MARK = re.compile(r"// PLANTED ([a-z-]+)")
+
+
+def check(source: Path) -> CheckResult:
+    return check_project(resolve_project(source))
+
+
+def planted(source: Path) -> set[tuple[str, int]]:
+    """Class and line of every defect that the file says it has."""
+    lines = source.read_text().splitlines()
+    return {(m[1], n) for n, line in enumerate(lines, 1) if (m := _MARK.search(line))}
+
+
+def lines_of(report: SanitizerReport) -> set[tuple[str, int]]:
+    places = (report.at.position, report.other.position if report.other else None)
+    return {(report.defect, p.line) for p in places if p is not None}
+
+
+def told(result: CheckResult) -> str:
+    return "\n".join(
+        f"{r.defect} in {r.kernel}: {sorted(lines_of(r))} {r.message} [{r.at.instruction}]"
+        for r in result.run.reports
+    )
+
+
+@pytest.mark.parametrize("source", PLANTED, ids=lambda p: p.stem)
+def test_each_planted_defect_is_found_on_its_line_and_nothing_else_is_reported(source: Path) -> None:
+    expected = planted(source)
+    assert len(expected) >= 10
+    result = check(source)
+    found = [lines_of(r) for r in result.run.reports]
+    missed = {mark for mark in expected if not any(mark in lines for lines in found)}
+    assert not missed, f"not found: {sorted(missed)}\n{told(result)}"
+    strangers = [r for r in result.run.reports if not lines_of(r) & expected]
+    assert not strangers, told(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", CLEAN, ids=lambda p: p.stem)
+def test_a_clean_program_has_no_report(source: Path) -> None:
+    result = check(source)
+    assert not result.run.reports, told(result)
+    assert not result.faults
+
+
+def test_a_report_names_kernel_thread_allocation_and_both_host_calls() -> None:
+    source = HERE / "planted" / "bounds.hip"
+    text = source.read_text().splitlines()
+    reports = {r.kernel.partition("(")[0]: r for r in check(source).run.reports}
+    past = reports["past_the_end"]
+    assert past.count == 28
+    assert past.at.workgroup == (1, 0, 0)
+    assert past.at.thread == (36, 0, 0)
+    assert past.memory is not None
+    assert past.memory.write
+    assert past.allocation is not None
+    assert past.allocation.bytes == 400
+    assert past.memory.address == past.allocation.address + 400
+    assert "hipMalloc(&a, 400)" in text[past.allocation.allocated_at[0].line - 1]
+    freed = reports["after_free"].allocation
+    assert freed is not None
+    assert freed.freed
+    assert "hipFree(freed)" in text[freed.freed_at[0].line - 1]
+
+
+def test_all_classes_are_planted_ten_times() -> None:
+    count = Counter(kind for source in PLANTED for kind, _ in planted(source))
+    assert count["out-of-bounds"] + count["use-after-free"] >= 10
+    assert all(count[kind] >= 10 for kind in ("divergent-barrier", "misaligned"))
