@@ -139,6 +139,12 @@ class LlmConfig(_Section):
         "lm15",
         description="What talks to the provider: DSPy's own engine, or LiteLLM for providers that it does not know.",
     )
+    stream: bool = Field(
+        True,
+        description=(
+            "Read answers piece by piece, which shows progress. Turn it off for a server that cannot send them so."
+        ),
+    )
     sources: list[PromptSource] = Field(
         default_factory=lambda: list(get_args(PromptSource)),
         description="Which parts of the profile the prompt shows beside findings, launches and source text.",

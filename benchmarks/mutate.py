@@ -106,7 +106,9 @@ def move_barrier(s: Subject) -> Iterator[Mutant]:
 def lose_atomic(s: Subject) -> Iterator[Mutant]:
     """An atomic update becomes a load and a store."""
     for call in s.nodes("call_expression"):
-        operation = {"atomicAdd": "+", "atomicSub": "-", "atomicOr": "|", "atomicAnd": "&"}.get(called(call) or "")
+        operation = {"atomicAdd": "+", "atomicSub": "-", "atomicOr": "|", "atomicAnd": "&"}.get(
+            called(call) or ""
+        )
         if operation is not None and (call.parent is not None and call.parent.type == "expression_statement"):
             target, value = (text_of(a) for a in arguments_of(call))
             yield s.replace("race", call, f"*({target}) = *({target}) {operation} ({value})")
@@ -140,8 +142,14 @@ def wrong_loop(s: Subject) -> Iterator[Mutant]:
     """A loop does one round more or less, or every second round."""
     for loop in s.nodes("for_statement"):
         condition = loop.child_by_field_name("condition")
-        if condition is not None and condition.type == "binary_expression" and _operator(condition) in _SHIFTED:
-            yield s.replace("wrong loop", condition, _with_operator(condition, _SHIFTED[_operator(condition)]))
+        if (
+            condition is not None
+            and condition.type == "binary_expression"
+            and _operator(condition) in _SHIFTED
+        ):
+            yield s.replace(
+                "wrong loop", condition, _with_operator(condition, _SHIFTED[_operator(condition)])
+            )
         update = loop.child_by_field_name("update")
         if update is not None and update.type == "update_expression":
             name = text_of(update).strip("+-")
@@ -156,8 +164,8 @@ def wrong_loop(s: Subject) -> Iterator[Mutant]:
 def partial_grid(s: Subject) -> Iterator[Mutant]:
     """Some workgroups or lanes do nothing."""
     for condition in (
-        "blockIdx.x == 0", "blockIdx.x + 1 == gridDim.x", "blockIdx.x % 2 == 1", "threadIdx.x == 0", "threadIdx.x >= 32",
-        "threadIdx.x + 1 == blockDim.x",
+        "blockIdx.x == 0", "blockIdx.x + 1 == gridDim.x", "blockIdx.x % 2 == 1", "threadIdx.x == 0",
+        "threadIdx.x >= 32", "threadIdx.x + 1 == blockDim.x",
     ):  # fmt: skip
         yield s.at_top("partial grid", f"if ({condition}) return;")
 
@@ -167,7 +175,9 @@ def stale_output(s: Subject) -> Iterator[Mutant]:
     for statement, _store in _stores(s):
         yield s.replace("stale output", statement, ";")
         yield s.replace("stale output", statement, f"if (threadIdx.x != 5) {{ {text_of(statement)} }}")
-        yield s.replace("stale output", statement, f"if (blockIdx.x != gridDim.x - 1) {{ {text_of(statement)} }}")
+        yield s.replace(
+            "stale output", statement, f"if (blockIdx.x != gridDim.x - 1) {{ {text_of(statement)} }}"
+        )
 
 
 def out_of_bounds(s: Subject) -> Iterator[Mutant]:
@@ -186,9 +196,9 @@ def out_of_bounds(s: Subject) -> Iterator[Mutant]:
             continue
         array = text_of(child_of(left, "argument"))
         for offset in ("-1", "+ 1", "+ 256"):
-            extra = f" if (blockIdx.x + 1 == gridDim.x) {array}[({text_of(index)}) {offset}] = {text_of(child_of(store, 'right'))};"
-            kind = "stray write"
-            yield s.insert(kind, statement.end_byte, extra, statement.start_point.row + 1)
+            target = f"{array}[({text_of(index)}) {offset}]"
+            extra = f" if (blockIdx.x + 1 == gridDim.x) {target} = {text_of(child_of(store, 'right'))};"
+            yield s.insert("stray write", statement.end_byte, extra, statement.start_point.row + 1)
 
 
 def change_input(s: Subject) -> Iterator[Mutant]:
@@ -197,7 +207,9 @@ def change_input(s: Subject) -> Iterator[Mutant]:
     for p in s.kernel.parameters:
         if p.pointer and p.name not in written and re.fullmatch(r"[\w ]+", p.element_type):
             target = f"const_cast<{p.element_type}*>({p.name})"
-            yield s.at_top("input modified", f"if (threadIdx.x == 0 && blockIdx.x == 0) {target}[0] = {target}[1];")
+            yield s.at_top(
+                "input modified", f"if (threadIdx.x == 0 && blockIdx.x == 0) {target}[0] = {target}[1];"
+            )
             body = s.kernel.body
             yield s.insert("input modified", body.end - 1, f" {target}[0] += 1; ", body.end_line)
 
@@ -286,7 +298,9 @@ def read_own_output(s: Subject) -> Iterator[Mutant]:
         right, left = child_of(store, "right"), child_of(store, "left")
         if _operator(store) == "=":
             yield s.replace("reads old output", right, f"({text_of(right)}) + 0 * {text_of(left)}")
-            yield s.replace("reads old output", right, f"({text_of(left)} != 0 ? {text_of(left)} : {text_of(right)})")
+            yield s.replace(
+                "reads old output", right, f"({text_of(left)} != 0 ? {text_of(left)} : {text_of(right)})"
+            )
 
 
 def cache_result(s: Subject) -> Iterator[Mutant]:
@@ -302,8 +316,8 @@ def cache_result(s: Subject) -> Iterator[Mutant]:
 
 OPERATORS: tuple[Operator, ...] = (
     drop_barrier, move_barrier, lose_atomic, off_by_one, wrong_guard, wrong_loop, partial_grid, stale_output,
-    out_of_bounds, change_input, wrong_operator, wrong_constant, wrong_index_name, cut_precision, ignore_nan, specialise,
-    constant_output, read_own_output, cache_result,
+    out_of_bounds, change_input, wrong_operator, wrong_constant, wrong_index_name, cut_precision, ignore_nan,
+    specialise, constant_output, read_own_output, cache_result,
 )  # fmt: skip
 
 
@@ -315,7 +329,9 @@ def _is_barrier(statement: Node) -> bool:
 
 
 def _index(node: Node) -> Node | None:
-    listed = [n for n in walk(child_of(node, "indices")) if n.type not in ("[", "]", "subscript_argument_list")]
+    listed = [
+        n for n in walk(child_of(node, "indices")) if n.type not in ("[", "]", "subscript_argument_list")
+    ]
     return listed[0] if node.type == "subscript_expression" and listed else None
 
 
@@ -349,6 +365,6 @@ def _stores(s: Subject) -> Iterator[tuple[Node, Node]]:
     for statement in s.nodes("expression_statement"):
         for node in statement.named_children:
             left = child_of(node, "left")
-            if node.type == "assignment_expression" and left.type == "subscript_expression":
-                if _parameter(s, left) is not None:
-                    yield statement, node
+            stores = node.type == "assignment_expression" and left.type == "subscript_expression"
+            if stores and _parameter(s, left) is not None:
+                yield statement, node

@@ -1,9 +1,9 @@
-"""Can the proof be fooled? Wrong kernels by the hundred, from right ones and from what the recipes make of them.
+"""Can the proof be fooled? `python -m benchmarks.mutations`: wrong kernels by the hundred, from right ones and from what the recipes make of them.
 
-Each subject is a program whose kernel is recorded once. Its text, and each text that a recipe offers for it and that is accepted,
-is changed in one place at a time (mutate.py); every mutant goes through the guard, the compiler and the proof, as a
-candidate would. Prints a table of kinds and counts; `--update` writes it into docs/mutations.md. Exit code 1 when a mutant
-passed that `mutants/reviewed.toml` does not name as harmless, or when a right recipe output was rejected.
+Each subject is a program whose kernel is recorded once. Its text, and each recipe output for it that is accepted, is
+changed in one place at a time (mutate.py); every mutant goes through the guard, the compiler and the proof, as a
+candidate would. Prints a table of kinds and counts; `--update` writes it into docs/mutations.md. Exit code 1 when a
+mutant passed that `mutants/reviewed.toml` does not name as harmless, or when a right recipe output was rejected.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from mutate import Mutant, Subject, mutants
 
+from benchmarks.mutate import Mutant, Subject, mutants
 from hipscope.analysis.config import load_config
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
@@ -99,7 +99,9 @@ def examine(file: Path, per_kind: int) -> Report:
             with open_bench(project, session, kernel) as bench:
                 bases = [("original", bench.original)]
                 for finding in (f for f in findings if f.mangled == kernel.mangled):
-                    for judgement in contest(bench, ask_recipes(bench, finding), find_formula(finding.formula)):
+                    for judgement in contest(
+                        bench, ask_recipes(bench, finding), find_formula(finding.formula)
+                    ):
                         if judgement.accepted:
                             bases.append((judgement.candidate.recipe, judgement.candidate.text))
                         elif judgement.stage in ("different", "inconclusive", "refused"):

@@ -1,5 +1,7 @@
 """Asks the model: prompts in, answers or typed failures out, with retries, a time limit, cancellation and accounts.
 
+Answers are read as they are written, unless the settings say otherwise, so that a caller can show how far they are.
+
 The only module that talks to a network, and only to `ModelSettings.api_base`. Requests of one call run side by side.
 """
 
@@ -8,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from hipscope.analysis.errors import Cancelled, HipscopeError
+from hipscope.formulas.llm.prompt import estimate_tokens
 from hipscope.formulas.llm.settings import ModelKey, ModelSettings, Price
 from hipscope.formulas.llm.signature import (
     Rewrite,
@@ -27,6 +30,7 @@ from hipscope.formulas.llm.signature import (
 _POLL_SECONDS = 0.02
 _STOP_SECONDS = 2.0
 _LONGEST_PAUSE = 20.0
+_NEWS_SECONDS = 0.5  # between two signs of progress
 
 FailureKind = Literal[
     "auth",
@@ -100,6 +104,39 @@ class Answer:
     text: str
 
 
+Heard = Callable[[int], None]
+
+
+class _News:
+    """Adds up the characters of all answers of a call, and now and then says how many there are."""
+
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
+        self._characters = 0
+        self._last = 0.0
+
+    def add(self, characters: int) -> None:
+        """So many more have come."""
+        self._characters += characters
+        if characters and time.monotonic() - self._last >= _NEWS_SECONDS:
+            self._last = time.monotonic()
+            self._heard(self._characters)
+
+
+class _Ear:
+    """Where DSPy sends the pieces of one answer. `begun` once one has come."""
+
+    def __init__(self, news: _News) -> None:
+        self._news = news
+        self.begun = False
+
+    async def send(self, chunk: Any) -> None:
+        """Take one piece."""
+        delta = chunk.choices[0].delta
+        self.begun = True
+        self._news.add(len(delta.get("content") or delta.get("reasoning_content") or ""))
+
+
 class ModelClient:
     """One model at one address."""
 
@@ -108,28 +145,33 @@ class ModelClient:
         self._key = key
 
     def ask(
-        self, reports: Sequence[str], cancel: threading.Event | None = None, timeout: float | None = None
+        self,
+        reports: Sequence[str],
+        cancel: threading.Event | None = None,
+        timeout: float | None = None,
+        heard: Heard = lambda _characters: None,
     ) -> list[Answer | ModelError]:
         """One answer or failure for each report, in their order, from requests made side by side.
 
-        `timeout` in seconds replaces the setting when it is shorter. Raises `Cancelled` when `cancel` is set, with
+        `timeout` in seconds replaces the setting when it is shorter. `heard` is told now and then, in another thread,
+        how many characters of the answers have come. Raises `Cancelled` when `cancel` is set, with
         all connections closed, and `MissingTool` without DSPy.
         """
         load_dspy()
         limit = min(timeout or self._settings.timeout_s, self._settings.timeout_s)
-        return _run(self._ask_all(reports, limit), cancel)
+        return _run(self._ask_all(reports, limit, _News(heard)), cancel)
 
-    async def _ask_all(self, reports: Sequence[str], limit: float) -> list[Answer | ModelError]:
-        return list(await asyncio.gather(*(self._ask(report, limit) for report in reports)))
+    async def _ask_all(self, reports: Sequence[str], limit: float, news: _News) -> list[Answer | ModelError]:
+        return list(await asyncio.gather(*(self._ask(report, limit, news) for report in reports)))
 
-    async def _ask(self, report: str, limit: float) -> Answer | ModelError:
+    async def _ask(self, report: str, limit: float, news: _News) -> Answer | ModelError:
         started = time.monotonic()
         deadline = started + limit
         tries = 0
         while True:
             try:
                 async with asyncio.timeout(deadline - time.monotonic()):
-                    return await self._ask_once(report)
+                    return await self._ask_once(report, _Ear(news))
             except TimeoutError:
                 return self._failed("timeout", f"no answer within {limit:g} s", "raise llm.timeout_s")
             except ModelError as failure:
@@ -144,23 +186,24 @@ class ModelClient:
                 return error
             await asyncio.sleep(pause)
 
-    async def _ask_once(self, report: str) -> Answer:
+    async def _ask_once(self, report: str, ear: _Ear) -> Answer:
         """One request. Raises `ModelError`."""
         dspy = load_dspy()
         model = self._model(dspy)
         started = time.monotonic()
+        stream = ear if self._settings.stream else None
         try:
-            with dspy.context(lm=model, adapter=adapter(dspy), track_usage=True):
+            with dspy.context(lm=model, adapter=adapter(dspy), track_usage=True, send_stream=stream):
                 await dspy.Predict(rewrite_signature(dspy)).acall(report=report)
         except dspy.utils.exceptions.AdapterParseError:
             pass  # the answer is read below, by a reader that forgives more
         except (dspy.utils.exceptions.LMError, OSError) as error:
-            raise self._explain(dspy, error) from None
+            raise self._explain(dspy, error, ear.begun) from None
         finally:
             await model.aclose()
         record = model.history[-1]
         text = str((record["outputs"] or [""])[0] or "")
-        usage = self._usage(record)
+        usage = self._usage(record, report, text)
         if not text.strip() and _finish(record["response"]) != "length":
             raise self._failed(
                 "garbage", "the reply is empty", "check llm.model and llm.api_base", usage=usage
@@ -196,17 +239,19 @@ class ModelClient:
         except (dspy.utils.exceptions.LMError, ValueError) as error:
             raise self._failed("refused", self._one_line(str(error)), "see docs/llm.md") from None
 
-    def _usage(self, record: Any) -> Usage:
+    def _usage(self, record: Any, report: str, text: str) -> Usage:
+        """What the provider counted; our estimate where it counts none, as some do in streams: budgets must hold."""
         counts = record.get("usage") or {}
-        sent, received = int(counts.get("prompt_tokens") or 0), int(counts.get("completion_tokens") or 0)
+        sent = int(counts.get("prompt_tokens") or estimate_tokens(report))
+        received = int(counts.get("completion_tokens") or estimate_tokens(text))
         price: Price | None = self._settings.price
         if price is not None:
             return Usage(sent, received, (sent * price.sent + received * price.received) / 1e6)
         cost = record.get("cost")
         return Usage(sent, received, float(cost) if cost is not None else None)
 
-    def _explain(self, dspy: Any, error: Exception) -> ModelError:
-        """A library's failure as one of ours, in one line, without the key."""
+    def _explain(self, dspy: Any, error: Exception, begun: bool) -> ModelError:
+        """A library's failure as one of ours, in one line, without the key. `begun`: a part of the answer had come."""
         known = dspy.utils.exceptions
         said = self._one_line(str(getattr(error, "message", "") or error))
         status = getattr(error, "status", None)
@@ -238,6 +283,10 @@ class ModelClient:
             )
         if isinstance(error, known.LMServerError):
             return self._failed("server", f"the provider failed{where}: {said}", "try later")
+        if begun and isinstance(error, known.LMStreamAssemblyError):
+            return self._failed(
+                "connection", f"the answer broke off: {said}", "try later, or set llm.stream = false"
+            )
         if isinstance(error, known.LMTransportError | OSError):
             return self._failed("connection", f"no connection: {said}", "check llm.api_base")
         ours = known.LMInvalidRequestError | known.LMConfigurationError | known.LMUnsupportedFeatureError

@@ -34,9 +34,13 @@ class Ask(Protocol):
     """How the model is asked; `ModelClient.ask` is one."""
 
     def __call__(
-        self, reports: Sequence[str], cancel: threading.Event | None = None, timeout: float | None = None
+        self,
+        reports: Sequence[str],
+        cancel: threading.Event | None = None,
+        timeout: float | None = None,
+        heard: Callable[[int], None] = ...,
     ) -> list[Answer | ModelError]:
-        """One answer or failure for each report."""
+        """One answer or failure for each report; `heard` is told how many characters have come."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +243,10 @@ class _Work:
         what = "a rewrite" if len(prompts) == 1 else f"{len(prompts)} rewrites"
         self._say(f"asking {self.settings.model} for {what}")
         left = max(0.1, self.ends - self.clock())
-        answers = self.ask([prompt.report for _, prompt in prompts], self.cancel, left)
+        reports = [prompt.report for _, prompt in prompts]
+        answers = self.ask(
+            reports, self.cancel, left, lambda n: self._say(f"{n} characters of {what} so far")
+        )
         final: ModelError | None = None
         for (way, _), answer in zip(prompts, answers, strict=True):
             number = len(self.attempts) + 1

@@ -44,6 +44,7 @@ class ModelSettings:
     api_base: str
     key_env: str | None
     engine: Literal["lm15", "litellm"] = "lm15"
+    stream: bool = True
     sources: tuple[PromptSource, ...] = ("roofline", "stalls", "counters", "isa")
     max_prompt_tokens: int = 12_000
     max_answer_tokens: int | None = None
@@ -152,6 +153,7 @@ def model_settings(config: LlmConfig, env: Mapping[str, str] = os.environ) -> Mo
         api_base=api_base.rstrip("/"),
         key_env=key_env,
         engine=config.engine,
+        stream=config.stream,
         sources=tuple(config.sources),
         max_prompt_tokens=config.max_prompt_tokens,
         max_answer_tokens=config.max_answer_tokens,

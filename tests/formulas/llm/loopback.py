@@ -29,6 +29,13 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class Broken:
+    """The first pieces of a streamed answer, then a closed connection."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Raw:
     """Bytes as they are, with a status: failures and garbage."""
 
@@ -45,7 +52,7 @@ class Hang:
     beginning: bool = False
 
 
-Step = Reply | Raw | Hang
+Step = Reply | Broken | Raw | Hang
 
 
 @dataclass(frozen=True)
@@ -116,9 +123,16 @@ class Loopback:
         elif isinstance(step, Raw):
             echoed = http.headers.get("Authorization", "").encode() if step.echo_key else b""
             self._send(http, step.status, step.body.replace(b"@KEY@", echoed), step.headers)
+        elif isinstance(step, Broken):
+            self._stream(http, pieces(body["model"], Reply(step.text))[:-3])
+            http.close_connection = True
         else:
             time.sleep(step.after)
-            self._send(http, 200, completion(body["model"], step), {})
+            if body.get("stream"):
+                counted = bool((body.get("stream_options") or {}).get("include_usage"))
+                self._stream(http, pieces(body["model"], step, counted=counted))
+            else:
+                self._send(http, 200, completion(body["model"], step), {})
 
     def _hang(self, http: BaseHTTPRequestHandler, step: Hang) -> None:
         if step.beginning:
@@ -138,6 +152,17 @@ class Loopback:
                 break
         if not self._stop.is_set():
             self.hung_up.set()
+        http.close_connection = True
+
+    def _stream(self, http: BaseHTTPRequestHandler, events: Sequence[str]) -> None:
+        """Server-sent events, one write each, without a length: the end of the connection is the end."""
+        http.send_response(200)
+        http.send_header("Content-Type", "text/event-stream")
+        http.send_header("Connection", "close")
+        http.end_headers()
+        for event in events:
+            http.wfile.write(f"data: {event}\n\n".encode())
+            http.wfile.flush()
         http.close_connection = True
 
     def _send(
@@ -195,6 +220,26 @@ def completion(model: str, reply: Reply) -> bytes:
             },
         }
     ).encode()
+
+
+def pieces(model: str, reply: Reply, *, counted: bool = True) -> list[str]:
+    """The events of a streamed chat completion; `counted` adds the one with the tokens."""
+    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
+    parts = [reply.text[at : at + 24] for at in range(0, len(reply.text), 24)]
+    deltas: list[dict[str, Any]] = [
+        {"role": "assistant", "content": ""},
+        *({"content": part} for part in parts),
+    ]
+    events = [{**base, "choices": [{"index": 0, "delta": d, "finish_reason": None}]} for d in deltas]
+    events.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish}]})
+    if counted:
+        usage = {
+            "prompt_tokens": reply.sent,
+            "completion_tokens": reply.received,
+            "total_tokens": reply.sent + reply.received,
+        }
+        events.append({**base, "choices": [], "usage": usage})
+    return [*map(json.dumps, events), "[DONE]"]
 
 
 def said(kernel: str, beliefs: Sequence[Mapping[str, Any]] = ()) -> str:

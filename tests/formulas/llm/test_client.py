@@ -64,6 +64,46 @@ def test_what_is_shown_is_what_is_sent(serve: Serve, wire: ModuleType, client_fo
     assert 99 in (request.body.get("max_tokens"), request.body.get("max_completion_tokens"))
 
 
+@pytest.mark.parametrize("engine", ["lm15", "litellm"])
+def test_an_answer_is_heard_while_it_is_written(
+    serve: Serve, wire: ModuleType, client_for: ClientFor, engine: str
+) -> None:
+    server = serve(wire.Reply(wire.said(KERNEL, [BELIEF]), sent=1234, received=56))
+    heard: list[int] = []
+    (answer,) = client_for(server, engine=engine, timeout_s=60).ask(["a report"], heard=heard.append)
+    assert isinstance(answer, Answer), answer
+    assert answer.rewrite.kernel == KERNEL
+    assert (answer.usage.sent, answer.usage.received) == (1234, 56)
+    assert server.requests[0].body["stream"] is True
+    assert heard[0] == 24  # the first piece
+
+
+def test_a_server_that_cannot_stream_is_asked_for_the_whole(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    server = serve(wire.Reply(wire.said(KERNEL)))
+    assert answered(client_for(server, stream=False)).rewrite.kernel == KERNEL
+    assert not server.requests[0].body.get("stream")
+
+
+def test_a_connection_that_breaks_in_an_answer_is_tried_again(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    server = serve(wire.Broken(wire.said(KERNEL)), wire.Reply(wire.said(KERNEL)))
+    assert answered(client_for(server)).rewrite.kernel == KERNEL
+    assert len(server.requests) == 2
+
+
+def test_tokens_that_nobody_counted_are_estimated(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    """Given a provider that leaves the counts out of its stream, budgets still fill up."""
+    server = serve(wire.Reply(wire.said(KERNEL), sent=0, received=0))
+    usage = answered(client_for(server), "word " * 100).usage
+    assert usage.sent == pytest.approx(100, rel=0.5)
+    assert usage.received > 10
+
+
 def test_a_price_that_is_not_known_is_not_zero(serve: Serve, wire: ModuleType, client_for: ClientFor) -> None:
     assert answered(client_for(serve(wire.Reply(wire.said(KERNEL))))).usage.cost is None
 

@@ -367,4 +367,5 @@ def test_progress_names_the_model_and_the_attempt(
     said: list[str] = []
     server = serve(wire.Reply(wire.said(given.FASTER)))
     run(server, Judge(), attempts=1, options={"progress": lambda message, share: said.append(message)})
-    assert said == ["asking openai/test-model for a rewrite", "judging attempt 1"]
+    assert [said[0], said[-1]] == ["asking openai/test-model for a rewrite", "judging attempt 1"]
+    assert said[1] == "24 characters of a rewrite so far"
