@@ -1,8 +1,8 @@
 """One dispatch in the shape of rocprofv3's decoded thread trace (`ui_output_agent_<h>_dispatch_<id>/`).
 
 Takes the runtime's record of a dispatch and a symbolizer, writes what AMD's viewer opens (format 3.0.0): code.json,
-filenames.json, the wave files, occupancy.json, snapshots.json with copies of the sources, stats CSV. What the
-layout has no place for (columns, inline chains, blame, memory pattern) goes into hipscope.json beside them.
+filenames.json, the wave files, occupancy.json, wstates0-4.json, snapshots.json with copies of the sources, stats CSV.
+What the layout has no place for (columns, inline chains, blame, memory pattern) goes into hipscope.json beside them.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ STALL_REASON_IDS: Mapping[str, int] = {
 }
 _REASONS = 10
 _IDLE, _EXEC, _WAIT, _STALL = 1, 2, 3, 4  # wave states of the timeline
+_STATES = 5
 _IMMEDIATE = 9  # instruction category of s_waitcnt, s_nop, s_barrier
 _MAX_SOURCE_BYTES = 2 * 1024 * 1024
 
@@ -79,9 +80,16 @@ def write_trace(
     _dump(directory / "code.json", {"code": rows, "version": VERSION, "header": list(CODE_COLUMNS)})
     _write_stats(stats_csv, rows)
     waves = _name_waves(profile.waves)
-    blame = {i.address: [line_of[a] for a in i.waited_for if a in line_of] for i in instructions}
+    blame = {
+        i.address: [line_of[a] for a in i.waited_for if a in line_of]
+        for i in instructions
+        if i.text.startswith("s_waitcnt")
+    }
     for name, number, wave in waves:
         _dump(directory / name, _wave_file(wave, number, line_of, blame))
+    for state in range(_STATES):
+        name = f"wstates{state}.json"
+        _dump(directory / name, _wave_states(waves, state, name))
     _dump(directory / "filenames.json", _filenames(waves))
     _dump(directory / "occupancy.json", _occupancy(waves, dispatch, code.kernel_name))
     _copy_sources(directory, chains)
@@ -179,6 +187,24 @@ def _timeline(wave: RawWave) -> list[list[int]]:
         now = max(now, start + duration)
     add(_IDLE, wave.end - now)
     return spans
+
+
+def _wave_states(waves: Sequence[tuple[str, int, RawWave]], state: int, name: str) -> dict[str, Any]:
+    """How many traced waves are in a state, as a step function of time. State 0 (no wave) is never counted."""
+    changes: dict[int, int] = {}
+    for _, _, wave in waves:
+        now = wave.begin
+        for of_span, duration in _timeline(wave):
+            if of_span == state:
+                changes[now] = changes.get(now, 0) + 1
+                changes[now + duration] = changes.get(now + duration, 0) - 1
+            now += duration
+    times = sorted(t for t, change in changes.items() if change)
+    counts, count = [], 0
+    for t in times:
+        count += changes[t]
+        counts.append(count)
+    return {"time": times, "state": counts, "name": name}
 
 
 def _filenames(waves: Sequence[tuple[str, int, RawWave]]) -> dict[str, Any]:

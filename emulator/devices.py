@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hipscope.emulator.layout import DeviceInfo
+from hipscope.emulator.csv_tables import DeviceInfo
 
 _TABLE = Path(__file__).with_name("devices.toml")
 

@@ -8,63 +8,33 @@ side-car hipscope.json. One dispatch is held in memory at a time.
 from __future__ import annotations
 
 import json
-import math
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hipscope.emulator import att, raw
+from hipscope.emulator.csv_tables import (
+    AGENT_COLUMNS,
+    AGENT_HANDLE,
+    COUNTER_COLUMNS,
+    KERNEL_TRACE_COLUMNS,
+    STATS_COLUMNS,
+    DeviceInfo,
+    agent_row,
+    counter_rows,
+    domain_rows,
+    stats_rows,
+    trace_row,
+    write_table,
+)
 from hipscope.emulator.memory_analysis import MemoryAnalysisWriter
+from hipscope.emulator.results_json import Results, write_results
 from hipscope.emulator.symbolize import Position, Symbolizer, demangle
 
 SCHEMA = "hipscope.capture/1"
 PREFIX = "hipscope"
-AGENT_HANDLE = 1
-AGENT = "Agent 1"
-_LDS_GRANULE = 512  # kernel_trace rounds LDS up to the allocation granule, as rocprofv3 does
-
-KERNEL_TRACE_COLUMNS = (
-    "Kind", "Agent_Id", "Queue_Id", "Stream_Id", "Thread_Id", "Dispatch_Id", "Kernel_Id", "Kernel_Name",
-    "Correlation_Id", "Start_Timestamp", "End_Timestamp", "LDS_Block_Size", "Scratch_Size", "VGPR_Count",
-    "Accum_VGPR_Count", "SGPR_Count", "Workgroup_Size_X", "Workgroup_Size_Y", "Workgroup_Size_Z",
-    "Grid_Size_X", "Grid_Size_Y", "Grid_Size_Z",
-)  # fmt: skip
-COUNTER_COLUMNS = (
-    "Correlation_Id", "Dispatch_Id", "Agent_Id", "Queue_Id", "Process_Id", "Thread_Id", "Grid_Size", "Kernel_Id",
-    "Kernel_Name", "Workgroup_Size", "LDS_Block_Size", "Scratch_Size", "VGPR_Count", "Accum_VGPR_Count",
-    "SGPR_Count", "Counter_Name", "Counter_Value", "Start_Timestamp", "End_Timestamp",
-)  # fmt: skip
-STATS_COLUMNS = ("Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage", "MinNs", "MaxNs", "StdDev")
-AGENT_COLUMNS = (
-    "Node_Id", "Logical_Node_Id", "Agent_Type", "Cpu_Cores_Count", "Simd_Count", "Cpu_Core_Id_Base",
-    "Simd_Id_Base", "Max_Waves_Per_Simd", "Lds_Size_In_Kb", "Gds_Size_In_Kb", "Num_Gws", "Wave_Front_Size",
-    "Num_Xcc", "Cu_Count", "Array_Count", "Num_Shader_Banks", "Simd_Arrays_Per_Engine", "Cu_Per_Simd_Array",
-    "Simd_Per_Cu", "Max_Slots_Scratch_Cu", "Gfx_Target_Version", "Vendor_Id", "Device_Id", "Location_Id",
-    "Domain", "Drm_Render_Minor", "Num_Sdma_Engines", "Num_Sdma_Xgmi_Engines", "Num_Sdma_Queues_Per_Engine",
-    "Num_Cp_Queues", "Max_Engine_Clk_Ccompute", "Max_Engine_Clk_Fcompute", "Sdma_Fw_Version", "Fw_Version",
-    "Capability", "Cu_Per_Engine", "Max_Waves_Per_Cu", "Family_Id", "Workgroup_Max_Size", "Grid_Max_Size",
-    "Local_Mem_Size", "Hive_Id", "Gpu_Id", "Workgroup_Max_Dim_X", "Workgroup_Max_Dim_Y", "Workgroup_Max_Dim_Z",
-    "Grid_Max_Dim_X", "Grid_Max_Dim_Y", "Grid_Max_Dim_Z", "Name", "Vendor_Name", "Product_Name", "Model_Name",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class DeviceInfo:
-    """The modelled GPU as the agent table shows it. `key` is its row in the device table."""
-
-    key: str
-    arch: str
-    product_name: str
-    compute_units: int
-    simds_per_cu: int
-    xcds: int
-    clock_mhz: float
-    wave_size: int
-    max_waves_per_simd: int
-    lds_bytes: int
-    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +46,29 @@ class ProgramInfo:
     output: str
 
 
+def _every(_launch: raw.RawDispatch) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which of rocprofv3's files are written, and what is in them. By default all, for every profiled launch.
+
+    `counters` None means all that exist. `counted` and `traced` choose the launches whose counters and whose thread
+    trace are written; `name` turns a mangled kernel name into the one that is shown.
+    """
+
+    prefix: str = PREFIX
+    kernel_trace: bool = True
+    stats: bool = True
+    counters: Collection[str] | None = None
+    counted: Callable[[raw.RawDispatch], bool] = _every
+    traced: Callable[[raw.RawDispatch], bool] = _every
+    csv: bool = True
+    json: bool = False
+    name: Callable[[str], str] = demangle
+
+
 def write_rocprofv3(
     raw_dir: Path,
     out_dir: Path,
@@ -84,33 +77,31 @@ def write_rocprofv3(
     program: ProgramInfo,
     stopped: str | None = None,
     tool: str = "hipscope emulator",
+    selection: Selection | None = None,
 ) -> None:
     """Write the capture of `raw_dir` into `out_dir` (created; files of the same names are replaced).
 
     `stopped` says why the program did not come to its end, which makes the capture partial.
     """
+    chosen = selection or Selection()
     out_dir.mkdir(parents=True, exist_ok=True)
     launches = _with_times(list(raw.read_dispatches(raw_dir)))
     kernels = {name: number for number, name in enumerate(dict.fromkeys(d.kernel for d in launches), start=1)}
-    objects = _CodeObjects(raw_dir, out_dir, device.arch)
+    prefix = out_dir / chosen.prefix
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    objects = _CodeObjects(raw_dir, prefix, device.arch)
     timed = [d for d in launches if d.start_ns is not None]
-    names = {kernel: demangle(kernel) for kernel in kernels}
-    _table(
-        out_dir / f"{PREFIX}_kernel_trace.csv",
-        KERNEL_TRACE_COLUMNS,
-        (_trace_row(d, kernels[d.kernel], names[d.kernel]) for d in timed),
-    )
-    _table(
-        out_dir / f"{PREFIX}_counter_collection.csv",
-        COUNTER_COLUMNS,
-        (row for d in timed for row in _counter_rows(d, kernels[d.kernel], names[d.kernel])),
-    )
-    _table(out_dir / f"{PREFIX}_kernel_stats.csv", STATS_COLUMNS, _stats_rows(timed, names))
-    _table(out_dir / f"{PREFIX}_agent_info.csv", AGENT_COLUMNS, [_agent_row(device)])
+    names = {kernel: chosen.name(kernel) for kernel in kernels}
+    counted = [_with_counters(d, chosen) for d in timed if chosen.counted(d)]
+    if chosen.csv:
+        _write_tables(prefix, chosen, device, timed, counted, kernels, names)
+    if chosen.json:
+        results = Results(device, list(program.command), timed, counted, kernels, names)
+        write_results(Path(f"{prefix}_results.json"), results)
     traced = []
     with MemoryAnalysisWriter(out_dir / "memory_analysis.json", device.arch) as memory_analysis:
         for dispatch in launches:
-            if not dispatch.profiled:
+            if not dispatch.profiled or not chosen.traced(dispatch):
                 continue
             profile = raw.read_profile(raw_dir, dispatch.id)
             if profile is None:
@@ -145,6 +136,35 @@ def write_rocprofv3(
         "faults": [_fault(f, objects) for f in faults],
     }
     (out_dir / "hipscope.json").write_text(json.dumps(sidecar, indent=1), encoding="utf-8")
+
+
+def _with_counters(d: raw.RawDispatch, chosen: Selection) -> raw.RawDispatch:
+    if chosen.counters is None:
+        return d
+    return replace(d, counters={name: d.counters[name] for name in chosen.counters if name in d.counters})
+
+
+def _write_tables(
+    prefix: Path,
+    chosen: Selection,
+    device: DeviceInfo,
+    timed: Sequence[raw.RawDispatch],
+    counted: Sequence[raw.RawDispatch],
+    kernels: Mapping[str, int],
+    names: Mapping[str, str],
+) -> None:
+    def table(name: str) -> Path:
+        return Path(f"{prefix}_{name}.csv")
+
+    if chosen.kernel_trace:
+        rows = (trace_row(d, kernels[d.kernel], names[d.kernel]) for d in timed)
+        write_table(table("kernel_trace"), KERNEL_TRACE_COLUMNS, rows)
+    counts = (row for d in counted for row in counter_rows(d, kernels[d.kernel], names[d.kernel]))
+    write_table(table("counter_collection"), COUNTER_COLUMNS, counts)
+    if chosen.stats:
+        write_table(table("kernel_stats"), STATS_COLUMNS, stats_rows(timed, names))
+        write_table(table("domain_stats"), STATS_COLUMNS, domain_rows(timed))
+    write_table(table("agent_info"), AGENT_COLUMNS, [agent_row(device)])
 
 
 def _with_times(launches: list[raw.RawDispatch]) -> list[raw.RawDispatch]:
@@ -186,131 +206,17 @@ def _partial(
     return "; ".join(reasons) or None
 
 
-def _trace_row(d: raw.RawDispatch, kernel_id: int, name: str) -> list[Any]:
-    registers = (d.resources.get("vgprs", ""), d.resources.get("agprs", ""), d.resources.get("sgprs", ""))
-    return [
-        "KERNEL_DISPATCH", AGENT, 1, 0, 1, d.id, kernel_id, name, d.id, _ns(d.start_ns), _ns(d.end_ns),
-        _lds(d), d.resources.get("scratch", ""), *registers, *d.workgroup, *d.grid,
-    ]  # fmt: skip
-
-
-def _counter_rows(d: raw.RawDispatch, kernel_id: int, name: str) -> Iterator[list[Any]]:
-    registers = (d.resources.get("vgprs", ""), d.resources.get("agprs", ""), d.resources.get("sgprs", ""))
-    for counter, value in sorted(d.counters.items()):
-        yield [
-            d.id, d.id, AGENT, 1, 1, 1, math.prod(d.grid), kernel_id, name, math.prod(d.workgroup), _lds(d),
-            d.resources.get("scratch", ""), *registers, counter, float(value), _ns(d.start_ns), _ns(d.end_ns),
-        ]  # fmt: skip
-
-
-def _stats_rows(launches: Sequence[raw.RawDispatch], names: Mapping[str, str]) -> Iterator[list[Any]]:
-    times: dict[str, list[int]] = {}
-    for d in launches:
-        times.setdefault(d.kernel, []).append(_ns(d.end_ns) - _ns(d.start_ns))
-    total = sum(sum(values) for values in times.values())
-    for kernel, values in sorted(times.items(), key=lambda item: -sum(item[1])):
-        mean = sum(values) / len(values)
-        deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
-        share = f"{100 * sum(values) / total:.2f}" if total else "0.00"
-        yield [
-            names[kernel], len(values), sum(values), float(mean), _Bare(share), min(values), max(values),
-            float(deviation),
-        ]  # fmt: skip
-
-
-def _agent_row(device: DeviceInfo) -> list[Any]:
-    known: dict[str, Any] = {
-        "Node_Id": 1,
-        "Logical_Node_Id": 1,
-        "Agent_Type": "GPU",
-        "Cpu_Cores_Count": 0,
-        "Simd_Count": device.compute_units * device.simds_per_cu,
-        "Max_Waves_Per_Simd": device.max_waves_per_simd,
-        "Lds_Size_In_Kb": device.lds_bytes // 1024,
-        "Gds_Size_In_Kb": 0,
-        "Wave_Front_Size": device.wave_size,
-        "Num_Xcc": device.xcds,
-        "Cu_Count": device.compute_units,
-        "Simd_Per_Cu": device.simds_per_cu,
-        "Gfx_Target_Version": _target_version(device.arch),
-        "Vendor_Id": 4098,
-        "Max_Engine_Clk_Fcompute": round(device.clock_mhz),
-        "Max_Waves_Per_Cu": device.max_waves_per_simd * device.simds_per_cu,
-        "Workgroup_Max_Size": 1024,
-        "Grid_Max_Size": 4294967295,
-        "Local_Mem_Size": device.memory_bytes if device.memory_bytes is not None else "",
-        "Workgroup_Max_Dim_X": 1024,
-        "Workgroup_Max_Dim_Y": 1024,
-        "Workgroup_Max_Dim_Z": 1024,
-        "Grid_Max_Dim_X": 4294967295,
-        "Grid_Max_Dim_Y": 4294967295,
-        "Grid_Max_Dim_Z": 4294967295,
-        "Name": device.arch,
-        "Vendor_Name": "AMD",
-        "Product_Name": device.product_name,
-        "Model_Name": device.key,
-    }
-    return [known.get(column, _Bare("")) for column in AGENT_COLUMNS]
-
-
-def _target_version(arch: str) -> int:
-    """gfx942 is 90402: major, minor and stepping as two decimal digits each, the stepping in hexadecimal."""
-    digits = arch.removeprefix("gfx")
-    return int(digits[:-2]) * 10000 + int(digits[-2], 16) * 100 + int(digits[-1], 16)
-
-
 def _resources(launches: Sequence[raw.RawDispatch], kernel: str) -> dict[str, Any]:
     first = next(d for d in launches if d.kernel == kernel)
     return {"resources": dict(first.resources), "code_object": first.code_object}
 
 
-def _lds(d: raw.RawDispatch) -> Any:
-    size = d.resources.get("lds")
-    return "" if size is None else -(-int(size) // _LDS_GRANULE) * _LDS_GRANULE
-
-
-def _ns(value: float | None) -> int:
-    return round(value or 0)
-
-
-class _Bare(str):
-    """Text that goes into a CSV cell without quotes."""
-
-    __slots__ = ()
-
-
-def _table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """rocprofv3's CSV: quoted strings, bare numbers, no file when there are no rows."""
-    path.unlink(missing_ok=True)
-    stream = None
-    try:
-        for row in rows:
-            if stream is None:
-                stream = path.open("w", encoding="utf-8")
-                stream.write(",".join(f'"{column}"' for column in columns) + "\n")
-            stream.write(",".join(_cell(value) for value in row) + "\n")
-    finally:
-        if stream is not None:
-            stream.close()
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, _Bare):
-        return value
-    if isinstance(value, float):
-        return f"{value:.6f}" if abs(value) >= 1 or value == 0 else f"{value:.8e}"
-    if isinstance(value, int):
-        return str(value)
-    text = str(value).replace('"', "'").replace("\n", " ")  # the format has no escape for either
-    return f'"{text}"' if text else ""
-
-
 class _CodeObjects:
     """The run's code objects: copied once under rocprofv3's name, symbolized once."""
 
-    def __init__(self, raw_dir: Path, out_dir: Path, arch: str) -> None:
+    def __init__(self, raw_dir: Path, prefix: Path, arch: str) -> None:
         self._raw_dir = raw_dir
-        self._out_dir = out_dir
+        self._prefix = prefix
         self._arch = arch
         self._known: dict[str, tuple[int, Symbolizer | None]] = {}
 
@@ -320,7 +226,7 @@ class _CodeObjects:
             source = self._raw_dir / "code_objects" / f"{digest}.co"
             symbols = None
             if source.is_file():
-                shutil.copyfile(source, self._out_dir / f"{PREFIX}_{self._arch}_code_object_id_{number}.out")
+                shutil.copyfile(source, f"{self._prefix}_{self._arch}_code_object_id_{number}.out")
                 try:
                     symbols = Symbolizer(source)
                 except ValueError:

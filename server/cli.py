@@ -1,4 +1,4 @@
-"""The command line: `hipscope profile | check | optimize | prompt | emulator | doctor | lsp | version`.
+"""The command line: `hipscope profile | check | optimize | prompt | emulate | emulator | doctor | lsp | version`.
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
 0 done, 1 no verified improvement, or a defect that `check` found, 2 bad input, 3 missing tool, 4 the program or its
@@ -380,9 +380,10 @@ def text_console(stream: Any, path: Path | None) -> Console:
 
 
 def _add_commands() -> None:
-    from hipscope.server.commands import check, emulator
+    from hipscope.server.commands import check, emulate, emulator
 
     check.add(app)
+    emulate.add(app)
     emulator.add(app)
 
 

@@ -16,8 +16,8 @@ from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.paths import cache_directory
 from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
-from hipscope.emulator.devices import device_table, write_device_config
-from hipscope.emulator.layout import DeviceInfo, ProgramInfo, write_rocprofv3
+from hipscope.emulator.devices import device_info, write_device_config
+from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
 from hipscope.emulator.raw import read_dispatches, read_faults
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
@@ -47,7 +47,7 @@ class EmulatorProfiler(Profiler):
         write_rocprofv3(
             raw,
             run.directory,
-            device=_device_info(run.device),
+            device=device_info(find_device(run.device).name),
             program=ProgramInfo(
                 command=run.built.argv,
                 exit_code=None if completed.timed_out else completed.returncode,
@@ -94,23 +94,4 @@ def run_emulated(
         cwd=run.built.directory,
         env={**os.environ, **config.env, **run.built.env, **variables},
         cancel=run.cancel,
-    )
-
-
-def _device_info(name: str) -> DeviceInfo:
-    device = find_device(name)
-    row = device_table()[device.name]
-    memory = row.get("memory_bytes")
-    return DeviceInfo(
-        key=device.name,
-        arch=device.arch,
-        product_name=str(row.get("product_name", device.name)),
-        compute_units=device.compute_units,
-        simds_per_cu=device.simds_per_cu,
-        xcds=device.xcds,
-        clock_mhz=device.clock_mhz,
-        wave_size=device.wave_size,
-        max_waves_per_simd=device.max_waves_per_simd,
-        lds_bytes=device.lds_bytes,
-        memory_bytes=None if memory is None else int(memory),
     )

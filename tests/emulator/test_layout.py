@@ -11,7 +11,8 @@ import pytest
 
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.profile import Profile, Provenance, Source, StallReason
-from hipscope.emulator.layout import AGENT_COLUMNS, DeviceInfo, ProgramInfo, write_rocprofv3
+from hipscope.emulator.csv_tables import AGENT_COLUMNS, DeviceInfo
+from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
 
 DEVICE = DeviceInfo(
     key="mi300x", arch="gfx942", product_name="AMD Instinct MI300X", compute_units=304, simds_per_cu=4, xcds=8,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -50,7 +51,7 @@ struct TimedWave {
     Wave* wave = nullptr;
     TimedGroup* group = nullptr;
     std::uint32_t index = 0;  // in the workgroup
-    int simd = 0;
+    int simd = 0, simd_slot = 0;
     std::uint32_t issued_count = 0;
     std::uint32_t fetch_line = ~0U;
     std::int64_t begin = 0;
@@ -104,6 +105,7 @@ struct Simd {
     bool long_operation = false;  // what keeps the VALU busy takes more than one pass
     int waves = 0;
     int vgprs = 0;
+    std::uint32_t slots = 0;      // one bit per wave slot in use
 };
 
 struct Cu {

@@ -1,5 +1,6 @@
 // Workgroups onto CUs: registers, LDS and wave slots, the dispatcher's pace, and what a finished wave frees.
 #include <algorithm>
+#include <bit>
 
 #include "timing/model.hpp"
 
@@ -89,6 +90,8 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
     if (slot == cu.waves.size()) cu.waves.push_back(std::make_unique<TimedWave>());
     TimedWave& wave = *cu.waves[slot];
     wave.start(group.group.waves[index], group, index, best, t);
+    wave.simd_slot = std::countr_one(cu.simd[best].slots);
+    cu.simd[best].slots |= 1U << static_cast<unsigned>(wave.simd_slot);
     cu.simd[best].waves += 1;
     cu.simd[best].vgprs += shape.vgprs;
     cu.ready.set(slot, t);
@@ -97,7 +100,7 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
     ++result.waves;
     if (cu.number == 0 && result.traces.size() < static_cast<std::size_t>(limits.traced_waves)) {
         wave.trace = static_cast<int>(result.traces.size());
-        result.traces.push_back({cu.number, best, static_cast<int>(slot), t, t, {}});
+        result.traces.push_back({cu.number, best, wave.simd_slot, t, t, {}});
     }
 }
 
@@ -105,6 +108,7 @@ void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
     TimedWave& wave = *cu.waves[slot];
     TimedGroup& group = *wave.group;
     cu.ready.set(slot, kNever);
+    cu.simd[wave.simd].slots &= ~(1U << static_cast<unsigned>(wave.simd_slot));
     cu.simd[wave.simd].waves -= 1;
     cu.simd[wave.simd].vgprs -= shape.vgprs;
     result.wave_cycles += static_cast<double>(t - wave.begin);

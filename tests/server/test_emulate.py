@@ -1,0 +1,278 @@
+"""`hipscope emulate` as a stand-in for rocprofv3: its options, and every field of the files that it leaves."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hipscope.analysis import rocprof_options
+from hipscope.analysis.build import build_program
+from hipscope.analysis.config import Config
+from hipscope.analysis.errors import UsageError
+from hipscope.analysis.project import resolve_project
+from hipscope.analysis.toolchain import find_toolchain
+
+PROGRAM = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void scale(float* a, float f) { int i = blockIdx.x * blockDim.x + threadIdx.x; a[i] = a[i] * f; }
+__global__ void shift(float* a) {
+  __shared__ float t[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  t[threadIdx.x] = a[i];
+  __syncthreads();
+  a[i] = t[255 - threadIdx.x];
+}
+int main(int argc, char** argv) {
+  float* a = nullptr;
+  if (hipMalloc(reinterpret_cast<void**>(&a), 65536 * 4) != hipSuccess) return 1;
+  for (int k = 0; k < 3; ++k) { scale<<<256, 256>>>(a, 2.0f); shift<<<256, 256>>>(a); }
+  if (hipDeviceSynchronize() != hipSuccess) return 1;
+  std::printf("ran with %d argument(s)\\n", argc - 1);
+  return argc > 1 ? 7 : 0;
+}
+"""
+HIPSCOPE = Path(sys.executable).with_name("hipscope")
+
+TRACE = (
+    "Kind Agent_Id Queue_Id Stream_Id Thread_Id Dispatch_Id Kernel_Id Kernel_Name Correlation_Id Start_Timestamp "
+    "End_Timestamp LDS_Block_Size Scratch_Size VGPR_Count Accum_VGPR_Count SGPR_Count Workgroup_Size_X "
+    "Workgroup_Size_Y Workgroup_Size_Z Grid_Size_X Grid_Size_Y Grid_Size_Z"
+)
+COUNTERS = (
+    "Correlation_Id Dispatch_Id Agent_Id Queue_Id Process_Id Thread_Id Grid_Size Kernel_Id Kernel_Name "
+    "Workgroup_Size LDS_Block_Size Scratch_Size VGPR_Count Accum_VGPR_Count SGPR_Count Counter_Name Counter_Value "
+    "Start_Timestamp End_Timestamp"
+)
+STATS = "Name Calls TotalDurationNs AverageNs Percentage MinNs MaxNs StdDev"
+AGENT = (
+    "Node_Id Logical_Node_Id Agent_Type Cpu_Cores_Count Simd_Count Cpu_Core_Id_Base Simd_Id_Base Max_Waves_Per_Simd "
+    "Lds_Size_In_Kb Gds_Size_In_Kb Num_Gws Wave_Front_Size Num_Xcc Cu_Count Array_Count Num_Shader_Banks "
+    "Simd_Arrays_Per_Engine Cu_Per_Simd_Array Simd_Per_Cu Max_Slots_Scratch_Cu Gfx_Target_Version Vendor_Id "
+    "Device_Id Location_Id Domain Drm_Render_Minor Num_Sdma_Engines Num_Sdma_Xgmi_Engines "
+    "Num_Sdma_Queues_Per_Engine Num_Cp_Queues Max_Engine_Clk_Ccompute Max_Engine_Clk_Fcompute Sdma_Fw_Version "
+    "Fw_Version Capability Cu_Per_Engine Max_Waves_Per_Cu Family_Id Workgroup_Max_Size Grid_Max_Size "
+    "Local_Mem_Size Hive_Id Gpu_Id Workgroup_Max_Dim_X Workgroup_Max_Dim_Y Workgroup_Max_Dim_Z Grid_Max_Dim_X "
+    "Grid_Max_Dim_Y Grid_Max_Dim_Z Name Vendor_Name Product_Name Model_Name"
+)
+CODE = "ISA _ LineNumber Source Codeobj Vaddr Hit Latency Stall Idle"
+WAVE = "cu id simd slot begin end instructions timeline waitcnt"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = tmp_path_factory.mktemp("emulate") / "program.hip"
+    source.write_text(PROGRAM)
+    return Path(build_program(resolve_project(source), find_toolchain(Config())).argv[0])
+
+
+@pytest.fixture(scope="module")
+def files(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run with everything."""
+    out = tmp_path_factory.mktemp("out")
+    words = "-o run -f csv json --kernel-trace --stats --pmc SQ_WAVES,SQ_INSTS_LDS TCC_HIT_sum --att"
+    done = emulate("-d", out, *words.split(), "--", program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran with 0 argument(s)\n", "")
+    return out
+
+
+def emulate(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    argv = [HIPSCOPE, "emulate", *words]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def data(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "count"),
+    [
+        ("kernel_trace", TRACE, 6),
+        ("counter_collection", COUNTERS, 18),
+        ("kernel_stats", STATS, 2),
+        ("domain_stats", STATS, 1),
+        ("agent_info", AGENT, 1),
+    ],
+)
+def test_tables_have_the_columns_of_rocprofv3(files: Path, name: str, columns: str, count: int) -> None:
+    table = rows(files / f"run_{name}.csv")
+    assert list(table[0]) == columns.split()
+    assert len(table) == count
+
+
+def test_values_are_those_of_the_launches(files: Path) -> None:
+    trace = rows(files / "run_kernel_trace.csv")
+    assert {row["Kernel_Name"] for row in trace} == {"scale(float*, float)", "shift(float*)"}
+    assert all(int(row["End_Timestamp"]) > int(row["Start_Timestamp"]) for row in trace)
+    counted = {
+        (r["Kernel_Name"], r["Counter_Name"]): float(r["Counter_Value"])
+        for r in rows(files / "run_counter_collection.csv")
+    }
+    assert counted["shift(float*)", "SQ_WAVES"] == 1024
+    assert counted["shift(float*)", "SQ_INSTS_LDS"] == 2048
+    assert counted["scale(float*, float)", "SQ_INSTS_LDS"] == 0
+
+
+def test_the_thread_trace_has_every_file_and_field(files: Path) -> None:
+    folders = sorted(files.glob("ui_output_agent_*_dispatch_*"))
+    assert [f.name for f in folders] == ["ui_output_agent_1_dispatch_1", "ui_output_agent_1_dispatch_2"]
+    folder = folders[1]
+    assert (
+        (files / f"stats_{folder.name}.csv")
+        .read_text()
+        .startswith('"CodeObj","Vaddr","Instruction","Hitcount","Latency","Stall","Idle","Source"\n')
+    )
+    code = data(folder / "code.json")
+    assert list(code) == ["code", "version", "header"]
+    assert code["header"][:10] == CODE.split()
+    label, *listing = code["code"]
+    assert label[0].startswith("; ")
+    lines = [row[2] for row in listing]
+    assert lines == sorted(set(lines))
+    for row in listing:
+        text, _, _, source, codeobj, address, hit, latency, stall, idle = row[:10]
+        assert text
+        assert re.fullmatch(r"(.+:\d+( -> )?)*", source)
+        assert codeobj == 1
+        assert address > 0
+        assert 0 <= stall <= latency
+        assert hit > 0
+        assert idle >= 0
+    text_of = {row[2]: row[0] for row in listing}
+    names = data(folder / "filenames.json")
+    for key in ("global_begin_time", "gfxv", "gfxip", "version", "counter_names", "wave_filenames"):
+        assert key in names
+    found = 0
+    blamed: set[str] = set()
+    for se, simds in names["wave_filenames"].items():
+        for simd, slots in simds.items():
+            for slot, waves in slots.items():
+                assert 0 <= int(slot) < 8
+                for number, (file, begin, end) in waves.items():
+                    assert file == f"se{se}_sm{simd}_sl{slot}_wv{number}.json"
+                    found += 1
+                    wave = data(folder / file)
+                    assert list(wave) == ["name", "duration", "num_insts", "num_stitched", "wave"]
+                    inner = wave["wave"]
+                    assert list(inner) == WAVE.split()
+                    assert (inner["begin"], inner["end"]) == (begin, end)
+                    assert sum(duration for _, duration in inner["timeline"]) == end - begin
+                    assert all(state in range(5) for state, _ in inner["timeline"])
+                    for time, category, stall, duration, line in inner["instructions"]:
+                        assert begin <= time
+                        assert category in range(1, 13)
+                        assert 0 <= stall <= duration
+                        assert line in text_of
+                    for waiter, producers in inner["waitcnt"]:
+                        assert text_of[waiter].startswith("s_waitcnt")
+                        blamed.update(text_of[line].split("_")[0] for line, _ in producers)
+    assert found > 0
+    assert {"global", "ds", "s"} <= blamed
+    assert len(list(folder.glob("se*_sm*_sl*_wv*.json"))) == found
+    occupancy = data(folder / "occupancy.json")
+    assert occupancy.pop("version") == "3.0.0"
+    assert occupancy.pop("dispatches") == {"2": "shift(float*)"}
+    for events in occupancy.values():
+        assert all(len(event) == 6 and event[4] in (0, 1) for event in events)
+    for state in range(5):
+        steps = data(folder / f"wstates{state}.json")
+        assert list(steps) == ["time", "state", "name"]
+        assert len(steps["time"]) == len(steps["state"])
+    copies = re.findall(r"source_\d+_[\w.]+", (folder / "snapshots.json").read_text())
+    assert copies
+    assert all((folder / name).is_file() for name in copies)
+    assert (files / "run_gfx942_code_object_id_1.out").read_bytes()[:4] == b"\x7fELF"
+
+
+def test_omniprobes_file_has_its_fields(files: Path) -> None:
+    for record in data(files / "memory_analysis.json"):
+        analysis = record["kernel_analysis"]
+        assert list(analysis) == ["kernel_info", "cache_analysis", "bank_conflicts"]
+        for access in analysis["cache_analysis"]["accesses"]:
+            assert list(access["source_location"]) == ["file", "line", "column"]
+            assert set(access["access_info"]["cache_lines"]) == {"needed", "used"}
+
+
+def test_results_json_joins_launches_kernels_and_counters(files: Path) -> None:
+    (process,) = data(files / "run_results.json")["rocprofiler-sdk-tool"]
+    wanted = "metadata agents counters strings code_objects kernel_symbols callback_records buffer_records"
+    assert set(wanted.split()) <= set(process)
+    names = {s["kernel_id"]: s["truncated_kernel_name"] for s in process["kernel_symbols"]}
+    launches = process["buffer_records"]["kernel_dispatch"]
+    assert [names[d["dispatch_info"]["kernel_id"]] for d in launches] == ["scale", "shift"] * 3
+    counters = {c["id"]["handle"]: c["name"] for c in process["counters"]}
+    first = process["callback_records"]["counter_collection"][0]
+    values = {counters[r["counter_id"]["handle"]]: r["value"] for r in first["records"]}
+    assert values["SQ_WAVES"] == 1024
+    assert process["agents"][0]["workgroup_max_dim"] == {"x": 1024, "y": 1024, "z": 1024}
+
+
+def test_exit_code_filters_and_absent_counters(program: Path, tmp_path: Path) -> None:
+    words = "-o c --pmc SQ_WAVES NO_SUCH --kernel-include-regex ^shift --kernel-iteration-range [2-3] -T"
+    done = emulate("-d", tmp_path, *words.split(), "--", program, "x")
+    assert done.returncode == 7
+    assert done.stderr == "hipscope: not modelled, and left out: NO_SUCH\n"
+    table = rows(tmp_path / "c_counter_collection.csv")
+    assert [(r["Kernel_Name"], r["Dispatch_Id"], r["Counter_Name"]) for r in table] == [
+        ("shift", "4", "SQ_WAVES"),
+        ("shift", "6", "SQ_WAVES"),
+    ]
+    assert not (tmp_path / "c_kernel_trace.csv").exists()
+    assert not list(tmp_path.glob("ui_output*"))
+
+
+def test_jobs_of_an_input_file_have_folders_of_their_own(program: Path, tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs.json"
+    jobs.write_text(
+        json.dumps({"jobs": [{"pmc": ["SQ_WAVES"]}, {"kernel_trace": True, "truncate_kernels": True}]})
+    )
+    done = emulate("-i", jobs, "-d", tmp_path / "out", "-o", "r", "--", program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "out" / "pass_1" / "r_counter_collection.csv").exists()
+    assert rows(tmp_path / "out" / "pass_2" / "r_kernel_trace.csv")[0]["Kernel_Name"] == "scale"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--hip-trace"], "rocprofv3's --hip-trace is not emulated"),
+        (["--no-such-option"], "unrecognized arguments: --no-such-option"),
+        (["-f", "rocpd"], "does not write rocpd"),
+        (["--stats"], "--stats needs --kernel-trace"),
+        (["--kernel-iteration-range", "[x]"], "is not like [1,3-5]"),
+        (["--kernel-include-regex", "("], "is not a regular expression"),
+        (["-i", "/no/such/file.json"], "cannot read the input file"),
+        (["--kernel-trace"], "no program"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(words: list[str], said: str) -> None:
+    done = emulate(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert said in done.stderr.splitlines()[0]
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def test_an_input_file_and_the_command_line_must_agree(tmp_path: Path) -> None:
+    file = tmp_path / "pmc.txt"
+    file.write_text("# two runs\npmc: SQ_WAVES SQ_INSTS\npmc: TCC_HIT_sum\n")
+    jobs = rocprof_options.parse(["-i", str(file)])
+    assert [(job.folder, job.counters) for job in jobs] == [
+        ("pmc_1", ("SQ_WAVES", "SQ_INSTS")),
+        ("pmc_2", ("TCC_HIT_sum",)),
+    ]
+    with pytest.raises(UsageError, match="different values for --pmc"):
+        rocprof_options.parse(["-i", str(file), "--pmc", "SQ_BUSY_CU_CYCLES"])
