@@ -26,8 +26,9 @@ class EmulatorOptions:
     """How the runtime behaves inside the program.
 
     `out` receives the raw output; None runs the program without recording. `capture` receives dispatches for
-    replay. `sanitize` runs everything under these checks ("all", or names with commas) and needs `out`. Times are
-    seconds, sizes bytes; None leaves the runtime's own default.
+    replay. `sanitize` runs everything under these checks ("all", or names with commas) and needs `out`. After
+    `time_limit_s` a kernel that still runs is stopped with a fault. Times are seconds, sizes bytes; None leaves the
+    runtime's own default.
     """
 
     out: Path | None = None
@@ -36,6 +37,7 @@ class EmulatorOptions:
     cache: Path | None = None
     threads: int = 0
     time_budget_s: float | None = None
+    time_limit_s: float | None = None
     profile_launches: int | None = None
     seed: int | None = None
     capture: Path | None = None
@@ -85,6 +87,9 @@ def emulator_environment(options: EmulatorOptions) -> dict[str, str]:
         "HIPSCOPE_CACHE": options.cache,
         "HIPSCOPE_THREADS": options.threads or None,
         "HIPSCOPE_TIME_BUDGET_MS": milliseconds,
+        "HIPSCOPE_TIME_LIMIT_MS": None
+        if options.time_limit_s is None
+        else round(options.time_limit_s * 1000),
         "HIPSCOPE_PROFILE_LAUNCHES": options.profile_launches,
         "HIPSCOPE_SEED": options.seed,
         "HIPSCOPE_CAPTURE": options.capture,

@@ -22,6 +22,9 @@ from hipscope.emulator.raw import read_dispatches, read_faults
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
 RECORDED_DISPATCHES = "dispatches"
+_KERNEL_TIME = (
+    0.9  # of the program's time; a kernel that still runs then is named, not killed with the program
+)
 
 
 class EmulatorProfiler(Profiler):
@@ -77,6 +80,7 @@ def run_emulated(
         cache=cache,
         threads=config.emulator.threads,
         time_budget_s=run.time_budget_s,
+        time_limit_s=_KERNEL_TIME * config.timeout_s,
         profile_launches=config.emulator.profile_launches,
         capture=recorded,
         capture_kernels=run.capture_kernels or (),

@@ -2,14 +2,18 @@
 #include "core/memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 namespace hipscope {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kSharedShadow = 1ULL << 24U;  // bytes of shadow, for blocks of 256 MiB and more
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -45,6 +49,7 @@ Memory::Memory() {
 }
 
 Memory::~Memory() {
+    if (full_pages_ >= 0) close(full_pages_);
     munmap(shadow_, reserved >> granule_bits);
     munmap(at(base), reserved);
 }
@@ -180,8 +185,36 @@ void Memory::mark(std::uint64_t address, std::uint64_t bytes, bool valid) {
     const std::uint64_t whole = bytes >> granule_bits;
     const auto rest = static_cast<std::uint8_t>(bytes & ((1U << granule_bits) - 1));
     constexpr int full = 1 << granule_bits;
-    std::memset(shadow_ + first, valid ? full : 0, whole);
-    if (rest != 0) shadow_[first + whole] = valid ? rest : 0;
+    std::uint8_t* begin = shadow_ + first;
+    std::uint8_t* const end = begin + whole;
+    if (whole >= kSharedShadow) {  // the shadow of a large block must not take memory of its own
+        const auto up = static_cast<std::ptrdiff_t>(round_up(reinterpret_cast<std::uint64_t>(begin), kPage) - reinterpret_cast<std::uint64_t>(begin));
+        std::memset(begin, valid ? full : 0, static_cast<std::size_t>(up));
+        begin += up;
+        begin = valid ? share_full(begin, end) : share_empty(begin, end);
+    }
+    std::memset(begin, valid ? full : 0, static_cast<std::size_t>(end - begin));
+    if (rest != 0) *end = valid ? rest : 0;
+}
+
+std::uint8_t* Memory::share_full(std::uint8_t* begin, std::uint8_t* end) {
+    if (full_pages_ < 0) {
+        full_pages_ = memfd_create("hipscope-shadow", MFD_CLOEXEC);
+        const std::vector<std::uint8_t> content(kSharedShadow, 1U << granule_bits);
+        if (full_pages_ < 0 || write(full_pages_, content.data(), content.size()) != static_cast<ssize_t>(content.size())) return begin;
+    }
+    while (static_cast<std::uint64_t>(end - begin) >= kPage) {
+        const std::uint64_t size = std::min<std::uint64_t>(static_cast<std::uint64_t>(end - begin) / kPage * kPage, kSharedShadow);
+        if (mmap(begin, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, full_pages_, 0) == MAP_FAILED) return begin;
+        begin += size;
+    }
+    return begin;
+}
+
+std::uint8_t* Memory::share_empty(std::uint8_t* begin, std::uint8_t* end) {
+    const std::uint64_t size = static_cast<std::uint64_t>(end - begin) / kPage * kPage;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    return mmap(begin, size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ? begin : begin + size;
 }
 
 }  // namespace hipscope

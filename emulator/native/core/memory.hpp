@@ -81,8 +81,12 @@ private:
     /// Address space that a block takes, guard included: whole pages, so that a freed block can be given back.
     [[nodiscard]] std::uint64_t footprint(std::uint64_t bytes) const;
     void add_hole(std::uint64_t start, std::uint64_t size);
+    /// Map whole pages from `begin` on to pages that all large blocks share, or back to empty ones. Returns where they end.
+    std::uint8_t* share_full(std::uint8_t* begin, std::uint8_t* end);
+    static std::uint8_t* share_empty(std::uint8_t* begin, std::uint8_t* end);
 
     std::uint8_t* shadow_ = nullptr;
+    int full_pages_ = -1;  // file of shadow pages that are all valid
     std::map<std::uint64_t, Allocation> blocks_;
     std::map<std::uint64_t, std::uint64_t> host_ranges_;  // start -> bytes
     std::map<std::uint64_t, std::uint64_t> holes_;        // freed address ranges, start -> bytes with guard

@@ -41,7 +41,7 @@ struct MemoryAccess {
     std::uint64_t address[2][kLanes];  // absolute for global/scalar, LDS offset for lds
 };
 
-enum class FaultKind : std::uint8_t { none, out_of_bounds, unsupported, trap, misaligned, stack_overflow, assertion };
+enum class FaultKind : std::uint8_t { none, out_of_bounds, unsupported, trap, misaligned, stack_overflow, assertion, runaway };
 
 struct Fault {
     FaultKind kind = FaultKind::none;

@@ -58,6 +58,7 @@ std::string_view fault_name(FaultKind kind) {
         case FaultKind::misaligned: return "misaligned";
         case FaultKind::stack_overflow: return "stack_overflow";
         case FaultKind::assertion: return "assertion";
+        case FaultKind::runaway: return "runaway";
     }
     return "other";
 }
@@ -155,6 +156,11 @@ private:
         /// Run one workgroup for its turns. False when there is nothing left to do.
         bool turn() {
             if (run_.stop_.load(std::memory_order_relaxed)) return false;
+            if (run_.late()) {
+                const Workgroup* group = active_.empty() ? nullptr : active_.front().get();
+                run_.report_late(group == nullptr ? 0 : group->number, group == nullptr ? run_.launch_.entry : group->waves[0].pc);
+                return false;
+            }
             if (active_.size() < run_.max_active_)
                 if (const auto number = run_.groups_.next_functional()) {
                     active_.push_back(idle_group());
@@ -243,6 +249,10 @@ private:
     /// False when the timed XCD is done.
     bool time_a_slice() {
         if (stop_.load(std::memory_order_relaxed)) return false;
+        if (late()) {
+            report_late(0, launch_.entry);
+            return false;
+        }
         if (simulator_->run(kTimedSlice)) {
             if (!groups_.timed_open() && !closed_.exchange(true)) closed_.notify_all();
             return true;
@@ -250,6 +260,17 @@ private:
         if (const auto& fault = simulator_->fault()) report(fault->group, fault->fault, fault->pc);
         groups_.close_timed();  // a workgroup that fits on no modelled CU still has to run
         return false;
+    }
+
+    [[nodiscard]] bool late() const {
+        const auto& deadline = engine_.settings_.deadline;
+        return deadline && std::chrono::steady_clock::now() > *deadline;
+    }
+    void report_late(std::uint64_t group, std::uint32_t pc) {
+        Fault fault;
+        fault.kind = FaultKind::runaway;
+        fault.message = "runaway kernel: it still runs at the end of the program's time";
+        report(group, fault, pc);
     }
 
     /// The fault of the lowest workgroup is the one that is told.

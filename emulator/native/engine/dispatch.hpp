@@ -1,6 +1,7 @@
 // Runs one dispatch: plainly, or profiled (exact counts over all waves, timing of XCD 0).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,6 +42,7 @@ struct EngineSettings {
     int threads = 1;
     std::uint64_t seed = 0;
     std::uint64_t max_instructions = ~0ULL;        // of one workgroup
+    std::optional<std::chrono::steady_clock::time_point> deadline;  // a dispatch that still runs then faults
     std::uint64_t max_timed_instructions = 60'000'000;  // of one dispatch on the timed XCD
 };
 

@@ -126,7 +126,7 @@ GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observe
             for (const std::size_t i : order)
                 if (group.state[i] == WaveState::ready) faulted = i;
             Fault& fault = group.waves[faulted].fault;
-            fault.kind = FaultKind::trap;
+            fault.kind = FaultKind::runaway;
             fault.message = "runaway kernel: a workgroup executed more than " +
                             std::to_string(schedule.max_instructions) + " instructions";
             return GroupEnd::fault;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 
 #include "engine/bundle.hpp"
@@ -56,6 +57,8 @@ Runtime& Runtime::get() {
 }
 
 Runtime::Runtime() : settings(Settings::from_environment()) {
+    // GPU-sized data may be more than the machine has: then this process is the one to end, not its editor.
+    std::ofstream("/proc/self/oom_score_adj") << 1000;
     disassembly_ = {settings.objdump, settings.cache};
     std::optional<TimingConstants> timing;
     if (!settings.device_config.empty()) {
@@ -72,6 +75,7 @@ Runtime::Runtime() : settings(Settings::from_environment()) {
     engine.threads = settings.threads;
     engine.seed = settings.seed;
     engine.max_instructions = settings.max_instructions;
+    if (settings.time_limit_ms != 0) engine.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(settings.time_limit_ms);
     if (settings.time_budget_ms != ~0ULL)  // at the few million instructions per second that timing always reaches
         engine.max_timed_instructions = std::max<std::uint64_t>(1'000'000, settings.time_budget_ms * 4000);
     engine_ = std::make_unique<Engine>(memory, engine, timing);

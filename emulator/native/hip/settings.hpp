@@ -13,7 +13,8 @@ struct Settings {
     std::uint64_t time_budget_ms = ~0ULL;
     std::uint64_t profile_launches = 4;  // of each kernel and launch shape
     std::uint64_t seed = 0;
-    std::uint64_t max_instructions = ~0ULL;
+    std::uint64_t max_instructions = ~0ULL;  // of one workgroup
+    std::uint64_t time_limit_ms = 0;         // of the process, when a kernel still runs then it faults; 0: none
     std::string capture;
     std::vector<std::string> capture_kernels;  // empty: all
     std::uint64_t capture_per_shape = 1;

@@ -9,11 +9,12 @@ namespace {
 const char* what(FaultKind kind) {
     switch (kind) {
         case FaultKind::out_of_bounds: return "access outside every live allocation";
-        case FaultKind::stack_overflow: return "access outside the lane's private memory";
+        case FaultKind::stack_overflow: return "stack overflow: access outside the lane's private memory";
         case FaultKind::misaligned: return "misaligned atomic access";
         case FaultKind::trap: return "s_trap executed";
         case FaultKind::assertion: return "assertion failed on the device";
         case FaultKind::unsupported: return "instruction or state that is not emulated";
+        case FaultKind::runaway: return "runaway kernel";
         case FaultKind::none: break;
     }
     return "fault";

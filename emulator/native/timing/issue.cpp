@@ -112,7 +112,7 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
 bool XcdSimulator::Model::within_limit(const TimedWave& w, const Wave& wave) {
     if (w.group->group.executed <= limits.runaway) return true;
     Fault f;
-    f.kind = FaultKind::trap;
+    f.kind = FaultKind::runaway;
     f.message = "runaway kernel: a workgroup executed more than " + std::to_string(limits.runaway) + " instructions";
     fault = TimedFault{w.group->group.number, f, wave.pc};
     return false;

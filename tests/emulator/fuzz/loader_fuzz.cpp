@@ -24,6 +24,7 @@
 #include "engine/bundle.hpp"
 #include "engine/code_object.hpp"
 #include "engine/dispatch.hpp"
+#include "engine/host_services.hpp"
 #include "engine/json_value.hpp"
 
 namespace {
@@ -108,13 +109,14 @@ private:
         launch.kernarg.resize(kernel.explicit_bytes());
         for (std::size_t at = 0; at + 8 <= launch.kernarg.size(); at += 8) std::memcpy(launch.kernarg.data() + at, &buffer_, 8);
         try {
-            engine_->run(prepare(std::move(launch), area_, 64 * 1024), false);
+            engine_->run(prepare(std::move(launch), area_, 64 * 1024, services_), false);
         } catch (const std::runtime_error&) {
         }
     }
 
     Memory memory_;
     LaunchArea area_;
+    HostServices services_{memory_, false};
     std::unique_ptr<Engine> engine_;
     std::uint64_t buffer_ = 0;
 };
