@@ -1,4 +1,6 @@
-"""Can the proof be fooled? `python -m benchmarks.mutations`: wrong kernels by the hundred, from right ones and from what the recipes make of them.
+"""Can the proof be fooled? Wrong kernels by the hundred, from right ones and from what the recipes make of them.
+
+    python -m benchmarks.mutations
 
 Each subject is a program whose kernel is recorded once. Its text, and each recipe output for it that is accepted, is
 changed in one place at a time (mutate.py); every mutant goes through the guard, the compiler and the proof, as a

@@ -46,6 +46,7 @@ class OptimizeOptions:
     """What to optimize and who proposes. `overlay` holds texts of unsaved files.
 
     `yes_send` says that the user agrees to send this project's kernels to the configured language model.
+    `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
     """
 
     formula: str = "auto"
@@ -53,6 +54,7 @@ class OptimizeOptions:
     rewriter: str = "recipes"
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     yes_send: bool = False
+    stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def optimize_project(
@@ -70,7 +72,11 @@ def optimize_project(
     options = options or OptimizeOptions()
     formulas = _formulas(options, project)
     _check_rewriter(options.rewriter)
-    proposer = None if options.rewriter == "recipes" else allow_model(project, yes_send=options.yes_send)
+    proposer = (
+        None
+        if options.rewriter == "recipes"
+        else allow_model(project, yes_send=options.yes_send, stored_keys=options.stored_keys)
+    )
     session = profile_project(
         project,
         options=ProfileOptions(overlay=options.overlay, capture_dispatches=()),

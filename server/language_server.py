@@ -39,6 +39,9 @@ class HipServer(LanguageServer):
         self.store = Store()
         self.published: dict[str, set[str]] = {}
         self.initialization_options: dict[str, Any] = {}
+        # Keys for language models from the editor's secret store. Taken out of the environment, so that no child
+        # inherits them; a worker that asks a model gets them over its standard input.
+        self.stored_keys = os.environ.pop("HIPSCOPE_MODEL_KEYS", "")
         self._marks: dict[str, Marks] = {}
 
     @property

@@ -36,6 +36,7 @@ class Request:
     kernel: str | None = None
     rewriter: str | None = None
     yes_send: bool = False
+    stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     checks: str = "all"
     overlays: Mapping[Path, bytes] = field(default_factory=dict)
 
@@ -78,6 +79,7 @@ def optimize(request: Request, progress: Progress, cancel: threading.Event) -> d
         kernel=request.kernel,
         rewriter=request.rewriter or project.config.optimize.rewriter,
         yes_send=request.yes_send,
+        stored_keys=request.stored_keys,
         overlay=request.overlays,
     )
     result = optimize_project(project, options=options, progress=progress, cancel=cancel)

@@ -77,6 +77,7 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
 
 def read_request(data: Mapping[str, Any]) -> Any:
     """The request as `tasks.Request`."""
+    from hipscope.formulas.llm.settings import read_stored_keys
     from hipscope.server.tasks import Request
 
     return Request(
@@ -90,6 +91,7 @@ def read_request(data: Mapping[str, Any]) -> Any:
         kernel=data.get("kernel"),
         rewriter=data.get("rewriter"),
         yes_send=bool(data.get("yes_send")),
+        stored_keys=read_stored_keys(data.get("stored_keys") or ""),
         overlays={
             Path(f): text.encode("utf-8", "surrogatepass") for f, text in (data.get("overlays") or {}).items()
         },

@@ -157,15 +157,17 @@ class ModelProposer:
         return ModelRewrites(outcome, judgements, trace.path)
 
 
-def allow_model(project: Project, *, yes_send: bool = False) -> ModelProposer:
-    """Check settings, library and consent, and take the key out of the environment. Sends nothing.
+def allow_model(
+    project: Project, *, yes_send: bool = False, stored_keys: Mapping[str, str] | None = None
+) -> ModelProposer:
+    """Check settings, library and consent, and take the key out of the environment or the editor's. Sends nothing.
 
     Call it before anything is built or run. Raises `UsageError` (no model, no key), `ConsentNeeded` and `MissingTool`.
     """
     settings = model_settings(project.config.llm)
     load_dspy()
     require_consent(project.root, settings, yes_send=yes_send)
-    return ModelProposer(settings, take_key(settings))
+    return ModelProposer(settings, take_key(settings, stored=stored_keys or {}))
 
 
 def explain_attempt(attempt: Attempt) -> tuple[str, ...]:

@@ -5,9 +5,11 @@ Takes the `[llm]` table of `hipscope.toml` and the environment, gives `ModelSett
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NoReturn
 from urllib.parse import urlsplit
 
@@ -138,8 +140,8 @@ def model_settings(config: LlmConfig, env: Mapping[str, str] = os.environ) -> Mo
     # The usual key goes only to the provider's own address: another one must name the key it is to get.
     if key_env is None and provider is not None and at_home and provider.keys:
         key_env = next((name for name in provider.keys if name in env), provider.keys[0])
-    if key_env is not None and urlsplit(api_base).scheme == "http" and not is_loopback(api_base):
-        raise UsageError(f"llm.api_base: {api_base} would carry the key unencrypted", "use https, or no key")
+    if key_env is not None:
+        _check_encrypted(api_base)
     if (config.price_in is None) != (config.price_out is None):
         raise UsageError("llm.price_in and llm.price_out belong together", "set both or none")
     price = (
@@ -167,22 +169,50 @@ def model_settings(config: LlmConfig, env: Mapping[str, str] = os.environ) -> Mo
     )
 
 
-def take_key(settings: ModelSettings, env: MutableMapping[str, str] = os.environ) -> ModelKey | None:
+def take_key(
+    settings: ModelSettings,
+    env: MutableMapping[str, str] = os.environ,
+    stored: Mapping[str, str] = MappingProxyType({}),
+) -> ModelKey | None:
     """The key, taken out of the environment so that no process started from here on inherits it.
 
-    None when the model needs none. Raises `UsageError` naming the variable when the key is missing.
+    `stored` are keys that an editor keeps, by the address that each was stored for; the environment goes first. None
+    when the model needs none. Raises `UsageError` naming the variable when the key is missing.
     """
-    if settings.key_env is None:
-        return None
-    secret = env.pop(settings.key_env, "").strip()
+    name = settings.key_env
+    kept = stored.get(settings.api_base, "")
+    secret = (env.pop(name, "") if name is not None else "").strip() or kept.strip()
     if not secret:
+        if name is None:
+            return None
         raise UsageError(
             f"{settings.model}: no key",
-            f"put it in the environment variable {settings.key_env}; it is never stored",
+            f"put it in the environment variable {name}, or store it in the editor; it is never written to a file",
         )
+    _check_encrypted(settings.api_base)
     if not (secret.isascii() and secret.isprintable()):
-        raise UsageError(f"{settings.key_env}: holds characters that no key has", "copy the key again")
+        raise UsageError(
+            f"the key for {settings.destination} holds characters that no key has", "copy it again"
+        )
     return ModelKey(secret)
+
+
+def read_stored_keys(text: str) -> Mapping[str, str]:
+    """The keys that an editor hands over as a JSON object, by address.
+
+    Anything but an object of strings counts as none: an editor's store may hold what an older version wrote.
+    """
+    try:
+        listed = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    entries = listed.items() if isinstance(listed, dict) else ()
+    return {base.rstrip("/"): key for base, key in entries if isinstance(key, str)}
+
+
+def _check_encrypted(api_base: str) -> None:
+    if urlsplit(api_base).scheme == "http" and not is_loopback(api_base):
+        raise UsageError(f"llm.api_base: {api_base} would carry the key unencrypted", "use https, or no key")
 
 
 def is_loopback(api_base: str) -> bool:

@@ -86,7 +86,12 @@ async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | N
     key = key_of(ls, uri)
     if key is None:
         raise JsonRpcInvalidParams(f"{uri} is not a file")
-    options = {"kernel": kernel, "formula": formula or ls.settings.formula, "rewriter": ls.settings.rewriter}
+    options = {
+        "kernel": kernel,
+        "formula": formula or ls.settings.formula,
+        "rewriter": ls.settings.rewriter,
+        "stored_keys": ls.stored_keys,
+    }
 
     async def work() -> Answer:
         title = f"Optimizing {key.name}"

@@ -2,12 +2,14 @@
 
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
-dies, `// worker: refuse` optimizes to nothing, `// worker: ask` wants leave to send before it optimizes.
+dies, `// worker: refuse` optimizes to nothing, `// worker: ask` wants leave to send before it optimizes,
+`// worker: keys` says which keys it was given, and refuses.
 `/*slow*/` inside a kernel is what an optimization replaces.
 """
 
 import hashlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -32,6 +34,10 @@ def main() -> None:
             sys.exit("the worker fell over")
         if order == "ask" and request["kind"] == "optimize" and not request.get("yes_send"):
             emit("error", message="the kernel would be sent to a model", exit_code=2, failure="ConsentNeeded")
+            return
+        if order == "keys" and request["kind"] == "optimize":
+            inherited = any("sk-stored" in value for value in os.environ.values())
+            emit("error", message=f"stored {request.get('stored_keys')}, inherited {inherited}", exit_code=2)
             return
         if order == "fail":
             place = {

@@ -413,6 +413,15 @@ async def test_a_model_is_sent_something_only_if_the_user_says_so(
     assert bool(client.edits) == (status == "verified")
 
 
+async def test_keys_of_the_editor_reach_the_worker_on_its_input_and_no_environment(tmp_path: Path) -> None:
+    keys = '{"https://api.openai.com/v1": "sk-stored"}'
+    editor = await new_session(tmp_path, HIPSCOPE_MODEL_KEYS=keys)
+    editor.open(PROGRAM + "// worker: keys\n")
+    answer = await editor.run(OPTIMIZE)
+    assert answer["message"] == f"stored {keys}, inherited False"
+    await end_session(editor)
+
+
 async def test_a_compiler_error_is_a_diagnostic_on_its_line_and_goes_when_fixed(client: Editor) -> None:
     client.open(PROGRAM + "int x  // worker: fail\n")
     answer = await client.run(PROFILE)
@@ -592,9 +601,9 @@ def test_the_server_answers_initialize_before_anything_heavy_is_imported() -> No
     assert shown.stdout.strip() == "[]"
 
 
-async def new_session(folder: Path) -> Editor:
+async def new_session(folder: Path, **environment: str) -> Editor:
     client = make_client()
-    await client.start_io(*COMMAND, env=ENVIRONMENT)
+    await client.start_io(*COMMAND, env={**ENVIRONMENT, **environment})
     await start(client, "vscode_1.139", folder, hipscopeExtension=True)
     return client
 

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { Heat } from "./heat";
+import { Keys } from "./keys";
 import { pythonApi } from "./launch";
 import { SERVER_CANCEL, SERVER_OPTIMIZE, SERVER_PROFILE } from "./protocol";
 import { DOCUMENTS, Server } from "./server";
@@ -13,12 +14,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const log = vscode.window.createOutputChannel("hipscope", { log: true });
   const heat = new Heat();
   const status = new StatusItem((uri, count) => heat.hottest(uri, count));
-  const running = (server = new Server(log, status, heat));
+  const keys = new Keys(context.secrets);
+  const running = (server = new Server(log, status, heat, keys));
   context.subscriptions.push(
     log,
     heat,
     status,
-    ...registerCommands(running, log),
+    ...registerCommands(running, log, keys),
     ...followEditor(running, status),
   );
   markGpuFile(vscode.window.activeTextEditor);
@@ -29,13 +31,18 @@ export async function deactivate(): Promise<void> {
   await server?.stop();
 }
 
-function registerCommands(running: Server, log: vscode.LogOutputChannel): vscode.Disposable[] {
+function registerCommands(running: Server, log: vscode.LogOutputChannel, keys: Keys): vscode.Disposable[] {
+  const restartIf = async (changed: Promise<boolean>): Promise<void> => {
+    if (await changed) await running.restart();
+  };
   const commands: Record<string, () => unknown> = {
     "hipscope.profile": () => runOnServer(running, SERVER_PROFILE),
     "hipscope.optimizeKernel": () => runOnServer(running, SERVER_OPTIMIZE),
     "hipscope.cancel": () => cancel(running),
     "hipscope.toggleHeat": toggleHeat,
     "hipscope.restartServer": () => running.restart(),
+    "hipscope.storeModelKey": () => restartIf(keys.add()),
+    "hipscope.forgetModelKey": () => restartIf(keys.remove()),
     "hipscope.showLog": () => {
       log.show(true);
     },

@@ -4,6 +4,7 @@ import { DidChangeConfigurationNotification, LanguageClient, State } from "vscod
 import type { LanguageClientOptions } from "vscode-languageclient/node";
 import type { Heat } from "./heat";
 import { Jobs } from "./jobs";
+import type { Keys } from "./keys";
 import { findServer, NoServer } from "./launch";
 import type { Launch } from "./launch";
 import { EXTENSION_MARK, heatNotification, statusNotification } from "./protocol";
@@ -26,6 +27,7 @@ export class Server {
     private readonly log: vscode.LogOutputChannel,
     private readonly status: StatusItem,
     private readonly heat: Heat,
+    private readonly keys: Keys,
   ) {}
 
   /** The client of a server that runs and can be asked. */
@@ -74,7 +76,7 @@ export class Server {
     try {
       const launch = await findServer(vscode.workspace.workspaceFolders?.[0]);
       this.log.info(`server: ${[launch.command, ...launch.args].join(" ")} (from ${launch.origin})`);
-      this.#client = this.#createClient(launch);
+      this.#client = this.#createClient(launch, { ...process.env, ...(await this.keys.environment()) });
       await this.#client.start();
     } catch (error) {
       this.#client = undefined;
@@ -100,7 +102,7 @@ export class Server {
     }
   }
 
-  #createClient(launch: Launch): LanguageClient {
+  #createClient(launch: Launch, env: NodeJS.ProcessEnv): LanguageClient {
     const folder = vscode.workspace.workspaceFolders?.[0];
     const options: LanguageClientOptions = {
       documentSelector: DOCUMENTS,
@@ -112,7 +114,7 @@ export class Server {
     const executable = {
       command: launch.command,
       args: [...launch.args],
-      options: folder ? { cwd: folder.uri.fsPath } : {},
+      options: folder ? { cwd: folder.uri.fsPath, env } : { env },
     };
     const client = new LanguageClient("hipscope", "hipscope", executable, options);
     client.onNotification(heatNotification, (heat) => {

@@ -20,7 +20,7 @@ from hipscope.formulas.llm.consent import (
     require_consent,
     withdraw_consent,
 )
-from hipscope.formulas.llm.settings import ModelKey, model_settings, take_key
+from hipscope.formulas.llm.settings import ModelKey, model_settings, read_stored_keys, take_key
 
 
 def settings(**values: object) -> object:
@@ -92,6 +92,35 @@ def test_a_missing_key_names_its_variable() -> None:
     found = model_settings(LlmConfig(model="openai/m"), {})
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         take_key(found, {})
+
+
+def test_a_key_from_the_editor_goes_to_its_own_address_only() -> None:
+    stored = read_stored_keys(
+        '{"https://api.openai.com/v1/": "sk-ui", "https://mine.example/v1": "sk-mine", "x": 3}'
+    )
+    openai = model_settings(LlmConfig(model="openai/m"), {})
+    mine = model_settings(LlmConfig(model="openai/m", api_base="https://mine.example/v1"), {})
+    evil = model_settings(LlmConfig(model="openai/m", api_base="https://evil.example/v1"), {})
+    found = [take_key(settings, {}, stored) for settings in (openai, mine, evil)]
+    assert [key.reveal() if key else None for key in found] == ["sk-ui", "sk-mine", None]
+
+
+def test_a_key_in_the_environment_goes_before_the_editors() -> None:
+    settings = model_settings(LlmConfig(model="openai/m"), {})
+    key = take_key(settings, {"OPENAI_API_KEY": "sk-env"}, {"https://api.openai.com/v1": "sk-ui"})
+    assert key is not None
+    assert key.reveal() == "sk-env"
+
+
+def test_a_key_from_the_editor_is_not_sent_unencrypted() -> None:
+    plain = model_settings(LlmConfig(model="openai/m", api_base="http://models.example/v1"), {})
+    with pytest.raises(UsageError, match="unencrypted"):
+        take_key(plain, {}, {"http://models.example/v1": "sk-ui"})
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "[1]", '"sk"', '{"a": 1}'])
+def test_a_store_that_holds_something_else_counts_as_empty(text: str) -> None:
+    assert read_stored_keys(text) == {}
 
 
 def test_a_key_with_stray_characters_is_refused_without_showing_it() -> None:
