@@ -18,6 +18,7 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.devicelibs import device_library_directory
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.process import run_process
+from hipscope.emulator.runner import NativePartsMissing, native_library_dir
 
 MIN_CLANG = 19
 NEWEST_CLANG = 30
@@ -243,9 +244,17 @@ def _complete(
         device_lib_path=libraries,
         rocm_path=rocm,
         include_dirs=tuple(Path(path) for path in config.toolchain.include),
-        library_dirs=(rocm / "lib",) if rocm is not None else (),
+        library_dirs=(rocm / "lib",) if rocm is not None else _emulator_libraries(),
         flags=(),
     )
+
+
+def _emulator_libraries() -> tuple[Path, ...]:
+    """The emulator's libamdhip64 has every function that the headers declare; a distribution's may lack some."""
+    try:
+        return (native_library_dir(),)
+    except NativePartsMissing:
+        return ()
 
 
 def _tool(directory: Path, name: str) -> Path | None:

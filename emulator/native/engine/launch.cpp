@@ -11,7 +11,7 @@
 namespace hipscope {
 namespace {
 
-constexpr std::uint64_t kPacketOffset = 0, kQueueOffset = 256, kKernargOffset = 1024;
+constexpr std::uint64_t kPacketOffset = 0, kQueueOffset = 256, kCooperationOffset = 512, kKernargOffset = 1024;
 constexpr std::uint32_t kStackReserve = 8192;  // per lane, for functions whose frames the compiler cannot bound
 
 // COMPUTE_TMPRING_SIZE.WAVESIZE has 13 bits of 1 KiB for a wave of 64 lanes (CDNA3 register reference).
@@ -42,6 +42,20 @@ void write_packet(const PreparedLaunch& p) {
     put(p.packet + 40, p.kernarg_address);
 }
 
+/// What cooperative groups read (ockl's cg.cl, struct mg_info): one grid of one device. Gives its address.
+std::uint64_t write_cooperation(const PreparedLaunch& p) {
+    const std::uint64_t info = p.packet - kPacketOffset + kCooperationOffset;
+    const std::uint64_t all = std::uint64_t{p.launch.grid[0]} * p.launch.grid[1] * p.launch.grid[2];
+    std::memset(at(info), 0, 128);
+    put(info, info + 64);                  // the barrier of all grids
+    put<std::uint32_t>(info + 8, 0);       // number of this grid
+    put<std::uint32_t>(info + 12, 1);      // grids
+    put<std::uint64_t>(info + 16, 0);      // work-items of the grids before this one
+    put(info + 24, all);                   // of all grids
+    put(info + 40, static_cast<std::uint32_t>(p.group_count));  // newer libraries: for the barrier of this grid, at 32
+    return info;
+}
+
 void write_hidden(const PreparedLaunch& p, const KernelArgument& argument) {
     const std::uint64_t where = p.kernarg_address + argument.offset;
     const Launch& launch = p.launch;
@@ -61,8 +75,8 @@ void write_hidden(const PreparedLaunch& p, const KernelArgument& argument) {
     else if (kind == "hidden_printf_buffer")
         throw std::runtime_error("the kernel writes to OpenCL's printf buffer, which is not emulated; compile with "
                                  "-mprintf-kind=hostcall");
-    // hidden_none, multigrid, default queue and completion action stay zero: nothing in HIP's device library on one
-    // GPU reads them.
+    else if (kind == "hidden_multigrid_sync_arg" && launch.cooperative) put(where, write_cooperation(p));
+    // hidden_none, default queue and completion action stay zero: nothing in HIP's device library reads them.
 }
 
 }  // namespace

@@ -5,6 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace hipscope {
+struct Function;
+struct Stream;
+}  // namespace hipscope
+
 namespace hipscope::abi {
 
 using Error = int;
@@ -16,7 +21,11 @@ inline constexpr Error success = 0, invalid_value = 1, out_of_memory = 2, not_in
                        invalid_context = 201, no_binary_for_gpu = 209, file_not_found = 301, invalid_handle = 400,
                        not_found = 500, not_ready = 600, illegal_address = 700, launch_out_of_resources = 701,
                        peer_already_enabled = 704, peer_not_enabled = 705, host_already_registered = 712,
-                       host_not_registered = 713, launch_failure = 719, not_supported = 801, unknown = 999;
+                       host_not_registered = 713, launch_failure = 719, cooperative_too_large = 720, not_supported = 801,
+                       stream_capture_unsupported = 900, stream_capture_invalidated = 901, stream_capture_merge = 902,
+                       stream_capture_unmatched = 903, stream_capture_unjoined = 904, stream_capture_isolation = 905,
+                       stream_capture_implicit = 906, captured_event = 907, stream_capture_wrong_thread = 908, graph_update_failure = 910,
+                       illegal_state = 401, unknown = 999;
 }  // namespace error
 
 struct Dim3 {
@@ -44,6 +53,67 @@ struct Memcpy3DParms {
     PitchedPtr dst_ptr;
     Extent extent;
     int kind;
+};
+
+/// hipLaunchParams and hipFunctionLaunchParams: one device's part of a launch on several.
+struct LaunchParams {
+    void* function;
+    Dim3 grid, workgroup;
+    void** arguments;
+    std::size_t dynamic_lds;
+    Stream* stream;
+};
+struct FunctionLaunchParams {
+    Function* function;
+    unsigned grid[3], workgroup[3], dynamic_lds;
+    Stream* stream;
+    void** arguments;
+};
+/// hipLaunchConfig_t of HIP 6.4; an attribute is a number and a union of 64 bytes.
+inline constexpr int kAttributeCooperative = 2;
+struct LaunchAttribute {
+    int id, unused;
+    int value;
+    char rest[60];
+};
+struct LaunchConfig {
+    Dim3 grid, workgroup;
+    std::size_t dynamic_lds;
+    Stream* stream;
+    LaunchAttribute* attributes;
+    unsigned attribute_count;
+};
+/// One side of hip_Memcpy2D.
+struct DriverCopySide {
+    std::size_t x, y;
+    unsigned type;  // its numbering depends on the version of HIP; which pointer is set does not
+    const void* host;
+    void *device, *array;
+    std::size_t pitch;
+};
+struct DriverMemcpy2D {
+    DriverCopySide from, to;
+    std::size_t width, height;
+};
+struct KernelNodeParams {
+    Dim3 workgroup;
+    void** extra;
+    void* function;
+    Dim3 grid;
+    void** arguments;
+    unsigned dynamic_lds;
+};
+/// `width` counts elements.
+struct MemsetParams {
+    void* dst;
+    unsigned element_size;
+    std::size_t height, pitch;
+    unsigned value;
+    std::size_t width;
+};
+struct HostNodeParams {
+    void (*function)(void*);
+    void* data;
 };
 
 /// hipPointerAttribute_t of HIP 6 (HIP 5 differs in the first two fields only, both ints).

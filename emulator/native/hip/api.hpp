@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <span>
 
 #include "hip/runtime.hpp"
 
@@ -16,9 +17,24 @@ struct Call {
     Runtime* operator->() { return &runtime; }
 };
 
+/// What the null stream means to functions whose name ends in _spt: the calling thread's own default stream.
+inline Stream* per_thread(Stream* stream) { return stream == nullptr ? reinterpret_cast<Stream*>(2) : stream; }  // NOLINT
+
 inline std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 inline void* pointer_to(std::uint64_t address) {
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+/// What HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE name in a launch's `extra` list; empty when there is none.
+inline std::span<const std::uint8_t> packed_arguments(void** extra) {
+    // HIP_LAUNCH_PARAM_BUFFER_POINTER 1, _BUFFER_SIZE 2, _END 3 (or 0)
+    const std::uint8_t* buffer = nullptr;
+    std::size_t size = 0;
+    for (; extra != nullptr && (address_of(*extra) == 1 || address_of(*extra) == 2); extra += 2) {
+        if (address_of(extra[0]) == 1) buffer = static_cast<const std::uint8_t*>(extra[1]);
+        else size = *static_cast<std::size_t*>(extra[1]);
+    }
+    return {buffer, buffer == nullptr ? 0 : size};
 }
 
 /// Success, or the error that is noted for hipGetLastError.

@@ -120,18 +120,11 @@ Error occupancy(int* blocks, Function* function, int block_size, std::size_t dyn
     Call call;
     if (blocks == nullptr || function == nullptr || block_size <= 0) return fail(abi::error::invalid_value);
     if (!call->resolve(*function)) return fail(abi::error::invalid_device_function);
-    TimingConstants c{};
-    c.simds_per_cu = static_cast<int>(call->number("simds_per_cu", 4));
-    c.max_waves_per_simd = static_cast<int>(call->number("max_waves_per_simd", 8));
-    c.vgprs_per_lane = static_cast<int>(call->number("vgprs_per_lane", 512));
-    c.vgpr_granule = static_cast<int>(call->number("vgpr_granule", 8));
-    c.lds_bytes = static_cast<int>(call->number("lds_bytes", 65536));
-    c.lds_granule = static_cast<int>(call->number("lds_granule", 512));
     PreparedLaunch launch;
     launch.launch.kernel = function->kernel;
     launch.lds_bytes = function->kernel->lds_bytes + static_cast<std::uint32_t>(dynamic_lds);
     launch.waves_per_group = static_cast<std::uint32_t>((block_size + 63) / 64);
-    *blocks = workgroups_per_cu(c, launch);
+    *blocks = call->groups_per_cu(launch);
     return abi::error::success;
 }
 
@@ -185,7 +178,11 @@ HIPSCOPE_API Error hipDeviceGet(int* device, int ordinal) {
     if (device != nullptr) *device = 0;
     return valid_device(ordinal);
 }
-HIPSCOPE_API Error hipDeviceSynchronize() { return finish(Call()->pending()); }
+HIPSCOPE_API Error hipDeviceSynchronize() {
+    Call call;
+    call->wait_for_all();
+    return finish(call->pending());
+}
 HIPSCOPE_API Error hipDeviceReset() {
     Call()->reset();
     return abi::error::success;
@@ -333,7 +330,7 @@ HIPSCOPE_API Error hipCtxDestroy(void*) { return abi::error::success; }
 HIPSCOPE_API Error hipCtxSetCurrent(void*) { return abi::error::success; }
 HIPSCOPE_API Error hipCtxGetCurrent(void** context) { *context = &Call().runtime; return abi::error::success; }
 HIPSCOPE_API Error hipCtxGetDevice(int* device) { *device = 0; return abi::error::success; }
-HIPSCOPE_API Error hipCtxSynchronize() { return finish(Call()->pending()); }
+HIPSCOPE_API Error hipCtxSynchronize() { return hipDeviceSynchronize(); }
 HIPSCOPE_API Error hipDevicePrimaryCtxRetain(void** context, int device) { return hipCtxCreate(context, 0, device); }
 HIPSCOPE_API Error hipDevicePrimaryCtxRelease(int) { return abi::error::success; }
 HIPSCOPE_API Error hipProfilerStart() { return abi::error::success; }

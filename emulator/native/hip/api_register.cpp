@@ -31,33 +31,53 @@ std::vector<Configuration>& configurations() {
     return stack;
 }
 
-std::span<const std::uint8_t> packed_arguments(void** extra) {
-    // HIP_LAUNCH_PARAM_BUFFER_POINTER 1, _BUFFER_SIZE 2, _END 3 (or 0)
-    const std::uint8_t* buffer = nullptr;
-    std::size_t size = 0;
-    for (; extra != nullptr && (address_of(*extra) == 1 || address_of(*extra) == 2); extra += 2) {
-        if (address_of(extra[0]) == 1) buffer = static_cast<const std::uint8_t*>(extra[1]);
-        else size = *static_cast<std::size_t*>(extra[1]);
+struct Shape {
+    Dim3 grid, workgroup;
+    std::size_t dynamic_lds = 0;
+    bool cooperative = false;
+};
+
+/// Run a kernel in a stream, or record it when the stream is being captured. `handle`: how the program named the kernel.
+Error launch(Runtime& runtime, Function& function, void* handle, const Shape& shape, void** arguments,
+             std::span<const std::uint8_t> packed, Stream* stream) {
+    Stream* target = runtime.stream_of(stream);
+    if (target == nullptr) return abi::error::invalid_handle;
+    if (!target->capture) {
+        if (target == &runtime.legacy && runtime.forbid_legacy()) return abi::error::stream_capture_implicit;
+        return runtime.launch({&function, shape.grid, shape.workgroup, static_cast<std::uint32_t>(shape.dynamic_lds), arguments, packed, shape.cooperative}, *target);
     }
-    return {buffer, buffer == nullptr ? 0 : size};
+    if (!runtime.resolve(function)) return abi::error::invalid_device_function;
+    return submit(runtime, stream,
+                  KernelWork{&function, handle, shape.grid, shape.workgroup, static_cast<std::uint32_t>(shape.dynamic_lds),
+                             runtime.pack(*function.kernel, arguments, packed), shape.cooperative, {}});
 }
 
-Error launch(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, std::size_t dynamic_lds, bool cooperative) {
+Error stub_launch(const void* stub, const Shape& shape, void** arguments, Stream* stream) {
     Call call;
     const auto function = call->functions.find(stub);
     if (function == call->functions.end()) return fail(abi::error::invalid_device_function);
-    LaunchRequest request{&function->second, grid, workgroup, static_cast<std::uint32_t>(dynamic_lds), arguments, {}, cooperative};
-    return finish(call->launch(request));
+    return finish(launch(call.runtime, function->second, const_cast<void*>(stub), shape, arguments, {}, stream));
 }
 
-Error module_launch(Function* function, Dim3 grid, Dim3 workgroup, unsigned dynamic_lds, void** arguments, void** extra,
-                    bool cooperative) {
+Error module_launch(Function* function, const Shape& shape, void** arguments, void** extra, Stream* stream) {
     Call call;
     if (function == nullptr) return fail(abi::error::invalid_handle);
-    LaunchRequest request{function, grid, workgroup, dynamic_lds, arguments, packed_arguments(extra), cooperative};
-    if (arguments == nullptr && request.packed.empty() && call->resolve(*function) && function->kernel->explicit_bytes() > 0)
+    const auto packed = packed_arguments(extra);
+    if (arguments == nullptr && packed.empty() && call->resolve(*function) && function->kernel->explicit_bytes() > 0)
         return fail(abi::error::invalid_value);
-    return finish(call->launch(request));
+    return finish(launch(call.runtime, *function, function, shape, arguments, packed, stream));
+}
+
+/// Set the events around a launch (hipExt... functions).
+template <class Launch>
+Error between(Event* start, Event* stop, Stream* handle, Launch run) {
+    Call call;
+    Stream* stream = call->stream_of(handle);
+    if (stream == nullptr) return fail(abi::error::invalid_handle);
+    if (start != nullptr) call->record(*start, *stream);
+    const Error error = run();
+    if (stop != nullptr) call->record(*stop, *stream);
+    return error;
 }
 
 Error load_module(Module** module, std::string image) {
@@ -132,25 +152,45 @@ HIPSCOPE_API Error hipConfigureCall(Dim3 grid, Dim3 workgroup, std::size_t dynam
     return __hipPushCallConfiguration(grid, workgroup, dynamic_lds, stream);
 }
 
-HIPSCOPE_API Error hipLaunchKernel(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, std::size_t dynamic_lds, void*) {
-    return launch(stub, grid, workgroup, arguments, dynamic_lds, false);
+HIPSCOPE_API Error hipLaunchKernel(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, std::size_t lds, Stream* s) {
+    return stub_launch(stub, {grid, workgroup, lds}, arguments, s);
 }
-HIPSCOPE_API Error hipLaunchKernel_spt(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, std::size_t dynamic_lds, void*) {
-    return launch(stub, grid, workgroup, arguments, dynamic_lds, false);
+HIPSCOPE_API Error hipLaunchKernel_spt(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, std::size_t lds, Stream* s) {
+    return stub_launch(stub, {grid, workgroup, lds}, arguments, per_thread(s));
 }
-HIPSCOPE_API Error hipLaunchCooperativeKernel(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, unsigned dynamic_lds, void*) {
-    return launch(stub, grid, workgroup, arguments, dynamic_lds, true);
+HIPSCOPE_API Error hipLaunchCooperativeKernel(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, unsigned lds, Stream* s) {
+    return stub_launch(stub, {grid, workgroup, lds, true}, arguments, s);
 }
-HIPSCOPE_API Error hipLaunchCooperativeKernel_spt(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, unsigned dynamic_lds, void*) {
-    return launch(stub, grid, workgroup, arguments, dynamic_lds, true);
+HIPSCOPE_API Error hipLaunchCooperativeKernel_spt(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, unsigned lds, Stream* s) {
+    return stub_launch(stub, {grid, workgroup, lds, true}, arguments, per_thread(s));
 }
-HIPSCOPE_API Error hipExtLaunchKernel(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, std::size_t dynamic_lds, void*,
+/// There is one device, so the list has one launch.
+HIPSCOPE_API Error hipLaunchCooperativeKernelMultiDevice(const abi::LaunchParams* list, int count, unsigned) {
+    if (list == nullptr || count != 1) return fail(abi::error::invalid_value);
+    return stub_launch(list->function, {list->grid, list->workgroup, list->dynamic_lds, true}, list->arguments, list->stream);
+}
+HIPSCOPE_API Error hipExtLaunchMultiKernelMultiDevice(const abi::LaunchParams* list, int count, unsigned) {
+    if (list == nullptr || count != 1) return fail(abi::error::invalid_value);
+    return stub_launch(list->function, {list->grid, list->workgroup, list->dynamic_lds}, list->arguments, list->stream);
+}
+HIPSCOPE_API Error hipExtLaunchKernel(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, std::size_t lds, Stream* s,
                                       Event* start, Event* stop, int) {
+    return between(start, stop, s, [&] { return stub_launch(stub, {grid, workgroup, lds}, arguments, s); });
+}
+HIPSCOPE_API Error hipLaunchKernelExC(const abi::LaunchConfig* config, const void* stub, void** arguments) {
+    if (config == nullptr) return fail(abi::error::invalid_value);
+    bool cooperative = false;
+    for (unsigned i = 0; i < config->attribute_count; ++i)
+        if (config->attributes[i].id == abi::kAttributeCooperative) cooperative = config->attributes[i].value != 0;
+    return stub_launch(stub, {config->grid, config->workgroup, config->dynamic_lds, cooperative}, arguments, config->stream);
+}
+HIPSCOPE_API Error hipGetFuncBySymbol(Function** function, const void* symbol) {
     Call call;
-    if (start != nullptr) *start = {call->now_ns, true};
-    const Error error = launch(stub, grid, workgroup, arguments, dynamic_lds, false);
-    if (stop != nullptr) *stop = {call->now_ns, true};
-    return error;
+    const auto found = call->functions.find(symbol);
+    if (function == nullptr) return fail(abi::error::invalid_value);
+    if (found == call->functions.end() || !call->resolve(found->second)) return fail(abi::error::invalid_device_function);
+    *function = &found->second;
+    return abi::error::success;
 }
 
 HIPSCOPE_API Error hipModuleLoadData(Module** module, const void* image) {
@@ -189,21 +229,24 @@ HIPSCOPE_API Error hipModuleGetGlobal(void** address, std::size_t* bytes, Module
     return abi::error::success;
 }
 HIPSCOPE_API Error hipModuleLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                         unsigned bz, unsigned dynamic_lds, void*, void** arguments, void** extra) {
-    return module_launch(function, {gx, gy, gz}, {bx, by, bz}, dynamic_lds, arguments, extra, false);
+                                         unsigned bz, unsigned lds, Stream* s, void** arguments, void** extra) {
+    return module_launch(function, {{gx, gy, gz}, {bx, by, bz}, lds}, arguments, extra, s);
 }
 HIPSCOPE_API Error hipModuleLaunchCooperativeKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                                    unsigned by, unsigned bz, unsigned dynamic_lds, void*, void** arguments) {
-    return module_launch(function, {gx, gy, gz}, {bx, by, bz}, dynamic_lds, arguments, nullptr, true);
+                                                    unsigned by, unsigned bz, unsigned lds, Stream* s, void** arguments) {
+    return module_launch(function, {{gx, gy, gz}, {bx, by, bz}, lds, true}, arguments, nullptr, s);
+}
+HIPSCOPE_API Error hipModuleLaunchCooperativeKernelMultiDevice(const abi::FunctionLaunchParams* list, unsigned count, unsigned) {
+    if (list == nullptr || count != 1) return fail(abi::error::invalid_value);
+    return module_launch(list->function, {{list->grid[0], list->grid[1], list->grid[2]}, {list->workgroup[0], list->workgroup[1], list->workgroup[2]}, list->dynamic_lds, true},
+                         list->arguments, nullptr, list->stream);
 }
 /// Grid in work-items, unlike hipModuleLaunchKernel.
 HIPSCOPE_API Error hipExtModuleLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                            unsigned bz, std::size_t dynamic_lds, void*, void** arguments, void** extra,
+                                            unsigned bz, std::size_t lds, Stream* s, void** arguments, void** extra,
                                             Event* start, Event* stop, unsigned) {
-    Call call;
     if (bx == 0 || by == 0 || bz == 0) return fail(abi::error::invalid_configuration);
-    if (start != nullptr) *start = {call->now_ns, true};
-    const Error error = module_launch(function, {gx / bx, gy / by, gz / bz}, {bx, by, bz}, static_cast<unsigned>(dynamic_lds), arguments, extra, false);
-    if (stop != nullptr) *stop = {call->now_ns, true};
-    return error;
+    return between(start, stop, s, [&] {
+        return module_launch(function, {{gx / bx, gy / by, gz / bz}, {bx, by, bz}, lds}, arguments, extra, s);
+    });
 }

@@ -1,5 +1,7 @@
-// Streams, events, errors. Work runs eagerly in the order of the calls, so every stream is always idle; event times
-// are the device's modelled clock.
+// Streams, events, errors. Work runs eagerly in the order of the calls, so every stream is always idle; streams and
+// events carry modelled time (timeline.hpp).
+#include <algorithm>
+
 #include "hip/api.hpp"
 
 namespace {
@@ -7,31 +9,69 @@ namespace {
 using namespace hipscope;
 using abi::Error;
 
-/// What recording an event adds to the modelled clock when the device file does not say.
-constexpr double kEventNs = 0;
+constexpr int kHighestPriority = -1, kLowestPriority = 1;
 
 Error create_stream(Stream** stream, unsigned flags, int priority) {
     Call call;
-    if (stream == nullptr) return fail(abi::error::invalid_value);
-    *stream = new Stream{flags, priority};
-    call->streams.insert(*stream);
+    if (stream == nullptr || flags > kStreamNonBlocking) return fail(abi::error::invalid_value);
+    auto* made = new Stream;
+    made->flags = flags;
+    made->priority = std::clamp(priority, kHighestPriority, kLowestPriority);
+    made->ready_ns = call->host_ns;
+    call->streams.insert(*stream = made);
     return abi::error::success;
 }
 
-/// Streams that are no objects: null, legacy (1) and per-thread (2).
-bool known(Runtime& runtime, Stream* stream) { return address_of(stream) <= 2 || runtime.streams.contains(stream); }
-
-Error wait(Stream* stream) {
+Error wait(Stream* handle) {
     Call call;
-    if (!known(call.runtime, stream)) return fail(abi::error::invalid_handle);
+    const Stream* stream = call->stream_of(handle);
+    if (stream == nullptr) return fail(abi::error::invalid_handle);
+    if (stream->capture) {
+        stream->capture->invalid = true;
+        return fail(abi::error::stream_capture_unsupported);
+    }
+    call->wait_for(*stream);
     return finish(call->pending());
 }
 
-Error create_event(Event** event) {
+Error query(Stream* handle) {
+    Call call;
+    const Stream* stream = call->stream_of(handle);
+    if (stream == nullptr) return fail(abi::error::invalid_handle);
+    return finish(stream->capture ? abi::error::stream_capture_unsupported : call->pending());
+}
+
+Error create_event(Event** event, unsigned flags) {
     Call call;
     if (event == nullptr) return fail(abi::error::invalid_value);
-    *event = new Event;
-    call->events.insert(*event);
+    call->events.insert(*event = new Event);
+    (*event)->flags = flags;
+    return abi::error::success;
+}
+
+Error record(Event* event, Stream* stream) {
+    Call call;
+    if (!call->events.contains(event)) return fail(abi::error::invalid_handle);
+    if (const Error e = submit(call.runtime, stream, RecordWork{event}); e != abi::error::success) return fail(e);
+    return finish(call->pending());
+}
+
+Error wait_event(Stream* stream, Event* event) {
+    Call call;
+    if (!call->events.contains(event)) return fail(abi::error::invalid_handle);
+    return finish(submit(call.runtime, stream, WaitWork{event}));
+}
+
+/// Host functions run on the calling thread, as soon as they are enqueued: all earlier work has ended.
+Error host_function(Stream* handle, HostWork work) {
+    {
+        Call call;
+        Stream* stream = call->stream_of(handle);
+        if (stream == nullptr) return fail(abi::error::invalid_handle);
+        if (stream->capture) return finish(submit(call.runtime, handle, work));
+        stream->ready_ns = call->start_of(*stream);
+    }
+    work.function(work.data);  // it may wait for another thread of the program
     return abi::error::success;
 }
 
@@ -66,6 +106,18 @@ constexpr ErrorText kErrors[] = {
     {abi::error::host_already_registered, "hipErrorHostMemoryAlreadyRegistered", "part or all of the requested memory range is already mapped"},
     {abi::error::host_not_registered, "hipErrorHostMemoryNotRegistered", "pointer does not correspond to a registered memory region"},
     {abi::error::launch_failure, "hipErrorLaunchFailure", "unspecified launch failure"},
+    {abi::error::cooperative_too_large, "hipErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
+    {abi::error::illegal_state, "hipErrorIllegalState", "the operation cannot be performed in the present state"},
+    {abi::error::stream_capture_unsupported, "hipErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
+    {abi::error::stream_capture_invalidated, "hipErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture"},
+    {abi::error::stream_capture_merge, "hipErrorStreamCaptureMerge", "operation would result in a merge of separate capture sequences"},
+    {abi::error::stream_capture_unmatched, "hipErrorStreamCaptureUnmatched", "capture was not ended in the same stream as it began"},
+    {abi::error::stream_capture_unjoined, "hipErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
+    {abi::error::stream_capture_isolation, "hipErrorStreamCaptureIsolation", "dependency created on uncaptured work in another stream"},
+    {abi::error::stream_capture_implicit, "hipErrorStreamCaptureImplicit", "operation would make the legacy stream depend on a capturing blocking stream"},
+    {abi::error::captured_event, "hipErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream"},
+    {abi::error::stream_capture_wrong_thread, "hipErrorStreamCaptureWrongThread", "attempt to terminate a thread-local capture sequence from another thread"},
+    {abi::error::graph_update_failure, "hipErrorGraphExecUpdateFailure", "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update"},
     {abi::error::not_supported, "hipErrorNotSupported", "operation not supported"},
     {abi::error::unknown, "hipErrorUnknown", "unknown error"},
 };
@@ -84,28 +136,40 @@ HIPSCOPE_API Error hipStreamCreateWithPriority(Stream** s, unsigned flags, int p
 HIPSCOPE_API Error hipExtStreamCreateWithCUMask(Stream** s, std::uint32_t, const std::uint32_t*) { return create_stream(s, 0, 0); }
 HIPSCOPE_API Error hipStreamDestroy(Stream* s) {
     Call call;
-    if (call->streams.erase(s) == 0) return fail(abi::error::invalid_handle);
+    if (address_of(s) <= 2 || !call->streams.contains(s)) return fail(abi::error::invalid_handle);
+    if (s->capture) {
+        s->capture->invalid = true;
+        s->capture->joined.erase(s);
+        if (s->capture->origin == s) s->capture->origin = nullptr;
+    }
+    // What it still had to do in modelled time is waited for by the legacy stream, as if it were there.
+    if ((s->flags & kStreamNonBlocking) == 0) call->legacy.ready_ns = std::max(call->legacy.ready_ns, s->ready_ns);
+    call->streams.erase(s);
     delete s;
     return abi::error::success;
 }
 HIPSCOPE_API Error hipStreamSynchronize(Stream* s) { return wait(s); }
-HIPSCOPE_API Error hipStreamSynchronize_spt(Stream* s) { return wait(s); }
-HIPSCOPE_API Error hipStreamQuery(Stream* s) { return wait(s); }
-HIPSCOPE_API Error hipStreamQuery_spt(Stream* s) { return wait(s); }
-HIPSCOPE_API Error hipStreamWaitEvent(Stream*, Event*, unsigned) { return abi::error::success; }
-HIPSCOPE_API Error hipStreamWaitEvent_spt(Stream*, Event*, unsigned) { return abi::error::success; }
-HIPSCOPE_API Error hipStreamGetFlags(Stream* s, unsigned* flags) {
+HIPSCOPE_API Error hipStreamSynchronize_spt(Stream* s) { return wait(per_thread(s)); }
+HIPSCOPE_API Error hipStreamQuery(Stream* s) { return query(s); }
+HIPSCOPE_API Error hipStreamQuery_spt(Stream* s) { return query(per_thread(s)); }
+HIPSCOPE_API Error hipStreamWaitEvent(Stream* s, Event* event, unsigned) { return wait_event(s, event); }
+HIPSCOPE_API Error hipStreamWaitEvent_spt(Stream* s, Event* event, unsigned) { return wait_event(per_thread(s), event); }
+HIPSCOPE_API Error hipStreamGetFlags(Stream* handle, unsigned* flags) {
     Call call;
-    if (flags == nullptr || !known(call.runtime, s)) return fail(abi::error::invalid_value);
-    *flags = address_of(s) <= 2 ? 0 : s->flags;
+    const Stream* stream = call->stream_of(handle);
+    if (flags == nullptr || stream == nullptr) return fail(abi::error::invalid_value);
+    *flags = stream->flags;
     return abi::error::success;
 }
-HIPSCOPE_API Error hipStreamGetPriority(Stream* s, int* priority) {
+HIPSCOPE_API Error hipStreamGetFlags_spt(Stream* s, unsigned* flags) { return hipStreamGetFlags(per_thread(s), flags); }
+HIPSCOPE_API Error hipStreamGetPriority(Stream* handle, int* priority) {
     Call call;
-    if (priority == nullptr || !known(call.runtime, s)) return fail(abi::error::invalid_value);
-    *priority = address_of(s) <= 2 ? 0 : s->priority;
+    const Stream* stream = call->stream_of(handle);
+    if (priority == nullptr || stream == nullptr) return fail(abi::error::invalid_value);
+    *priority = stream->priority;
     return abi::error::success;
 }
+HIPSCOPE_API Error hipStreamGetPriority_spt(Stream* s, int* priority) { return hipStreamGetPriority(per_thread(s), priority); }
 HIPSCOPE_API int hipGetStreamDeviceId(Stream*) { return 0; }
 HIPSCOPE_API Error hipStreamGetDevice(Stream*, int* device) {
     if (device == nullptr) return fail(abi::error::invalid_value);
@@ -113,53 +177,61 @@ HIPSCOPE_API Error hipStreamGetDevice(Stream*, int* device) {
     return abi::error::success;
 }
 HIPSCOPE_API Error hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
-    if (least != nullptr) *least = 1;
-    if (greatest != nullptr) *greatest = -1;
+    if (least != nullptr) *least = kLowestPriority;
+    if (greatest != nullptr) *greatest = kHighestPriority;
     return abi::error::success;
 }
-HIPSCOPE_API Error hipStreamAddCallback(Stream* s, void (*callback)(Stream*, Error, void*), void* data, unsigned) {
-    if (callback == nullptr) return fail(abi::error::invalid_value);
-    callback(s, Call()->pending(), data);
+HIPSCOPE_API Error hipStreamAddCallback(Stream* s, void (*callback)(Stream*, Error, void*), void* data, unsigned flags) {
+    if (callback == nullptr || flags != 0) return fail(abi::error::invalid_value);
+    Error state = abi::error::success;
+    {
+        Call call;
+        Stream* stream = call->stream_of(s);
+        if (stream == nullptr) return fail(abi::error::invalid_handle);
+        if (stream->capture) return fail(abi::error::stream_capture_unsupported);
+        stream->ready_ns = call->start_of(*stream);
+        state = call->pending();
+    }
+    callback(s, state, data);
     return abi::error::success;
 }
-HIPSCOPE_API Error hipLaunchHostFunc(Stream*, void (*function)(void*), void* data) {
+HIPSCOPE_API Error hipLaunchHostFunc(Stream* s, void (*function)(void*), void* data) {
     if (function == nullptr) return fail(abi::error::invalid_value);
-    function(data);
-    return abi::error::success;
+    return host_function(s, {function, data});
 }
-HIPSCOPE_API Error hipStreamIsCapturing(Stream*, int* status) {
-    if (status == nullptr) return fail(abi::error::invalid_value);
-    *status = 0;
-    return abi::error::success;
+HIPSCOPE_API Error hipLaunchHostFunc_spt(Stream* s, void (*function)(void*), void* data) {
+    return hipLaunchHostFunc(per_thread(s), function, data);
 }
 
-HIPSCOPE_API Error hipEventCreate(Event** event) { return create_event(event); }
-HIPSCOPE_API Error hipEventCreateWithFlags(Event** event, unsigned) { return create_event(event); }
+HIPSCOPE_API Error hipEventCreate(Event** event) { return create_event(event, 0); }
+HIPSCOPE_API Error hipEventCreateWithFlags(Event** event, unsigned flags) { return create_event(event, flags); }
 HIPSCOPE_API Error hipEventDestroy(Event* event) {
     Call call;
     if (call->events.erase(event) == 0) return fail(abi::error::invalid_handle);
     delete event;
     return abi::error::success;
 }
-HIPSCOPE_API Error hipEventRecord(Event* event, Stream*) {
-    Call call;
-    if (!call->events.contains(event)) return fail(abi::error::invalid_handle);
-    *event = {call->now_ns, true};
-    call->now_ns += call->number("event_ns", kEventNs);  // the next kernel starts that much later
-    return finish(call->pending());
-}
-HIPSCOPE_API Error hipEventRecord_spt(Event* event, Stream* s) { return hipEventRecord(event, s); }
+HIPSCOPE_API Error hipEventRecord(Event* event, Stream* s) { return record(event, s); }
+HIPSCOPE_API Error hipEventRecord_spt(Event* event, Stream* s) { return record(event, per_thread(s)); }
+HIPSCOPE_API Error hipEventRecordWithFlags(Event* event, Stream* s, unsigned) { return record(event, s); }
 HIPSCOPE_API Error hipEventSynchronize(Event* event) {
     Call call;
     if (!call->events.contains(event)) return fail(abi::error::invalid_handle);
+    if (event->capture && !event->capture->invalid) return fail(abi::error::captured_event);
+    if (event->recorded) call->host_ns = std::max(call->host_ns, event->time_ns);
     return finish(call->pending());
 }
-HIPSCOPE_API Error hipEventQuery(Event* event) { return hipEventSynchronize(event); }
+HIPSCOPE_API Error hipEventQuery(Event* event) {
+    Call call;
+    if (!call->events.contains(event)) return fail(abi::error::invalid_handle);
+    return finish(event->capture && !event->capture->invalid ? abi::error::captured_event : call->pending());
+}
 HIPSCOPE_API Error hipEventElapsedTime(float* ms, Event* start, Event* stop) {
     Call call;
     if (ms == nullptr) return fail(abi::error::invalid_value);
-    if (!call->events.contains(start) || !call->events.contains(stop) || !start->recorded || !stop->recorded)
-        return fail(abi::error::invalid_handle);
+    for (const Event* event : {start, stop})
+        if (!call->events.contains(const_cast<Event*>(event)) || !event->recorded || (event->flags & kEventDisableTiming) != 0)
+            return fail(abi::error::invalid_handle);
     *ms = static_cast<float>((stop->time_ns - start->time_ns) * 1e-6);
     return abi::error::success;
 }

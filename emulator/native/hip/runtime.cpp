@@ -137,6 +137,13 @@ CodeObject* Runtime::load(Module& module) {
     return module.object.get();
 }
 
+bool Runtime::is_function(const void* handle) const {
+    for (const auto& module : modules_)
+        for (const auto& [name, function] : module->functions)
+            if (function.get() == handle) return true;
+    return false;
+}
+
 bool Runtime::resolve(Function& function) {
     if (function.kernel != nullptr) return true;
     const CodeObject* object = load(*function.module);
@@ -158,7 +165,18 @@ std::uint64_t Runtime::variable_address(const DeviceVariable& variable) {
 
 // ---- launches ----
 
-abi::Error Runtime::launch(const LaunchRequest& request) {
+std::vector<std::uint8_t> Runtime::pack(const Kernel& kernel, void** arguments, std::span<const std::uint8_t> packed) const {
+    std::vector<std::uint8_t> bytes(packed.begin(), packed.end());
+    bytes.resize(std::max<std::size_t>(bytes.size(), kernel.explicit_bytes()));
+    if (!packed.empty()) return bytes;
+    std::size_t index = 0;
+    for (const KernelArgument& argument : kernel.arguments)
+        if (!argument.value_kind.starts_with("hidden_"))
+            std::memcpy(bytes.data() + argument.offset, arguments[index++], argument.size);
+    return bytes;
+}
+
+abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
     if (fault_ != abi::error::success) return fault_;
     if (!resolve(*request.function))
         return request.function->module->object ? abi::error::invalid_device_function : abi::error::no_binary_for_gpu;
@@ -175,26 +193,20 @@ abi::Error Runtime::launch(const LaunchRequest& request) {
     }
     launch.dynamic_lds = request.dynamic_lds;
     launch.cooperative = request.cooperative;
-    if (request.packed.empty()) {
-        launch.kernarg.resize(launch.kernel->explicit_bytes());
-        std::size_t index = 0;
-        for (const KernelArgument& argument : launch.kernel->arguments) {
-            if (argument.value_kind.starts_with("hidden_")) continue;
-            std::memcpy(launch.kernarg.data() + argument.offset, request.arguments[index++], argument.size);
-        }
-    } else {
-        launch.kernarg.assign(request.packed.begin(), request.packed.end());
-        launch.kernarg.resize(std::max<std::size_t>(launch.kernarg.size(), launch.kernel->explicit_bytes()));
-    }
+    launch.kernarg = pack(*launch.kernel, request.arguments, request.packed);
+    const double earliest = start_of(stream);
     PreparedLaunch prepared;
     try {
         prepared = prepare(std::move(launch), *area_, kLdsLimit, services);
-        prepared.realtime += static_cast<std::uint64_t>(now_ns / 10);
+        prepared.realtime += static_cast<std::uint64_t>(earliest / 10);
     } catch (const std::exception& error) {
         const bool kernel_problem = !request.function->kernel->obstacle.empty() ||
                                     std::strstr(error.what(), "not emulated") != nullptr;
         return refuse(request, error.what(), kernel_problem ? abi::error::launch_failure : abi::error::invalid_configuration);
     }
+    // All workgroups of a cooperative launch are on the device together.
+    if (request.cooperative && static_cast<double>(prepared.group_count) > groups_per_cu(prepared) * number("compute_units", 304))
+        return abi::error::cooperative_too_large;
     const std::string shape = shape_of(prepared.launch);
     const std::uint64_t id = next_id_++;
     bool captured = false;
@@ -214,12 +226,15 @@ abi::Error Runtime::launch(const LaunchRequest& request) {
         profiling_ms_ += result.wall_ms;
     }
     if (captured) capture_->after(result);
+    const double duration = result.timed ? result.time_ns : plain_time(shape);
+    const double start = timeline_.place(earliest, duration, device_share(prepared));
+    stream.ready_ns = start + duration;
+    timeline_.forget_before(host_ns);
     if (output_) {
         if (result.timed && result.timed->covered < 1)
             output_->set_partial("timing of large dispatches covers a part of their waves, the rest is extrapolated");
-        output_->add({id, &prepared, &result, now_ns}, engine_->timing());
+        output_->add({id, &prepared, &result, start}, engine_->timing());
     }
-    now_ns += result.timed ? result.time_ns : plain_time(shape);
     if (!result.fault) return abi::error::success;
     if (output_) output_->add_fault(id, request.function->name, prepared.launch.object->hash, *result.fault);
     char address[32];
@@ -256,6 +271,62 @@ double Runtime::plain_time(const std::string& shape) const {
     const auto known = shapes_.find(shape);
     if (known == shapes_.end() || known->second.profiled == 0) return 0;
     return known->second.total_ns / static_cast<double>(known->second.profiled);
+}
+
+int Runtime::groups_per_cu(const PreparedLaunch& launch) const {
+    TimingConstants c{};
+    c.simds_per_cu = static_cast<int>(number("simds_per_cu", 4));
+    c.max_waves_per_simd = static_cast<int>(number("max_waves_per_simd", 8));
+    c.vgprs_per_lane = static_cast<int>(number("vgprs_per_lane", 512));
+    c.vgpr_granule = static_cast<int>(number("vgpr_granule", 8));
+    c.lds_bytes = static_cast<int>(number("lds_bytes", 65536));
+    c.lds_granule = static_cast<int>(number("lds_granule", 512));
+    return workgroups_per_cu(c, launch);
+}
+
+double Runtime::device_share(const PreparedLaunch& launch) const {
+    const double room = number("compute_units", 304) * std::max(1, groups_per_cu(launch));
+    return std::min(1.0, static_cast<double>(launch.group_count) / room);
+}
+
+// ---- streams ----
+
+Stream* Runtime::stream_of(Stream* handle) {
+    const auto value = reinterpret_cast<std::uintptr_t>(handle);
+    if (value <= 1) return &legacy;
+    if (value == 2) return &per_thread[std::this_thread::get_id()];
+    return streams.contains(handle) ? handle : nullptr;
+}
+
+double Runtime::start_of(const Stream& stream) const {
+    double start = std::max(host_ns, stream.ready_ns);
+    if ((stream.flags & kStreamNonBlocking) != 0) return start;
+    if (&stream != &legacy) return std::max(start, legacy.ready_ns);
+    for (const Stream* other : streams)
+        if ((other->flags & kStreamNonBlocking) == 0) start = std::max(start, other->ready_ns);
+    for (const auto& [thread, other] : per_thread) start = std::max(start, other.ready_ns);
+    return start;
+}
+
+void Runtime::wait_for_all() {
+    wait_for(legacy);
+    for (const Stream* stream : streams) wait_for(*stream);
+}
+
+void Runtime::record(Event& event, Stream& stream) {
+    event.time_ns = start_of(stream);
+    event.recorded = true;
+    event.capture.reset();
+    stream.ready_ns = event.time_ns + number("event_ns", 0);  // what follows starts that much later
+}
+
+bool Runtime::forbid_legacy() const {
+    for (const auto& weak : captures)
+        if (const auto capture = weak.lock(); capture && capture->origin != nullptr && capture->mode == 0 &&
+                                              (capture->origin->flags & kStreamNonBlocking) == 0 &&
+                                              capture->thread == std::this_thread::get_id())
+            return true;
+    return false;
 }
 
 abi::Error Runtime::refuse(const LaunchRequest& request, const std::string& why, abi::Error error) {

@@ -18,7 +18,9 @@
 #include "engine/host_services.hpp"
 #include "engine/raw_output.hpp"
 #include "hip/abi.hpp"
+#include "hip/graph.hpp"
 #include "hip/settings.hpp"
+#include "hip/timeline.hpp"
 #include "sanitize/sanitizer.hpp"
 
 namespace hipscope {
@@ -51,14 +53,22 @@ struct Module {
     std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
 };
 
+inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2;
+
 struct Stream {
     unsigned flags = 0;
     int priority = 0;
+    double ready_ns = 0;                     // modelled time at which all its work has ended
+    std::shared_ptr<StreamCapture> capture;  // while it is being recorded
+    std::vector<GraphNode*> tail;            // what the next recorded work waits for
 };
 
 struct Event {
+    unsigned flags = 0;
     double time_ns = 0;
     bool recorded = false;
+    std::shared_ptr<StreamCapture> capture;  // of the stream it was recorded in last, if that was being captured
+    std::vector<GraphNode*> captured_after;
 };
 
 struct LaunchRequest {
@@ -95,18 +105,39 @@ public:
     bool resolve(Function& function);
 
     // Launches
-    abi::Error launch(const LaunchRequest& request);
+    abi::Error launch(const LaunchRequest& request, Stream& stream);
+    /// The explicit arguments of a kernel as bytes; from one pointer for each, or from an already packed buffer.
+    std::vector<std::uint8_t> pack(const Kernel& kernel, void** arguments, std::span<const std::uint8_t> packed) const;
     /// Error that an earlier dispatch left behind, or success.
     [[nodiscard]] abi::Error pending() const { return fault_; }
     void reset();
     /// Copies and fills: keeps the cache model informed.
     void touched(const void* address, std::size_t bytes);
+    /// Workgroups of this launch that fit on one CU together.
+    [[nodiscard]] int groups_per_cu(const PreparedLaunch& launch) const;
     [[nodiscard]] Engine& engine() { return *engine_; }
 
-    // Modelled time
-    double now_ns = 0;
+    // Modelled time. The host's own instructions take none: its clock moves when it waits for the device.
+    double host_ns = 0;
+    Stream legacy;                                // the null stream
+    std::map<std::thread::id, Stream> per_thread;  // hipStreamPerThread
+    std::vector<std::weak_ptr<StreamCapture>> captures;
+    /// The stream behind a handle (null, legacy, per-thread or a created one), nullptr when there is none.
+    Stream* stream_of(Stream* handle);
+    /// Earliest start of what comes next in `stream`: the legacy stream and blocking streams wait for each other.
+    [[nodiscard]] double start_of(const Stream& stream) const;
+    /// The host waits for one stream or for all.
+    void wait_for(const Stream& stream) { host_ns = std::max(host_ns, start_of(stream)); }
+    void wait_for_all();
+    void record(Event& event, Stream& stream);
+    /// True when work on the legacy stream would end in a capture that is going on.
+    [[nodiscard]] bool forbid_legacy() const;
     [[nodiscard]] double number(const std::string& key, double otherwise) const;
 
+    std::uint64_t captures_begun = 0;
+    std::map<Graph*, std::shared_ptr<Graph>> graphs, executables;
+    /// True when `handle` is a function that hipModuleGetFunction gave out.
+    [[nodiscard]] bool is_function(const void* handle) const;
     std::set<Stream*> streams;
     std::set<Event*> events;
     std::map<std::uint64_t, unsigned> host_flags;  // of pinned allocations
@@ -118,6 +149,7 @@ private:
     abi::Error refuse(const LaunchRequest& request, const std::string& why, abi::Error error);
     bool wants_profile(const PreparedLaunch& launch, const std::string& shape);
     double plain_time(const std::string& shape) const;
+    double device_share(const PreparedLaunch& launch) const;
     void report(const std::string& kernel, const std::string& line);
 
     struct ShapeRecord {
@@ -125,6 +157,7 @@ private:
         double total_ns = 0;
     };
     DisassemblySettings disassembly_;
+    Timeline timeline_;
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<LaunchArea> area_;
     std::unique_ptr<RawOutput> output_;

@@ -1,0 +1,78 @@
+// Device memory is host memory here: a copy is a copy.
+#include "hip/copies.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "hip/runtime.hpp"
+
+namespace hipscope {
+namespace {
+
+using abi::Error;
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+/// True when a pointer into device memory does not have `bytes` valid bytes behind it.
+bool overruns(const Runtime& runtime, const void* pointer, std::size_t bytes) {
+    const std::uint64_t address = address_of(pointer);
+    const Allocation* block = runtime.memory.find(address);
+    if (block == nullptr) return address >= Memory::base && address < Memory::base + Memory::reserved;
+    return bytes > block->address + block->bytes - address;
+}
+
+/// Bytes from the first to the last that a box touches.
+std::size_t span(std::size_t width, std::size_t height, std::size_t depth, const abi::PitchedPtr& p) {
+    return ((depth - 1) * p.ysize + height - 1) * p.pitch + width;
+}
+
+char* first(const abi::PitchedPtr& base, const abi::Pos& pos) {
+    return static_cast<char*>(base.ptr) + pos.x + (pos.y + pos.z * base.ysize) * base.pitch;
+}
+
+template <class T>
+void fill_row(void* to, unsigned value, std::size_t count) {
+    std::fill_n(static_cast<T*>(to), count, static_cast<T>(value));
+}
+
+}  // namespace
+
+Error copy_box(Runtime& runtime, const abi::Memcpy3DParms& p) {
+    const auto [width, height, depth] = p.extent;
+    if (p.kind < 0 || p.kind > 4) return abi::error::invalid_memcpy_direction;
+    if (runtime.pending() != abi::error::success) return runtime.pending();
+    if (width == 0 || height == 0 || depth == 0) return abi::error::success;
+    if (p.src_ptr.ptr == nullptr || p.dst_ptr.ptr == nullptr) return abi::error::invalid_value;
+    if (height > 1 && (width > p.src_ptr.pitch || width > p.dst_ptr.pitch)) return abi::error::invalid_value;
+    char* const to = first(p.dst_ptr, p.dst_pos);
+    const char* const from = first(p.src_ptr, p.src_pos);
+    const std::size_t to_span = span(width, height, depth, p.dst_ptr);
+    const std::size_t from_span = span(width, height, depth, p.src_ptr);
+    if (overruns(runtime, to, to_span) || overruns(runtime, from, from_span)) return abi::error::invalid_value;
+    for (std::size_t z = 0; z < depth; ++z)
+        for (std::size_t y = 0; y < height; ++y)
+            std::memmove(to + (z * p.dst_ptr.ysize + y) * p.dst_ptr.pitch, from + (z * p.src_ptr.ysize + y) * p.src_ptr.pitch, width);
+    runtime.touched(to, to_span);
+    runtime.touched(from, from_span);
+    return abi::error::success;
+}
+
+Error fill_box(Runtime& runtime, const abi::MemsetParams& p) {
+    if (runtime.pending() != abi::error::success) return runtime.pending();
+    if (p.width == 0 || p.height == 0) return abi::error::success;
+    if (p.element_size != 1 && p.element_size != 2 && p.element_size != 4) return abi::error::invalid_value;
+    const std::size_t row = p.width * p.element_size;
+    if (p.dst == nullptr || (p.height > 1 && row > p.pitch)) return abi::error::invalid_value;
+    const std::size_t bytes = (p.height - 1) * p.pitch + row;
+    if (overruns(runtime, p.dst, bytes)) return abi::error::invalid_value;
+    for (std::size_t y = 0; y < p.height; ++y) {
+        void* to = static_cast<char*>(p.dst) + y * p.pitch;
+        if (p.element_size == 1) std::memset(to, static_cast<int>(p.value & 0xffU), p.width);
+        else if (p.element_size == 2) fill_row<std::uint16_t>(to, p.value, p.width);
+        else fill_row<std::uint32_t>(to, p.value, p.width);
+    }
+    runtime.touched(p.dst, bytes);
+    return abi::error::success;
+}
+
+}  // namespace hipscope

@@ -1,0 +1,95 @@
+// What can be put into a stream or a graph, graphs of it, and the recording of a stream into a graph.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "hip/abi.hpp"
+
+namespace hipscope {
+
+class Runtime;
+struct Event;
+struct Function;
+struct Graph;
+struct Stream;
+
+struct KernelWork {
+    Function* function = nullptr;
+    void* handle = nullptr;  // as the program named the kernel
+    abi::Dim3 grid, workgroup;
+    std::uint32_t dynamic_lds = 0;
+    std::vector<std::uint8_t> kernarg;  // explicit arguments
+    bool cooperative = false;
+    std::vector<void*> pointers;        // into kernarg, for hipGraphKernelNodeGetParams
+};
+struct CopyWork {
+    abi::Memcpy3DParms p{};
+};
+struct FillWork {
+    abi::MemsetParams p{};
+};
+struct HostWork {
+    void (*function)(void*) = nullptr;
+    void* data = nullptr;
+};
+struct EmptyWork {};
+struct ChildWork {
+    std::shared_ptr<Graph> graph;
+};
+struct WaitWork {
+    Event* event = nullptr;
+};
+struct RecordWork {
+    Event* event = nullptr;
+};
+/// In the order of hipGraphNodeType.
+using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork>;
+
+/// Device address and size of the variable whose host shadow is `symbol`.
+abi::Error symbol_range(Runtime& runtime, const void* symbol, std::uint64_t& address, std::size_t& bytes);
+CopyWork copy_work(void* to, const void* from, std::size_t bytes, int kind);
+FillWork fill_work(void* to, unsigned value, unsigned element, std::size_t count);
+
+struct GraphNode {
+    Graph* graph = nullptr;
+    Work work;
+    std::vector<GraphNode*> before;  // nodes that must have ended
+    GraphNode* original = nullptr;   // of a clone
+};
+
+struct Graph {
+    std::vector<std::unique_ptr<GraphNode>> nodes;
+
+    GraphNode* add(Work work, std::vector<GraphNode*> before);
+    [[nodiscard]] bool holds(const GraphNode* node) const;
+    /// A copy whose nodes know which ones they were made from.
+    [[nodiscard]] std::shared_ptr<Graph> clone() const;
+    /// The node made from `original`, nullptr when there is none.
+    [[nodiscard]] GraphNode* copy_of(const GraphNode* original) const;
+    /// Every node after all that it waits for; empty with nodes in the graph when they wait for each other in a ring.
+    [[nodiscard]] std::vector<GraphNode*> order() const;
+};
+
+/// A stream, and those that joined it through events, being recorded.
+struct StreamCapture {
+    std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+    Stream* origin = nullptr;
+    std::set<Stream*> joined;
+    std::uint64_t id = 0;
+    int mode = 0;
+    std::thread::id thread = std::this_thread::get_id();
+    bool invalid = false;
+};
+
+/// Put work into a stream: run it at its place in modelled time, or record it when the stream is being captured.
+abi::Error submit(Runtime& runtime, Stream* stream, Work work);
+/// Run all nodes of a graph in `stream`. Nodes that do not wait for each other may overlap in modelled time.
+abi::Error run_graph(Runtime& runtime, Stream& stream, const Graph& graph);
+
+}  // namespace hipscope
