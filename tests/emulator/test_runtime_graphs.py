@@ -76,7 +76,8 @@ int main() {
   hipGraphNode_t ring_from[] = {end}, ring_to[] = {in};
   CHECK(hipGraphAddDependencies(g, ring_from, ring_to, 1));
   hipGraphExec_t none; std::printf("ring: %s\\n", hipGetErrorName(hipGraphInstantiate(&none, g, nullptr, nullptr, 0)));
-  CHECK(hipGraphExecDestroy(e)); CHECK(hipGraphExecDestroy(e2)); CHECK(hipGraphDestroy(g)); CHECK(hipGraphDestroy(outer));
+  CHECK(hipGraphExecDestroy(e)); CHECK(hipGraphExecDestroy(e2)); CHECK(hipGraphDestroy(g));
+  CHECK(hipGraphDestroy(outer));
   std::printf("again: %s\\n", hipGetErrorName(hipGraphDestroy(g)));
 }
 """

@@ -115,6 +115,7 @@ private:
     }
 
     Memory memory_;
+    HostServices services_{memory_, false};
     LaunchArea area_;
     HostServices services_{memory_, false};
     std::unique_ptr<Engine> engine_;
