@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "engine/dispatch.hpp"
+#include "engine/host_services.hpp"
 
 namespace {
 
@@ -44,6 +45,7 @@ struct Executable {
 struct Machine {
     Memory memory;
     LaunchArea area{memory};
+    HostServices services{memory, false};
     EngineSettings settings;
     Engine engine{memory, settings, std::nullopt};
     std::mutex one_launch;
@@ -66,7 +68,7 @@ void execute(const Packet& packet) {
     const auto* bytes = static_cast<const std::uint8_t*>(packet.kernarg_address);
     launch.kernarg.assign(bytes, bytes + kernel->explicit_bytes());
     const std::lock_guard lock(machine().one_launch);
-    const DispatchResult result = machine().engine.run(prepare(std::move(launch), machine().area, 64 * 1024), false);
+    const DispatchResult result = machine().engine.run(prepare(std::move(launch), machine().area, 64 * 1024, machine().services), false);
     if (result.fault) {
         std::fprintf(stderr, "fake runtime: %s\n", result.fault->message.c_str());
         std::_Exit(70);
