@@ -117,7 +117,6 @@ private:
     Memory memory_;
     HostServices services_{memory_, false};
     LaunchArea area_;
-    HostServices services_{memory_, false};
     std::unique_ptr<Engine> engine_;
     std::uint64_t buffer_ = 0;
 };
