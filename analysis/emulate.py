@@ -61,9 +61,11 @@ def emulate(job: Job, argv: Sequence[str], config: Config) -> Emulated:
     with tempfile.TemporaryDirectory(prefix="hipscope-emulate-") as folder:
         raw = Path(folder) / "raw"
         raw.mkdir()
+        toolchain = find_toolchain(config)
         options = EmulatorOptions(
             out=raw,
-            objdump=find_toolchain(config).objdump,
+            objdump=toolchain.objdump,
+            compiler=toolchain.compiler,
             device_config=write_device_config(name, Path(folder) / "device.txt"),
             cache=cache,
             threads=config.emulator.threads,

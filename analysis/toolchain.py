@@ -73,6 +73,11 @@ class Toolchain:
         return (*flags, *self.flags)
 
     @property
+    def compiler(self) -> tuple[str, ...]:
+        """The command line to which hipRTC adds its source."""
+        return (str(self.clang), *self.hip_flags)
+
+    @property
     def hip_location_flags(self) -> tuple[str, ...]:
         """Where ROCm is, when the compiler cannot know."""
         return () if self.rocm_path is None else (f"--rocm-path={self.rocm_path}",)

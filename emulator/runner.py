@@ -40,6 +40,7 @@ class EmulatorOptions:
     time_limit_s: float | None = None
     profile_launches: int | None = None
     seed: int | None = None
+    compiler: Sequence[str] = field(default_factory=tuple)  # command line of the compiler that hipRTC calls
     capture: Path | None = None
     capture_kernels: Sequence[str] = field(default_factory=tuple)
     capture_per_shape: int | None = None
@@ -92,6 +93,7 @@ def emulator_environment(options: EmulatorOptions) -> dict[str, str]:
         else round(options.time_limit_s * 1000),
         "HIPSCOPE_PROFILE_LAUNCHES": options.profile_launches,
         "HIPSCOPE_SEED": options.seed,
+        "HIPSCOPE_HIPRTC": "\n".join(options.compiler) or None,
         "HIPSCOPE_CAPTURE": options.capture,
         "HIPSCOPE_CAPTURE_KERNELS": ";".join(options.capture_kernels) or None,
         "HIPSCOPE_CAPTURE_PER_SHAPE": options.capture_per_shape,

@@ -76,6 +76,7 @@ def run_emulated(
     options = EmulatorOptions(
         out=raw,
         objdump=run.toolchain.objdump,
+        compiler=run.toolchain.compiler,
         device_config=device_config,
         cache=cache,
         threads=config.emulator.threads,

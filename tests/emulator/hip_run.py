@@ -50,7 +50,7 @@ def run_hip(
     toolchain = find_toolchain(config)
     project = resolve_project(source, config=config)
     built = build_program(project, replace(toolchain, flags=(*toolchain.flags, *flags)))
-    options = EmulatorOptions(objdump=toolchain.objdump, threads=threads)
+    options = EmulatorOptions(objdump=toolchain.objdump, compiler=toolchain.compiler, threads=threads)
     if profile:
         device = write_device_config("mi300a", folder / "device.txt")
         options = replace(options, out=folder / "out", device_config=device)

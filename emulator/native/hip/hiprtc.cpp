@@ -1,0 +1,281 @@
+// hipRTC: compiles HIP text while the program runs, with the compiler that HIPSCOPE_HIPRTC names (one argument a line).
+// Part of libamdhip64 and, alone, libhiprtc.
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "engine/elf.hpp"
+
+#define HIPSCOPE_API extern "C" __attribute__((visibility("default")))
+
+extern char** environ;
+
+namespace hipscope {
+
+/// hiprtcProgram.
+struct RtcProgram {
+    std::string source, name;
+    std::map<std::string, std::string> headers;      // by the name that #include has
+    std::vector<std::string> expressions;            // of which the symbol's name is wanted
+    std::map<std::string, std::string> lowered;
+    std::string code, log;
+    bool compiled = false;
+};
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Result = int;
+enum : Result { ok, out_of_memory, creation_failure, invalid_input, invalid_program, invalid_option, compilation, builtin_failure,
+                no_expressions_after_compilation, no_names_before_compilation, expression_not_valid, internal_error };
+constexpr int kTimeoutSeconds = 120;
+constexpr const char* kNamePrefix = "__hipscope_name_";
+
+/// A folder that is gone when its owner is.
+struct Folder {
+    std::string path = (fs::temp_directory_path() / "hipscope-rtc-XXXXXX").string();
+    Folder() {
+        if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder in " + fs::temp_directory_path().string());
+    }
+    ~Folder() {
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+};
+
+std::vector<std::string> compiler() {
+    const char* lines = std::getenv("HIPSCOPE_HIPRTC");
+    if (lines == nullptr) throw std::runtime_error("hiprtc: HIPSCOPE_HIPRTC names no compiler; run the program with `hipscope profile` or `hipscope emulate`");
+    std::vector<std::string> result;
+    std::istringstream text(lines);
+    for (std::string line; std::getline(text, line);)
+        if (!line.empty()) result.push_back(line);
+    return result;
+}
+
+std::string content_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Run the compiler with its output in `log`. False when it fails; throws when it cannot run or takes too long.
+bool run(const std::vector<std::string>& arguments, const std::string& log) {
+    std::vector<char*> argv;
+    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    std::vector<char*> environment;  // the compiler must not load this library
+    for (char** e = environ; *e != nullptr; ++e)
+        if (!std::string_view(*e).starts_with("LD_PRELOAD=") && !std::string_view(*e).starts_with("HIPSCOPE_")) environment.push_back(*e);
+    environment.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    pid_t child = 0;
+    const int failed = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environment.data());
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (failed != 0) throw std::runtime_error("hiprtc: cannot run the compiler '" + arguments[0] + "'");
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kTimeoutSeconds);
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        if (std::chrono::steady_clock::now() > deadline) {
+            kill(-child, SIGKILL);
+            waitpid(child, &status, 0);
+            throw std::runtime_error("hiprtc: the compiler did not finish in " + std::to_string(kTimeoutSeconds) + " s");
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// One pointer for each name expression: its relocation tells which symbol the expression means.
+std::string with_names(const RtcProgram& program) {
+    std::string text = program.source + "\n";
+    for (std::size_t i = 0; i < program.expressions.size(); ++i)
+        text += "extern \"C\" { __device__ __attribute__((used)) const void* " + std::string(kNamePrefix) + std::to_string(i) +
+                " = (const void*)(" + program.expressions[i] + "); }\n";
+    return text;
+}
+
+std::map<std::string, std::string> lowered_names(const RtcProgram& program) {
+    const Elf elf(program.code);
+    const auto sections = elf.sections();
+    std::map<std::string, std::uint64_t> values;   // by symbol
+    std::map<std::uint64_t, std::string> symbols;  // by value
+    std::vector<std::string> by_index;
+    for (const Elf64_Shdr& section : sections) {
+        if (section.sh_type != SHT_DYNSYM) continue;
+        const std::uint64_t names = sections.at(section.sh_link).sh_offset;
+        for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+            const auto s = elf.read<Elf64_Sym>(section.sh_offset + at);
+            const std::string name(elf.text_at(names + s.st_name));
+            by_index.push_back(name);
+            if (s.st_shndx == SHN_UNDEF) continue;
+            values[name] = s.st_value;
+            symbols.emplace(s.st_value, name);
+        }
+    }
+    std::map<std::uint64_t, std::string> targets;  // by the place that is relocated
+    for (const Elf64_Shdr& section : sections) {
+        if (section.sh_type != SHT_RELA) continue;
+        for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= section.sh_size; at += sizeof(Elf64_Rela)) {
+            const auto r = elf.read<Elf64_Rela>(section.sh_offset + at);
+            const auto symbol = ELF64_R_SYM(r.r_info);
+            const auto found = symbols.find(static_cast<std::uint64_t>(r.r_addend));
+            if (symbol != 0 && symbol < by_index.size()) targets[r.r_offset] = by_index[symbol];
+            else if (found != symbols.end()) targets[r.r_offset] = found->second;
+        }
+    }
+    std::map<std::string, std::string> result;
+    for (std::size_t i = 0; i < program.expressions.size(); ++i) {
+        const auto place = values.find(kNamePrefix + std::to_string(i));
+        if (place == values.end()) continue;
+        const auto target = targets.find(place->second);
+        if (target != targets.end()) result[program.expressions[i]] = target->second;
+    }
+    return result;
+}
+
+Result compile(RtcProgram& program, const std::vector<std::string>& options) {
+    const Folder folder;
+    const std::string source = folder.path + "/" + (program.name.empty() ? "program" : fs::path(program.name).filename().string()) + ".hip";
+    std::ofstream(source, std::ios::binary) << with_names(program);
+    for (const auto& [name, text] : program.headers) {
+        const fs::path header = fs::path(folder.path) / fs::path(name).relative_path();
+        if (header.lexically_normal().string().rfind(folder.path, 0) != 0) return invalid_input;  // "../": not ours to write
+        fs::create_directories(header.parent_path());
+        std::ofstream(header, std::ios::binary) << text;
+    }
+    std::vector<std::string> arguments = compiler();
+    bool arch_given = false;
+    for (const std::string& o : options) arch_given = arch_given || o.rfind("--gpu-architecture=", 0) == 0 || o.rfind("--offload-arch=", 0) == 0;
+    if (arch_given) std::erase_if(arguments, [](const std::string& a) { return a.rfind("--offload-arch=", 0) == 0; });
+    for (const char* a : {"-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-O3", "-include", "hip/hip_runtime.h"}) arguments.emplace_back(a);
+    arguments.push_back("-I" + folder.path);
+    for (const std::string& o : options)
+        arguments.push_back(o.rfind("--gpu-architecture=", 0) == 0 ? "--offload-arch=" + o.substr(19) : o);
+    const std::string object = folder.path + "/program.co";
+    const std::string log = folder.path + "/log";
+    arguments.insert(arguments.end(), {source, "-o", object});
+    const bool done = run(arguments, log);
+    program.log = content_of(log);
+    for (std::size_t at; (at = program.log.find(folder.path + "/")) != std::string::npos;) program.log.erase(at, folder.path.size() + 1);
+    if (!done) return compilation;
+    program.code = content_of(object);
+    program.lowered = lowered_names(program);
+    program.compiled = true;
+    return ok;
+}
+
+}  // namespace
+}  // namespace hipscope
+
+using hipscope::RtcProgram;
+
+HIPSCOPE_API const char* hiprtcGetErrorString(int result) {
+    switch (result) {
+        case 0: return "HIPRTC_SUCCESS";
+        case 1: return "HIPRTC_ERROR_OUT_OF_MEMORY";
+        case 2: return "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE";
+        case 3: return "HIPRTC_ERROR_INVALID_INPUT";
+        case 4: return "HIPRTC_ERROR_INVALID_PROGRAM";
+        case 5: return "HIPRTC_ERROR_INVALID_OPTION";
+        case 6: return "HIPRTC_ERROR_COMPILATION";
+        case 7: return "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE";
+        case 8: return "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION";
+        case 9: return "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
+        case 10: return "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
+        case 11: return "HIPRTC_ERROR_INTERNAL_ERROR";
+        default: return "HIPRTC_ERROR_UNKNOWN";
+    }
+}
+HIPSCOPE_API int hiprtcVersion(int* major, int* minor) {
+    if (major == nullptr || minor == nullptr) return hipscope::invalid_input;
+    *major = 9;
+    *minor = 0;
+    return hipscope::ok;
+}
+HIPSCOPE_API int hiprtcCreateProgram(RtcProgram** out, const char* source, const char* name, int count, const char* const* headers, const char* const* names) {
+    if (out == nullptr || source == nullptr || count < 0 || (count > 0 && (headers == nullptr || names == nullptr))) return hipscope::invalid_input;
+    auto* program = new RtcProgram;
+    program->source = source;
+    program->name = name == nullptr ? "" : name;
+    for (int i = 0; i < count; ++i) program->headers[names[i]] = headers[i];
+    *out = program;
+    return hipscope::ok;
+}
+HIPSCOPE_API int hiprtcDestroyProgram(RtcProgram** program) {
+    if (program == nullptr || *program == nullptr) return hipscope::invalid_input;
+    delete *program;
+    *program = nullptr;
+    return hipscope::ok;
+}
+HIPSCOPE_API int hiprtcAddNameExpression(RtcProgram* program, const char* expression) {
+    if (program == nullptr || expression == nullptr) return hipscope::invalid_input;
+    if (program->compiled) return hipscope::no_expressions_after_compilation;
+    program->expressions.emplace_back(expression);
+    return hipscope::ok;
+}
+HIPSCOPE_API int hiprtcCompileProgram(RtcProgram* program, int count, const char* const* options) {
+    if (program == nullptr || count < 0 || (count > 0 && options == nullptr)) return hipscope::invalid_input;
+    try {
+        return hipscope::compile(*program, std::vector<std::string>(options, options + count));
+    } catch (const std::exception& error) {
+        program->log = std::string(error.what()) + "\n";
+        std::fprintf(stderr, "hipscope emulator: %s\n", error.what());
+        return hipscope::internal_error;
+    }
+}
+HIPSCOPE_API int hiprtcGetLoweredName(RtcProgram* program, const char* expression, const char** name) {
+    if (program == nullptr || expression == nullptr || name == nullptr) return hipscope::invalid_input;
+    if (!program->compiled) return hipscope::no_names_before_compilation;
+    const auto found = program->lowered.find(expression);
+    if (found == program->lowered.end()) return hipscope::expression_not_valid;
+    *name = found->second.c_str();
+    return hipscope::ok;
+}
+HIPSCOPE_API int hiprtcGetCodeSize(RtcProgram* program, std::size_t* bytes) {
+    if (program == nullptr || bytes == nullptr) return hipscope::invalid_input;
+    *bytes = program->code.size();
+    return program->compiled ? hipscope::ok : hipscope::invalid_program;
+}
+HIPSCOPE_API int hiprtcGetCode(RtcProgram* program, char* code) {
+    if (program == nullptr || code == nullptr) return hipscope::invalid_input;
+    if (!program->compiled) return hipscope::invalid_program;
+    std::memcpy(code, program->code.data(), program->code.size());
+    return hipscope::ok;
+}
+/// Sizes of text include its end, as in CUDA's interface.
+HIPSCOPE_API int hiprtcGetProgramLogSize(RtcProgram* program, std::size_t* bytes) {
+    if (program == nullptr || bytes == nullptr) return hipscope::invalid_input;
+    *bytes = program->log.size() + 1;
+    return hipscope::ok;
+}
+HIPSCOPE_API int hiprtcGetProgramLog(RtcProgram* program, char* log) {
+    if (program == nullptr || log == nullptr) return hipscope::invalid_input;
+    std::memcpy(log, program->log.c_str(), program->log.size() + 1);
+    return hipscope::ok;
+}

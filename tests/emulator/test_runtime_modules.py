@@ -1,0 +1,65 @@
+"""Modules, hipRTC, and what a program learns of pointers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.emulator.hip_run import run_hip
+
+RTC = """
+#include <hip/hiprtc.h>
+#include <string>
+#define RTC(call) do { hiprtcResult r_ = (call); if (r_ != HIPRTC_SUCCESS) { \\
+    std::printf("line %d: %s\\n", __LINE__, hiprtcGetErrorString(r_)); return 1; } } while (0)
+const char* text = R"(
+#include "scale.h"
+__device__ float bias = 0.5f;
+template <class T> __global__ void scale(T* p, T by) { p[threadIdx.x] = times(p[threadIdx.x], by) + bias; }
+namespace inner { __global__ void one(int* p) { *p = 1; } }
+)";
+int main() {
+  const char* header = "template <class T> __device__ T times(T a, T b) { return a * b * FACTOR; }";
+  const char* name = "scale.h";
+  hiprtcProgram p;
+  RTC(hiprtcCreateProgram(&p, text, "scale.cu", 1, &header, &name));
+  for (const char* e : {"scale<float>", "&inner::one", "&bias"}) RTC(hiprtcAddNameExpression(p, e));
+  const char* options[] = {"-DFACTOR=2", "--gpu-architecture=gfx942"};
+  RTC(hiprtcCompileProgram(p, 2, options));
+  const char *kernel, *one, *bias;
+  RTC(hiprtcGetLoweredName(p, "scale<float>", &kernel)); RTC(hiprtcGetLoweredName(p, "&inner::one", &one));
+  RTC(hiprtcGetLoweredName(p, "&bias", &bias));
+  std::printf("%s %s %s\\n", kernel, one, bias);
+  size_t size; RTC(hiprtcGetCodeSize(p, &size)); std::vector<char> code(size); RTC(hiprtcGetCode(p, code.data()));
+  hipModule_t m; hipFunction_t f; CHECK(hipModuleLoadData(&m, code.data())); CHECK(hipModuleGetFunction(&f, m, kernel));
+  hipDeviceptr_t where; size_t bytes; CHECK(hipModuleGetGlobal(&where, &bytes, m, bias));
+  float two = 2; CHECK(hipMemcpy(where, &two, 4, hipMemcpyHostToDevice));
+  std::vector<float> h(64, 3); float* d; CHECK(hipMalloc(&d, 256));
+  CHECK(hipMemcpy(d, h.data(), 256, hipMemcpyHostToDevice));
+  struct { float* p; float by; } args{d, 5}; size_t length = sizeof args;
+  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &args, HIP_LAUNCH_PARAM_BUFFER_SIZE, &length, HIP_LAUNCH_PARAM_END};
+  CHECK(hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
+  CHECK(hipMemcpy(h.data(), d, 256, hipMemcpyDeviceToHost));
+  std::printf("%zu %g %g\\n", bytes, h[0], h[63]);
+  CHECK(hipModuleUnload(m)); RTC(hiprtcDestroyProgram(&p));
+  RTC(hiprtcCreateProgram(&p, "__global__ void bad() { nothing(); }", "bad.cu", 0, nullptr, nullptr));
+  std::printf("%s\\n", hiprtcGetErrorString(hiprtcCompileProgram(p, 0, nullptr)));
+  RTC(hiprtcGetProgramLogSize(p, &size)); std::string log(size, 0); RTC(hiprtcGetProgramLog(p, log.data()));
+  std::printf("%d %d\\n", log.rfind("bad.cu.hip:1:", 0) == 0, log.find("undeclared identifier 'nothing'") != log.npos);
+}
+"""
+
+
+def test_hiprtc_compiles_text_while_the_program_runs(tmp_path: Path) -> None:
+    ran = run_hip(RTC, tmp_path)
+    assert ran.stdout.splitlines() == [
+        "_Z5scaleIfEvPT_S0_ _ZN5inner3oneEPi bias",
+        "4 32 32",
+        "HIPRTC_ERROR_COMPILATION",
+        "1 1",
+    ], ran.stdout + ran.stderr
+
+
+def test_hiprtc_without_a_compiler_says_so(tmp_path: Path) -> None:
+    ran = run_hip(RTC, tmp_path, HIPSCOPE_HIPRTC="/no/such/compiler")
+    assert "hiprtc: cannot run the compiler '/no/such/compiler'" in ran.stderr
+    assert "HIPRTC_ERROR_INTERNAL_ERROR" in ran.stdout
