@@ -125,7 +125,13 @@ def turns(function: Callable[[float], float]) -> Callable[[float], float]:
     def of(value: float) -> float:
         if not math.isfinite(value):
             return math.nan
-        return rounded_or_special(function(float(Fraction(value) % 1) * 2 * math.pi), "f32")
+        # Quarter turns are taken off exactly: pi in floating point would leave 1e-16 where the result is 0.
+        quarters = round(Fraction(value) * 4)
+        angle = float(Fraction(value) - Fraction(quarters, 4)) * 2 * math.pi
+        sine, cosine = math.sin(angle), math.cos(angle)
+        around = [sine, cosine, -sine, -cosine]
+        result = around[(quarters + (function is math.cos)) % 4]
+        return rounded_or_special(result + 0.0, "f32")
 
     return of
 

@@ -9,8 +9,24 @@
 namespace hipscope {
 namespace {
 
+// The loop over 64 addresses is compiled for wider vectors too, and the machine's best is taken at run time.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define HIPSCOPE_WIDEST [[gnu::target_clones("default", "avx2", "avx512f")]]
+#else
+#define HIPSCOPE_WIDEST
+#endif
+
+/// True when all 64 addresses are `step` apart.
+HIPSCOPE_WIDEST bool evenly_spaced(const std::uint64_t* address, std::uint64_t step) {
+    const std::uint64_t start = address[0];
+    std::uint64_t wrong = 0;
+    for (std::uint64_t lane = 0; lane < kLanes; ++lane) wrong |= address[lane] - start - lane * step;
+    return wrong == 0;
+}
+
 /// True when the active lanes are one run of lanes that touch consecutive elements.
 bool consecutive(const MemoryAccess& access, const std::uint64_t* address, int first, int last) {
+    if (access.lanes == ~0ULL) return evenly_spaced(address, access.bytes);
     const std::uint64_t mask = access.lanes >> static_cast<unsigned>(first);
     if ((mask & (mask + 1)) != 0) return false;
     const std::uint64_t start = address[first];

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <deque>
 #include <cstring>
 #include <limits>
@@ -18,6 +19,12 @@ namespace {
 constexpr std::size_t kActiveGroups = 64;  // preempted workgroups a thread keeps before it returns to the oldest
 constexpr std::uint64_t kTimedSlice = 200'000;
 constexpr std::uint64_t kInlineWaves = 16;  // smaller dispatches are not worth waking threads for
+
+double cpu_ms() {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+}
 
 std::string hex(std::uint64_t value) {
     char text[24];
@@ -111,6 +118,7 @@ public:
 
     DispatchResult run() {
         const auto begin = std::chrono::steady_clock::now();
+        const double cpu_begin = cpu_ms();
         const int threads = launch_.waves() < kInlineWaves ? 1 : engine_.pool_.size();
         open_host(threads);
         if (profile_) start_timing();
@@ -125,6 +133,7 @@ public:
             judge(result);
         }
         result.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        result.cpu_ms = cpu_ms() - cpu_begin;
         return result;
     }
 

@@ -36,6 +36,7 @@ struct DispatchResult {
     double time_ns = 0;                      // modelled; 0 when not timed
     std::string bound_by;
     double wall_ms = 0;
+    double cpu_ms = 0;                       // of all threads of the process meanwhile
 };
 
 struct EngineSettings {

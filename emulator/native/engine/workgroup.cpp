@@ -46,6 +46,18 @@ void set_scalars(Wave& wave, const PreparedLaunch& p, std::uint64_t kernarg, con
     wave.mode = ((kernel.rsrc1 >> 12U) & 0xffU) | ((kernel.rsrc1 >> 21U) & 1U) << 8U | ((kernel.rsrc1 >> 23U) & 1U) << 9U;
 }
 
+/// Packed work-item ids of one wave, x first; goes on from `at` and leaves it at the next wave's first work-item.
+void number_lanes(std::uint32_t* row, const std::uint32_t (&size)[3], std::uint32_t (&at)[3]) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+        row[lane] = at[0] | at[1] << 10U | at[2] << 20U;
+        if (++at[0] < size[0]) continue;
+        at[0] = 0;
+        if (++at[1] < size[1]) continue;
+        at[1] = 0;
+        ++at[2];
+    }
+}
+
 }  // namespace
 
 Workgroup::Workgroup(const PreparedLaunch& launch, Memory& memory)
@@ -90,9 +102,7 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
     } else if (!lds.empty()) {
         std::memset(lds.data(), 0, lds.size());
     }
-    std::uint32_t x = 0;
-    std::uint32_t y = 0;
-    std::uint32_t z = 0;
+    std::uint32_t at[3] = {0, 0, 0};
     for (std::uint32_t i = 0; i < p.waves_per_group; ++i) {
         Wave& wave = waves[i];
         wave.sgpr.fill(0);
@@ -106,15 +116,10 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
         const std::uint32_t first = i * kLanes;
         const std::uint32_t active = first < items ? std::min<std::uint32_t>(kLanes, items - first) : 0;
         wave.set_s64(sreg::exec, active == kLanes ? ~0ULL : (1ULL << active) - 1);
-        for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-            wave.vgpr[0][lane] = x | y << 10U | z << 20U;
-            if (++x == size[0]) {
-                x = 0;
-                if (++y == size[1]) {
-                    y = 0;
-                    ++z;
-                }
-            }
+        if (size[0] == items) {  // one row, the usual case
+            for (std::uint32_t lane = 0; lane < kLanes; ++lane) wave.vgpr[0][lane] = first + lane;
+        } else {
+            number_lanes(wave.vgpr[0], size, at);
         }
         state[i] = active == 0 ? WaveState::done : WaveState::ready;
         if (active == 0) --alive;

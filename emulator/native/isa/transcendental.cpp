@@ -1,5 +1,7 @@
-// Reciprocal, roots, exponential, logarithm, sine and cosine (manual section 12.8). Results are those of the host's
-// mathematics in double precision, rounded: at least as accurate as the hardware, not always bit-equal to it.
+// Reciprocal, roots, exponential, logarithm, sine and cosine (manual section 12.8). Results are worked out in
+// double precision and rounded: at least as accurate as the hardware, not always bit-equal to it.
+#include <limits>
+
 #include "isa/families.hpp"
 #include "isa/lanes.hpp"
 
@@ -14,11 +16,73 @@ HIPSCOPE_INLINE f32 root(f32 x) { return with_gpu_nan<f32>(__builtin_sqrtf(x), x
 HIPSCOPE_INLINE f64 root(f64 x) { return with_gpu_nan<f64>(__builtin_sqrt(x), x); }
 HIPSCOPE_INLINE f32 rsq(f32 x) { return with_gpu_nan<f32>(static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(x))), x); }
 HIPSCOPE_INLINE f64 rsq(f64 x) { return with_gpu_nan<f64>(1.0 / __builtin_sqrt(x), x); }
-f32 exp2_of(f32 x) { return with_gpu_nan<f32>(static_cast<f32>(std::exp2(static_cast<f64>(x))), x); }
-f32 log2_of(f32 x) { return with_gpu_nan<f32>(static_cast<f32>(std::log2(static_cast<f64>(x))), x); }
-/// The argument counts turns; whole turns are removed exactly before the multiplication.
-f32 sine(f32 x) { const f64 t = static_cast<f64>(x); return with_gpu_nan<f32>(static_cast<f32>(std::sin((t - std::floor(t)) * turn)), x); }
-f32 cosine(f32 x) { const f64 t = static_cast<f64>(x); return with_gpu_nan<f32>(static_cast<f32>(std::cos((t - std::floor(t)) * turn)), x); }
+
+/// Nearest integer, for magnitudes below 2^51; loops over it vectorize.
+HIPSCOPE_INLINE f64 nearest(f64 x) {
+    constexpr f64 shift = 0x1.8p52;
+    return x + shift - shift;
+}
+/// 2^n for whole n in [-1022, 1023].
+HIPSCOPE_INLINE f64 power_of_two(f64 n) { return bits<f64>(bits<u64>(n + (0x1p52 + 1023.0)) << 52U); }
+
+/// sum of c[k] * z^k: series in double precision, cut where the next term is below its rounding.
+template <std::size_t n>
+HIPSCOPE_INLINE f64 series(const f64 (&c)[n], f64 z) {
+    f64 sum = c[n - 1];
+    for (std::size_t k = n - 1; k-- > 0;) sum = sum * z + c[k];
+    return sum;
+}
+
+/// 2^x = 2^n * e^(f ln 2) with f in [-1/2, 1/2].
+HIPSCOPE_INLINE f32 exp2_of(f32 x) {
+    constexpr f64 c[] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
+                         1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
+    constexpr f64 ln2 = 0.69314718055994530942;
+    const f64 wide = static_cast<f64>(x);
+    const f64 within = wide > 1000 ? 1000 : wide < -1000 ? -1000 : wide;  // NaN stays
+    const f64 n = nearest(within);
+    return with_gpu_nan<f32>(static_cast<f32>(power_of_two(n) * series(c, (within - n) * ln2)), x);
+}
+
+/// log2(2^e * m) = e + 2 / ln 2 * artanh((m - 1) / (m + 1)) with m in [sqrt(1/2), sqrt(2)).
+HIPSCOPE_INLINE f32 log2_of(f32 x) {
+    constexpr f64 c[] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
+    constexpr u64 root_half = 0x3fe6a09e667f3bcdULL;
+    constexpr f64 two_over_ln2 = 2.8853900817779268147;
+    const u64 from_root = bits<u64>(static_cast<f64>(x)) - root_half;  // exponent field and carry relative to sqrt(1/2)
+    const f64 e = bits<f64>((from_root >> 52U) + 0x4330000000000000ULL) - 0x1p52;
+    const f64 m = bits<f64>((from_root & 0xfffffffffffffULL) + root_half);
+    const f64 s = (m - 1.0) / (m + 1.0);
+    const f64 exponent = e >= 2048 ? e - 4096 : e;  // 12 bits, two's complement
+    const f64 usual = exponent + two_over_ln2 * s * series(c, s * s);
+    constexpr f64 inf = std::numeric_limits<f64>::infinity();
+    const f64 result = x == 0 ? -inf : !(x >= 0) ? std::numeric_limits<f64>::quiet_NaN()
+                     : x == std::numeric_limits<f32>::infinity() ? inf : usual;
+    return with_gpu_nan<f32>(static_cast<f32>(result), x);
+}
+
+/// sin(2 pi t) for t in (-1, 2): half turns are taken off exactly, each changes the sign.
+HIPSCOPE_INLINE f64 sine_of_turns(f64 t) {
+    constexpr f64 c[] = {1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800.0,
+                         -1.0 / 1307674368000.0, 1.0 / 355687428096000.0, -1.0 / 121645100408832000.0,
+                         1.0 / 51090942171709440000.0};
+    const f64 half_turns = nearest(t + t);
+    const f64 y = (t - half_turns * 0.5) * turn;
+    const f64 size = y * series(c, y * y);
+    const f64 odd = half_turns - 2 * nearest(half_turns * 0.5 - 0.25);  // 0 or 1
+    return (odd != 0 ? -size : size) + 0.0;  // no negative zero
+}
+/// The argument counts turns; whole turns are removed exactly, and small arguments left as they are.
+HIPSCOPE_INLINE f64 part_of_turn(f32 x) {
+    const f64 t = static_cast<f64>(x);
+    return t > -1 && t < 1 ? t : t - __builtin_floor(t);
+}
+HIPSCOPE_INLINE f32 sine(f32 x) { return with_gpu_nan<f32>(static_cast<f32>(sine_of_turns(part_of_turn(x))), x); }
+HIPSCOPE_INLINE f32 cosine(f32 x) { return with_gpu_nan<f32>(static_cast<f32>(sine_of_turns(part_of_turn(x) + 0.25)), x); }
+f32 exp2_single(f32 x) { return exp2_of(x); }
+f32 log2_single(f32 x) { return log2_of(x); }
+f32 sine_single(f32 x) { return sine(x); }
+f32 cosine_single(f32 x) { return cosine(x); }
 
 template <f32 (*f)(f32)>
 f16 on_half(f16 x) { return is_nan(x) ? quiet(x) : narrow(f(widen(x))); }
@@ -37,19 +101,19 @@ Table transcendental() {
         op("v_sqrt_f64", Unit::valu_trans, [](f64 a) { return root(a); }),
         op("v_rsq_f32", Unit::valu_trans, [](f32 a) { return rsq(a); }),
         op("v_rsq_f64", Unit::valu_trans, [](f64 a) { return rsq(a); }),
-        slow_op("v_exp_f32", Unit::valu_trans, [](f32 a) { return exp2_of(a); }),
-        slow_op("v_exp_legacy_f32", Unit::valu_trans, [](f32 a) { return exp2_of(a); }),
-        slow_op("v_log_f32", Unit::valu_trans, [](f32 a) { return log2_of(a); }),
-        slow_op("v_log_legacy_f32", Unit::valu_trans, [](f32 a) { return log2_of(a); }),
-        slow_op("v_sin_f32", Unit::valu_trans, [](f32 a) { return sine(a); }),
-        slow_op("v_cos_f32", Unit::valu_trans, [](f32 a) { return cosine(a); }),
+        op("v_exp_f32", Unit::valu_trans, [](f32 a) { return exp2_of(a); }),
+        op("v_exp_legacy_f32", Unit::valu_trans, [](f32 a) { return exp2_of(a); }),
+        op("v_log_f32", Unit::valu_trans, [](f32 a) { return log2_of(a); }),
+        op("v_log_legacy_f32", Unit::valu_trans, [](f32 a) { return log2_of(a); }),
+        op("v_sin_f32", Unit::valu_trans, [](f32 a) { return sine(a); }),
+        op("v_cos_f32", Unit::valu_trans, [](f32 a) { return cosine(a); }),
         slow_op("v_rcp_f16", Unit::valu_trans, [](f16 a) { return on_half<rcp_single>(a); }),
         slow_op("v_sqrt_f16", Unit::valu_trans, [](f16 a) { return on_half<root_single>(a); }),
         slow_op("v_rsq_f16", Unit::valu_trans, [](f16 a) { return on_half<rsq_single>(a); }),
-        slow_op("v_exp_f16", Unit::valu_trans, [](f16 a) { return on_half<exp2_of>(a); }),
-        slow_op("v_log_f16", Unit::valu_trans, [](f16 a) { return on_half<log2_of>(a); }),
-        slow_op("v_sin_f16", Unit::valu_trans, [](f16 a) { return on_half<sine>(a); }),
-        slow_op("v_cos_f16", Unit::valu_trans, [](f16 a) { return on_half<cosine>(a); }),
+        slow_op("v_exp_f16", Unit::valu_trans, [](f16 a) { return on_half<exp2_single>(a); }),
+        slow_op("v_log_f16", Unit::valu_trans, [](f16 a) { return on_half<log2_single>(a); }),
+        slow_op("v_sin_f16", Unit::valu_trans, [](f16 a) { return on_half<sine_single>(a); }),
+        slow_op("v_cos_f16", Unit::valu_trans, [](f16 a) { return on_half<cosine_single>(a); }),
     };
     return rows;
 }

@@ -27,8 +27,8 @@ struct Pending {
 /// Outstanding memory operations of one wave counter, oldest first.
 template <std::uint32_t capacity>
 struct PendingQueue {
-    Pending entries[capacity];
     std::uint32_t head = 0, size = 0;
+    Pending entries[capacity];
 
     void push(Pending p) { entries[(head + size++) % capacity] = p; }
     [[nodiscard]] const Pending& front() const { return entries[head]; }
