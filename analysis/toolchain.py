@@ -18,13 +18,15 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.devicelibs import device_library_directory
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.process import run_process
-from hipscope.emulator.runner import NativePartsMissing, native_library_dir
+from hipscope.emulator.runner import NativePartsMissing, header_overlay, native_library_dir
 
 MIN_CLANG = 19
 NEWEST_CLANG = 30
 ToolchainKind = Literal["config", "rocm", "debian"]
 
 _SECONDS = 60.0
+_HIP_VERSION = Path("/usr/include/hip/hip_version.h")
+_COMPLETE_HEADERS = (6, 2)
 _LLVM_ROOT = Path("/usr/lib")
 _DEVICE_LIB_GLOBS = (
     "/usr/lib/*/amdgcn/bitcode",
@@ -248,10 +250,18 @@ def _complete(
         offload_bundler=bundler,
         device_lib_path=libraries,
         rocm_path=rocm,
-        include_dirs=tuple(Path(path) for path in config.toolchain.include),
+        include_dirs=tuple(Path(path) for path in config.toolchain.include) or _overlay(rocm),
         library_dirs=(rocm / "lib",) if rocm is not None else _emulator_libraries(),
         flags=(),
     )
+
+
+def _overlay(rocm: Path | None) -> tuple[Path, ...]:
+    """Our own headers with what HIP has since 6.2, before a distribution's older ones."""
+    text = _HIP_VERSION.read_text() if rocm is None and _HIP_VERSION.is_file() else ""
+    found = {name: int(value) for name, value in re.findall(r"HIP_VERSION_(MAJOR|MINOR)\s+(\d+)", text)}
+    old = bool(found) and (found.get("MAJOR", 0), found.get("MINOR", 0)) < _COMPLETE_HEADERS
+    return (header_overlay(),) if old else ()
 
 
 def _emulator_libraries() -> tuple[Path, ...]:

@@ -53,6 +53,11 @@ def native_library_dir() -> Path:
     return _find(LIBRARY).parent
 
 
+def header_overlay() -> Path:
+    """The include directory with what newer HIP headers have, for compilers that use older ones."""
+    return Path(__file__).resolve().parent / "overlay"
+
+
 def replay_executable() -> Path:
     """The program that replays one captured dispatch. Raises `NativePartsMissing`."""
     return _find(REPLAY)

@@ -1,0 +1,168 @@
+// bfloat16 with the names that HIP gives it since version 6: the upper half of a float. For older headers; one that is
+// installed comes first. Conversions round to nearest, ties to even; NaN stays NaN. Arithmetic is done in float and
+// rounded once.
+#pragma once
+
+#if __has_include_next(<hip/hip_bf16.h>)
+#include_next <hip/hip_bf16.h>
+#else
+
+#include <hip/hip_runtime.h>
+
+#define __HOST_DEVICE__ __host__ __device__ inline
+
+struct __hip_bfloat16_raw {
+  unsigned short x;
+};
+struct __hip_bfloat162_raw {
+  unsigned short x, y;
+};
+
+namespace hipscope_bf16 {
+__HOST_DEVICE__ unsigned bits(float f) { return __builtin_bit_cast(unsigned, f); }
+__HOST_DEVICE__ unsigned short narrow(float f) {
+  const unsigned u = bits(f);
+  if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<unsigned short>((u >> 16) | 0x40u);  // a quiet NaN
+  return static_cast<unsigned short>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+__HOST_DEVICE__ float widen(unsigned short s) { return __builtin_bit_cast(float, static_cast<unsigned>(s) << 16); }
+}  // namespace hipscope_bf16
+
+struct __hip_bfloat16 {
+  unsigned short data;
+
+  __hip_bfloat16() = default;
+  __HOST_DEVICE__ __hip_bfloat16(const __hip_bfloat16_raw& raw) : data(raw.x) {}
+  __HOST_DEVICE__ __hip_bfloat16(float f) : data(hipscope_bf16::narrow(f)) {}
+  __HOST_DEVICE__ __hip_bfloat16(double d) : data(hipscope_bf16::narrow(static_cast<float>(d))) {}
+  __HOST_DEVICE__ __hip_bfloat16(int i) : data(hipscope_bf16::narrow(static_cast<float>(i))) {}
+  __HOST_DEVICE__ __hip_bfloat16(unsigned i) : data(hipscope_bf16::narrow(static_cast<float>(i))) {}
+  __HOST_DEVICE__ operator float() const { return hipscope_bf16::widen(data); }
+  __HOST_DEVICE__ operator __hip_bfloat16_raw() const { return {data}; }
+  __HOST_DEVICE__ __hip_bfloat16& operator+=(__hip_bfloat16 b) { return *this = __hip_bfloat16(float(*this) + float(b)); }
+  __HOST_DEVICE__ __hip_bfloat16& operator-=(__hip_bfloat16 b) { return *this = __hip_bfloat16(float(*this) - float(b)); }
+  __HOST_DEVICE__ __hip_bfloat16& operator*=(__hip_bfloat16 b) { return *this = __hip_bfloat16(float(*this) * float(b)); }
+  __HOST_DEVICE__ __hip_bfloat16& operator/=(__hip_bfloat16 b) { return *this = __hip_bfloat16(float(*this) / float(b)); }
+};
+
+struct __hip_bfloat162 {
+  __hip_bfloat16 x, y;
+
+  __hip_bfloat162() = default;
+  __HOST_DEVICE__ __hip_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) : x(a), y(b) {}
+  __HOST_DEVICE__ explicit __hip_bfloat162(float2 f) : x(f.x), y(f.y) {}
+  __HOST_DEVICE__ operator float2() const { return make_float2(float(x), float(y)); }
+};
+using __nv_bfloat16 = __hip_bfloat16;
+using __nv_bfloat162 = __hip_bfloat162;
+
+// Conversions
+__HOST_DEVICE__ float __bfloat162float(__hip_bfloat16 a) { return float(a); }
+__HOST_DEVICE__ __hip_bfloat16 __float2bfloat16(float f) { return __hip_bfloat16(f); }
+__HOST_DEVICE__ __hip_bfloat16 __float2bfloat16_rn(float f) { return __hip_bfloat16(f); }
+__HOST_DEVICE__ __hip_bfloat16 __double2bfloat16(double d) { return __hip_bfloat16(d); }
+__HOST_DEVICE__ __hip_bfloat16 __int2bfloat16_rn(int i) { return __hip_bfloat16(i); }
+__HOST_DEVICE__ __hip_bfloat16 __uint2bfloat16_rn(unsigned i) { return __hip_bfloat16(i); }
+__HOST_DEVICE__ int __bfloat162int_rz(__hip_bfloat16 a) { return static_cast<int>(float(a)); }
+__HOST_DEVICE__ unsigned short __bfloat16_as_ushort(__hip_bfloat16 a) { return a.data; }
+__HOST_DEVICE__ short __bfloat16_as_short(__hip_bfloat16 a) { return static_cast<short>(a.data); }
+__HOST_DEVICE__ __hip_bfloat16 __ushort_as_bfloat16(unsigned short s) { return __hip_bfloat16_raw{s}; }
+__HOST_DEVICE__ __hip_bfloat16 __short_as_bfloat16(short s) { return __hip_bfloat16_raw{static_cast<unsigned short>(s)}; }
+__HOST_DEVICE__ float2 __bfloat1622float2(__hip_bfloat162 a) { return make_float2(float(a.x), float(a.y)); }
+__HOST_DEVICE__ __hip_bfloat162 __float22bfloat162_rn(float2 f) { return __hip_bfloat162(f); }
+__HOST_DEVICE__ __hip_bfloat162 __floats2bfloat162_rn(float a, float b) { return {__hip_bfloat16(a), __hip_bfloat16(b)}; }
+__HOST_DEVICE__ __hip_bfloat162 __float2bfloat162_rn(float a) { return {__hip_bfloat16(a), __hip_bfloat16(a)}; }
+__HOST_DEVICE__ __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 a) { return {a, a}; }
+__HOST_DEVICE__ __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {a, b}; }
+__HOST_DEVICE__ __hip_bfloat162 make_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {a, b}; }
+__HOST_DEVICE__ __hip_bfloat16 __low2bfloat16(__hip_bfloat162 a) { return a.x; }
+__HOST_DEVICE__ __hip_bfloat16 __high2bfloat16(__hip_bfloat162 a) { return a.y; }
+__HOST_DEVICE__ float __low2float(__hip_bfloat162 a) { return float(a.x); }
+__HOST_DEVICE__ float __high2float(__hip_bfloat162 a) { return float(a.y); }
+__HOST_DEVICE__ __hip_bfloat162 __lowhigh2highlow(__hip_bfloat162 a) { return {a.y, a.x}; }
+
+// Arithmetic
+__HOST_DEVICE__ __hip_bfloat16 __hadd(__hip_bfloat16 a, __hip_bfloat16 b) { return float(a) + float(b); }
+__HOST_DEVICE__ __hip_bfloat16 __hsub(__hip_bfloat16 a, __hip_bfloat16 b) { return float(a) - float(b); }
+__HOST_DEVICE__ __hip_bfloat16 __hmul(__hip_bfloat16 a, __hip_bfloat16 b) { return float(a) * float(b); }
+__HOST_DEVICE__ __hip_bfloat16 __hdiv(__hip_bfloat16 a, __hip_bfloat16 b) { return float(a) / float(b); }
+__HOST_DEVICE__ __hip_bfloat16 __hfma(__hip_bfloat16 a, __hip_bfloat16 b, __hip_bfloat16 c) {
+  return __builtin_fmaf(float(a), float(b), float(c));
+}
+__HOST_DEVICE__ __hip_bfloat16 __hneg(__hip_bfloat16 a) { return __hip_bfloat16_raw{static_cast<unsigned short>(a.data ^ 0x8000u)}; }
+__HOST_DEVICE__ __hip_bfloat16 __habs(__hip_bfloat16 a) { return __hip_bfloat16_raw{static_cast<unsigned short>(a.data & 0x7fffu)}; }
+__HOST_DEVICE__ __hip_bfloat16 __hmax(__hip_bfloat16 a, __hip_bfloat16 b) { return __builtin_fmaxf(float(a), float(b)); }
+__HOST_DEVICE__ __hip_bfloat16 __hmin(__hip_bfloat16 a, __hip_bfloat16 b) { return __builtin_fminf(float(a), float(b)); }
+
+#define HIPSCOPE_BF16_PAIRS(name, one) \
+  __HOST_DEVICE__ __hip_bfloat162 name(__hip_bfloat162 a, __hip_bfloat162 b) { return {one(a.x, b.x), one(a.y, b.y)}; }
+HIPSCOPE_BF16_PAIRS(__hadd2, __hadd)
+HIPSCOPE_BF16_PAIRS(__hsub2, __hsub)
+HIPSCOPE_BF16_PAIRS(__hmul2, __hmul)
+HIPSCOPE_BF16_PAIRS(__h2div, __hdiv)
+HIPSCOPE_BF16_PAIRS(__hmax2, __hmax)
+HIPSCOPE_BF16_PAIRS(__hmin2, __hmin)
+HIPSCOPE_BF16_PAIRS(operator+, __hadd)
+HIPSCOPE_BF16_PAIRS(operator-, __hsub)
+HIPSCOPE_BF16_PAIRS(operator*, __hmul)
+HIPSCOPE_BF16_PAIRS(operator/, __hdiv)
+#undef HIPSCOPE_BF16_PAIRS
+__HOST_DEVICE__ __hip_bfloat162 __hfma2(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
+  return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
+}
+__HOST_DEVICE__ __hip_bfloat162 __hneg2(__hip_bfloat162 a) { return {__hneg(a.x), __hneg(a.y)}; }
+__HOST_DEVICE__ __hip_bfloat162 __habs2(__hip_bfloat162 a) { return {__habs(a.x), __habs(a.y)}; }
+
+#define HIPSCOPE_BF16_OPERATOR(op) \
+  __HOST_DEVICE__ __hip_bfloat16 operator op(__hip_bfloat16 a, __hip_bfloat16 b) { return __hip_bfloat16(float(a) op float(b)); }
+HIPSCOPE_BF16_OPERATOR(+)
+HIPSCOPE_BF16_OPERATOR(-)
+HIPSCOPE_BF16_OPERATOR(*)
+HIPSCOPE_BF16_OPERATOR(/)
+#undef HIPSCOPE_BF16_OPERATOR
+__HOST_DEVICE__ __hip_bfloat16 operator-(__hip_bfloat16 a) { return __hneg(a); }
+
+// Comparisons; those whose name ends in u are true for NaN.
+#define HIPSCOPE_BF16_COMPARE(name, op) \
+  __HOST_DEVICE__ bool name(__hip_bfloat16 a, __hip_bfloat16 b) { return float(a) op float(b); } \
+  __HOST_DEVICE__ bool operator op(__hip_bfloat16 a, __hip_bfloat16 b) { return float(a) op float(b); }
+HIPSCOPE_BF16_COMPARE(__heq, ==)
+HIPSCOPE_BF16_COMPARE(__hne, !=)
+HIPSCOPE_BF16_COMPARE(__hlt, <)
+HIPSCOPE_BF16_COMPARE(__hle, <=)
+HIPSCOPE_BF16_COMPARE(__hgt, >)
+HIPSCOPE_BF16_COMPARE(__hge, >=)
+#undef HIPSCOPE_BF16_COMPARE
+__HOST_DEVICE__ bool __hisnan(__hip_bfloat16 a) { return (a.data & 0x7fffu) > 0x7f80u; }
+__HOST_DEVICE__ int __hisinf(__hip_bfloat16 a) { return (a.data & 0x7fffu) != 0x7f80u ? 0 : (a.data >> 15) != 0 ? -1 : 1; }
+
+// Functions, rounded once from the float function of the device library.
+#define HIPSCOPE_BF16_FUNCTION(name, of) \
+  __device__ inline __hip_bfloat16 name(__hip_bfloat16 a) { return __hip_bfloat16(of(float(a))); }
+HIPSCOPE_BF16_FUNCTION(hsqrt, sqrtf)
+HIPSCOPE_BF16_FUNCTION(hrsqrt, rsqrtf)
+HIPSCOPE_BF16_FUNCTION(hexp, expf)
+HIPSCOPE_BF16_FUNCTION(hexp2, exp2f)
+HIPSCOPE_BF16_FUNCTION(hlog, logf)
+HIPSCOPE_BF16_FUNCTION(hlog2, log2f)
+HIPSCOPE_BF16_FUNCTION(hsin, sinf)
+HIPSCOPE_BF16_FUNCTION(hcos, cosf)
+HIPSCOPE_BF16_FUNCTION(hfloor, floorf)
+HIPSCOPE_BF16_FUNCTION(hceil, ceilf)
+HIPSCOPE_BF16_FUNCTION(htrunc, truncf)
+HIPSCOPE_BF16_FUNCTION(hrint, rintf)
+#undef HIPSCOPE_BF16_FUNCTION
+
+// Exchange between lanes
+#define HIPSCOPE_BF16_SHUFFLE(name, type) \
+  __device__ inline __hip_bfloat16 name(__hip_bfloat16 a, type by, int width = warpSize) { \
+    return __ushort_as_bfloat16(static_cast<unsigned short>(name(static_cast<int>(a.data), by, width))); \
+  }
+HIPSCOPE_BF16_SHUFFLE(__shfl, int)
+HIPSCOPE_BF16_SHUFFLE(__shfl_up, unsigned)
+HIPSCOPE_BF16_SHUFFLE(__shfl_down, unsigned)
+HIPSCOPE_BF16_SHUFFLE(__shfl_xor, int)
+#undef HIPSCOPE_BF16_SHUFFLE
+#undef __HOST_DEVICE__
+
+#endif
