@@ -40,7 +40,7 @@ CASE = np.dtype(
         ("scratch", "<u4", (LANES, 16)),
     ]
 )
-STEP_NEXT, STEP_JUMP, STEP_BARRIER, STEP_YIELD, STEP_END, STEP_FAULT = range(6)
+STEP_NEXT, STEP_JUMP, STEP_BARRIER, STEP_YIELD, STEP_RETRY, STEP_END, STEP_FAULT = range(7)
 
 
 def tool(name: str) -> str:
@@ -52,6 +52,14 @@ def tool(name: str) -> str:
         ):
             return candidate
     raise FileNotFoundError(f"{name}: install LLVM 19's tools")
+
+
+def knows(llvm_tool: str, target: str) -> bool:
+    """Whether this version of LLVM has the target."""
+    asked = subprocess.run(
+        [llvm_tool, "-arch=amdgcn", f"-mcpu={target}"], input="", capture_output=True, text=True, check=False
+    )
+    return asked.returncode == 0 and "not a recognized processor" not in asked.stderr
 
 
 def probe() -> Path:

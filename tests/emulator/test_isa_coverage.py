@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.emulator import isa_encodings as encodings
 from tests.emulator import isa_oracle as isa
 
 LIST = Path(__file__).parent / "isa_mnemonics.txt"
@@ -39,6 +40,44 @@ def test_everything_that_the_corpus_of_programs_uses_is_known() -> None:
     known = supported()
     missing = [m for m in used if base(m) not in known and base(m).replace("v_cmpx_", "v_cmp_") not in known]
     assert missing == []
+
+
+def refused() -> dict[str, str]:
+    done = subprocess.run([str(isa.probe()), "--refused"], check=True, capture_output=True, text=True)
+    return dict(line.split("\t") for line in done.stdout.splitlines())
+
+
+def is_refused(name: str, rows: dict[str, str]) -> bool:
+    return name in rows or any(row.endswith("_") and name.startswith(row) for row in rows)
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx90a", "gfx950"])
+def test_every_instruction_that_llvm_knows_is_executed_or_refused_with_a_reason(target: str) -> None:
+    tool = isa.tool("llvm-mc")
+    if not isa.knows(tool, target):
+        pytest.skip(f"{tool} does not know {target}")
+    all_names = encodings.mnemonics(tool, target)
+    assert len(all_names) > 1600  # the enumeration itself works
+    known, rows = supported(), refused()
+    missing = {
+        line
+        for name, line in all_names.items()
+        if base(name) not in known
+        and base(name).replace("v_cmpx_", "v_cmp_") not in known
+        and not is_refused(base(name), rows)
+    }
+    assert missing == set()
+
+
+def test_the_page_of_the_emulator_lists_what_is_refused() -> None:
+    page = (isa.ROOT / "docs" / "emulator.md").read_text()
+    for name, reason in refused().items():
+        assert f"| `{name}{'*' if name.endswith('_') else ''}` | {reason} |" in page
+
+
+def test_nothing_is_both_executed_and_refused() -> None:
+    rows = refused()
+    assert [name for name in supported() if is_refused(name, rows)] == []
 
 
 def test_an_unknown_instruction_is_named_and_nothing_else_is_lost(tmp_path: Path) -> None:

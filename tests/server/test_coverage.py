@@ -27,7 +27,7 @@ PROBE = """\
 #include <hip/hip_runtime.h>
 __global__ void fill(int* p) { p[threadIdx.x] = threadIdx.x; }
 __global__ void strange(int* p) {
-  asm volatile("s_atc_probe 4, s[10:11], s0");
+  asm volatile("s_setvskip s8, s6");
   p[0] = 1;
 }
 int main() {
@@ -93,7 +93,7 @@ def test_what_is_not_executed_has_its_kernel_and_source_line(folder: Path) -> No
     by_name = {f["name"]: f for f in report["code_objects"][0]["functions"]}
     assert by_name["fill(int*)"]["not_executed"] == []
     (bad,) = by_name["strange(int*)"]["not_executed"]
-    assert bad["mnemonic"] == "s_atc_probe"
+    assert bad["mnemonic"] == "s_setvskip"
     assert (Path(bad["file"]).name, bad["line"]) == ("probe.hip", 4)
     assert report["runtime"]["refused"] == ["hipFreeArray"]
 
@@ -101,7 +101,7 @@ def test_what_is_not_executed_has_its_kernel_and_source_line(folder: Path) -> No
 def test_the_text_names_the_line_and_the_call(folder: Path) -> None:
     done = coverage(folder / "probe.hip")
     assert done.returncode == 1
-    assert "probe.hip:4: s_atc_probe 4, s[10:11], s0: " in done.stdout
+    assert "probe.hip:4: s_setvskip s8, s6: refused: " in done.stdout
     assert "hipFreeArray: returns hipErrorNotSupported" in done.stdout
     assert done.stdout.splitlines()[-1] == "not everything is emulated"
 
@@ -111,7 +111,7 @@ def test_a_built_program_is_read_without_its_source(name: str, folder: Path) -> 
     code, report = told(folder / name)
     assert code == 1
     (bad,) = [n for f in report["code_objects"][0]["functions"] for n in f["not_executed"]]
-    assert bad["mnemonic"] == "s_atc_probe"
+    assert bad["mnemonic"] == "s_setvskip"
     assert bad["line"] is None  # built without -g
 
 

@@ -9,6 +9,7 @@
 #include "core/wave.hpp"
 #include "isa/indexed.hpp"
 #include "isa/lookup.hpp"
+#include "isa/refused.hpp"
 
 namespace hipscope {
 namespace {
@@ -128,21 +129,35 @@ void decode_immediates(Format format, const Line& line, Instruction& in) {
     if (format == Format::memory) {
         const std::string_view offset = modifier(line.modifiers, "offset:");
         if (!offset.empty()) in.modifiers.offset = number(offset);
-        in.modifiers.sc0 = flag(line.modifiers, "sc0");
-        in.modifiers.sc1 = flag(line.modifiers, "sc1");
-        in.modifiers.nt = flag(line.modifiers, "nt");
+        in.modifiers.sc0 = flag(line.modifiers, "sc0") || flag(line.modifiers, "glc");  // gfx90a's names of the bits
+        in.modifiers.sc1 = flag(line.modifiers, "sc1") || flag(line.modifiers, "scc");
+        in.modifiers.nt = flag(line.modifiers, "nt") || flag(line.modifiers, "slc");
         in.target = (flag(line.modifiers, "offen") ? 1U : 0U) | (flag(line.modifiers, "idxen") ? 2U : 0U);
     }
 }
 
 /// Scalar loads: `base, offset` where the offset is a register, an immediate, or a register and `offset:`.
-void decode_scalar_offset(const Line& line, Instruction& in) {
-    if (in.source[1].kind == OperandKind::literal) {
-        in.modifiers.offset = static_cast<std::int32_t>(in.source[1].literal);
-        in.source[1] = Operand{};
+void decode_scalar_offset(const Line& line, std::size_t k, Instruction& in) {
+    if (in.source[k].kind == OperandKind::literal) {
+        in.modifiers.offset = static_cast<std::int32_t>(in.source[k].literal);
+        in.source[k] = Operand{};
     }
     const std::string_view offset = modifier(line.modifiers, "offset:");
     if (!offset.empty()) in.modifiers.offset = number(offset);
+    in.modifiers.sc0 = flag(line.modifiers, "glc");
+}
+
+/// MTBUF (13.6): the format is part of the instruction.
+void decode_buffer_format(const Line& line, Instruction& in) {
+    in.modifiers.op_sel = static_cast<std::uint8_t>((line.words[0] >> 19U) & 15U);
+    in.modifiers.op_sel_hi = static_cast<std::uint8_t>((line.words[0] >> 23U) & 7U);
+}
+
+/// Why an instruction of the table is refused all the same in this form, or nothing.
+std::string_view form_not_supported(Format format, const Line& line, std::string_view name) {
+    if (format == Format::memory && flag(line.modifiers, "tfe")) return "texture fail enable";
+    if (format == Format::ds && !name.starts_with("ds_gws_") && flag(line.modifiers, "gds")) return "global data share, which these devices lack";
+    return {};
 }
 
 /// Fills `in`. Returns why not, or an empty string.
@@ -150,12 +165,18 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
     in.address = line.address;
     in.bytes = static_cast<std::uint8_t>(line.word_count * 4);
     in.text.assign(line.text);
-    const std::string_view name = strip_encoding(line.mnemonic);
+    const bool to_lds = line.mnemonic.starts_with("buffer_") && flag(line.modifiers, "lds");
+    std::string with_suffix;
+    if (to_lds) (with_suffix = line.mnemonic) += "_lds";
+    const std::string_view name = to_lds ? std::string_view(with_suffix) : strip_encoding(line.mnemonic);
     const Format format = format_of(line.words[0], line.mnemonic);
     bool writes_exec = false;
     const Entry* entry = find_row(name, target, writes_exec);
-    if (entry == nullptr) return "unknown mnemonic " + std::string(line.mnemonic);
-    if (format == Format::memory && flag(line.modifiers, "lds")) return "buffer load to LDS";
+    if (entry == nullptr) {
+        const std::string_view why = isa::reason_for(name);
+        return why.empty() ? "unknown mnemonic " + std::string(line.mnemonic) : "refused: " + std::string(why);
+    }
+    if (const std::string_view why = form_not_supported(format, line, name); !why.empty()) return std::string(why);
 
     const bool compare = name.starts_with("v_cmp");
     if (format == Format::vop3) decode_vop3(line, entry->destinations == 2, in);
@@ -192,8 +213,8 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
         if (format == Format::sopk && in.source[k].kind == OperandKind::literal && in.bytes == 4) {
             in.source[k].literal = static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int16_t>(line.words[0] & 0xffffU)));
         }
-        if (format == Format::scalar && in.unit == Unit::smem && k == 1 && in.source[1].kind == OperandKind::literal) {
-            in.source[1].literal = static_cast<std::uint32_t>(number(text));
+        if (format == Format::scalar && in.unit == Unit::smem && k >= 1 && in.source[k].kind == OperandKind::literal) {
+            in.source[k].literal = static_cast<std::uint32_t>(number(text));
         }
     }
     if (next < line.operand_count && entry->sources != 0) return "operands of " + in.text;
@@ -204,7 +225,8 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
         in.source[3].dwords = 2;
     }
     in.sources = entry->sources;
-    if (in.unit == Unit::smem) decode_scalar_offset(line, in);
+    if (in.unit == Unit::smem) decode_scalar_offset(line, entry->destinations == 0 ? 2 : 1, in);
+    if (name.starts_with("tbuffer_")) decode_buffer_format(line, in);
     in.modifiers.scalar_base = format == Format::memory && (in.source[1].kind == OperandKind::sgpr || in.source[2].kind == OperandKind::sgpr);
 
     if (format == Format::vop && line.word_count == 2) {

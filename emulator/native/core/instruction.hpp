@@ -41,6 +41,7 @@ enum class Step : std::uint8_t {
     jump,      // the handler set Wave::pc
     barrier,   // wait for the other waves of the workgroup
     yield,     // s_sleep and friends: let other waves run
+    retry,     // nothing has happened yet: let other waves run, then execute the same instruction again
     end,       // the wave is done
     fault,     // Wave::fault says why; the dispatch stops
 };

@@ -23,6 +23,8 @@ namespace aperture {
 inline constexpr std::uint64_t shared_base = 0x0001'0000'0000'0000ULL;
 inline constexpr std::uint64_t private_base = 0x0002'0000'0000'0000ULL;
 inline constexpr std::uint64_t limit = 0xffff'ffffULL;  // last byte of each, relative to its base
+/// Where the scratch descriptor of gfx90a points: stands for the private memory of whichever wave uses it.
+inline constexpr std::uint64_t scratch_descriptor_base = 0x0000'6f00'0000'0000ULL;
 }  // namespace aperture
 
 /// MODE at the start of a kernel that clang compiles: round to nearest even, denormals on, IEEE, DX10 clamp.
@@ -53,6 +55,7 @@ struct Fault {
 };
 
 struct Workgroup;
+struct GlobalSync;
 
 struct alignas(64) Wave {
     std::uint32_t (*vgpr)[kLanes] = nullptr;  // 512 rows: 0-255 v0.., 256-511 a0..
@@ -69,6 +72,8 @@ struct alignas(64) Wave {
     std::uint8_t* scratch = nullptr;          // scratch_per_lane bytes for each lane, lane-major
     std::uint32_t scratch_per_lane = 0;
     Workgroup* group = nullptr;
+    GlobalSync* sync = nullptr;               // the dispatch's global wave sync resources
+    std::uint32_t sync_wait = 0;              // what a ds_gws instruction waits for: a resource's generation + 1, or 0
     std::uint64_t clock = 0;                  // what s_memtime reads: modelled cycles, or instructions when untimed
     std::uint64_t realtime_base = 0;          // what s_memrealtime read when the dispatch began: ticks of 10 ns
     std::atomic<std::uint64_t>* realtime = nullptr;  // the latest value, when waves of the dispatch compare theirs

@@ -45,6 +45,11 @@ inline Step step(Wave& wave, const Instruction& instruction, Observer& observer)
         return observer.step(wave, instruction);  // the sanitizers: they look before and after
     } else if constexpr (Observer::active) {
         const std::uint32_t pc = wave.pc;
+        if (instruction.unit == Unit::message) {  // the only ones that may have to be tried again
+            const Step result = instruction.run(wave, instruction);
+            if (result != Step::retry) observer.executed(pc, wave.exec());
+            return result;
+        }
         observer.executed(pc, wave.exec());
         if (!accesses_memory(instruction.unit)) return instruction.run(wave, instruction);
         wave.access.space = Space::none;
@@ -69,7 +74,7 @@ Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t
         if (result == Step::jump) continue;
         executed += i + 1;
         wave.clock += i + 1;
-        if (result != Step::fault) ++wave.pc;
+        if (result != Step::fault && result != Step::retry) ++wave.pc;
         return result;
     }
     executed += slice;

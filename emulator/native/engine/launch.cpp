@@ -87,6 +87,7 @@ LaunchArea::LaunchArea(Memory& memory) : address_(memory.allocate(bytes)) {
 
 PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit, HostServices& services) {
     PreparedLaunch p;
+    p.sync = std::make_shared<GlobalSync>();
     const Kernel& kernel = *launch.kernel;
     if (!kernel.obstacle.empty()) throw std::runtime_error(kernel.obstacle);
     std::uint64_t threads = 1;

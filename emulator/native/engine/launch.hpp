@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/global_sync.hpp"
 #include "engine/code_object.hpp"
 
 namespace hipscope {
@@ -44,6 +46,7 @@ struct PreparedLaunch {
     std::uint64_t packet = 0;             // addresses in device memory
     std::uint64_t kernarg_address = 0;
     std::uint64_t queue_address = 0;
+    std::shared_ptr<GlobalSync> sync;     // shared by all waves of the dispatch
     Poison poison;
     HostServices* services = nullptr;     // when the kernel may ask the host for something while it runs
     std::uint32_t hostcall_offset = 0;    // in the kernarg segment

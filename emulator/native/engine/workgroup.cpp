@@ -9,7 +9,7 @@
 namespace hipscope {
 namespace {
 
-enum EnableBit : unsigned { dispatch_ptr = 1, queue_ptr = 2, kernarg_ptr = 3, dispatch_id = 4, private_size = 6 };
+enum EnableBit : unsigned { private_buffer = 0, dispatch_ptr = 1, queue_ptr = 2, kernarg_ptr = 3, dispatch_id = 4, flat_scratch_init = 5, private_size = 6 };
 
 std::uint64_t next_random(std::uint64_t& state) {
     state += 0x9e3779b97f4a7c15ULL;
@@ -32,10 +32,19 @@ void set_scalars(Wave& wave, const PreparedLaunch& p, std::uint64_t kernarg, con
     int next = 0;
     const auto enabled = [&](EnableBit bit) { return ((kernel.enable_bits >> bit) & 1U) != 0; };
     const auto push64 = [&](std::uint64_t value) { wave.set_s64(next, value); next += 2; };
+    // Without architected flat scratch (gfx90a) the kernel is given a descriptor of its scratch and the wave's offset in it.
+    // Here the descriptor's base stands for each wave's own private memory, so the offset is always zero.
+    const bool architected = p.launch.object->arch != "gfx90a";
+    if (enabled(private_buffer)) {
+        constexpr std::uint32_t swizzled = 1U << 31U, lanes_interleaved = 3U << 21U, add_lane = 1U << 23U;
+        push64(aperture::scratch_descriptor_base | std::uint64_t{swizzled} << 32U);
+        push64(0xffffffffU | std::uint64_t{lanes_interleaved | add_lane} << 32U);
+    }
     if (enabled(dispatch_ptr)) push64(p.packet);
     if (enabled(queue_ptr)) push64(p.queue_address);
     if (enabled(kernarg_ptr)) push64(kernarg);
     if (enabled(dispatch_id)) push64(1);
+    if (enabled(flat_scratch_init)) push64(aperture::scratch_descriptor_base);
     for (unsigned i = 0; i < kernel.preload_dwords; ++i)
         std::memcpy(&wave.sgpr[static_cast<std::size_t>(next++)],
                     reinterpret_cast<const void*>(kernarg + (kernel.preload_offset + i) * 4ULL),  // NOLINT
@@ -43,6 +52,8 @@ void set_scalars(Wave& wave, const PreparedLaunch& p, std::uint64_t kernarg, con
     if (enabled(private_size)) wave.sgpr[static_cast<std::size_t>(next++)] = p.scratch_per_lane;
     for (unsigned d = 0; d < 3; ++d)
         if (((kernel.rsrc2 >> (7 + d)) & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = group[d];
+    if (((kernel.rsrc2 >> 10U) & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = 0;  // workgroup info
+    if (!architected && (kernel.rsrc2 & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next)] = 0;
     wave.mode = ((kernel.rsrc1 >> 12U) & 0xffU) | ((kernel.rsrc1 >> 21U) & 1U) << 8U | ((kernel.rsrc1 >> 23U) & 1U) << 9U;
 }
 
@@ -78,6 +89,7 @@ Workgroup::Workgroup(const PreparedLaunch& launch, Memory& memory)
         wave.scratch = scratch.data() + std::size_t{i} * kLanes * launch.scratch_per_lane;
         wave.scratch_per_lane = launch.scratch_per_lane;
         wave.group = this;
+        wave.sync = launch.sync.get();
     }
 }
 
@@ -109,6 +121,7 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
         wave.scc = false;
         wave.pc = p.entry;
         wave.clock = 0;
+        wave.sync_wait = 0;
         wave.fault = {};
         set_scalars(wave, p, kernarg != 0 ? kernarg : p.kernarg_address, group);
         wave.realtime_base = p.realtime;

@@ -20,12 +20,17 @@ Step jump_to(Wave& w, u64 address) {
 }
 u64 after(const Wave& w, const Instruction& in) { return w.code_base + in.address + in.bytes; }
 
-constexpr u32 hwreg_mode = 1;
-constexpr u32 hwreg_hw_id = 4, hwreg_xcc_id = 20;
+// Hardware registers (LLVM's AMDGPUAsmUtils names them). A kernel never sees outstanding counters or exceptions here, so
+// IB_STS and TRAPSTS read zero; which CU and XCD a wave is on is not part of functional execution, so XCC_ID reads zero.
+constexpr u32 hwreg_mode = 1, hwreg_status = 2, hwreg_trap_status = 3, hwreg_hw_id = 4, hwreg_lds_alloc = 6, hwreg_ib_status = 7, hwreg_xcc_id = 20;
 
 struct Field {
     u32 id, offset, mask;
 };
+bool known_hwreg(u32 immediate) {
+    const u32 id = immediate & 63U;
+    return (id >= hwreg_mode && id <= hwreg_hw_id) || id == hwreg_lds_alloc || id == hwreg_ib_status || id == hwreg_xcc_id;
+}
 Field hwreg(u32 immediate) {
     const u32 width = ((immediate >> 11U) & 31U) + 1U;
     return {immediate & 63U, (immediate >> 6U) & 31U, width == 32 ? ~0U : (1U << width) - 1U};
@@ -34,13 +39,21 @@ u32 read_hwreg(const Wave& w, u32 immediate) {
     const Field f = hwreg(immediate);
     u32 value = 0;
     if (f.id == hwreg_mode) value = w.mode;
+    if (f.id == hwreg_status) value = static_cast<u32>(w.scc) | static_cast<u32>(w.exec() == 0) << 9U | static_cast<u32>(w.vcc() == 0) << 10U | 1U << 16U;
     if (f.id == hwreg_hw_id) value = w.id_in_group & 15U;
-    if (f.id == hwreg_xcc_id) value = 0;
+    if (f.id == hwreg_lds_alloc) value = ((w.lds_bytes + 511U) / 512U * 2U) << 12U;  // in units of 64 dwords
     return (value >> f.offset) & f.mask;
 }
-void write_hwreg(Wave& w, u32 immediate, u32 value) {
+Step read_hwreg_to(Wave& w, const Instruction& in) {
+    if (!known_hwreg(in.target)) return fault(w, FaultKind::unsupported, 0, 0, -1, false);
+    w.sgpr[in.destination[0].index] = read_hwreg(w, in.target);
+    return Step::next;
+}
+Step write_hwreg(Wave& w, u32 immediate, u32 value) {
     const Field f = hwreg(immediate);
+    if (f.id != hwreg_mode && f.id != hwreg_trap_status) return fault(w, FaultKind::unsupported, 0, 0, -1, true);
     if (f.id == hwreg_mode) w.mode = (w.mode & ~(f.mask << f.offset)) | ((value & f.mask) << f.offset);
+    return Step::next;
 }
 
 /// Ticks of 10 ns; never less than what another wave of the dispatch has read before, where that matters.
@@ -84,7 +97,16 @@ Table control() {
         special("buffer_inv", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
         special("s_sendmsg", Unit::message, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
         special("s_sendmsghalt", Unit::message, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
-        special("s_trap", Unit::message, 0, {}, [](Wave& w, const Instruction&) { return fault(w, FaultKind::trap, 0, 0, -1, false); }),
+        // 3 is the debugger's trap, which goes on when there is no debugger (LLVM AMDGPU usage, "Trap Handler ABI")
+        special("s_trap", Unit::message, 0, {}, [](Wave& w, const Instruction& in) { return (in.target & 0xffU) == 3 ? Step::next : fault(w, FaultKind::trap, 0, 0, -1, false); }),
+        special("s_endpgm_saved", Unit::end_program, 0, {}, [](Wave&, const Instruction&) { return Step::end; }),
+        special("s_atc_probe", Unit::smem, 0, {Type::none, Type::b64, Type::b32}, [](Wave& w, const Instruction&) { w.access.space = Space::none; return Step::next; }),
+        special("s_atc_probe_buffer", Unit::smem, 0, {Type::none, Type::wide, Type::b32}, [](Wave& w, const Instruction&) { w.access.space = Space::none; return Step::next; }),
+        special("s_dcache_discard", Unit::smem, 0, {Type::b64, Type::b32}, [](Wave& w, const Instruction&) { w.access.space = Space::none; return Step::next; }),
+        special("s_dcache_discard_x2", Unit::smem, 0, {Type::b64, Type::b32}, [](Wave& w, const Instruction&) { w.access.space = Space::none; return Step::next; }),
+        special("buffer_wbinvl1", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
+        special("buffer_wbinvl1_vol", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
+        special("buffer_invl2", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
 
         special("s_branch", Unit::branch, 0, {}, [](Wave& w, const Instruction& in) { return jump(w, in, true); }),
         special("s_cbranch_scc0", Unit::branch, 0, {}, [](Wave& w, const Instruction& in) { return jump(w, in, !w.scc); }),
@@ -103,9 +125,9 @@ Table control() {
         special("s_swappc_b64", Unit::branch, 1, {Type::b64}, [](Wave& w, const Instruction& in) { const u64 to = scalar64(w, in.source[0]); w.set_s64(in.destination[0].index, after(w, in)); return jump_to(w, to); }),
         special("s_call_b64", Unit::branch, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, after(w, in)); return jump(w, in, true); }),
 
-        special("s_getreg_b32", Unit::salu, 1, {}, [](Wave& w, const Instruction& in) { w.sgpr[in.destination[0].index] = read_hwreg(w, in.target); return Step::next; }),
-        special("s_setreg_b32", Unit::salu, 0, {Type::none, Type::b32}, [](Wave& w, const Instruction& in) { write_hwreg(w, in.target, scalar32(w, in.source[1])); return Step::next; }),
-        special("s_setreg_imm32_b32", Unit::salu, 0, {Type::none, Type::b32}, [](Wave& w, const Instruction& in) { write_hwreg(w, in.target, scalar32(w, in.source[1])); return Step::next; }),
+        special("s_getreg_b32", Unit::salu, 1, {}, [](Wave& w, const Instruction& in) { return read_hwreg_to(w, in); }),
+        special("s_setreg_b32", Unit::salu, 0, {Type::none, Type::b32}, [](Wave& w, const Instruction& in) { return write_hwreg(w, in.target, scalar32(w, in.source[1])); }),
+        special("s_setreg_imm32_b32", Unit::salu, 0, {Type::none, Type::b32}, [](Wave& w, const Instruction& in) { return write_hwreg(w, in.target, scalar32(w, in.source[1])); }),
 
         special("s_memtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, w.clock); w.access.space = Space::none; return Step::next; }),
         special("s_memrealtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, realtime(w)); w.access.space = Space::none; return Step::next; }),

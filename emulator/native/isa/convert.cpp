@@ -161,6 +161,7 @@ Table convert() {
         op("v_cvt_pk_u16_u32", Unit::valu, [](u32 a, u32 b) { return clamp_u16(a) | (clamp_u16(b) << 16U); }),
         op("v_cvt_pk_i16_i32", Unit::valu, [](i32 a, i32 b) { return clamp_i16(a) | (clamp_i16(b) << 16U); }),
         slow_op("v_cvt_pk_u8_f32", Unit::valu, [](f32 a, u32 n, u32 c) { const u32 s = 8U * (n & 3U), v = saturate<u32>(round_even(a)); return (c & ~(0xffU << s)) | ((v > 255 ? 255U : v) << s); }),
+        slow_op("v_cvt_pkaccum_u8_f32", Unit::valu, [](f32 a, u32 n, u32 d) { const u32 s = 8U * (n & 3U), v = saturate<u32>(round_even(a)); return (d & ~(0xffU << s)) | ((v > 255 ? 255U : v) << s); }).accumulate(),
         slow_op("v_cvt_f32_fp8", Unit::valu, [](u32 a) { return from_fp8(a); }),
         slow_op("v_cvt_f32_bf8", Unit::valu, [](u32 a) { return from_bf8(a); }),
         special("v_cvt_pk_f32_fp8", Unit::valu, 1, {Type::b32}, [](Wave& w, const Instruction& in) { return unpack_bytes<from_fp8>(w, in); }),

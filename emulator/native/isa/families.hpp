@@ -9,6 +9,7 @@ namespace hipscope::HIPSCOPE_ISA {
 isa::Table salu();
 isa::Table control();
 isa::Table smem();
+isa::Table scalar_memory_writes();
 isa::Table valu_f32();
 isa::Table valu_f64();
 isa::Table valu_int();
@@ -20,8 +21,10 @@ isa::Table transcendental();
 isa::Table lane_exchange();
 isa::Table vector_memory();
 isa::Table buffer();
+isa::Table buffer_format();
 isa::Table vector_atomics();
 isa::Table lds();
+isa::Table global_wave_sync();
 isa::Table mfma();
 
 }  // namespace hipscope::HIPSCOPE_ISA

@@ -1,6 +1,7 @@
 // Runs instructions on a given wave state; the tests and benchmarks of the instruction set drive it.
 //
 //   hipscope-isa-probe --list                         the mnemonics of the table, one per line
+//   hipscope-isa-probe --refused                      what is refused and why, one line each, tab between
 //   hipscope-isa-probe --check DISASSEMBLY            what cannot be decoded, one line each
 //   hipscope-isa-probe DISASSEMBLY CASES RESULTS      cases and results are arrays of `Case` (tests/emulator/isa_oracle.py)
 //   hipscope-isa-probe --bench DISASSEMBLY SECONDS    runs the program over and over, prints wave-instructions per second
@@ -17,9 +18,11 @@
 #include <vector>
 
 #include "core/decode.hpp"
+#include "core/global_sync.hpp"
 #include "core/memory.hpp"
 #include "core/wave.hpp"
 #include "isa/lookup.hpp"
+#include "isa/refused.hpp"
 
 namespace {
 
@@ -65,7 +68,7 @@ Step run(Wave& wave, const Program& program, std::uint32_t& budget) {
         }
         step = in.run(wave, in);
         ++ran;
-        if (step == Step::fault) break;
+        if (step == Step::fault || step == Step::retry) break;
         if (step != Step::jump) ++wave.pc;
         if (step == Step::end) break;
     }
@@ -89,6 +92,8 @@ void run_case(Case& c, const Program& program, Memory& memory, Registers& regist
     wave.lds_bytes = sizeof c.lds;
     wave.scratch = reinterpret_cast<std::uint8_t*>(c.scratch);
     wave.scratch_per_lane = sizeof c.scratch[0];
+    GlobalSync sync;
+    wave.sync = &sync;
     c.step = static_cast<std::uint32_t>(run(wave, program, c.count));
     c.first = wave.pc;
     c.fault = static_cast<std::uint32_t>(wave.fault.kind);
@@ -105,6 +110,11 @@ int list() {
     return 0;
 }
 
+int refused() {
+    for (const isa::Refused& row : isa::refused()) std::cout << row.name << '\t' << row.reason << '\n';
+    return 0;
+}
+
 int check(const char* path) {
     const Disassembly code = decode(read_text(path));
     for (const Undecoded& u : code.unsupported) std::cout << u.text << ": " << u.reason << '\n';
@@ -113,8 +123,14 @@ int check(const char* path) {
     return code.unsupported.empty() ? 0 : 1;
 }
 
+/// The target whose rows are used: HIPSCOPE_ISA_TARGET, or gfx942.
+Disassembly decode_for_target(const char* path) {
+    const char* target = std::getenv("HIPSCOPE_ISA_TARGET");
+    return decode(read_text(path), target == nullptr ? "gfx942" : target);
+}
+
 int cases(const char* disassembly, const char* input, const char* output) {
-    const Disassembly code = decode(read_text(disassembly));
+    const Disassembly code = decode_for_target(disassembly);
     for (const Undecoded& u : code.unsupported) std::cerr << u.text << ": " << u.reason << '\n';
     Memory memory;
     if (!memory.allocate_at(block_address, sizeof Case{}.memory)) return 3;
@@ -168,9 +184,10 @@ int bench(const char* path, double seconds) {
 int main(int argc, char** argv) {
     const std::string first = argc > 1 ? argv[1] : "";
     if (first == "--list") return list();
+    if (first == "--refused") return refused();
     if (first == "--check" && argc == 3) return check(argv[2]);
     if (first == "--bench" && argc == 4) return bench(argv[2], std::atof(argv[3]));
     if (argc == 4) return cases(argv[1], argv[2], argv[3]);
-    std::cerr << "usage: hipscope-isa-probe --list | --check DISASSEMBLY | --bench DISASSEMBLY SECONDS | DISASSEMBLY CASES RESULTS\n";
+    std::cerr << "usage: hipscope-isa-probe --list | --refused | --check DISASSEMBLY | --bench DISASSEMBLY SECONDS | DISASSEMBLY CASES RESULTS\n";
     return 2;
 }

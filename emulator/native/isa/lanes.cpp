@@ -104,13 +104,19 @@ void widen_mixed(const Instruction& in, int k, u32* row) {
     }
 }
 
+/// What the clamp bit does to NaN depends on MODE.DX10_CLAMP: zero when it is set (as at the start of a kernel).
+enum class Clamp : u8 { off, nan_to_zero, keep_nan };
+
 template <class T>
 T scaled(T x, u8 omod) { return omod == 1 ? x * T{2} : omod == 2 ? x * T{4} : omod == 3 ? x * T{0.5} : x; }
 template <class T>
-T clamped(T x, bool clamp) { return !clamp ? x : x >= T{1} ? T{1} : x > T{0} ? x : T{0}; }
-f16 finish_half(f16 x, const Modifiers& m) {
-    if (m.omod == 0 && !m.clamp) return x;
-    return narrow(clamped(scaled(widen(x), m.omod), m.clamp));
+T clamped(T x, Clamp clamp) {
+    if (clamp == Clamp::off || (clamp == Clamp::keep_nan && x != x)) return x;
+    return x >= T{1} ? T{1} : x > T{0} ? x : T{0};
+}
+f16 finish_half(f16 x, u8 omod, Clamp clamp) {
+    if (omod == 0 && clamp == Clamp::off) return x;
+    return narrow(clamped(scaled(widen(x), omod), clamp));
 }
 
 }  // namespace
@@ -195,18 +201,19 @@ Row fetch_modified(const Wave& wave, const Instruction& in, int k, RowBuffer& bu
 void write_modified(Wave& wave, const Instruction& in, RowBuffer& out, int dwords, u64 active, Type type) {
     const Modifiers& m = in.modifiers;
     if (m.omod != 0 || m.clamp) {
+        const Clamp clamp = !m.clamp ? Clamp::off : ((wave.mode >> mode_dx10_clamp_bit) & 1U) != 0 ? Clamp::nan_to_zero : Clamp::keep_nan;
         for (int i = 0; i < kLanes; ++i) {
             if (type == Type::f32) {
-                out[0][i] = bits<u32>(clamped(scaled(bits<f32>(out[0][i]), m.omod), m.clamp));
+                out[0][i] = bits<u32>(clamped(scaled(bits<f32>(out[0][i]), m.omod), clamp));
             } else if (type == Type::f16) {
-                out[0][i] = finish_half({static_cast<u16>(out[0][i])}, m).bits;
+                out[0][i] = finish_half({static_cast<u16>(out[0][i])}, m.omod, clamp).bits;
             } else if (type == Type::pk_f16) {
-                out[0][i] = u32{finish_half({static_cast<u16>(out[0][i])}, m).bits} | (u32{finish_half({static_cast<u16>(out[0][i] >> 16U)}, m).bits} << 16U);
+                out[0][i] = u32{finish_half({static_cast<u16>(out[0][i])}, m.omod, clamp).bits} | (u32{finish_half({static_cast<u16>(out[0][i] >> 16U)}, m.omod, clamp).bits} << 16U);
             } else if (type == Type::pk_f32) {
-                out[0][i] = bits<u32>(clamped(bits<f32>(out[0][i]), m.clamp));
-                out[1][i] = bits<u32>(clamped(bits<f32>(out[1][i]), m.clamp));
+                out[0][i] = bits<u32>(clamped(bits<f32>(out[0][i]), clamp));
+                out[1][i] = bits<u32>(clamped(bits<f32>(out[1][i]), clamp));
             } else if (type == Type::f64) {
-                const u64 b = bits<u64>(clamped(scaled(bits<f64>(u64{out[0][i]} | (u64{out[1][i]} << 32U)), m.omod), m.clamp));
+                const u64 b = bits<u64>(clamped(scaled(bits<f64>(u64{out[0][i]} | (u64{out[1][i]} << 32U)), m.omod), clamp));
                 out[0][i] = static_cast<u32>(b);
                 out[1][i] = static_cast<u32>(b >> 32U);
             }

@@ -231,6 +231,12 @@ inline constexpr bool is_float = std::is_floating_point_v<T> || std::is_same_v<T
 template <class T>
 inline constexpr bool is_wide = std::is_same_v<T, f64> || std::is_same_v<T, f16> || std::is_same_v<T, f16x2>;
 
+template <class T>
+inline constexpr bool is_half = std::is_same_v<T, f16> || std::is_same_v<T, f16x2>;
+
+/// Stops the wave: fills Wave::fault. Returns Step::fault.
+Step fault(Wave& wave, FaultKind kind, u64 address, u32 bytes, int lane, bool write);
+
 /// The handler made of lambda F. `Scalarly`: lane by lane over active lanes only (libm calls, data-dependent loops).
 template <class F, bool Scalarly, class R, class... A>
 struct LaneOp {
@@ -241,6 +247,9 @@ struct LaneOp {
         alignas(64) u32 buffer[sizeof...(A)][2][kLanes];
         alignas(64) RowBuffer out;
         alignas(64) u32 mask[kLanes];
+        if constexpr (is_half<R>) {  // overflow clamped to the largest half: not emulated
+            if (((w.mode >> mode_fp16_overflow_bit) & 1U) != 0) [[unlikely]] return fault(w, FaultKind::unsupported, 0, 0, -1, false);
+        }
         u64 active = w.exec();
         const std::array<Row, sizeof...(A)> rows{fetch<A>(w, in, static_cast<int>(K), buffer[K], active)...};
         const bool direct = in.simple && active == ~u64{0};
@@ -317,8 +326,5 @@ constexpr Entry special(std::string_view name, Unit unit, int destinations, std:
     for (const Type t : sources) e.source[k++] = t;
     return e;
 }
-
-/// Stops the wave: fills Wave::fault. Returns Step::fault.
-Step fault(Wave& wave, FaultKind kind, u64 address, u32 bytes, int lane, bool write);
 
 }  // namespace hipscope::HIPSCOPE_ISA

@@ -137,6 +137,63 @@ Step update(Wave& w, const Instruction& in) {
     return Step::next;
 }
 
+/// ds_*_addtid: M0 + offset + 4 * lane.
+template <bool writes>
+Step by_lane(Wave& w, const Instruction& in) {
+    const u64 active = w.exec();
+    const u64 base = (w.sgpr[sreg::m0] & 0xffffU) + static_cast<u32>(in.modifiers.offset);
+    for (u32 i = 0; i < kLanes; ++i) w.access.address[0][i] = base + 4U * i;
+    record(w, Space::lds, writes ? AccessKind::store : AccessKind::load, 4, active);
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        void* at = lds_pointer(w, w.access.address[0][lane], 4);
+        if (at == nullptr) return fault(w, FaultKind::out_of_bounds, w.access.address[0][lane], 4, lane, writes);
+        if constexpr (writes) store_lane<Dwords<1>>(at, w.vgpr + in.source[0].index, lane);
+        else load_lane<Dwords<1>>(at, w.vgpr + in.destination[0].index, lane);
+    }
+    return Step::next;
+}
+
+/// ds_append and ds_consume: one counter at M0 + offset moves by the number of active lanes; all get the old value.
+template <bool grows>
+Step count_lanes(Wave& w, const Instruction& in) {
+    const u64 active = w.exec();
+    const u64 address = (w.sgpr[sreg::m0] & 0xffffU) + static_cast<u32>(in.modifiers.offset);
+    void* at = lds_pointer(w, address, 4);
+    if (at == nullptr) return fault(w, FaultKind::out_of_bounds, address, 4, -1, true);
+    const u32 count = static_cast<u32>(std::popcount(active));
+    u32 old = 0;
+    std::memcpy(&old, at, 4);
+    const u32 now = grows ? old + count : old - count;
+    std::memcpy(at, &now, 4);
+    record(w, Space::lds, AccessKind::atomic_return, 4, active & (~active + 1));
+    for (u64& a : w.access.address[0]) a = address;
+    for (u64 left = active; left != 0; left &= left - 1) w.vgpr[in.destination[0].index][std::countr_zero(left)] = old;
+    return Step::next;
+}
+
+/// ds_condxchg32: two dwords, each exchanged with its data's lower 31 bits where the data's top bit is set.
+Step exchange_where_set(Wave& w, const Instruction& in) {
+    const u64 active = w.exec();
+    if (!lds_addresses(w, in, 0, in.modifiers.offset, 8, active, true)) return Step::fault;
+    record(w, Space::lds, AccessKind::atomic_return, 8, active);
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        u64& address = w.access.address[0][lane];
+        address &= ~u64{7};
+        for (u32 n = 0; n < 2; ++n) {
+            u8* at = w.lds + address + 4 * n;
+            const u32 data = w.vgpr[in.source[1].index + n][lane];
+            u32 old = 0;
+            std::memcpy(&old, at, 4);
+            const u32 now = (data >> 31U) != 0 ? data & 0x7fffffffU : old;
+            std::memcpy(at, &now, 4);
+            w.vgpr[in.destination[0].index + n][lane] = old;
+        }
+    }
+    return Step::next;
+}
+
 constexpr Entry row(std::string_view name, Handler run, int destinations, int sources) {
     Entry e;
     e.name = name;
@@ -189,6 +246,11 @@ Table lds() {
         two("ds_wrxchg2st64_rtn_b32", &exchange2<Dwords<1>>, 1, 3, 256),
         two("ds_wrxchg2_rtn_b64", &exchange2<Dwords<2>>, 1, 3, 8),
         two("ds_wrxchg2st64_rtn_b64", &exchange2<Dwords<2>>, 1, 3, 512),
+        row("ds_read_addtid_b32", &by_lane<false>, 1, 0),
+        row("ds_write_addtid_b32", &by_lane<true>, 0, 1),
+        row("ds_append", &count_lanes<true>, 1, 0),
+        row("ds_consume", &count_lanes<false>, 1, 0),
+        row("ds_condxchg32_rtn_b64", &exchange_where_set, 1, 2),
         row("ds_write_b8", &write<Part<u8, Half::replace>>, 0, 2),
         row("ds_write_b8_d16_hi", &write<Part<u8, Half::high>>, 0, 2),
         row("ds_write_b16", &write<Part<u16, Half::replace>>, 0, 2),

@@ -44,9 +44,6 @@ Table smem() {
         load("s_load_dwordx4", &scalar_load<4>),
         load("s_load_dwordx8", &scalar_load<8>),
         load("s_load_dwordx16", &scalar_load<16>),
-        load("s_scratch_load_dword", &scalar_load<1>),
-        load("s_scratch_load_dwordx2", &scalar_load<2>),
-        load("s_scratch_load_dwordx4", &scalar_load<4>),
     };
     return rows;
 }

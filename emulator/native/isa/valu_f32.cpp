@@ -85,6 +85,8 @@ Table valu_f32() {
         op("v_max_f32", Unit::valu, [](f32 a, f32 b) { return max_number(a, b); }),
         op("v_fmac_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return fma(a, b, c); }).accumulate(),
         op("v_mac_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return add(mul(a, b), c); }).accumulate(),
+        op("v_madmk_f32", Unit::valu, [](f32 a, f32 k, f32 b) { return add(mul(a, k), b); }),
+        op("v_madak_f32", Unit::valu, [](f32 a, f32 b, f32 k) { return add(mul(a, b), k); }),
         op("v_fmamk_f32", Unit::valu, [](f32 a, f32 k, f32 b) { return fma(a, k, b); }),
         op("v_fmaak_f32", Unit::valu, [](f32 a, f32 b, f32 k) { return fma(a, b, k); }),
         op("v_fma_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return fma(a, b, c); }),

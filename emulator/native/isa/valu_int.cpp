@@ -86,6 +86,24 @@ u64 quad_sad(u64 a, u32 b, u64 c, bool masked) {
     return result;
 }
 
+/// v_mqsad_u32_u8: four masked distances of sliding windows, each added to its own dword.
+Step masked_quad_sad(Wave& w, const Instruction& in) {
+    RowBuffer pair, reference;
+    u64 active = w.exec();
+    const Row a = fetch<u64>(w, in, 0, pair, active), b = fetch<u32>(w, in, 1, reference, active);
+    const Operand& c = in.source[2];
+    const bool registers = c.kind == OperandKind::vgpr || c.kind == OperandKind::agpr;
+    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        const u64 bytes = u64{a.lo[lane]} | (u64{a.hi[lane]} << 32U);
+        u32 sum[4];
+        for (u32 n = 0; n < 4; ++n) sum[n] = masked_byte_distances(static_cast<u32>(bytes >> (8U * n)), b.lo[lane]) + (registers ? w.vgpr[c.index + n][lane] : n == 0 ? scalar32(w, c) : 0U);
+        for (u32 n = 0; n < 4; ++n) to[n][lane] = sum[n];
+    }
+    return Step::next;
+}
+
 }  // namespace
 
 Table valu_int() {
@@ -171,6 +189,7 @@ Table valu_int() {
         op("v_sad_u32", Unit::valu, [](u32 a, u32 b, u32 c) { return distance(a, b) + c; }),
         op("v_msad_u8", Unit::valu, [](u32 a, u32 b, u32 c) { return masked_byte_distances(a, b) + c; }),
         op("v_qsad_pk_u16_u8", Unit::valu_half, [](u64 a, u32 b, u64 c) { return quad_sad(a, b, c, false); }),
+        special("v_mqsad_u32_u8", Unit::valu_half, 1, {Type::b64, Type::b32, Type::wide}, [](Wave& w, const Instruction& in) { return masked_quad_sad(w, in); }),
         op("v_mqsad_pk_u16_u8", Unit::valu_half, [](u64 a, u32 b, u64 c) { return quad_sad(a, b, c, true); }),
     };
     return rows;

@@ -1,8 +1,8 @@
-// Global and flat atomics (manual chapter 10). Lanes go one after the other; host threads that run other workgroups
+// Global, flat and buffer atomics (manual chapters 9 and 10). Lanes go one after the other; host threads that run other workgroups
 // see each update as a whole.
 #include <atomic>
 
-#include "isa/access.hpp"
+#include "isa/buffer.hpp"
 #include "isa/families.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
@@ -61,6 +61,46 @@ Step update(Wave& w, const Instruction& in) {
     return Step::next;
 }
 
+/// Buffer atomics: the data register is also the destination. Out of range, nothing happens and zero is returned.
+template <class F, class T, bool two>
+Step update_buffer(Wave& w, const Instruction& in) {
+    using Format = Dwords<sizeof(T) / 4>;
+    u8* at[1][kLanes];
+    if (!buffer_addresses(w, in, {in.source[1], in.source[2], in.source[3]}, {1, sizeof(T), true, true}, at)) return Step::fault;
+    const bool returns = in.modifiers.sc0;
+    record_buffer(w, returns ? AccessKind::atomic_return : AccessKind::atomic, sizeof(T));
+    u32(*data)[kLanes] = w.vgpr + in.source[0].index;
+    for (u64 left = w.exec(); left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        T old{};
+        if (at[0][lane] != nullptr) {
+            const u64 address = reinterpret_cast<u64>(at[0][lane]);
+            if ((address & (sizeof(T) - 1)) != 0) return fault(w, FaultKind::misaligned, address, sizeof(T), lane, true);
+            T value, expected;
+            store_lane<Format>(&value, data, lane);
+            store_lane<Format>(&expected, data + (two ? Format::dwords : 0), lane);
+            old = apply_shared<F, T>(at[0][lane], value, expected);
+        }
+        if (returns) load_lane<Format>(&old, data, lane);
+    }
+    return Step::next;
+}
+
+template <bool two, class F, class T>
+constexpr Entry buffer_row(std::string_view name, T (F::*)(T, T, T) const) {
+    Entry e;
+    e.name = name;
+    e.unit = Unit::vmem_atomic;
+    e.run = &update_buffer<F, T, two>;
+    e.sources = 4;
+    e.source = {Type::wide, Type::wide, Type::wide, Type::b32};
+    return e;
+}
+template <class F>
+constexpr Entry buffer_op(std::string_view name, F) { return buffer_row<false, F>(name, &F::operator()); }
+template <class F>
+constexpr Entry buffer_swap(std::string_view name, F) { return buffer_row<true, F>(name, &F::operator()); }
+
 template <bool two, Segment segment, class F, class T>
 constexpr Entry atomic_row(std::string_view name, T (F::*)(T, T, T) const) {
     Entry e;
@@ -86,63 +126,95 @@ constexpr Entry flat_swap(std::string_view name, F) { return atomic_row<true, Se
 Table vector_atomics() {
     static constexpr Entry rows[] = {
         global_op("global_atomic_swap", [](u32, u32 d, u32) -> u32 { return d; }),
+        buffer_op("buffer_atomic_swap", [](u32, u32 d, u32) -> u32 { return d; }),
         flat_op("flat_atomic_swap", [](u32, u32 d, u32) -> u32 { return d; }),
         global_op("global_atomic_add", [](u32 m, u32 d, u32) -> u32 { return m + d; }),
+        buffer_op("buffer_atomic_add", [](u32 m, u32 d, u32) -> u32 { return m + d; }),
         flat_op("flat_atomic_add", [](u32 m, u32 d, u32) -> u32 { return m + d; }),
         global_op("global_atomic_sub", [](u32 m, u32 d, u32) -> u32 { return m - d; }),
+        buffer_op("buffer_atomic_sub", [](u32 m, u32 d, u32) -> u32 { return m - d; }),
         flat_op("flat_atomic_sub", [](u32 m, u32 d, u32) -> u32 { return m - d; }),
         global_op("global_atomic_smin", [](i32 m, i32 d, i32) -> i32 { return smaller(m, d); }),
+        buffer_op("buffer_atomic_smin", [](i32 m, i32 d, i32) -> i32 { return smaller(m, d); }),
         flat_op("flat_atomic_smin", [](i32 m, i32 d, i32) -> i32 { return smaller(m, d); }),
         global_op("global_atomic_umin", [](u32 m, u32 d, u32) -> u32 { return smaller(m, d); }),
+        buffer_op("buffer_atomic_umin", [](u32 m, u32 d, u32) -> u32 { return smaller(m, d); }),
         flat_op("flat_atomic_umin", [](u32 m, u32 d, u32) -> u32 { return smaller(m, d); }),
         global_op("global_atomic_smax", [](i32 m, i32 d, i32) -> i32 { return larger(m, d); }),
+        buffer_op("buffer_atomic_smax", [](i32 m, i32 d, i32) -> i32 { return larger(m, d); }),
         flat_op("flat_atomic_smax", [](i32 m, i32 d, i32) -> i32 { return larger(m, d); }),
         global_op("global_atomic_umax", [](u32 m, u32 d, u32) -> u32 { return larger(m, d); }),
+        buffer_op("buffer_atomic_umax", [](u32 m, u32 d, u32) -> u32 { return larger(m, d); }),
         flat_op("flat_atomic_umax", [](u32 m, u32 d, u32) -> u32 { return larger(m, d); }),
         global_op("global_atomic_and", [](u32 m, u32 d, u32) -> u32 { return m & d; }),
+        buffer_op("buffer_atomic_and", [](u32 m, u32 d, u32) -> u32 { return m & d; }),
         flat_op("flat_atomic_and", [](u32 m, u32 d, u32) -> u32 { return m & d; }),
         global_op("global_atomic_or", [](u32 m, u32 d, u32) -> u32 { return m | d; }),
+        buffer_op("buffer_atomic_or", [](u32 m, u32 d, u32) -> u32 { return m | d; }),
         flat_op("flat_atomic_or", [](u32 m, u32 d, u32) -> u32 { return m | d; }),
         global_op("global_atomic_xor", [](u32 m, u32 d, u32) -> u32 { return m ^ d; }),
+        buffer_op("buffer_atomic_xor", [](u32 m, u32 d, u32) -> u32 { return m ^ d; }),
         flat_op("flat_atomic_xor", [](u32 m, u32 d, u32) -> u32 { return m ^ d; }),
         global_op("global_atomic_inc", [](u32 m, u32 d, u32) -> u32 { return m >= d ? u32{0} : m + u32{1}; }),
+        buffer_op("buffer_atomic_inc", [](u32 m, u32 d, u32) -> u32 { return m >= d ? u32{0} : m + u32{1}; }),
         flat_op("flat_atomic_inc", [](u32 m, u32 d, u32) -> u32 { return m >= d ? u32{0} : m + u32{1}; }),
         global_op("global_atomic_dec", [](u32 m, u32 d, u32) -> u32 { return m == 0 || m > d ? d : m - u32{1}; }),
+        buffer_op("buffer_atomic_dec", [](u32 m, u32 d, u32) -> u32 { return m == 0 || m > d ? d : m - u32{1}; }),
         flat_op("flat_atomic_dec", [](u32 m, u32 d, u32) -> u32 { return m == 0 || m > d ? d : m - u32{1}; }),
         global_swap("global_atomic_cmpswap", [](u32 m, u32 d, u32 expected) -> u32 { return m == expected ? d : m; }),
+        buffer_swap("buffer_atomic_cmpswap", [](u32 m, u32 d, u32 expected) -> u32 { return m == expected ? d : m; }),
         flat_swap("flat_atomic_cmpswap", [](u32 m, u32 d, u32 expected) -> u32 { return m == expected ? d : m; }),
         global_op("global_atomic_swap_x2", [](u64, u64 d, u64) -> u64 { return d; }),
+        buffer_op("buffer_atomic_swap_x2", [](u64, u64 d, u64) -> u64 { return d; }),
         flat_op("flat_atomic_swap_x2", [](u64, u64 d, u64) -> u64 { return d; }),
         global_op("global_atomic_add_x2", [](u64 m, u64 d, u64) -> u64 { return m + d; }),
+        buffer_op("buffer_atomic_add_x2", [](u64 m, u64 d, u64) -> u64 { return m + d; }),
         flat_op("flat_atomic_add_x2", [](u64 m, u64 d, u64) -> u64 { return m + d; }),
         global_op("global_atomic_sub_x2", [](u64 m, u64 d, u64) -> u64 { return m - d; }),
+        buffer_op("buffer_atomic_sub_x2", [](u64 m, u64 d, u64) -> u64 { return m - d; }),
         flat_op("flat_atomic_sub_x2", [](u64 m, u64 d, u64) -> u64 { return m - d; }),
         global_op("global_atomic_smin_x2", [](i64 m, i64 d, i64) -> i64 { return smaller(m, d); }),
+        buffer_op("buffer_atomic_smin_x2", [](i64 m, i64 d, i64) -> i64 { return smaller(m, d); }),
         flat_op("flat_atomic_smin_x2", [](i64 m, i64 d, i64) -> i64 { return smaller(m, d); }),
         global_op("global_atomic_umin_x2", [](u64 m, u64 d, u64) -> u64 { return smaller(m, d); }),
+        buffer_op("buffer_atomic_umin_x2", [](u64 m, u64 d, u64) -> u64 { return smaller(m, d); }),
         flat_op("flat_atomic_umin_x2", [](u64 m, u64 d, u64) -> u64 { return smaller(m, d); }),
         global_op("global_atomic_smax_x2", [](i64 m, i64 d, i64) -> i64 { return larger(m, d); }),
+        buffer_op("buffer_atomic_smax_x2", [](i64 m, i64 d, i64) -> i64 { return larger(m, d); }),
         flat_op("flat_atomic_smax_x2", [](i64 m, i64 d, i64) -> i64 { return larger(m, d); }),
         global_op("global_atomic_umax_x2", [](u64 m, u64 d, u64) -> u64 { return larger(m, d); }),
+        buffer_op("buffer_atomic_umax_x2", [](u64 m, u64 d, u64) -> u64 { return larger(m, d); }),
         flat_op("flat_atomic_umax_x2", [](u64 m, u64 d, u64) -> u64 { return larger(m, d); }),
         global_op("global_atomic_and_x2", [](u64 m, u64 d, u64) -> u64 { return m & d; }),
+        buffer_op("buffer_atomic_and_x2", [](u64 m, u64 d, u64) -> u64 { return m & d; }),
         flat_op("flat_atomic_and_x2", [](u64 m, u64 d, u64) -> u64 { return m & d; }),
         global_op("global_atomic_or_x2", [](u64 m, u64 d, u64) -> u64 { return m | d; }),
+        buffer_op("buffer_atomic_or_x2", [](u64 m, u64 d, u64) -> u64 { return m | d; }),
         flat_op("flat_atomic_or_x2", [](u64 m, u64 d, u64) -> u64 { return m | d; }),
         global_op("global_atomic_xor_x2", [](u64 m, u64 d, u64) -> u64 { return m ^ d; }),
+        buffer_op("buffer_atomic_xor_x2", [](u64 m, u64 d, u64) -> u64 { return m ^ d; }),
         flat_op("flat_atomic_xor_x2", [](u64 m, u64 d, u64) -> u64 { return m ^ d; }),
         global_op("global_atomic_inc_x2", [](u64 m, u64 d, u64) -> u64 { return m >= d ? u64{0} : m + u64{1}; }),
+        buffer_op("buffer_atomic_inc_x2", [](u64 m, u64 d, u64) -> u64 { return m >= d ? u64{0} : m + u64{1}; }),
         flat_op("flat_atomic_inc_x2", [](u64 m, u64 d, u64) -> u64 { return m >= d ? u64{0} : m + u64{1}; }),
         global_op("global_atomic_dec_x2", [](u64 m, u64 d, u64) -> u64 { return m == 0 || m > d ? d : m - u64{1}; }),
+        buffer_op("buffer_atomic_dec_x2", [](u64 m, u64 d, u64) -> u64 { return m == 0 || m > d ? d : m - u64{1}; }),
         flat_op("flat_atomic_dec_x2", [](u64 m, u64 d, u64) -> u64 { return m == 0 || m > d ? d : m - u64{1}; }),
         global_swap("global_atomic_cmpswap_x2", [](u64 m, u64 d, u64 expected) -> u64 { return m == expected ? d : m; }),
+        buffer_swap("buffer_atomic_cmpswap_x2", [](u64 m, u64 d, u64 expected) -> u64 { return m == expected ? d : m; }),
         flat_swap("flat_atomic_cmpswap_x2", [](u64 m, u64 d, u64 expected) -> u64 { return m == expected ? d : m; }),
         global_op("global_atomic_add_f32", [](f32 m, f32 d, f32) -> f32 { return add(m, d); }),
+        buffer_op("buffer_atomic_add_f32", [](f32 m, f32 d, f32) -> f32 { return add(m, d); }),
         global_op("global_atomic_add_f64", [](f64 m, f64 d, f64) -> f64 { return add(m, d); }),
+        buffer_op("buffer_atomic_add_f64", [](f64 m, f64 d, f64) -> f64 { return add(m, d); }),
         global_op("global_atomic_min_f64", [](f64 m, f64 d, f64) -> f64 { return min_number(m, d); }),
+        buffer_op("buffer_atomic_min_f64", [](f64 m, f64 d, f64) -> f64 { return min_number(m, d); }),
         global_op("global_atomic_max_f64", [](f64 m, f64 d, f64) -> f64 { return max_number(m, d); }),
+        buffer_op("buffer_atomic_max_f64", [](f64 m, f64 d, f64) -> f64 { return max_number(m, d); }),
         global_op("global_atomic_pk_add_f16", [](u32 m, u32 d, u32) -> u32 { return add_halves(m, d); }),
+        buffer_op("buffer_atomic_pk_add_f16", [](u32 m, u32 d, u32) -> u32 { return add_halves(m, d); }),
         global_op("global_atomic_pk_add_bf16", [](u32 m, u32 d, u32) -> u32 { return add_bfloats(m, d); }),
+        buffer_op("buffer_atomic_pk_add_bf16", [](u32 m, u32 d, u32) -> u32 { return add_bfloats(m, d); }),
         flat_op("flat_atomic_add_f32", [](f32 m, f32 d, f32) -> f32 { return add(m, d); }),
         flat_op("flat_atomic_add_f64", [](f64 m, f64 d, f64) -> f64 { return add(m, d); }),
         flat_op("flat_atomic_min_f64", [](f64 m, f64 d, f64) -> f64 { return min_number(m, d); }),

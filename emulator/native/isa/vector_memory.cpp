@@ -111,34 +111,40 @@ Step store(Wave& w, const Instruction& in) {
     return Step::next;
 }
 
-/// global_load_lds: straight to LDS at M0 + offset + 4 * lane, one dword slot per lane.
-template <class T>
+/// global_load_lds, scratch_load_lds: straight to LDS at M0 + offset + lane * the size of a slot, a dword at least.
+template <Segment segment, class Format>
 Step load_to_lds(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
-    u64* address = w.access.address[0];
-    global_addresses(w, in, 1, address);
-    const int bad = first_invalid(*w.memory, address, active, sizeof(T));
-    if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], sizeof(T), bad, false);
+    void* pointer[kLanes];
+    if constexpr (segment == Segment::global) {
+        u64* address = w.access.address[0];
+        global_addresses(w, in, 1, address);
+        const int bad = first_invalid(*w.memory, address, active, Format::bytes);
+        if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], Format::bytes, bad, false);
+        for (int i = 0; i < kLanes; ++i) pointer[i] = reinterpret_cast<void*>(address[i]);
+        record(w, Space::global, AccessKind::load, Format::bytes, active);
+    } else if (!resolve<segment>(w, in, 1, active, Format::bytes, AccessKind::load, pointer)) {
+        return Step::fault;
+    }
     const u64 base = (w.sgpr[sreg::m0] & 0xffffU) + static_cast<u64>(i64{in.modifiers.offset});
-    record(w, Space::global, AccessKind::load, sizeof(T), active);
+    constexpr u32 slot = Format::dwords * 4;
     for (u64 left = active; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
-        const u64 to = base + 4U * static_cast<u64>(lane);
-        void* slot = lds_pointer(w, to, 4);
-        if (slot == nullptr) return fault(w, FaultKind::out_of_bounds, to, 4, lane, true);
-        T value;
-        std::memcpy(&value, reinterpret_cast<const void*>(address[lane]), sizeof value);
-        const u32 wide = static_cast<u32>(value);
-        std::memcpy(slot, &wide, sizeof wide);
+        const u64 where = base + u64{slot} * static_cast<u64>(lane);
+        void* to = lds_pointer(w, where, slot);
+        if (to == nullptr) return fault(w, FaultKind::out_of_bounds, where, slot, lane, true);
+        u32 value[Format::dwords][kLanes];
+        load_lane<Format>(pointer[lane], value, lane);
+        for (u32 d = 0; d < Format::dwords; ++d) std::memcpy(static_cast<u8*>(to) + 4 * d, &value[d][lane], 4);
     }
     return Step::next;
 }
-template <class T>
+template <Segment segment, class Format>
 constexpr Entry loads_to_lds(std::string_view name) {
     Entry e;
     e.name = name;
-    e.unit = Unit::vmem_load;
-    e.run = &load_to_lds<T>;
+    e.unit = segment == Segment::scratch ? Unit::scratch : Unit::vmem_load;
+    e.run = &load_to_lds<segment, Format>;
     e.sources = 2;
     e.source = {Type::wide, Type::b64};
     return e;
@@ -191,8 +197,12 @@ Table vector_memory() {
         loads<global, Part<u16, Half::low>>("global_load_short_d16"), loads<flat, Part<u16, Half::low>>("flat_load_short_d16"), loads<scratch, Part<u16, Half::low>>("scratch_load_short_d16"),
         loads<global, Part<u16, Half::high>>("global_load_short_d16_hi"), loads<flat, Part<u16, Half::high>>("flat_load_short_d16_hi"), loads<scratch, Part<u16, Half::high>>("scratch_load_short_d16_hi"),
 
-        loads_to_lds<u32>("global_load_lds_dword"), loads_to_lds<u16>("global_load_lds_ushort"), loads_to_lds<i16>("global_load_lds_sshort"),
-        loads_to_lds<u8>("global_load_lds_ubyte"), loads_to_lds<i8>("global_load_lds_sbyte"),
+        loads_to_lds<global, Dwords<1>>("global_load_lds_dword"), loads_to_lds<scratch, Dwords<1>>("scratch_load_lds_dword"),
+        loads_to_lds<global, UShort>("global_load_lds_ushort"), loads_to_lds<scratch, UShort>("scratch_load_lds_ushort"),
+        loads_to_lds<global, SShort>("global_load_lds_sshort"), loads_to_lds<scratch, SShort>("scratch_load_lds_sshort"),
+        loads_to_lds<global, UByte>("global_load_lds_ubyte"), loads_to_lds<scratch, UByte>("scratch_load_lds_ubyte"),
+        loads_to_lds<global, SByte>("global_load_lds_sbyte"), loads_to_lds<scratch, SByte>("scratch_load_lds_sbyte"),
+        loads_to_lds<global, Dwords<3>>("global_load_lds_dwordx3"), loads_to_lds<global, Dwords<4>>("global_load_lds_dwordx4"),
 
         stores<global, UByte>("global_store_byte"), stores<flat, UByte>("flat_store_byte"), stores<scratch, UByte>("scratch_store_byte"),
         stores<global, UShort>("global_store_short"), stores<flat, UShort>("flat_store_short"), stores<scratch, UShort>("scratch_store_short"),

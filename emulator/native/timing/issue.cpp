@@ -89,6 +89,13 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
             cu.ready.set(slot, t + asleep);
             return within_limit(w, wave);
         }
+        case Step::retry:  // it has not happened: waiting for other waves of the dispatch
+            --result.instructions;
+            --group.executed;
+            result.times[pc].issue -= 4;
+            charge(pc, StallReason::barrier, c.barrier_cycles);
+            cu.ready.set(slot, t + c.barrier_cycles);
+            return within_limit(w, wave);
         case Step::barrier:
             ++wave.pc;
             w.arrived = t;
