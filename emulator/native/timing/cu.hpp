@@ -56,6 +56,7 @@ struct TimedWave {
     std::uint32_t fetch_line = ~0U;
     std::int64_t begin = 0;
     std::int64_t arrived = 0;  // at the barrier
+    bool at_grid_barrier = false;
     std::int64_t issued[kHistory] = {};
     PendingQueue<64> vector_memory;
     PendingQueue<16> local_and_scalar;
@@ -70,6 +71,7 @@ struct TimedWave {
         fetch_line = ~0U;
         begin = t;
         arrived = 0;
+        at_grid_barrier = false;
         std::fill(std::begin(issued), std::end(issued), std::int64_t{-1000000});
         vector_memory.size = 0;
         local_and_scalar.size = 0;

@@ -19,6 +19,7 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     std::int64_t t = i.fetch_line == w.fetch_line ? attempted : fetch(cu, w, i.fetch_line, attempted, pc);
     if (i.dependency_count != 0) t = dependencies(w, i, t, pc);
     Simd& simd = cu.simd[w.simd];
+    const std::int64_t issue_free = simd.issue_free;
     switch (i.unit) {
         case Unit::valu: case Unit::valu_half: case Unit::valu_trans: case Unit::mfma:
             t = take_port(simd.valu_free, t, 0, pc,
@@ -54,12 +55,20 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
             break;
     }
     wave.clock = static_cast<std::uint64_t>(t);
+    const bool waited = w.at_grid_barrier;
     const Step outcome = step(wave, instruction, observer);
     ++result.instructions;
     ++w.group->group.executed;
     w.issued[w.issued_count++ % kHistory] = t;
     result.times[pc].issue += 4;
     if (w.trace >= 0) note(w, attempted, t, pc);
+    if (outcome == Step::retry || waited) simd.issue_free = issue_free;
+    if (outcome == Step::next && waited) {
+        t = leave_grid_barrier(w, pc);
+    } else if (i.unit == Unit::message && outcome == Step::next && instruction.text.starts_with("ds_gws_barrier")) {
+        w.arrived = last_grid_arrival = std::max(last_grid_arrival, t);
+        t = leave_grid_barrier(w, pc);
+    }
     if (outcome != Step::next) return conclude(cu, w, slot, outcome, t, pc);
     ++wave.pc;
     std::int64_t next = 4;  // cycles until the wave may issue again
@@ -70,6 +79,15 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     if (i.unit == Unit::vmem_atomic && launch.services != nullptr) launch.services->answer(0, w.group->group.number);
     cu.ready.set(slot, t + next);
     return within_limit(w, wave);
+}
+
+/// A grid barrier opens when the last workgroup arrives. Those that are not timed run at the host's pace, which says nothing;
+/// the timed ones arrive as late as any, so the last of them stands for all. Returns when the wave goes on.
+std::int64_t XcdSimulator::Model::leave_grid_barrier(TimedWave& w, std::uint32_t pc) {
+    w.at_grid_barrier = false;
+    const std::int64_t go = std::max(last_grid_arrival, w.arrived) + c.barrier_cycles;
+    charge(pc, StallReason::barrier, go - w.arrived);
+    return go;
 }
 
 /// After an instruction that was not followed by the next one. False on a fault.
@@ -91,9 +109,12 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
         }
         case Step::retry:  // it has not happened: waiting for other waves of the dispatch
             --result.instructions;
-            --group.executed;
             result.times[pc].issue -= 4;
-            charge(pc, StallReason::barrier, c.barrier_cycles);
+            if (!w.at_grid_barrier) {
+                w.at_grid_barrier = true;
+                w.arrived = t;
+                last_grid_arrival = std::max(last_grid_arrival, t);
+            }
             cu.ready.set(slot, t + c.barrier_cycles);
             return within_limit(w, wave);
         case Step::barrier:

@@ -36,6 +36,7 @@ struct XcdSimulator::Model {
     std::vector<std::unique_ptr<TimedGroup>> pool;
     std::vector<TimedGroup*> free_groups;
     TimedResult result;
+    std::int64_t last_grid_arrival = 0;  // of the timed waves, at a barrier of the whole dispatch
     std::optional<TimedFault> fault;
     std::int64_t dispatcher_free = 0;
     std::int64_t end = 0;
@@ -60,6 +61,7 @@ struct XcdSimulator::Model {
 
     // issue.cpp: all return the time at which the wave can go on
     bool issue(Cu& cu, std::size_t slot);  // the wave's next instruction; false on a fault
+    std::int64_t leave_grid_barrier(TimedWave& w, std::uint32_t pc);
     bool conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc);
     void note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc);
     std::int64_t wait_for_counters(TimedWave& w, std::uint32_t immediate, std::int64_t t, std::uint32_t pc);
