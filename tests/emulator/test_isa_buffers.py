@@ -231,7 +231,7 @@ def encoded(value: int, width: int, number: int) -> int:
         SSCALED: (-(1 << width - 1), (1 << width - 1) - 1),
     }[number]
     scale = {UNORM: (1 << width) - 1, SNORM: (1 << (width - 1)) - 1, USCALED: 1, SSCALED: 1}[number]
-    clamped = min(max(Fraction(x), low), high)
+    clamped = min(max(Fraction(x), Fraction(low)), Fraction(high))
     return round(clamped * scale) & ((1 << width) - 1)
 
 

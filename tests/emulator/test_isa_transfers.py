@@ -37,7 +37,8 @@ STORES = {
 }  # fmt: skip
 LDS_LOADS = {
     "u8": Format(1), "i8": Format(1, True), "u16": Format(2), "i16": Format(2, True), "b32": Format(4),
-    "b64": Format(8), "b96": Format(12), "b128": Format(16), "u8_d16": Format(1, False, 0), "u8_d16_hi": Format(1, False, 1),
+    "b64": Format(8), "b96": Format(12), "b128": Format(16), "u8_d16": Format(1, False, 0),
+    "u8_d16_hi": Format(1, False, 1),
     "i8_d16": Format(1, True, 0), "i8_d16_hi": Format(1, True, 1), "u16_d16": Format(2, False, 0),
     "u16_d16_hi": Format(2, False, 1),
 }  # fmt: skip
@@ -124,8 +125,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 def of_lane(state: np.void, case: Case, lane: int) -> bytes:
     if case.place == "scratch":
         start = 0 if case.to_lds else 16
-        return state["scratch"][lane].astype("<u4").tobytes()[start : start + case.form.size]
-    return state[case.place].astype("<u4").tobytes()[BYTES * lane : BYTES * lane + case.form.size]
+        return bytes(state["scratch"][lane].astype("<u4"))[start : start + case.form.size]
+    return bytes(state[case.place].astype("<u4"))[BYTES * lane : BYTES * lane + case.form.size]
 
 
 def loaded(raw: bytes, old: list[int], form: Format) -> list[int]:

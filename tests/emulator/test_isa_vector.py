@@ -10,8 +10,9 @@ import pytest
 
 from tests.emulator import isa_oracle as isa
 from tests.emulator.isa_rows import Row, all_rows
+from tests.emulator.isa_rows_rare import all_rare_rows
 
-ROWS = all_rows()
+ROWS = [*all_rows(), *all_rare_rows()]
 VARIANTS = 3  # corner values, random values, random values under a partial mask
 MASK_IN, MASK_OUT = 20, 30
 JUNK = 0xDEADBEEF

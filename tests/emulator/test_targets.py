@@ -23,7 +23,6 @@ PROGRAMS = [
     HERE / "programs" / "control_flow.hip",
     HERE / "programs" / "grid_barrier.hip",
     HERE / "programs" / "half_math.hip",
-    HERE / "programs" / "matrix_cores.hip",
     HERE / "programs" / "memory_spaces.hip",
     HERE / "programs" / "wave_operations.hip",
     EXAMPLES / "lds_column_read.hip",
