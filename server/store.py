@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +26,17 @@ class Problem:
     column: int
     severity: str
     message: str
+    code: str = ""
+    related: tuple[tuple[str, int, str], ...] = ()
+    """Other places that belong to it: file, line, what is there."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the sanitizers reported for a project, and the texts that were checked."""
+
+    problems: tuple[Problem, ...]
+    texts: Mapping[str, str]
 
 
 @dataclass
@@ -35,6 +46,7 @@ class Known:
     report: Report | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    checked: Checked | None = None
     told: str = ""
     """The last failure that the user was told about, so that it is not repeated on every save."""
 
@@ -112,7 +124,7 @@ class Store:
             Problem(f.file, f.line, f.column, "fault", f"{f.message} (kernel {f.kernel})")
             for f in report.faults
         )
-        self._known[key] = Known(report, texts, problems)
+        self._known[key] = Known(report, texts, problems, self.project(key).checked)
         return self._known[key]
 
     def fail(self, key: str, problems: tuple[Problem, ...]) -> Known:
@@ -120,6 +132,30 @@ class Store:
         known = self.project(key)
         known.problems = problems
         return known
+
+    def keep_checks(self, key: str, problems: tuple[Problem, ...], read: Callable[[str], str | None]) -> None:
+        """Replace the sanitizers' reports of a project. `read` gives a file's text as it was checked."""
+        texts = {f: t for f in {p.file for p in problems} if (t := read(f)) is not None}
+        self.project(key).checked = Checked(problems, texts)
+
+    def is_checked(self, file: str) -> bool:
+        """Whether some project's last check reported something in that file."""
+        return any(
+            known.checked is not None and file in known.checked.texts for known in self._known.values()
+        )
+
+    def checks(self, file: str, current: str) -> list[Problem]:
+        """The sanitizers' reports in that file, on the lines of its current text; those on changed lines are gone."""
+        found = []
+        for known in self._known.values():
+            if known.checked is None or file not in known.checked.texts:
+                continue
+            lines = LineMap(known.checked.texts[file], current)
+            for problem in known.checked.problems:
+                now = lines.to_new(problem.line) if problem.file == file else None
+                if now is not None:
+                    found.append(replace(problem, line=now))
+        return found
 
     def forget(self, key: str) -> None:
         """Drop what is known of a project."""
@@ -143,7 +179,8 @@ class Store:
     def files(self, key: str) -> set[str]:
         """Every file of which a project shows something."""
         known = self.project(key)
-        return set(known.texts) | {p.file for p in known.problems}
+        checked = known.checked.problems if known.checked else ()
+        return set(known.texts) | {p.file for p in (*known.problems, *checked)}
 
     def is_current(self, key: str, texts: Mapping[str, str]) -> bool:
         """Whether the last report is of exactly these texts and nothing went wrong."""

@@ -16,7 +16,8 @@ from hipscope.server.language_server import HipServer
 from hipscope.server.store import Marks
 from hipscope.server.view import Kernel
 
-KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite)
+KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, lsp.CodeActionKind.Source)
+CHECK = "hipscope.check"
 
 
 def register(server: HipServer) -> None:
@@ -27,8 +28,19 @@ def register(server: HipServer) -> None:
         lsp.CodeActionOptions(code_action_kinds=list(KINDS), resolve_provider=False),
     )
     def code_action(ls: HipServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        marks = ls.marks(params.text_document.uri)
-        return build(marks, params.text_document.uri, params.range, params.context) if marks else []
+        uri = params.text_document.uri
+        marks = ls.marks(uri)
+        found = build(marks, uri, params.range, params.context) if marks else []
+        return found + source_actions(uri, params.context)
+
+
+def source_actions(uri: str, context: lsp.CodeActionContext) -> list[lsp.CodeAction]:
+    """What concerns the whole file; for clients that ask for source actions by name."""
+    if context.only is None or not _wanted(lsp.CodeActionKind.Source, context.only):
+        return []
+    title = "Check with the sanitizers"
+    command = lsp.Command(title=title, command=CHECK, arguments=[{"uri": uri}])
+    return [lsp.CodeAction(title=title, kind=lsp.CodeActionKind.Source, command=command)]
 
 
 def build(marks: Marks, uri: str, span: lsp.Range, context: lsp.CodeActionContext) -> list[lsp.CodeAction]:

@@ -20,6 +20,7 @@ from hipscope.server.store import Marks, Problem
 from hipscope.server.view import Finding, Kernel, Line
 
 SOURCE = "hipscope"
+CHECK_SOURCE = "hipscope check"
 WARNING_SHARE = 0.25
 INFORMATION_SHARE = 0.10
 
@@ -61,6 +62,31 @@ def build(
     return sorted(found, key=lambda d: (d.range.start.line, d.range.start.character, d.severity or 4))
 
 
+def build_checks(found: Sequence[Problem], text: str, client: ClientSide) -> list[lsp.Diagnostic]:
+    """The sanitizers' reports of one document, with the second place of each as related information."""
+    lines = split_lines(text)
+    shown = []
+    for problem in found:
+        item = _problem(problem, lines, client)
+        item.source, item.code = CHECK_SOURCE, problem.code
+        if client.related and problem.related:
+            item.related_information = [
+                lsp.DiagnosticRelatedInformation(
+                    location=lsp.Location(
+                        uri=from_fs_path(file) or "",
+                        range=lsp.Range(
+                            start=lsp.Position(line=max(0, line - 1), character=0),
+                            end=lsp.Position(line=max(0, line - 1), character=0),
+                        ),
+                    ),
+                    message=what,
+                )
+                for file, line, what in problem.related
+            ]
+        shown.append(item)
+    return sorted(shown, key=lambda d: d.range.start.line)
+
+
 def severity(share: float) -> lsp.DiagnosticSeverity:
     """How loud a finding with that share of all GPU time is."""
     if share >= WARNING_SHARE:
@@ -81,6 +107,7 @@ def publish(ls: HipServer, uri: str) -> None:
         links=bool(ls.can("text_document", "publish_diagnostics", "code_description_support")),
     )
     items = build(ls.marks(uri), ls.store.problems(file), text, ls.settings, client)
+    items += build_checks(ls.store.checks(file, text), text, client)
     ls.text_document_publish_diagnostics(
         lsp.PublishDiagnosticsParams(
             uri=uri, diagnostics=items, version=document.version if document else None

@@ -67,7 +67,7 @@ def register(server: HipServer) -> None:
 def show(ls: HipServer, uri: str) -> None:
     """Publish what is known about a document as it stands now."""
     file = path_of(uri)
-    if file and (ls.store.problems(file) or ls.marks(uri) is not None):
+    if file and (ls.store.problems(file) or ls.store.is_checked(file) or ls.marks(uri) is not None):
         publish(ls, uri)
         send_heat(ls, uri)
 

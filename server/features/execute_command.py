@@ -13,8 +13,9 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
+from hipscope.server.check_view import check_problems
 from hipscope.server.edits import EditSide, StaleEdit, workspace_edit
-from hipscope.server.features.code_action import kernels_around
+from hipscope.server.features.code_action import CHECK, kernels_around
 from hipscope.server.features.code_lens import OPTIMIZE, PROFILE
 from hipscope.server.features.diagnostics import publish_project
 from hipscope.server.features.heat import send_heat
@@ -28,6 +29,7 @@ from hipscope.server.view import Optimization, base_name, read_optimization, rea
 CANCEL = "hipscope.server.cancel"
 HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
 _SEND = "Send"
+_STATES = {"profile": "profiling", "check": "checking", "optimize": "optimizing"}
 
 Answer = dict[str, Any]
 
@@ -45,6 +47,10 @@ def register(server: HipServer) -> None:
         assert isinstance(arguments, Mapping)
         kernel = arguments.get("kernel") or _kernel_at(ls, uri, arguments.get("position"))
         return await optimize(ls, uri, kernel, arguments.get("formula"))
+
+    @server.command(CHECK)
+    async def check_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        return await check(ls, _uri(arguments))
 
     @server.command(CANCEL)
     async def cancel_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
@@ -79,6 +85,28 @@ async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
         }
 
     return await _run(ls, key, "profiling", work(), asked)
+
+
+async def check(ls: HipServer, uri: str) -> Answer:
+    """Run the project of a document under the sanitizers and show their reports."""
+    key = key_of(ls, uri)
+    if key is None:
+        raise JsonRpcInvalidParams(f"{uri} is not a file")
+
+    async def work() -> Answer:
+        async with progress_bar(ls, f"Checking {key.name}", lambda: ls.jobs.cancel(str(key))) as report:
+            overlays = dirty_texts(list(ls.open_documents()))
+            result = (await _work(ls, "check", key, uri, overlays, report))["report"]
+        problems = check_problems(result)
+        ls.store.keep_checks(str(key), problems, lambda f: overlays.get(f) or disk_text(f))
+        count = len(result["reports"])
+        message = f"{count} {'defect' if count == 1 else 'defects'} found" if count else "no defect found"
+        if result["failure"]:
+            message += f"; {result['failure']}"
+        ls.tell(f"hipscope check: {message}.")
+        return {"status": "done", "reports": count, "failure": result["failure"], "message": message}
+
+    return await _run(ls, key, "checking", work(), asked=True)
 
 
 async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | None) -> Answer:
@@ -159,7 +187,7 @@ async def _work(
 
     def tell(message: str, fraction: float | None) -> None:
         report(message, fraction)
-        ls.status("profiling" if kind == "profile" else "optimizing", message)
+        ls.status(_STATES[kind], message)
 
     return await run_worker(request, tell)
 

@@ -12,14 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from hipscope.server.check_view import SECOND
 from hipscope.server.render.text import short_path
-
-_SECOND = {
-    "data-race": "the other access",
-    "stale-read": "written",
-    "divergent-barrier": "the other wave",
-    "uninitialised-read": "undefined since",
-}
 
 
 def render_check(report: Mapping[str, Any], console: Console) -> None:
@@ -63,7 +57,7 @@ def _print_report(found: Mapping[str, Any], console: Console) -> None:
     console.print(Text(f"  kernel {found['kernel']}, dispatch {found['dispatch']}"))
     _print_place(found["at"], "", console)
     if found["other"] is not None:
-        _print_place(found["other"], _SECOND.get(found["class"], "the other") + ": ", console)
+        _print_place(found["other"], SECOND.get(found["class"], "the other") + ": ", console)
     allocation = found["allocation"]
     if allocation is not None:
         for what, chain in (

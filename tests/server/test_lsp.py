@@ -325,6 +325,23 @@ async def test_a_save_profiles_and_a_save_without_a_change_does_not(client: Edit
     await until(lambda: "profiling" in [p.get("state") for _, p in client.custom])
 
 
+async def test_check_shows_a_race_with_its_other_line_and_typing_moves_it(client: Editor) -> None:
+    client.open(PROGRAM + "int a;  // with\nint b;  // races\n")
+    answer = await client.run("hipscope.check")
+    assert answer["status"] == "done"
+    assert answer["reports"] == 1
+    race = await until(lambda: client.marks.get("data-race"))
+    number = client.text.splitlines().index("int b;  // races")
+    assert race.source == "hipscope check"
+    assert race.range.start.line == number
+    assert race.related_information[0].location.range.start.line == number - 1
+    client.change("\n" + client.text)
+    await until(lambda: client.marks["data-race"].range.start.line == number + 1)
+    client.change(client.text.replace("// races", "// safe"))
+    await client.run("hipscope.check")
+    await until(lambda: "data-race" not in client.marks)
+
+
 async def test_a_save_of_other_code_starts_nothing(client: Editor) -> None:
     client.open("int main() { return 0; }\n")
     client.save()

@@ -208,6 +208,7 @@ private:
     DispatchResult check(const PreparedLaunch& launch) {
         sanitizer_->begin(launch, captured_.id);
         DispatchResult result = engine_->check(launch, *sanitizer_);
+        sanitizer_->end();
         sanitizer_->reports().write(o_.out + "/sanitize.json");
         return result;
     }

@@ -253,6 +253,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
 DispatchResult Runtime::check(const PreparedLaunch& launch, std::uint64_t id) {
     sanitizer->begin(launch, id);
     DispatchResult result = engine_->check(launch, *sanitizer);
+    sanitizer->end();
     // After each dispatch: a program that is killed leaves what was found until then.
     if (sanitizer->reports().changed()) sanitizer->reports().write(settings.out + "/sanitize.json");
     return result;

@@ -21,8 +21,9 @@ void Sanitizer::reached_barrier(const Wave& wave) {
 
 /// All waves that have not ended wait: they must wait at one barrier, and none may have ended before it.
 void Sanitizer::barrier_released(Workgroup& group) {
-    if (!checks_.barriers) return;
     GroupRecord& r = record(group);
+    if (checks_.races || checks_.stale) races_.barrier(r.order, group.number);
+    if (!checks_.barriers) return;
     std::size_t first = group.waves.size();
     for (std::size_t i = 0; i < group.waves.size() && first == group.waves.size(); ++i)
         if (group.state[i] == WaveState::at_barrier) first = i;

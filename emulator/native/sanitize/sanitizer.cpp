@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "engine/host_services.hpp"
+
 namespace hipscope::sanitize {
 
 Sanitizer::Sanitizer(Checks checks, Memory& memory) : checks_(checks), memory_(memory), reports_(checks) { memory.keep_freed(); }
@@ -19,6 +21,10 @@ void Sanitizer::released(std::uint64_t address, std::vector<std::uint64_t> frame
 void Sanitizer::begin(const PreparedLaunch& launch, std::uint64_t dispatch) {
     launch_ = &launch;
     groups_.clear();
+    internal_ = {launch.packet};
+    if (launch.services != nullptr)
+        for (const std::uint64_t block : launch.services->blocks()) internal_.insert(block);
+    if (checks_.races || checks_.stale) races_.begin(launch.launch.object->code->program);
     reports_.begin(launch, dispatch);
 }
 
@@ -30,12 +36,17 @@ void Sanitizer::started(Workgroup& group) {
         r.waves[i].lanes = group.waves[i].exec();
         r.waves[i].begun = group.state[i] != WaveState::done;
     }
+    if (checks_.races || checks_.stale) races_.started(r.order, group.number, group.waves.size(), launch_->lds_bytes);
 }
 
 Step Sanitizer::step(Wave& wave, const Instruction& instruction) {
     if (accesses_memory(instruction.unit)) return access(wave, instruction);
     if (instruction.unit == Unit::barrier && checks_.barriers) reached_barrier(wave);
     const std::uint32_t pc = wave.pc;
+    if (instruction.unit == Unit::internal && (checks_.races || checks_.stale)) {
+        const Role role = races_.role(pc);
+        if (role != Role::none) races_.fence(record(*wave.group).order, wave.group->number, wave.id_in_group, role);
+    }
     const Step result = instruction.run(wave, instruction);
     if (result == Step::end) record(*wave.group).waves[wave.id_in_group].last_pc = pc;
     return result;
@@ -71,6 +82,7 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
     if (made.space == Space::none || made.lanes == 0) return result;
     if (checks_.bounds) check_kernarg(wave, made);
     if (checks_.alignment) check_alignment(wave, in, made);
+    if (checks_.races || checks_.stale) check_races(wave, in);
     return result;
 }
 

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "core/memory.hpp"
 #include "engine/dispatch.hpp"
 #include "engine/workgroup.hpp"
+#include "sanitize/races.hpp"
 #include "sanitize/report.hpp"
 
 namespace hipscope::sanitize {
@@ -27,6 +29,14 @@ struct WaveRecord {
 struct GroupRecord {
     std::uint64_t number = 0;
     std::vector<WaveRecord> waves;
+    GroupOrder order;
+};
+
+/// A load that met an atomic operation: a race, unless the load only starts a loop of compare-and-swap.
+struct PendingRace {
+    Case found;
+    std::uint32_t seed = 0;
+    std::uint64_t count = 0;
 };
 
 class Sanitizer {
@@ -39,8 +49,9 @@ public:
     void allocated(std::uint64_t address, std::vector<std::uint64_t> frames);
     void released(std::uint64_t address, std::vector<std::uint64_t> frames);
 
-    /// Before and after each dispatch. `forbidden` bytes of the launch area are those outside packet, queue and kernarg.
+    /// Before and after each dispatch.
     void begin(const PreparedLaunch& launch, std::uint64_t dispatch);
+    void end();
     Reports& reports() { return reports_; }
     [[nodiscard]] const Checks& checks() const { return checks_; }
 
@@ -54,6 +65,9 @@ private:
     void stray(const Wave& wave, const Instruction& instruction);
     void check_kernarg(const Wave& wave, const MemoryAccess& access);
     void check_alignment(const Wave& wave, const Instruction& instruction, const MemoryAccess& access);
+    void check_races(const Wave& wave, const Instruction& instruction);
+    void report_conflict(const Wave& wave, const Instruction& instruction, const Conflict& conflict);
+    [[nodiscard]] bool is_internal(std::uint64_t address) const;
     void reached_barrier(const Wave& wave);
 
     [[nodiscard]] Place place(const Wave& wave, int lane) const { return {wave.pc, wave.group->number, wave.id_in_group, lane}; }
@@ -66,6 +80,9 @@ private:
     const PreparedLaunch* launch_ = nullptr;
     std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> allocated_by_, freed_by_;  // by Allocation::id
     std::unordered_map<const Workgroup*, GroupRecord> groups_;
+    Races races_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, PendingRace> pending_;  // by the two pcs
+    std::set<std::uint64_t> internal_;  // blocks of the runtime's own that kernels use
 };
 
 /// Passes every step of the functional engine to a Sanitizer.

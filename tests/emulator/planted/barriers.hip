@@ -27,10 +27,10 @@ __global__ void two_sides(int* out) {
     __shared__ int t[128];
     t[threadIdx.x] = out[threadIdx.x];
     if (threadIdx.x / 64 == 0) {
-        out[0] = 1;
+        out[300] = 1;
         __syncthreads();  // PLANTED divergent-barrier
     } else {
-        out[1] = 2;
+        out[301] = 2;
         __syncthreads();
     }
     out[threadIdx.x] = t[0];

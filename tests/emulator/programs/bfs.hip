@@ -27,7 +27,7 @@ __global__ void unite(const int* start, const int* edge, int* parent, int n) {
 }
 __global__ void flatten(int* parent, int n) {
     const int v = blockIdx.x * blockDim.x + threadIdx.x;
-    if (v < n) parent[v] = root_of(parent, v);
+    if (v < n) __hip_atomic_store(&parent[v], root_of(parent, v), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 int main() {
     const int n = 700;

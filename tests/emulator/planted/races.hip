@@ -1,0 +1,188 @@
+// One defect per kernel, on the lines that say PLANTED; the class is the word after it.
+#include <hip/hip_runtime.h>
+
+// ---- LDS ----
+__global__ void reverse_without_barrier(int* out) {
+    __shared__ int t[256];
+    t[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = t[255 - threadIdx.x];  // PLANTED data-race
+}
+__global__ void tree_without_barrier(int* out) {
+    __shared__ int t[256];
+    t[threadIdx.x] = out[threadIdx.x];
+    __syncthreads();
+    for (int s = 128; s > 0; s /= 2) {
+        if (threadIdx.x < s) t[threadIdx.x] += t[threadIdx.x + s];  // PLANTED data-race
+    }
+    out[threadIdx.x] = t[0];
+}
+__global__ void tile_reused_too_early(const int* in, int* out) {
+    __shared__ int t[128];
+    int sum = 0;
+    for (int k = 0; k < 4; ++k) {
+        t[threadIdx.x] = in[k * 128 + threadIdx.x];  // PLANTED data-race
+        __syncthreads();
+        sum += t[127 - threadIdx.x];
+    }
+    out[threadIdx.x] = sum;
+}
+__global__ void histogram_without_atomics(int* out) {
+    __shared__ int h[16];
+    if (threadIdx.x < 16) h[threadIdx.x] = 0;
+    __syncthreads();
+    h[threadIdx.x & 15] += 1;  // PLANTED data-race
+    __syncthreads();
+    if (threadIdx.x < 16) out[threadIdx.x] = h[threadIdx.x];
+}
+__global__ void one_word_many_values(int* out) {
+    __shared__ int t;
+    t = threadIdx.x;  // PLANTED data-race
+    __syncthreads();
+    out[threadIdx.x] = t;
+}
+__global__ void atomic_against_load(int* out) {
+    __shared__ int t;
+    if (threadIdx.x == 0) t = 0;
+    __syncthreads();
+    atomicAdd(&t, 1);
+    out[threadIdx.x] = t;  // PLANTED data-race
+}
+__global__ void neighbour_wave(int* out) {
+    __shared__ int t[257];
+    t[threadIdx.x] = threadIdx.x;
+    __builtin_amdgcn_wave_barrier();
+    out[threadIdx.x] = t[threadIdx.x ^ 64];  // PLANTED data-race
+}
+__global__ void initialised_by_one_wave(int* out) {
+    __shared__ int t;
+    if (threadIdx.x == 0) t = 5;
+    out[threadIdx.x] = t;  // PLANTED data-race
+}
+
+// ---- global memory ----
+__global__ void shift_in_place(int* a) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = a[i + 1];  // PLANTED data-race
+}
+__global__ void sum_without_atomics(int* a, const int* in) {
+    a[0] += in[blockIdx.x * blockDim.x + threadIdx.x];  // PLANTED data-race
+}
+__global__ void overlapping_tiles(int* a) {
+    const int i = blockIdx.x * (blockDim.x - 1) + threadIdx.x;
+    a[i] = blockIdx.x;  // PLANTED data-race
+}
+__global__ void neighbour_workgroup(int* a, int* out) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i;
+    __syncthreads();
+    out[i] = a[(i + 64) % (gridDim.x * blockDim.x)];  // PLANTED data-race
+}
+__global__ void within_a_workgroup(int* a, int* out) {
+    a[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = a[255 - threadIdx.x];  // PLANTED data-race
+}
+__global__ void atomic_and_plain(int* a) {
+    if (blockIdx.x == 1) a[0] = 100;  // PLANTED data-race
+    else atomicAdd(a, 1);
+}
+__global__ void lost_update(int* a, int* out) {
+    if (threadIdx.x == 0) {
+        int old = *a;
+        *a = old + 1;  // PLANTED data-race
+        out[blockIdx.x] = old;
+    }
+}
+__global__ void shuffled_store(int* a) {
+    a[(threadIdx.x * 7) & 31] = threadIdx.x;  // PLANTED data-race
+}
+
+// ---- clean ----
+__global__ void clean_same_value(int* flag, const int* in) {
+    if (in[threadIdx.x] >= 0) *flag = 1;
+}
+__global__ void clean_lock(int* lock, int* value) {
+    if (threadIdx.x == 0) {
+        while (__hip_atomic_exchange(lock, 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != 0) __builtin_amdgcn_s_sleep(1);
+        *value += 1;
+        __hip_atomic_store(lock, 0, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    }
+}
+__global__ void clean_last_block(const int* in, int* part, unsigned* done, int* out) {
+    __shared__ int t[256];
+    __shared__ bool last;
+    t[threadIdx.x] = in[blockIdx.x * 256 + threadIdx.x];
+    __syncthreads();
+    for (int s = 128; s > 0; s /= 2) {
+        if (threadIdx.x < s) t[threadIdx.x] += t[threadIdx.x + s];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        part[blockIdx.x] = t[0];
+        __threadfence();
+        last = atomicAdd(done, 1u) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        int sum = 0;
+        for (unsigned i = 0; i < gridDim.x; ++i) sum += part[i];
+        *out = sum;
+    }
+}
+__global__ void clean_lds_flag(int* out) {
+    __shared__ int value;
+    __shared__ int flag;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x == 64) {
+        value = 42;
+        __hip_atomic_store(&flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    }
+    if (threadIdx.x == 0) {
+        while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {
+        }
+        out[0] = value;
+    }
+}
+__global__ void clean_atomics(int* a, int* out) {
+    __shared__ int t;
+    if (threadIdx.x == 0) t = 0;
+    __syncthreads();
+    out[atomicAdd(&t, 1)] = threadIdx.x;
+    atomicMax(a, (int)threadIdx.x);
+    __syncthreads();
+    if (threadIdx.x == 0) out[256] = t;
+}
+
+int main() {
+    int *a, *b;
+    hipMalloc(&a, 1 << 16);
+    hipMalloc(&b, 1 << 16);
+    hipMemset(a, 0, 1 << 16);
+    hipMemset(b, 0, 1 << 16);
+    reverse_without_barrier<<<1, 256>>>(a);
+    tree_without_barrier<<<1, 256>>>(a);
+    tile_reused_too_early<<<1, 128>>>(a, b);
+    histogram_without_atomics<<<1, 256>>>(a);
+    one_word_many_values<<<1, 64>>>(a);
+    atomic_against_load<<<1, 256>>>(a);
+    neighbour_wave<<<1, 256>>>(a);
+    initialised_by_one_wave<<<1, 128>>>(a);
+    shift_in_place<<<8, 64>>>(a);
+    sum_without_atomics<<<4, 64>>>(a, b);
+    overlapping_tiles<<<4, 64>>>(a);
+    neighbour_workgroup<<<4, 64>>>(a, b);
+    within_a_workgroup<<<1, 256>>>(a, b);
+    atomic_and_plain<<<2, 64>>>(a);
+    lost_update<<<4, 64>>>(a, b);
+    shuffled_store<<<1, 64>>>(a);
+    hipMemset(a, 0, 1 << 16);
+    clean_same_value<<<4, 64>>>(a, b);
+    hipMemset(a, 0, 1 << 16);
+    clean_lock<<<16, 64>>>(a, b);
+    hipMemset(a, 0, 1 << 16);
+    clean_last_block<<<16, 256>>>(b, a, (unsigned*)(a + 1024), a + 2048);
+    clean_lds_flag<<<1, 128>>>(a);
+    clean_atomics<<<4, 256>>>(a, b);
+    return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
+}
