@@ -12,7 +12,7 @@ from hipscope.analysis.profile import Kernel, MemoryPattern
 _ADDED = (
     "accesses", "lanes", "lines_needed", "lines_used", "lds_cycles", "lds_conflict_cycles", "atomic_conflicts",
 )  # fmt: skip
-_OPTIONAL = ("l1_hits", "l2_hits", "memory_lines")
+_OPTIONAL = ("l1_hits", "l2_hits", "memory_lines", "distinct_lines")
 
 
 def coalescing(pattern: MemoryPattern) -> float | None:

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from hipscope.analysis.profile import Device, Kernel
+from hipscope.analysis.profile import Device, Kernel, Resources
 
 Limiter = Literal["VGPRs", "SGPRs", "LDS", "workgroup size", "workgroups per CU", "hardware maximum"]
 
@@ -69,14 +69,23 @@ def achieved_waves(kernel: Kernel, device: Device) -> float | None:
     return 4 * wave_cycles / (active / device.xcds) / simds
 
 
+def granted_vgprs(resources: Resources, device: Device) -> int | None:
+    """Registers per lane that a wave takes from the register file; None when its need is not known.
+
+    One file holds both kinds; the accumulation registers start at a multiple of 4.
+    """
+    if resources.vgprs is None:
+        return None
+    total = _round_up(resources.vgprs, 4) + resources.agprs if resources.agprs else resources.vgprs
+    return _round_up(max(total, 1), device.vgpr_granule)
+
+
 def _limits(kernel: Kernel, device: Device, waves_per_group: int) -> dict[Limiter, float]:
     resources = kernel.resources
     simds = device.simds_per_cu
     limits: dict[Limiter, float] = {"hardware maximum": float(device.max_waves_per_simd)}
-    if resources.vgprs is not None:
-        # One register file holds both kinds; the accumulation registers start at a multiple of 4.
-        total = _round_up(resources.vgprs, 4) + resources.agprs if resources.agprs else resources.vgprs
-        granted = _round_up(max(total, 1), device.vgpr_granule)
+    granted = granted_vgprs(resources, device)
+    if granted is not None:
         limits["VGPRs"] = float(min(device.max_waves_per_simd, device.vgprs_per_lane // granted))
     if resources.sgprs is not None and resources.sgprs > _SGPRS_FOR_8_WAVES:
         limits["SGPRs"] = 7.0

@@ -84,6 +84,10 @@ class MemoryPattern(_Record):
     l1_hits: float | None = None
     l2_hits: float | None = None
     memory_lines: float | None = Field(None, description="lines that came from or went to HBM/MALL")
+    distinct_lines: float | None = Field(
+        None,
+        description="different lines touched in a dispatch, summed over dispatches; estimated, good to 3 %",
+    )
     lds_cycles: float = 0
     lds_conflict_cycles: float = 0
     atomic_conflicts: float = Field(

@@ -19,6 +19,7 @@ from pathlib import Path
 from hipscope.analysis.build import BuiltProgram, build_program
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.ingest.definitions import definition_in
 from hipscope.analysis.paths import cache_directory
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers import ProfilerRun, choose_profiler
@@ -96,8 +97,19 @@ def profile_project(
         capture_dir = profiler.record(run, progress)
         _check(cancel)
         progress("reading the profile", None)
-        profile = read_capture(directory)
+        profile = _placed(read_capture(directory), project)
     return ProfileSession(profile, built, toolchain, directory, capture_dir)
+
+
+def _placed(profile: Profile, project: Project) -> Profile:
+    """The profile, with kernels that the capture gives no place for at their definition in the project."""
+    kernels = []
+    for kernel in profile.kernels:
+        place = None if kernel.file else definition_in(project.sources, kernel.name)
+        if place is not None:
+            kernel = kernel.model_copy(update={"file": place[0], "line": place[1]})
+        kernels.append(kernel)
+    return profile.model_copy(update={"kernels": tuple(kernels)})
 
 
 @contextlib.contextmanager

@@ -22,9 +22,9 @@ __global__ void transform(const float* matrix, const float* in, float* out, int 
   for (int r = 0; r < kSize; ++r) {
     float sum = 0.0f;
 #pragma unroll
-    for (int k = 0; k < kSize; ++k) sum += matrix[r * kSize + k] * x[k];
+    for (int k = 0; k < kSize; ++k) sum += matrix[r * kSize + k] * x[k];  // hipscope: expect registerPressure
 #pragma unroll
-    for (int k = 0; k < kSize; ++k) y[k] += k == r ? sum : 0.0f;  // hipscope: expect registerPressure
+    for (int k = 0; k < kSize; ++k) y[k] += k == r ? sum : 0.0f;
   }
 #pragma unroll
   for (int k = 0; k < kSize; ++k) out[k * count + i] = y[k];
@@ -37,7 +37,7 @@ static void check(hipError_t status) {
 }
 
 int main() {
-  const int count = 20011;
+  const int count = 72011;
   std::vector<float> matrix(kSize * kSize), in(kSize * count), out(kSize * count);
   for (int k = 0; k < kSize * kSize; ++k) matrix[k] = static_cast<float>(k % 7 - 3);
   for (int k = 0; k < kSize * count; ++k) in[k] = static_cast<float>(k % 5 - 2);

@@ -12,8 +12,9 @@ from hipscope.analysis.memory import sum_patterns
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
-from hipscope.formulas.places import Site, column_range, launch_of, sites
-from hipscope.formulas.stakes import add_stalls, wait_share
+from hipscope.formulas.executed import has_patterns, mnemonic
+from hipscope.formulas.places import Site, column_range, costliest_site, finding_at, launch_of, sites
+from hipscope.formulas.stakes import LATENCY_COUNTERS, add_stalls, counted_waits, latency_bound, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 
 _PER_WAVE = "atomic operations on memory"
@@ -35,15 +36,31 @@ class AtomicContention(Formula):
         "count in a private copy in LDS and add that to global memory once at the end",
         "let each work-item handle several elements before it touches the shared address",
     )
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
+    needs: ClassVar[tuple[Need, ...]] = (
+        Need(("instructions",), "a finding per line"),
+        Need(
+            ("counters",),
+            "a finding per kernel",
+            (
+                "TCC_ATOMIC_sum",
+                "TCC_REQ_sum",
+                "SQ_WAIT_ANY",
+                "SQ_WAVE_CYCLES",
+                *LATENCY_COUNTERS,
+            ),
+            ("gfx942", "gfx950"),
+        ),
+    )
     guidance: ClassVar[tuple[str, ...]] = (
         "In this attempt add up within the workgroup first, shuffles then LDS, and do one atomic per workgroup.",
         "In this attempt keep a private copy of the counters in LDS and add it to memory once at the end.",
         "In this attempt let each thread add up several elements before it does an atomic.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
-        """One finding per line, worst first."""
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding per line, worst first; one per kernel from counters."""
+        if not has_patterns(kernel):
+            return _counted(self.name, profile, kernel)
         contended = sites(kernel, _contended, _operations)
         operations = sum(_operations(i) for site in contended for i in site.instructions)
         found = []
@@ -127,3 +144,32 @@ def _finding(formula: str, kernel: Kernel, site: Site, waits: float, busy: float
         ),
         related=() if launch is None else (launch,),
     )
+
+
+def _counted(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
+    """From counters: waves wait, no unit is busy, and atomics are a good part of what the L2 is asked for.
+
+    The waits are shared out by requests, as counters do not tell what a wave waits for.
+    """
+    atomics, requests = (kernel.counters.get(n) for n in ("TCC_ATOMIC_sum", "TCC_REQ_sum"))
+    waits = counted_waits(kernel)
+    if not atomics or not requests or waits is None or not latency_bound(profile, kernel):
+        return []
+    part = min(1.0, atomics / requests)
+    if part < THRESHOLDS["atomicContention.requests"] or waits < THRESHOLDS["atomicContention.counted_wait"]:
+        return []
+    return [
+        finding_at(
+            formula,
+            kernel,
+            costliest_site(kernel, lambda i: "atomic" in mnemonic(i)),
+            waits * part,
+            f"waves wait {waits:.0%} of the time while memory and vector units are mostly idle, and {part:.0%} of the "
+            "requests to the L2 are atomics",
+            (
+                Evidence("atomic requests to the L2", atomics, None, "requests"),
+                Evidence("atomics among the L2's requests", 100 * part, None, "%"),
+                Evidence("wave time waiting", 100 * waits, None, "%"),
+            ),
+        )
+    ]

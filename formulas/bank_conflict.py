@@ -12,15 +12,18 @@ from hipscope.analysis.memory import conflict_degree, sum_patterns
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
+from hipscope.formulas.executed import has_patterns, mnemonic
 from hipscope.formulas.places import (
     Site,
     column_range,
     constant_value,
+    costliest_site,
+    finding_at,
     shared_array_at,
     sites,
     subscripts_at,
 )
-from hipscope.formulas.stakes import add_stalls, smaller, unit_share, wait_share
+from hipscope.formulas.stakes import add_stalls, counted_waits, smaller, unit_share, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 
 _PER_ACCESS = "LDS cycles per access"
@@ -54,7 +57,9 @@ class BankConflict(Formula):
     )
 
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
-        """One finding per line, worst first."""
+        """One finding per line, worst first; one per kernel from counters."""
+        if not has_patterns(kernel):
+            return _counted(self.name, kernel, profile.device)
         blamed = blamed_stalls(kernel)
         found = []
         for site in sites(kernel, _conflicts, _conflict_cycles):
@@ -147,3 +152,28 @@ def _message(site: Site, cycles: float, ideal: float) -> str:
     whole_row = sizes[-1] is not None and sizes[-1] % 32 == 0
     hit = "every lane hits the same bank" if whole_row else "many lanes hit the same bank"
     return f"{verb} the {shape} LDS tile `{array.name}` by column: {hit} and {turns}"
+
+
+def _counted(formula: str, kernel: Kernel, device: Device) -> list[Finding]:
+    """From the LDS counters, whose active cycles include those of conflicts (ROCm Compute Profiler, LDS metrics)."""
+    conflicts, active = (kernel.counters.get(n) for n in ("SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE"))
+    if conflicts is None or active is None or active <= conflicts:
+        return []
+    degree = active / (active - conflicts)
+    busy = unit_share(kernel, device, conflicts)
+    if busy is None or degree < THRESHOLDS["bankConflict.degree"]:
+        return []
+    return [
+        finding_at(
+            formula,
+            kernel,
+            costliest_site(kernel, lambda i: mnemonic(i).startswith("ds_")),
+            smaller(busy, counted_waits(kernel)),
+            f"accesses LDS so that many lanes hit the same bank, which makes them {degree:.1f} times as long",
+            (
+                Evidence("conflict degree", degree, 1.0, "x"),
+                Evidence("LDS cycles lost to conflicts", 100 * conflicts / active, 0.0, "%"),
+                Evidence("kernel time the LDS is busy with conflicts", 100 * busy, 0.0, "%"),
+            ),
+        )
+    ]

@@ -39,9 +39,24 @@ def is_scratch(instruction: Instruction) -> bool:
     return mnemonic(instruction).startswith("scratch_")
 
 
+def is_synchronising(instruction: Instruction) -> bool:
+    """A load that goes past the caches of its XCD (`sc1`, CDNA3 ISA 9.1.4): how waves look for each other's results."""
+    return "_load" in mnemonic(instruction) and " sc1" in instruction.text
+
+
+def counts_all(kernel: Kernel) -> bool:
+    """All waves' instructions and lanes were counted, as the emulator does. Traces and samples see some waves only."""
+    return not kernel.sampled and any(i.lanes for i in kernel.instructions)
+
+
+def has_patterns(kernel: Kernel) -> bool:
+    """What the instructions accessed was recorded; else counters have to do."""
+    return any(i.memory is not None for i in kernel.instructions)
+
+
 def executions(kernel: Kernel, wanted: Callable[[Instruction], bool]) -> int | None:
-    """How often waves executed such instructions; None without instructions, or when they were only sampled."""
-    if not kernel.instructions or kernel.sampled:
+    """How often waves executed such instructions; None unless all of them were counted."""
+    if not counts_all(kernel):
         return None
     return sum(i.hits for i in kernel.instructions if wanted(i))
 
@@ -55,6 +70,23 @@ def waves(kernel: Kernel) -> float | None:
     if not profiled or any(0 in (*d.grid, *d.workgroup) for d in profiled):
         return None
     return float(sum(workgroups(d) * _waves_per_group(d, kernel.resources.wave_size) for d in profiled))
+
+
+def launched_lanes(kernel: Kernel) -> float | None:
+    """Lanes that a wave of the profiled launches starts with, on average; None without shapes.
+
+    A workgroup that is no multiple of the wave leaves lanes of its last wave idle.
+    """
+    profiled = [d for d in kernel.dispatches if d.profiled]
+    lanes = sum(workgroups(d) * d.workgroup[0] * d.workgroup[1] * d.workgroup[2] for d in profiled)
+    started = sum(workgroups(d) * _waves_per_group(d, kernel.resources.wave_size) for d in profiled)
+    return lanes / started if lanes and started else None
+
+
+def largest_workgroup(kernel: Kernel) -> float | None:
+    """Work-items of the largest workgroup that was launched; None without shapes."""
+    largest = max((d.workgroup[0] * d.workgroup[1] * d.workgroup[2] for d in kernel.dispatches), default=0)
+    return float(largest) if largest else None
 
 
 def workgroups(dispatch: Dispatch) -> int:

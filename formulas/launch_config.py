@@ -5,12 +5,17 @@ Takes a kernel's launches and the device, gives one finding per kernel at the pl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.profile import Device, Kernel, Profile
-from hipscope.formulas.base import Finding, Formula, Need, Objective
-from hipscope.formulas.executed import workgroups
+from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.executed import launched_lanes, workgroups
+from hipscope.formulas.places import Site, finding_at, kernel_site, launch_of
+from hipscope.formulas.stakes import beyond_traffic, latency_bound, long_enough, smaller
+from hipscope.formulas.thresholds import THRESHOLDS
 
 BUSY = "CUs with a workgroup"
 
@@ -34,9 +39,13 @@ class LaunchConfig(Formula):
         "The launch cannot change: in this attempt spread the work of a workgroup so that all of its waves are busy.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
         """One finding for the kernel, or none."""
-        return []
+        launches = [d for d in kernel.dispatches if d.profiled and workgroups(d) and d.time_ns > 0]
+        if not launches or not long_enough(kernel):
+            return []
+        found = _finding(self.name, profile, kernel, max(launches, key=lambda d: d.time_ns))
+        return [] if found is None else [found]
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:
         """The part of the CUs that get a workgroup, in per cent: the mean over the profiled launches by their time."""
@@ -47,3 +56,64 @@ class LaunchConfig(Formula):
                 total += dispatch.time_ns
                 busy += dispatch.time_ns * min(1.0, groups / device.compute_units)
         return {BUSY: 100 * busy / total} if total else {}
+
+
+def _finding(formula: str, profile: Profile, kernel: Kernel, launch: Dispatch) -> Finding | None:
+    """The worst of: CUs without a workgroup, SIMDs without a wave, a last round that is nearly empty, idle lanes."""
+    device = profile.device
+    groups = workgroups(launch)
+    size = launch.workgroup[0] * launch.workgroup[1] * launch.workgroup[2]
+    waves = groups * -(-size // device.wave_size)
+    simds = device.compute_units * device.simds_per_cu
+    at_once = _groups_at_once(profile, kernel, size)
+    rounds = groups / at_once
+    parts = {
+        "cus": min(1.0, groups / device.compute_units),
+        "simds": min(1.0, waves / simds),
+        "tail": rounds / math.ceil(rounds) if rounds > 1 else 1.0,
+        "lanes": (launched_lanes(kernel) or device.wave_size) / device.wave_size,
+    }
+    worst = min(parts, key=lambda name: parts[name])
+    if parts[worst] > THRESHOLDS["launchConfig.busy"]:
+        return None
+    named = "cus" if parts["cus"] <= THRESHOLDS["launchConfig.busy"] else worst
+    what = f"a launch of {groups:,} workgroup{'' if groups == 1 else 's'} of {size} work-items"
+    messages = {
+        "cus": f"{what} leaves {device.compute_units - groups} of {device.compute_units} CUs without work",
+        "simds": f"{what} leaves {simds - waves:,} of {simds:,} SIMDs without a wave",
+        "tail": f"{what} runs in {math.ceil(rounds)} rounds of {at_once:,}, the last of which is not full",
+        "lanes": f"{what} leaves {1 - parts['lanes']:.0%} of the lanes of its waves idle",
+    }
+    evidence = [
+        Evidence(BUSY, 100 * parts["cus"], 100.0, "%"),
+        Evidence("SIMDs with a wave", 100 * parts["simds"], 100.0, "%"),
+        Evidence("lanes of the waves in use", 100 * parts["lanes"], 100.0, "%"),
+        Evidence("rounds of workgroups", rounds, float(math.ceil(rounds)), ""),
+    ]
+    return finding_at(
+        formula,
+        kernel,
+        _place(kernel),
+        smaller(1 - parts[worst], beyond_traffic(profile, kernel)),
+        messages[named],
+        evidence,
+    )
+
+
+def _groups_at_once(profile: Profile, kernel: Kernel, size: int) -> int:
+    """Workgroups of one round: as many as fit, when they wait; one per CU, when they compete for a busy unit.
+
+    In the second case a CU with one workgroup left is as busy as before, so that only CUs without any are idle.
+    """
+    device = profile.device
+    fits = occupancy(kernel, device)
+    if fits is None or kernel.resources.vgprs is None or not latency_bound(profile, kernel):
+        return device.compute_units
+    waves = -(-size // device.wave_size)
+    return max(1, int(fits.theoretical * device.simds_per_cu / waves)) * device.compute_units
+
+
+def _place(kernel: Kernel) -> Site:
+    """The launch in the source, else the kernel."""
+    launch = launch_of(kernel, kernel.file) if kernel.file else None
+    return kernel_site(kernel) if launch is None else Site(launch.file, launch.line, 0, ())

@@ -18,8 +18,17 @@ from hipscope.analysis.memory import (
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
-from hipscope.formulas.places import Site, column_range, launch_of, sites, source_lines
-from hipscope.formulas.stakes import add_stalls, beyond_bandwidth, smaller, wait_share
+from hipscope.formulas.executed import has_patterns, mnemonic
+from hipscope.formulas.places import (
+    Site,
+    column_range,
+    costliest_site,
+    finding_at,
+    launch_of,
+    sites,
+    source_lines,
+)
+from hipscope.formulas.stakes import add_stalls, beyond_bandwidth, counted_waits, smaller, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 
 _PER_ACCESS = "cache lines per access"
@@ -44,7 +53,7 @@ class MemoryAccess(Formula):
         Need(
             ("counters",),
             "a finding per kernel",
-            ("TCP_TCC_READ_REQ_sum", "TA_FLAT_READ_WAVEFRONTS_sum"),
+            ("TCP_TCC_READ_REQ_sum", "TA_FLAT_READ_WAVEFRONTS_sum", "SQ_WAIT_ANY", "SQ_WAVE_CYCLES"),
             ("gfx942", "gfx950"),
         ),
     )
@@ -56,16 +65,18 @@ class MemoryAccess(Formula):
     )
 
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
-        """One finding per line, worst first."""
+        """One finding per line, worst first; one per kernel from counters."""
+        if not has_patterns(kernel):
+            return _counted(self.name, kernel)
         patterns = [_global(i) for i in kernel.instructions]
         moved = sum(p.lines_used for p in patterns if p is not None)
         if not moved:
             return []
-        waits = _memory_wait(kernel)
+        waits = memory_wait(kernel)
         limit = beyond_bandwidth(kernel, profile.device, _unavoidable_bytes(kernel))
         found = [
             _finding(self.name, kernel, site, waits, moved, limit)
-            for site in sites(kernel, _wasteful, _excess_lines)
+            for site in sites(kernel, wasteful, _excess_lines)
         ]
         return sorted(found, key=lambda f: -f.share)
 
@@ -84,7 +95,8 @@ def _global(instruction: Instruction) -> MemoryPattern | None:
     return pattern
 
 
-def _wasteful(instruction: Instruction) -> bool:
+def wasteful(instruction: Instruction) -> bool:
+    """A plain global access that touches far more lines than its data fill."""
     pattern = _global(instruction)
     if pattern is None or not pattern.lines_needed:
         return False
@@ -96,7 +108,7 @@ def _excess_lines(instruction: Instruction) -> float:
     return 0.0 if pattern is None else pattern.lines_used - pattern.lines_needed
 
 
-def _memory_wait(kernel: Kernel) -> float:
+def memory_wait(kernel: Kernel) -> float:
     """The part of the kernel's time that goes into moving lines.
 
     Stores are not waited for, so their cost shows as queues in front of other accesses, or as a time after the last
@@ -164,3 +176,38 @@ def _manner(file: str, line: int, start: int, end: int) -> str:
         depth += {"[": 1, "]": -1}.get(character, 0)
         deepest = max(deepest, depth)
     return "at scattered places" if deepest > 1 else "with a stride"
+
+
+_WIDEST = 8.0  # lines of the widest dense access: 64 lanes of 16 bytes, 128 bytes per line
+
+
+def _counted(formula: str, kernel: Kernel) -> list[Finding]:
+    """From the requests of the L1 to the L2, at most one per line that a read touches.
+
+    Counters do not tell the width of an access, so it is taken as the widest: what is reported is bad at any width.
+    """
+    requests, reads = (
+        kernel.counters.get(n) for n in ("TCP_TCC_READ_REQ_sum", "TA_FLAT_READ_WAVEFRONTS_sum")
+    )
+    waits = counted_waits(kernel)
+    if requests is None or not reads or waits is None:
+        return []
+    per_access = requests / reads
+    if per_access < THRESHOLDS["memoryAccess.excess"] * _WIDEST:
+        return []
+    return [
+        finding_at(
+            formula,
+            kernel,
+            costliest_site(
+                kernel, lambda i: mnemonic(i).startswith(("global_load", "flat_load", "buffer_load"))
+            ),
+            smaller(waits * (1 - _WIDEST / per_access), None),
+            "reads global memory at many places at once: each read of a wave asks the L2 for "
+            f"{per_access:.0f} cache lines, where a dense one asks for at most {_WIDEST:.0f}",
+            (
+                Evidence(_PER_ACCESS, per_access, _WIDEST, "lines"),
+                Evidence("wave time waiting", 100 * waits, None, "%"),
+            ),
+        )
+    ]

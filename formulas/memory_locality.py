@@ -8,8 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.profile import Device, Kernel, MemoryPattern, Profile
-from hipscope.formulas.base import Finding, Formula, Need, Objective, Work
+from hipscope.analysis.memory import sum_patterns
+from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.memory_access import memory_wait, wasteful
+from hipscope.formulas.places import Site, finding_at, launch_of, sites
+from hipscope.formulas.stakes import beyond_bandwidth, long_enough, smaller
+from hipscope.formulas.thresholds import THRESHOLDS
 
 FETCHED = "bytes from memory per byte loaded"
 
@@ -33,9 +38,22 @@ class MemoryLocality(Formula):
         "In this attempt stage what a workgroup loads more than once in LDS.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
         """One finding per line, worst first."""
-        return []
+        patterns = [i.memory for i in kernel.instructions if i.memory is not None]
+        moved = sum(p.memory_lines or 0.0 for p in patterns if p.space == "global")
+        if not moved or not long_enough(kernel):
+            return []
+        waits = memory_wait(kernel)
+        unavoidable = sum(_once(p) * p.line_bytes for p in patterns if p.space == "global")
+        limit = beyond_bandwidth(kernel, profile.device, unavoidable)
+        found = [
+            _finding(self.name, profile.device, kernel, site, waits, moved, limit)
+            for site in sites(
+                kernel, _comes_again, lambda i: i.memory.memory_lines or 0.0 if i.memory else 0.0
+            )
+        ]
+        return sorted((f for f in found if f is not None), key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """Bytes that loads brought from behind the L2, per byte that their lanes asked for."""
@@ -49,3 +67,56 @@ class MemoryLocality(Formula):
 def is_load(pattern: MemoryPattern) -> bool:
     """A load from global memory of which it is known where its lines came from."""
     return pattern.space == "global" and pattern.kind == "load" and pattern.memory_lines is not None
+
+
+def _once(pattern: MemoryPattern) -> float:
+    """Lines that must come or go at least: each different one once; all of them where that is not known."""
+    moved = pattern.memory_lines or 0.0
+    return moved if pattern.distinct_lines is None else min(moved, pattern.distinct_lines)
+
+
+def _comes_again(instruction: Instruction) -> bool:
+    """A dense load; one that wastes most of each line has a formula of its own."""
+    pattern = instruction.memory
+    return (
+        pattern is not None
+        and is_load(pattern)
+        and bool(pattern.distinct_lines)
+        and not wasteful(instruction)
+    )
+
+
+def _finding(
+    formula: str, device: Device, kernel: Kernel, site: Site, waits: float, moved: float, limit: float | None
+) -> Finding | None:
+    pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
+    fetched, distinct = pattern.memory_lines or 0.0, pattern.distinct_lines or 0.0
+    times = fetched / distinct
+    if times < THRESHOLDS["memoryLocality.fetches"]:
+        return None
+    excess = (fetched - distinct) / moved
+    launch = launch_of(kernel, site.file)
+    # Every XCD has an L2 of its own: up to once per XCD is what sharing between XCDs costs, more is lost within one.
+    shared = times <= device.xcds * 1.1
+    why = (
+        f"workgroups that share it run on different XCDs, each with an L2 of its own ({device.xcds} XCDs)"
+        if shared
+        else "it leaves the L2 before it is used again"
+    )
+    asked = pattern.lanes * pattern.bytes_per_lane
+    return finding_at(
+        formula,
+        kernel,
+        site,
+        smaller(waits * excess, limit),
+        f"loads the same data from memory {times:.1f} times: {why}",
+        (
+            Evidence("times that a line comes from memory", times, 1.0, "x"),
+            Evidence(
+                FETCHED, fetched * pattern.line_bytes / asked, distinct * pattern.line_bytes / asked, ""
+            ),
+            Evidence("share of the kernel's memory traffic that is repeated", 100 * excess, 0.0, "%"),
+            Evidence("wave time waiting for global memory", 100 * waits, None, "%"),
+        ),
+        () if launch is None else (launch,),
+    )

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tree_sitter import Node
 
 from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.lines import user_frame
 from hipscope.analysis.profile import Instruction, Kernel
-from hipscope.formulas.base import Related
+from hipscope.analysis.stalls import blamed_stalls
+from hipscope.formulas.base import Evidence, Finding, Related
+from hipscope.formulas.syntax import FileSyntax, parse
 
 _OPENING = {"(": ")", "[": "]"}
 
@@ -55,6 +59,49 @@ def sites(
         frame = user_frame(worst.source)
         found.append(Site(file, line, frame.column if frame else 0, tuple(instructions)))
     return found
+
+
+def kernel_site(kernel: Kernel) -> Site:
+    """The kernel's definition: where a finding of the whole kernel is shown. Unknown: line 0 of no file."""
+    return Site(kernel.file or "", kernel.line or 0, 0, ())
+
+
+def costliest_site(kernel: Kernel, wanted: Callable[[Instruction], bool]) -> Site:
+    """The line whose wanted instructions take longest, where a trace tells; else the kernel's definition."""
+    blamed = blamed_stalls(kernel)
+
+    def cost(instruction: Instruction) -> float:
+        return instruction.latency - instruction.stall + sum(blamed[instruction.index].values())
+
+    found = sites(kernel, wanted, cost)
+    return max(found, key=lambda site: sum(map(cost, site.instructions)), default=kernel_site(kernel))
+
+
+def finding_at(
+    formula: str,
+    kernel: Kernel,
+    site: Site,
+    share: float,
+    message: str,
+    evidence: Sequence[Evidence],
+    related: Sequence[Related] = (),
+) -> Finding:
+    """A finding on one line, with the columns of the expression there."""
+    start, end = column_range(site.file, site.line, site.column)
+    return Finding(
+        formula=formula,
+        kernel=kernel.name,
+        mangled=kernel.mangled,
+        file=site.file,
+        line=site.line,
+        end_line=site.line,
+        column=start,
+        end_column=end,
+        share=share,
+        message=message,
+        evidence=tuple(evidence),
+        related=tuple(related),
+    )
 
 
 def column_range(file: str, line: int, column: int) -> tuple[int, int]:
@@ -113,6 +160,47 @@ def launch_of(kernel: Kernel, file: str) -> Related | None:
         if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*<<<", _code(text)):
             return Related(file, number, f"{name} is launched here")
     return None
+
+
+def branch_around(file: str, line: int) -> tuple[int, int] | None:
+    """Line and column (from 1) of the innermost condition that decides how often a line runs, within its function."""
+    lines = source_lines(file)
+    if not 0 < line <= len(lines):
+        return None
+    text = lines[line - 1]
+    row, indent = line - 1, len(text) - len(text.lstrip())
+    end = len(text.rstrip().encode())  # tree-sitter counts bytes; blanks are one each
+    node = _syntax("\n".join(lines)).root.descendant_for_point_range((row, indent), (row, end))
+    while node is not None and node.type != "function_definition":
+        condition = node.child_by_field_name("condition")
+        if condition is not None and node.start_point.row <= row:
+            start = (condition.named_children[0] if condition.named_children else condition).start_point
+            if condition.type != "condition_clause":
+                start = condition.start_point
+            before = lines[start.row].encode()[: start.column]
+            return start.row + 1, len(before.decode("utf-8", "replace")) + 1
+        node = node.parent
+    return None
+
+
+def function_text(file: str, line: int) -> str:
+    """The function around a line, without comments; empty when it cannot be read."""
+    lines = source_lines(file)
+    if not 0 < line <= len(lines):
+        return ""
+    node: Node | None = _syntax("\n".join(lines)).root.descendant_for_point_range(
+        (line - 1, 0), (line - 1, 0)
+    )
+    while node is not None and node.type != "function_definition":
+        node = node.parent
+    if node is None:
+        return ""
+    return "\n".join(_code(text) for text in lines[node.start_point.row : node.end_point.row + 1])
+
+
+@functools.lru_cache(maxsize=8)
+def _syntax(text: str) -> FileSyntax:
+    return parse(text.encode())
 
 
 def source_lines(file: str) -> tuple[str, ...]:

@@ -8,12 +8,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.profile import Device, Kernel, Profile
-from hipscope.formulas.base import Finding, Formula, Need, Objective, Work
-from hipscope.formulas.executed import executions, is_double, is_transcendental, waves
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.executed import (
+    counts_all,
+    executions,
+    is_double,
+    is_transcendental,
+    is_valu,
+    mnemonic,
+    waves,
+)
+from hipscope.formulas.places import finding_at, function_text, sites
+from hipscope.formulas.stakes import beyond_traffic, cost_share, long_enough, smaller
+from hipscope.formulas.thresholds import THRESHOLDS
 
 DOUBLE = "fp64 VALU instructions per wave"
 SLOW = "transcendental instructions per wave"
+_WIDEN, _NARROW = "v_cvt_f64_f32", "v_cvt_f32_f64"
+_ISSUE_CYCLES = 4.0  # of a full-rate vector instruction: 64 lanes on a 16-lane SIMD (CDNA3 ISA)
+_SLOW_CYCLES = 16.0  # of a quarter-rate one (LLVM's scheduling model)
 
 
 class Precision(Formula):
@@ -35,9 +49,12 @@ class Precision(Formula):
         "In this attempt simplify the mathematics: fewer roots, exponentials and divisions for the same value.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:  # noqa: ARG002
-        """One finding per line, worst first."""
-        return []
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding per line and kind, worst first."""
+        if kernel.sampled or not kernel.instructions or not long_enough(kernel):
+            return []
+        found = [*_doubles(self.name, profile, kernel), *_slow(self.name, profile, kernel)]
+        return sorted(found, key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """Double-precision and quarter-rate instructions that a wave executes."""
@@ -46,3 +63,111 @@ class Precision(Formula):
         if double is None or slow is None or not number:
             return {}
         return {DOUBLE: double / number, SLOW: slow / number}
+
+
+def _doubles(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
+    """Lines that compute in double precision what comes from float and goes back to float."""
+    names = {mnemonic(i).removesuffix("_e32").removesuffix("_e64") for i in kernel.instructions if i.hits}
+    if not {_WIDEN, _NARROW} <= names or any(_holds_doubles(i) for i in kernel.instructions):
+        return []
+    device = profile.device
+    rate = device.flops_fp64 / device.flops_fp32 if device.flops_fp32 else 1.0
+
+    def saved(instruction: Instruction) -> float:
+        """A conversion goes away; other operations become faster by the ratio of the peaks."""
+        return 1.0 if "v_cvt_" in mnemonic(instruction) else 1.0 - rate
+
+    found = []
+    for site in sites(kernel, is_double, lambda i: i.latency):
+        if "double" in function_text(site.file, site.line):
+            continue
+        share = cost_share(kernel, site.instructions, saved)
+        valu = [i for i in kernel.instructions if is_valu(i)]
+        hits = sum(i.hits for i in site.instructions)
+        converted = sum(i.hits for i in site.instructions if "v_cvt_" in mnemonic(i))
+        found.append(
+            finding_at(
+                formula,
+                kernel,
+                site,
+                smaller(share, beyond_traffic(profile, kernel)),
+                "computes in double precision although the data are float: a literal without `f`, or a double function",
+                (
+                    *_per_wave(kernel, DOUBLE, hits),
+                    Evidence("of these, conversions", 100 * converted / hits if hits else 0.0, 0.0, "%"),
+                    Evidence(
+                        "part of all vector instructions", 100 * hits / sum(i.hits for i in valu), 0.0, "%"
+                    ),
+                    Evidence("wave time in them", 100 * cost_share(kernel, site.instructions), 0.0, "%"),
+                ),
+            )
+        )
+    return found
+
+
+def _holds_doubles(instruction: Instruction) -> bool:
+    """Loads or stores 8 bytes per lane at once: the data may be double."""
+    pattern = instruction.memory
+    return (
+        pattern is not None
+        and pattern.space != "scalar"
+        and pattern.bytes_per_lane == 8
+        and instruction.hits > 0
+    )
+
+
+def _slow(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
+    """Lines whose quarter-rate operations, with the instructions that make them exact, fill the vector units."""
+    issued = sum(_issue_cycles(i) for i in kernel.instructions if is_valu(i))
+    found = []
+    for site in sites(kernel, is_valu, lambda i: _issue_cycles(i) if is_transcendental(i) else 0.0):
+        slow = [i for i in site.instructions if is_transcendental(i) and "_f16" not in mnemonic(i)]
+        hits = sum(i.hits for i in slow)
+        cycles = sum(_issue_cycles(i) for i in site.instructions)
+        if not hits or any(is_double(i) for i in site.instructions):
+            continue
+        if sum(_issue_cycles(i) for i in slow) < THRESHOLDS["precision.slow"] * issued:
+            continue
+        avoidable = max(0.0, 1 - hits * THRESHOLDS["precision.cycles_kept"] / cycles)
+        share = avoidable * cost_share(kernel, site.instructions)
+        found.append(
+            finding_at(
+                formula,
+                kernel,
+                site,
+                smaller(share, beyond_traffic(profile, kernel)),
+                f"{_operation(slow)}: {cycles / hits:.0f} cycles of the vector unit for each, where a fast form takes "
+                f"{THRESHOLDS['precision.cycles_kept']:.0f}",
+                (
+                    *_per_wave(kernel, SLOW, hits),
+                    Evidence(
+                        "vector cycles per operation",
+                        cycles / hits,
+                        THRESHOLDS["precision.cycles_kept"],
+                        "cycles",
+                    ),
+                    Evidence("part of the kernel's vector cycles", 100 * cycles / issued, None, "%"),
+                ),
+            )
+        )
+    return found
+
+
+def _issue_cycles(instruction: Instruction) -> float:
+    """Cycles that a SIMD is busy issuing it, over all executions."""
+    return instruction.hits * (_SLOW_CYCLES if is_transcendental(instruction) else _ISSUE_CYCLES)
+
+
+def _operation(slow: list[Instruction]) -> str:
+    names = {mnemonic(i).split("_")[1] for i in slow}
+    if any("iflag" in mnemonic(i) for i in slow):
+        return "divides integers"
+    if names == {"rcp"}:
+        return "divides"
+    shown = [word for word in ("exp", "log", "sin", "cos", "sqrt", "rsq", "rcp") if word in names]
+    return f"computes slow functions ({', '.join(shown)})"
+
+
+def _per_wave(kernel: Kernel, metric: str, hits: int) -> tuple[Evidence, ...]:
+    number = waves(kernel) if counts_all(kernel) else None
+    return (Evidence(metric, hits / number, 0.0, ""),) if number else ()

@@ -5,9 +5,10 @@ Takes a `Profile`, gives the findings worth showing, the ones with the most GPU 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from hipscope.analysis.profile import Profile
+from hipscope.analysis.profile import Kernel, Profile
 from hipscope.formulas.atomic_contention import AtomicContention
 from hipscope.formulas.bank_conflict import BankConflict
 from hipscope.formulas.base import MIN_SHARE, Finding, Formula
@@ -19,6 +20,7 @@ from hipscope.formulas.memory_access import MemoryAccess
 from hipscope.formulas.memory_locality import MemoryLocality
 from hipscope.formulas.precision import Precision
 from hipscope.formulas.register_pressure import RegisterPressure
+from hipscope.formulas.stakes import speedup_bound
 
 FORMULAS: tuple[Formula, ...] = (
     BankConflict(),
@@ -30,13 +32,14 @@ FORMULAS: tuple[Formula, ...] = (
     LatencyHiding(),
     Precision(),
     LaunchConfig(),
-    DiagnoseOnly(),
 )
+# Has no finding of its own: it says what bounds the kernels in which the others find nothing.
+DIAGNOSE = DiagnoseOnly()
 
 
 def all_formulas() -> tuple[Formula, ...]:
-    """The built-in formulas in the order in which they are asked."""
-    return FORMULAS
+    """The formulas in the order in which they are asked."""
+    return (*FORMULAS, DIAGNOSE)
 
 
 def find_formula(name: str) -> Formula | None:
@@ -48,13 +51,31 @@ def detect_all(
     profile: Profile, *, formulas: Collection[str] | None = None, min_share: float = MIN_SHARE
 ) -> list[Finding]:
     """All findings with at least `min_share` of their kernel's time at stake; `formulas` None asks all of them."""
-    chosen = [f for f in all_formulas() if formulas is None or f.name in formulas]
+    chosen = [f for f in all_formulas() if f.objectives and (formulas is None or f.name in formulas)]
     total = sum(kernel.time_ns for kernel in profile.kernels)
     weighted: list[tuple[float, Finding]] = []
     for kernel in profile.kernels:
         weight = kernel.time_ns / total if total else 1.0
         for formula in chosen:
             findings = formula.detect(profile, kernel)
-            weighted += [(weight * f.share, f) for f in findings if f.share >= min_share]
+            weighted += [
+                (weight * f.share, _bounded(profile, kernel, formula, f))
+                for f in findings
+                if f.share >= min_share
+            ]
     weighted.sort(key=lambda pair: (-pair[0], pair[1].file, pair[1].line))
     return [finding for _, finding in weighted]
+
+
+def diagnose(
+    profile: Profile, findings: Sequence[Finding], *, formulas: Collection[str] | None = None
+) -> list[Finding]:
+    """What bounds each kernel without a finding, longest kernel first; nothing when `formulas` leaves that out."""
+    if formulas is not None and DIAGNOSE.name not in formulas:
+        return []
+    found = {f.mangled for f in findings}
+    return [f for k in profile.kernels if k.mangled not in found for f in DIAGNOSE.detect(profile, k)]
+
+
+def _bounded(profile: Profile, kernel: Kernel, formula: Formula, finding: Finding) -> Finding:
+    return replace(finding, max_speedup=speedup_bound(profile, kernel, finding.share, formula.keeps))

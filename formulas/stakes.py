@@ -6,11 +6,16 @@ how long a shared unit is busy. The smaller one counts, because neither alone ca
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from hipscope.analysis.profile import Device, Kernel, StallReason
-from hipscope.analysis.stalls import StallTable, stall_table, total_cycles
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
+from hipscope.analysis.roofline import BOUND_FRACTION, roofline
+from hipscope.analysis.stalls import StallTable, blamed_stalls, stall_table, total_cycles
+from hipscope.formulas.base import Work
 from hipscope.formulas.thresholds import THRESHOLDS
+
+# Without them a capture does not tell whether a kernel is bound by latency (analysis/roofline.py).
+LATENCY_COUNTERS = ("SQ_INSTS_VALU_ADD_F32", "TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum")
 
 
 def wait_share(kernel: Kernel, blamed: StallTable, reasons: Collection[StallReason] | None = None) -> float:
@@ -24,6 +29,65 @@ def wait_share(kernel: Kernel, blamed: StallTable, reasons: Collection[StallReas
         return 0.0
     cycles = sum(c for reason, c in blamed.items() if reasons is None or reason in reasons)
     return min(1.0, cycles / outside)
+
+
+def cost_share(
+    kernel: Kernel,
+    instructions: Collection[Instruction],
+    part: Callable[[Instruction], float] = lambda _: 1.0,
+) -> float:
+    """What these instructions cost, as a part of the cycles outside barriers: issuing them and all waits for them.
+
+    `part` says which part of an instruction's cost counts, 0..1.
+    """
+    outside = total_cycles(kernel) - stall_table(kernel).get(StallReason.BARRIER, 0.0)
+    if outside <= 0:
+        return 0.0
+    blamed = blamed_stalls(kernel)
+    cycles = sum(part(i) * (i.latency - i.stall + sum(blamed[i.index].values())) for i in instructions)
+    return min(1.0, cycles / outside)
+
+
+def long_enough(kernel: Kernel) -> bool:
+    """The kernel's launches take longer than launching does, so that what it executes matters."""
+    profiled = [d.time_ns for d in kernel.dispatches if d.profiled]
+    return bool(profiled) and sum(profiled) / len(profiled) >= THRESHOLDS["any.launch_ns"]
+
+
+def counted_waits(kernel: Kernel) -> float | None:
+    """The part of the waves' time that they wait, from counters; None when it was not counted."""
+    waited, resident = (kernel.counters.get(name) for name in ("SQ_WAIT_ANY", "SQ_WAVE_CYCLES"))
+    return min(1.0, waited / resident) if waited is not None and resident else None
+
+
+def latency_bound(profile: Profile, kernel: Kernel) -> bool | None:
+    """No unit of the device is busy for most of the time; None when that is not known."""
+    if kernel.bound_by is not None:
+        return kernel.bound_by == "latency"
+    roof = roofline(kernel, profile.device, profile.provenance)
+    if roof.memory_fraction is None or roof.flops_fraction is None:
+        return None
+    return max(roof.memory_fraction, roof.flops_fraction) < BOUND_FRACTION
+
+
+def beyond_traffic(profile: Profile, kernel: Kernel) -> float | None:
+    """The part of the kernel's time that would remain if its traffic moved as fast as it can; None when not known."""
+    moved = roofline(kernel, profile.device, profile.provenance).memory_bytes
+    return None if moved is None else beyond_bandwidth(kernel, profile.device, moved)
+
+
+def speedup_bound(profile: Profile, kernel: Kernel, share: float, keeps: Collection[Work]) -> float | None:
+    """How many times as fast the kernel can become at most; None when nothing bounds it.
+
+    Whatever is at stake is gone: 1 / (1 - share). And no faster than the device's peaks allow for the work that stays:
+    peak over achieved rate (roofline). A rate above the HBM peak says that a cache served it, and bounds nothing.
+    """
+    bounds = [1 / (1 - share)] if share < 1 else []
+    roof = roofline(kernel, profile.device, profile.provenance)
+    for work, fraction in (("bytes", roof.memory_fraction), ("flops", roof.flops_fraction)):
+        if work in keeps and fraction and fraction <= 1:
+            bounds.append(1 / fraction)
+    return min(bounds) if bounds else None
 
 
 def unit_share(kernel: Kernel, device: Device, busy_cycles: float) -> float | None:

@@ -49,6 +49,61 @@ _ROWS: Mapping[str, Threshold] = {
         "part of the waves per SIMD that a rewrite must leave",
         "ours: with half of the waves gone, the latency that they hid shows up with other inputs or launch shapes",
     ),
+    "atomicContention.requests": Threshold(
+        0.25,
+        "part of the L2's requests that are atomics, where only counters are known",
+        "assumed: below it loads and stores explain waits as well",
+    ),
+    "atomicContention.counted_wait": Threshold(
+        0.5,
+        "part of the waves' time that they wait, where only counters are known",
+        "assumed: waves that issue for half of the time do not queue",
+    ),
+    "registerPressure.step": Threshold(
+        0.2,
+        "part of its registers that a kernel must give up for one more wave per SIMD",
+        "assumed: a compiler finds that much by ordering and recomputing; the steps are LLVM's (512 registers)",
+    ),
+    "branchDivergence.lanes": Threshold(
+        0.75,
+        "active lanes of an instruction over the lanes that its waves were launched with",
+        "assumed: what a guard at the end of a grid, or the last steps of a reduction, leave idle stays above it",
+    ),
+    "memoryLocality.fetches": Threshold(
+        2.0,
+        "how often the same cache line comes from memory",
+        "twice the one time that is unavoidable; rows that straddle a line shared by two XCDs stay below it",
+    ),
+    "latencyHiding.rounds": Threshold(
+        4.0,
+        "how often each wave executes a load that is waited for",
+        "assumed: a wave that loads fewer times has nothing that could be loaded ahead",
+    ),
+    "latencyHiding.bandwidth": Threshold(
+        0.5,
+        "part of the peak bandwidth above which memory, not latency, is the limit",
+        "the emulator's own rule for 'latency': no unit busy for half of the time; below roofline's 60 %",
+    ),
+    "precision.slow": Threshold(
+        0.1,
+        "part of the kernel's vector issue cycles in quarter-rate operations",
+        "assumed: an occasional division is no bottleneck",
+    ),
+    "precision.cycles_kept": Threshold(
+        20.0,
+        "issue cycles that one fast operation still takes",
+        "device table: 16 for the operation itself and 4 for one multiplication",
+    ),
+    "launchConfig.busy": Threshold(
+        0.8,
+        "part of the CUs, SIMDs, lanes or rounds of workgroups that a launch can keep busy",
+        "assumed: a grid that is given by its data leaves a little idle at its end, and that is not worth a finding",
+    ),
+    "any.launch_ns": Threshold(
+        5000.0,
+        "nanoseconds of one launch below which its cost is that of launching",
+        "device table: launches of empty kernels take 4.2 us between events (MI300A measurements)",
+    ),
 }
 
 THRESHOLDS: Mapping[str, float] = {name: row.value for name, row in _ROWS.items()}

@@ -22,7 +22,7 @@ from hipscope.analysis.occupancy import occupancy
 from hipscope.analysis.profile import Device, Fault, Kernel, Profile, Provenance
 from hipscope.analysis.roofline import roofline
 from hipscope.formulas.base import Finding
-from hipscope.formulas.registry import detect_all, find_formula
+from hipscope.formulas.registry import detect_all, diagnose, find_formula
 from hipscope.formulas.syntax import FileSyntax, parse
 from hipscope.server.view import OPTIMIZE_SCHEMA, PROFILE_SCHEMA, base_name
 
@@ -39,7 +39,9 @@ def profile_report(
     sources = _Sources(overlays)
     total = sum(k.time_ns for k in profile.kernels)
     kernels = [_kernel(k, profile.device, profile.provenance, total, sources) for k in profile.kernels]
-    findings = [finding_object(f) for f in detect_all(profile, formulas=formulas, min_share=min_share)]
+    found = detect_all(profile, formulas=formulas, min_share=min_share)
+    findings = [finding_object(f) for f in found]
+    diagnoses = [finding_object(f) for f in diagnose(profile, found, formulas=formulas)]
     faults = [_fault(f) for f in profile.faults]
     files = {row["file"] for k in kernels for row in k["lines"]}
     files |= {x["file"] for x in (*kernels, *findings, *faults) if x["file"]}
@@ -51,6 +53,7 @@ def profile_report(
         "tool": profile.tool,
         "kernels": kernels,
         "findings": findings,
+        "diagnoses": diagnoses,
         "faults": faults,
         "program": {
             "command": list(profile.program.command),

@@ -125,6 +125,7 @@ class Finding:
     related: tuple[Place, ...] = ()
     title: str = ""
     remedy: tuple[str, ...] = ()
+    max_speedup: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,8 @@ class Report:
     program: Mapping[str, Any] = field(default_factory=dict)
     partial: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    diagnoses: tuple[Finding, ...] = ()
+    """What bounds the kernels without a finding: shown when somebody asks about such a kernel."""
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""
@@ -162,6 +165,10 @@ class Report:
         """The kernels defined in that file."""
         return (k for k in self.kernels if k.file == file)
 
+    def diagnosis(self, kernel: Kernel) -> Finding | None:
+        """What bounds a kernel in which no formula finds anything."""
+        return next((d for d in self.diagnoses if d.mangled == kernel.mangled), None)
+
     def findings_in(self, file: str) -> Iterator[Finding]:
         """The findings whose place is in that file."""
         return (f for f in self.findings if f.file == file)
@@ -169,7 +176,7 @@ class Report:
     def files(self) -> set[str]:
         """Every file that has something to show."""
         places = {row.file for k in self.kernels for row in k.lines}
-        places |= {k.file for k in self.kernels if k.file} | {f.file for f in self.findings}
+        places |= {k.file for k in self.kernels if k.file} | {f.file for f in self.findings if f.file}
         return places | {f.file for f in self.faults if f.file}
 
     def failure(self) -> str | None:
@@ -253,6 +260,7 @@ def read_report(data: Mapping[str, Any]) -> Report:
         kernels=tuple(_kernel(k) for k in data["kernels"]),
         findings=tuple(read_finding(f) for f in data["findings"]),
         faults=tuple(_take(Fault, f) for f in data.get("faults", ())),
+        diagnoses=tuple(read_finding(f) for f in data.get("diagnoses", ())),
         program=data.get("program", {}),
         partial=data.get("partial"),
         sources=data.get("sources", {}),

@@ -316,7 +316,7 @@ def _sum_patterns(patterns: Sequence[MemoryPattern]) -> MemoryPattern | None:
     }  # fmt: skip
     optional = {
         name: sum(values) if None not in (values := [getattr(p, name) for p in patterns]) else None
-        for name in ("l1_hits", "l2_hits", "memory_lines")
+        for name in ("l1_hits", "l2_hits", "memory_lines", "distinct_lines")
     }
     shares = [(p.same_address_share, p.lanes) for p in patterns if p.same_address_share is not None]
     weight = sum(lanes for _, lanes in shares)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 
@@ -69,3 +70,19 @@ def _copy(capture: Path, file: str) -> Path | None:
         if isinstance(branch, str):
             return snapshots.parent / branch
     return None
+
+
+def definition_in(sources: Iterable[Path], kernel: str) -> tuple[str, int] | None:
+    """File and line of the only `__global__` function of that name in the sources; None when there is none or several.
+
+    For captures without machine code, which name their kernels only.
+    """
+    pattern = re.compile(rf"__global__\b[^;{{}}]*?\b({re.escape(base_name(kernel))})\s*\(")
+    found = []
+    for path in sources:
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        found += [(str(path), text.count("\n", 0, match.start(1)) + 1) for match in pattern.finditer(text)]
+    return found[0] if len(found) == 1 else None

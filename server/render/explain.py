@@ -61,7 +61,12 @@ def finding_sentence(report: Report, finding: Finding) -> str:
     page = formula_page(finding.formula)
     title = f"[{finding.formula}]({page})" if page else f"`{finding.formula}`"
     at_stake = f"{percent(report.gpu_share(finding))} of GPU time at stake"
-    return f"{title}: {finding.message} ({at_stake})"
+    return f"{title}: {finding.message} ({at_stake}{at_most(finding)})"
+
+
+def at_most(finding: Finding) -> str:
+    """The upper bound of the gain, to be put behind the time at stake; empty when there is none."""
+    return f", at most {finding.max_speedup:.1f}x as fast" if finding.max_speedup is not None else ""
 
 
 def finding_reasons(finding: Finding) -> list[Block]:
@@ -89,10 +94,13 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     rows.append(("share of GPU time", f"{bar(kernel.share).rstrip()} {percent(kernel.share)}"))
     if bound := bound_words(kernel.bound):
         rows.append(("limited by", bound))
+    diagnosis = report.diagnosis(kernel)
     rows += (
         roofline_rows(kernel.roofline) + occupancy_rows(kernel.occupancy) + resource_rows(kernel.resources)
     )
     blocks.append(Table(("", ""), tuple(rows)))
+    if diagnosis is not None:
+        blocks += [f"No finding. It is {diagnosis.message}.", *finding_reasons(diagnosis)]
     if kernel.counters:
         names = sorted(kernel.counters, key=lambda n: -kernel.counters[n])[:_MOST_COUNTERS]
         rows = [(f"`{n}`", count(kernel.counters[n])) for n in names]

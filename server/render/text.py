@@ -15,9 +15,9 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from hipscope.server.render.explain import bound_words, evidence_values
+from hipscope.server.render.explain import at_most, bound_words, evidence_values
 from hipscope.server.render.words import bar, duration, percent, reason, sparkline, top_reasons
-from hipscope.server.view import Finding, Kernel, Line, Optimization, Report
+from hipscope.server.view import Finding, Kernel, Line, Optimization, Report, base_name
 
 DEFAULT_KERNELS = 5
 _HOT_LINES = 6
@@ -65,6 +65,7 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
     for kernel in shown:
         _print_hot_lines(kernel, console)
     _print_findings(report, console)
+    _print_diagnoses(report, shown, console)
     for fault in report.faults:
         console.print(Text(f"\nfault in {fault.kernel}: {fault.message}", "bold red"))
         if fault.file:
@@ -223,10 +224,22 @@ def _print_findings(report: Report, console: Console) -> None:
         _print_finding(finding, report.gpu_share(finding), console)
 
 
+def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console) -> None:
+    """One line for each kernel without a finding."""
+    known = [(k, d) for k in kernels if (d := report.diagnosis(k)) is not None]
+    for kernel, diagnosis in known:
+        console.print(Text(f"  {kernel.base_name}: {diagnosis.message}", "dim"))
+
+
 def _print_finding(finding: Finding, share: float, console: Console) -> None:
     head = Text(f"  {finding.formula}", "bold yellow")
-    head += Text(f"  {short_path(finding.file)}:{finding.line}", "bold")
-    console.print(head + Text(f"  {percent(share)} at stake", "dim"))
+    where = (
+        f"{short_path(finding.file)}:{finding.line}"
+        if finding.file
+        else f"kernel {base_name(finding.kernel)}"
+    )
+    head += Text(f"  {where}", "bold")
+    console.print(head + Text(f"  {percent(share)} at stake{at_most(finding)}", "dim"))
     console.print(Padding(Text(finding.message), (0, 0, 0, 4)))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))
     for evidence in finding.evidence:

@@ -1,7 +1,9 @@
 // Adds up what accesses touched.
 #include "engine/counts.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace hipscope {
 namespace {
@@ -17,6 +19,39 @@ void count_line(PatternCounts& row, std::uint64_t line, std::uint64_t lanes) {
 }
 
 }  // namespace
+
+void DistinctCount::add(std::uint64_t value) {
+    if (value == last_) return;
+    last_ = value;
+    if (longest_.empty()) longest_.resize(std::size_t{1} << kBits);
+    // SplitMix64's finisher: neighbouring lines end up far apart.
+    value += 0x9e3779b97f4a7c15ULL;
+    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    value = (value ^ (value >> 27U)) * 0x94d049bb133111ebULL;
+    value ^= value >> 31U;
+    std::uint8_t& longest = longest_[value >> (64U - kBits)];
+    const auto zeros = static_cast<std::uint8_t>(std::countl_zero((value << kBits) | (1ULL << (kBits - 1))) + 1);
+    longest = std::max(longest, zeros);
+}
+
+void DistinctCount::add(const DistinctCount& other) {
+    if (other.longest_.empty()) return;
+    if (longest_.empty()) longest_.resize(other.longest_.size());
+    for (std::size_t i = 0; i < longest_.size(); ++i) longest_[i] = std::max(longest_[i], other.longest_[i]);
+}
+
+double DistinctCount::estimate() const {
+    if (longest_.empty()) return 0;
+    const auto m = static_cast<double>(longest_.size());
+    double sum = 0;
+    std::size_t unused = 0;
+    for (const std::uint8_t zeros : longest_) {
+        sum += std::ldexp(1.0, -zeros);
+        unused += zeros == 0 ? 1 : 0;
+    }
+    const double raw = 0.7213 / (1 + 1.079 / m) * m * m / sum;
+    return raw <= 2.5 * m && unused > 0 ? m * std::log(m / static_cast<double>(unused)) : raw;
+}
 
 MemorySlots::MemorySlots(const Program& program) {
     slot.reserve(program.instructions.size());
@@ -40,6 +75,7 @@ void PatternCounts::add(const PatternCounts& other) {
     lds_conflicts += other.lds_conflicts;
     same_address += other.same_address;
     for (const auto& [line, count] : other.atomic_lines) count_line(*this, line, count);
+    distinct_lines.add(other.distinct_lines);
 }
 
 void DispatchCounts::add(const DispatchCounts& other) {
@@ -72,6 +108,8 @@ void CountingObserver::accessed(std::uint32_t pc, const MemoryAccess& access) {
             row.l1_accesses += static_cast<std::uint64_t>(lines.accesses);
             row.l1_lookups += static_cast<std::uint64_t>(lines.lookups);
             row.lines_needed += (lanes * access.bytes + (1U << kLineBits) - 1) >> kLineBits;
+            if (access.kind == AccessKind::load)
+                for (int i = 0; i < lines.count; ++i) row.distinct_lines.add(lines.line[i]);
             if (access.kind == AccessKind::load || access.kind == AccessKind::store) break;
             same_address = same_address_lanes(access, lines.index);
             row.same_address += static_cast<std::uint64_t>(same_address);

@@ -10,6 +10,21 @@
 
 namespace hipscope {
 
+/// Estimates how many different values it was shown (HyperLogLog, Flajolet et al. 2007): 2048 counters, a standard
+/// error of 2.3 %; a few thousand values are counted almost exactly (linear counting). Merging does not depend on
+/// the order, so threads do not change the result.
+class DistinctCount {
+public:
+    void add(std::uint64_t value);
+    void add(const DistinctCount& other);
+    double estimate() const;
+
+private:
+    static constexpr unsigned kBits = 11;
+    std::vector<std::uint8_t> longest_;  // per counter: most leading zeros + 1; empty until the first value
+    std::uint64_t last_ = ~std::uint64_t{0};
+};
+
 struct PatternCounts {
     Space space = Space::none;
     AccessKind kind = AccessKind::load;
@@ -24,6 +39,7 @@ struct PatternCounts {
     std::uint64_t lds_conflicts = 0;
     std::uint64_t same_address = 0;      // lanes behind another lane of their wave on the same address
     std::unordered_map<std::uint64_t, std::uint64_t> atomic_lines;  // line -> lanes; bounded, see counts.cpp
+    DistinctCount distinct_lines;        // of global loads
 
     void add(const PatternCounts& other);
 };

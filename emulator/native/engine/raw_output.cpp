@@ -72,6 +72,7 @@ void memory_pattern(Json& json, const PatternCounts& p, const CacheCounts& cache
             json.field("l2_hits", static_cast<double>(cache.l2_hits) * scale);
             json.field("memory_lines", static_cast<double>(cache.memory_lines) * scale);
         }
+        if (p.kind == AccessKind::load) json.field("distinct_lines", p.distinct_lines.estimate());
         if (!p.atomic_lines.empty()) {
             std::uint64_t most = 0;
             for (const auto& [line, lanes] : p.atomic_lines) most = std::max(most, lanes);
