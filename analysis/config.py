@@ -7,16 +7,18 @@ that `docs/configuration.md` shows, so there is one place to keep right.
 from __future__ import annotations
 
 import difflib
+import importlib.metadata
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hipscope.analysis.errors import UsageError
 from hipscope.emulator.devices import device_table
 
 CONFIG_FILE = "hipscope.toml"
+FORMULA_GROUP = "hipscope.formulas"  # the entry points by which packages bring formulas
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -219,9 +221,22 @@ class Config(_Section):
         "mi300x",
         description="The GPU that the emulator models: `mi300x`, `mi300a`, `mi250x`, `mi210` or `mi355x`.",
     )
-    formulas: list[FormulaName] = Field(
-        default_factory=lambda: list(get_args(FormulaName)), description="Which findings are looked for."
+    formulas: list[str] = Field(
+        default_factory=lambda: formula_names(),
+        description="Which findings are looked for. Left out: all, with those of installed packages.",
     )
+
+    @field_validator("formulas")
+    @classmethod
+    def _known_formulas(cls, names: list[str]) -> list[str]:
+        known = formula_names()
+        for name in names:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean `{close[0]}`?" if close else "known: " + ", ".join(known)
+                raise ValueError(f"unknown formula `{name}`; {hint}")
+        return names
+
     min_share: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
         0.05, description="A finding is shown only if at least this share of the kernel's time is at stake."
     )
@@ -247,6 +262,12 @@ class Config(_Section):
     accordo: AccordoConfig = Field(default_factory=AccordoConfig)
     optimize: OptimizeConfig = Field(default_factory=OptimizeConfig)
     llm: LlmConfig = Field(default_factory=LlmConfig)
+
+
+def formula_names() -> list[str]:
+    """The built-in formulas, and those that installed packages bring (which are not imported for that)."""
+    brought = sorted(entry.name for entry in importlib.metadata.entry_points(group=FORMULA_GROUP))
+    return list(dict.fromkeys([*get_args(FormulaName), *brought]))
 
 
 def load_config(directory: Path) -> Config:
@@ -277,6 +298,7 @@ def load_config(directory: Path) -> Config:
 
 def _explain(kind: str, location: tuple[int | str, ...], message: str) -> str:
     key = ".".join(str(part) for part in location)
+    message = message.removeprefix("Value error, ")
     if kind != "extra_forbidden":
         return f"{key}: {message[:1].lower()}{message[1:]}"
     leaf = key.rpartition(".")[2]

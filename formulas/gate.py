@@ -12,7 +12,7 @@ from typing import Literal
 from hipscope.analysis.occupancy import occupancy
 from hipscope.formulas.base import MIN_SHARE, Finding, Formula, Objective, format_value
 from hipscope.formulas.measure import Measured
-from hipscope.formulas.registry import all_formulas
+from hipscope.formulas.registry import all_formulas, measure_one
 from hipscope.formulas.result import Trade
 from hipscope.formulas.thresholds import THRESHOLDS
 
@@ -113,7 +113,7 @@ def _objective(
 
 
 def _measured(formula: Formula, measured: Measured) -> Mapping[str, float]:
-    return formula.measure(measured.kernel, measured.profile.device)
+    return measure_one(formula, measured.kernel, measured.profile.device)
 
 
 def _moved(before: float | None, after: float | None, objective: Objective) -> bool:

@@ -27,7 +27,7 @@ from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.rewriter import ModelProposer, allow_model, explain_attempt, kernel_findings
 from hipscope.formulas.measure import Measured
 from hipscope.formulas.program import try_program
-from hipscope.formulas.registry import all_formulas, detect_all, find_formula
+from hipscope.formulas.registry import all_formulas, detect_all, find_formula, measure_all
 from hipscope.formulas.result import Attempt, OptimizeResult, Side
 
 __all__ = [
@@ -328,7 +328,7 @@ def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[At
 def _side(measured: Measured) -> Side:
     resources = measured.kernel.resources
     device = measured.profile.device
-    metrics = {n: v for f in all_formulas() for n, v in f.measure(measured.kernel, device).items()}
+    metrics = measure_all(measured.kernel, device)
     return Side(
         time_ns=measured.time_ns,
         metrics=metrics,

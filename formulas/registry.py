@@ -5,10 +5,10 @@ Takes a `Profile`, gives the findings worth showing, the ones with the most GPU 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.profile import Device, Kernel, Profile
 from hipscope.formulas.atomic_contention import AtomicContention
 from hipscope.formulas.bank_conflict import BankConflict
 from hipscope.formulas.base import MIN_SHARE, Finding, Formula
@@ -18,6 +18,7 @@ from hipscope.formulas.latency_hiding import LatencyHiding
 from hipscope.formulas.launch_config import LaunchConfig
 from hipscope.formulas.memory_access import MemoryAccess
 from hipscope.formulas.memory_locality import MemoryLocality
+from hipscope.formulas.outside import outside_formulas, warn
 from hipscope.formulas.precision import Precision
 from hipscope.formulas.register_pressure import RegisterPressure
 from hipscope.formulas.stakes import speedup_bound
@@ -38,8 +39,9 @@ DIAGNOSE = DiagnoseOnly()
 
 
 def all_formulas() -> tuple[Formula, ...]:
-    """The formulas in the order in which they are asked."""
-    return (*FORMULAS, DIAGNOSE)
+    """The formulas in the order in which they are asked: built in, then those of other packages."""
+    built_in = (*FORMULAS, DIAGNOSE)
+    return (*built_in, *outside_formulas(tuple(f.name for f in built_in)))
 
 
 def find_formula(name: str) -> Formula | None:
@@ -57,7 +59,7 @@ def detect_all(
     for kernel in profile.kernels:
         weight = kernel.time_ns / total if total else 1.0
         for formula in chosen:
-            findings = formula.detect(profile, kernel)
+            findings = _ask(formula, profile, kernel)
             weighted += [
                 (weight * f.share, _bounded(profile, kernel, formula, f))
                 for f in findings
@@ -65,6 +67,23 @@ def detect_all(
             ]
     weighted.sort(key=lambda pair: (-pair[0], pair[1].file, pair[1].line))
     return [finding for _, finding in weighted]
+
+
+def measure_all(kernel: Kernel, device: Device) -> dict[str, float]:
+    """The metrics of all formulas' objectives, by name; those that the profile does not hold are absent."""
+    metrics: dict[str, float] = {}
+    for formula in all_formulas():
+        metrics |= measure_one(formula, kernel, device)
+    return metrics
+
+
+def measure_one(formula: Formula, kernel: Kernel, device: Device) -> Mapping[str, float]:
+    """The metrics of one formula; none, with a warning, when a formula of another package fails."""
+    try:
+        return formula.measure(kernel, device)
+    except Exception as error:
+        _excuse(formula, "measure", error)
+        return {}
 
 
 def diagnose(
@@ -75,6 +94,24 @@ def diagnose(
         return []
     found = {f.mangled for f in findings}
     return [f for k in profile.kernels if k.mangled not in found for f in DIAGNOSE.detect(profile, k)]
+
+
+def _ask(formula: Formula, profile: Profile, kernel: Kernel) -> Sequence[Finding]:
+    try:
+        found = list(formula.detect(profile, kernel))
+        if not all(isinstance(f, Finding) for f in found):
+            raise TypeError("it gave something else than findings")
+        return found
+    except Exception as error:
+        _excuse(formula, "detect", error)
+        return []
+
+
+def _excuse(formula: Formula, what: str, error: Exception) -> None:
+    """A formula of another package must not cost the user the profile; a defect of our own must show."""
+    if formula in (*FORMULAS, DIAGNOSE):
+        raise error
+    warn(f"the formula {formula.name} is ignored, its {what}() failed: {type(error).__name__}: {error}")
 
 
 def _bounded(profile: Profile, kernel: Kernel, formula: Formula, finding: Finding) -> Finding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hipscope.analysis.memory import add_patterns
 from hipscope.analysis.profile import Device, Kernel
 from hipscope.analysis.stalls import blamed_stalls
-from hipscope.formulas.registry import all_formulas
+from hipscope.formulas.registry import measure_all
 
 _RESOURCES = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills")
 
@@ -26,9 +26,7 @@ def kernel_metrics(kernel: Kernel, device: Device) -> dict[str, float]:
         value = getattr(kernel.resources, name)
         if value is not None:
             metrics[name] = float(value)
-    for formula in all_formulas():
-        metrics |= formula.measure(kernel, device)
-    return metrics | kernel.counters
+    return metrics | measure_all(kernel, device) | kernel.counters
 
 
 def _executed(kernel: Kernel) -> dict[str, float]:

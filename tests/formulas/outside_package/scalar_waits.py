@@ -1,0 +1,45 @@
+"""A formula from outside: waves that wait for scalar loads (kernel arguments, tables with a uniform index)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
+from hipscope.analysis.stalls import blamed_stalls
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.places import finding_at, sites
+from hipscope.formulas.stakes import add_stalls, wait_share
+
+_WAITS = "scalar load wait cycles"
+_SCALAR = (StallReason.SCALAR_MEMORY,)
+
+
+class ScalarWaits(Formula):
+    """Tables that are read one scalar load at a time."""
+
+    name: ClassVar[str] = "scalarWaits"
+    title: ClassVar[str] = "Waits for scalar loads"
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(_WAITS, "down"),)
+    remedy: ClassVar[tuple[str, ...]] = ("load the table into LDS, or several of its elements at once",)
+    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding per line."""
+        blamed = blamed_stalls(kernel)
+        found = []
+        for site in sites(kernel, _is_scalar_load, lambda i: i.latency):
+            waits = wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions]), _SCALAR)
+            evidence = (Evidence("wave time waiting for these loads", 100 * waits, 0.0, "%"),)
+            found.append(finding_at(self.name, kernel, site, waits, "waits for scalar loads", evidence))
+        return found
+
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:
+        """Cycles that waves wait for scalar loads, summed over waves."""
+        if not kernel.instructions:
+            return {}
+        return {_WAITS: sum(table.get(StallReason.SCALAR_MEMORY, 0.0) for table in blamed_stalls(kernel))}
+
+
+def _is_scalar_load(instruction: Instruction) -> bool:
+    return instruction.text.startswith("s_load")
