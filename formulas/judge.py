@@ -48,7 +48,7 @@ from hipscope.formulas.syntax import KernelSyntax, parse
 Progress = Callable[[str, float | None], None]
 Stage = Literal[
     "accepted", "refused", "not_compiled", "different", "inconclusive", "not_faster", "metric_not_moved",
-    "occupancy_cliff", "not_tried",
+    "occupancy_cliff", "not_tried", "program_differs",
 ]  # fmt: skip
 
 

@@ -233,8 +233,14 @@ def _ask_model(
     """The language model's rewrites of one kernel, judged; beliefs and costs stand in the notes."""
     formulas = _formulas(options, bench.project)
     findings = kernel_findings(bench.project, bench.session.profile, kernel, formulas)
+
+    def whole_program(text: bytes) -> str | None:
+        return try_program(bench, text, overlay=options.overlay, progress=progress, cancel=cancel)
+
     try:
-        rewrites = proposer.ask(bench, findings, progress=progress, cancel=cancel)
+        rewrites = proposer.ask(
+            bench, findings, whole_program=whole_program, progress=progress, cancel=cancel
+        )
     except ModelError as failure:
         if options.rewriter == "llm":
             raise
@@ -253,12 +259,11 @@ def _ask_model(
         attempts.append(_attempt(bench, finding, judgement).model_copy(update={"notes": notes}))
     account = rewrites.account(proposer.model)
     accepted = [j for j in rewrites.judgements.values() if j.accepted]
-    for judgement in sorted(accepted, key=lambda j: -(j.speedup or 0.0)):
-        finding = rewrites.finding(judgement, findings)
-        result = _if_it_runs(bench, finding, judgement, options, attempts, progress, cancel)
-        if result is not None:
-            beliefs = explain_attempt(rewrites.attempt(judgement))
-            return result.model_copy(update={"notes": (*result.notes, *beliefs, account)})
+    if accepted:
+        best = max(accepted, key=lambda j: j.speedup or 0.0)
+        result = _verified(bench, rewrites.finding(best, findings), best, attempts)
+        beliefs = explain_attempt(rewrites.attempt(best))
+        return result.model_copy(update={"notes": (*result.notes, *beliefs, account)})
     attempts[-1] = attempts[-1].model_copy(update={"notes": (*attempts[-1].notes, account)})
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -108,12 +108,14 @@ class ModelProposer:
         bench: Bench,
         findings: Sequence[Finding],
         *,
+        whole_program: Callable[[bytes], str | None] = lambda _text: None,
         progress: Progress = lambda _message, _share: None,
         cancel: threading.Event | None = None,
     ) -> ModelRewrites | None:
         """Ask for rewrites of the bench's kernel; every candidate goes through `judge_candidate`.
 
-        None when the budget is used up. Raises `ModelError` when the model
+        Those that pass go through `whole_program`, which says what is different with them, so that the model hears of
+        it. None when the budget is used up. Raises `ModelError` when the model
         cannot be asked at all, `Cancelled`, and `UsageError` when the report cannot be made small enough.
         """
         if self._budget.attempts < 1 or self._budget.seconds <= 0:
@@ -132,6 +134,8 @@ class ModelProposer:
             finding = answered_finding(findings, proposal.beliefs)
             formula = find_formula(finding.formula) if finding is not None else None
             judgement = judge_candidate(bench, proposal.candidate, formula, progress=progress, cancel=cancel)
+            if judgement.accepted and (failure := whole_program(proposal.candidate.text)) is not None:
+                judgement = replace(judgement, stage="program_differs", reason=failure)
             judgements[proposal.number] = judgement
             return ruling_of(bench, judgement)
 
@@ -331,6 +335,8 @@ def _facts(judgement: Judgement) -> Iterator[str]:
     if judgement.metric is not None:
         name, was, now = judgement.metric
         yield f"{name}: {_number(was)} before, {_number(now)} after."
+    if judgement.stage == "program_differs":
+        yield judgement.reason
     yield from judgement.notes
 
 

@@ -113,6 +113,27 @@ def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
     assert KEY not in result.model_dump_json()
 
 
+def test_a_model_hears_when_the_whole_program_goes_wrong_with_its_rewrite(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given a rewrite that is right on the recorded launches but not in the program, the next attempt is told why."""
+    server = serve()
+    project = project_of(COLUMN, server, max_attempts=2)
+    kernel = kernel_of(project, KERNEL)
+    one, three = (kernel.replace("tile[kTile][kTile]", f"tile[kTile][kTile + {n}]") for n in (1, 3))
+    server.then(wire.Reply(wire.said(one)), wire.Reply(wire.said(three)))
+
+    def whole_program(_bench: object, text: bytes, **_options: object) -> str | None:
+        return "The program's output changes: `FAIL` instead of `PASS`." if b"kTile + 1]" in text else None
+
+    monkeypatch.setattr("hipscope.formulas.optimize.try_program", whole_program)
+    result = optimized(project)
+    assert [a.outcome for a in result.attempts] == ["program_differs", "accepted"]
+    assert result.edit is not None
+    assert b"kTile + 3]" in result.edit.applied_to(project.sources[0].read_bytes())
+    assert "The program's output changes: `FAIL` instead of `PASS`." in server.requests[1].text
+
+
 def test_what_prompt_shows_is_what_is_sent_and_a_trace_of_it_is_kept(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
