@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import math
 import os
 import re
@@ -45,6 +46,7 @@ class Estimate:
 
     point: Point
     microseconds: float | None
+    covered: float = 1  # share of the timed XCD's workgroups that the model ran; the rest is extrapolated
 
     @property
     def ratio(self) -> float:
@@ -77,13 +79,13 @@ def _estimates(options: argparse.Namespace, toolchain: Toolchain, work: Path) ->
             continue
         if point.kernel not in programs:
             programs[point.kernel] = _compile(toolchain, point.kernel, work)
-        estimate = Estimate(point, _run(toolchain, programs[point.kernel], point, work, options.seconds))
+        estimate = _run(toolchain, programs[point.kernel], point, work, options.seconds)
         if estimate.microseconds is None:
             given_up.add(point.kernel)  # sizes grow: the next ones take longer still
             continue
         print(
             f"{point.kernel:20}{point.size:>20}{point.measured:14.1f}{estimate.microseconds:14.1f}"
-            f"{estimate.ratio:8.2f}",
+            f"{estimate.ratio:8.2f}" + (f"  {estimate.covered:.0%} timed" if estimate.covered < 1 else ""),
             flush=True,
         )
         yield estimate
@@ -118,10 +120,11 @@ def _compile(toolchain: Toolchain, kernel: str, work: Path) -> Path:
     return program
 
 
-def _run(toolchain: Toolchain, program: Path, point: Point, work: Path, seconds: float) -> float | None:
+def _run(toolchain: Toolchain, program: Path, point: Point, work: Path, seconds: float) -> Estimate:
+    out = work / "out" / f"{point.kernel}-{point.size}"
     environment = emulator_environment(
         EmulatorOptions(
-            out=work / "out" / f"{point.kernel}-{point.size}",
+            out=out,
             objdump=Path(toolchain.objdump),
             device_config=write_device_config("mi300a", work / "device.txt"),
             cache=work / "cache",
@@ -137,8 +140,11 @@ def _run(toolchain: Toolchain, program: Path, point: Point, work: Path, seconds:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return None
-    return float(done.stdout) if done.returncode == 0 else None
+        return Estimate(point, None)
+    if done.returncode != 0:
+        return Estimate(point, None)
+    rows = [json.loads(line) for line in (out / "dispatches.jsonl").read_text().splitlines()]
+    return Estimate(point, float(done.stdout), min((r.get("timed_share", 1) for r in rows), default=1))
 
 
 def _print_summary(results: list[Estimate], *, markdown: bool) -> None:

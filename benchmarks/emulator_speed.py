@@ -1,0 +1,97 @@
+"""How fast the emulator is on fourteen kernels of different kinds: wave instructions a second of one core.
+
+Takes speed.hip, gives the rate running plain and the rate with counters, memory patterns and timing model, both of CPU
+time (so that other programs on the machine disturb less), and what a second thread gains in wall time. `--update`
+writes the table into docs/benchmarks.md:
+
+    python benchmarks/emulator_speed.py [--update]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hipscope.analysis.build import build_program
+from hipscope.analysis.config import Config
+from hipscope.analysis.project import resolve_project
+from hipscope.analysis.toolchain import find_toolchain
+from hipscope.emulator.devices import write_device_config
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- begin: emulator_speed.py -->\n", "<!-- end: emulator_speed.py -->\n"
+
+
+def main() -> None:
+    """Print the table, or write it into the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--update", action="store_true", help="write the table into docs/benchmarks.md")
+    options = parser.parse_args()
+    text = "\n".join(table()) + "\n"
+    print(text, end="")
+    if options.update:
+        head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        tail = rest.partition(END)[2]
+        PAGE.write_text(head + BEGIN + text + END + tail, encoding="utf-8")
+
+
+def table() -> Iterator[str]:
+    """Markdown rows."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    yield f"Load of the machine at the start: {load:.1f} on {cores} cores.\n"
+    profiled, plain = run(1, record=True), run(1, record=False)
+    two = run(2, record=False) if load < cores / 2 else None  # wall time says nothing on a busy machine
+    yield "| kernel | wave instructions | plain | profiled | plain / profiled | 2 threads, plain |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for kernel, rows in profiled.items():
+        executed = statistics.median(row["counters"]["SQ_INSTS"] for row in rows)
+        fast, slow = (statistics.median(row["cpu_ms"] for row in some[kernel]) for some in (plain, profiled))
+        gained = "not measured"
+        if two is not None:
+            one, both = (statistics.median(row["wall_ms"] for row in some[kernel]) for some in (plain, two))
+            gained = f"{one / both:.1f} x"
+        if executed < 1000:
+            yield f"| {kernel} | {executed:.0f} | {fast * 1e3:.1f} us a launch | {slow * 1e3:.0f} us a launch | | |"
+            continue
+        yield (
+            f"| {kernel} | {executed / 1e6:.2f} M | {executed / fast / 1e3:.0f} M/s | {executed / slow / 1e3:.0f} M/s "
+            f"| {slow / fast:.1f} | {gained} |"
+        )
+
+
+def run(threads: int, *, record: bool) -> Mapping[str, list[dict[str, Any]]]:
+    """The raw records of all launches by kernel."""
+    toolchain = find_toolchain(Config())
+    built = build_program(resolve_project(HERE / "speed.hip"), toolchain)
+    with tempfile.TemporaryDirectory(prefix="hipscope-speed-") as folder:
+        out = Path(folder) / "out"
+        options = EmulatorOptions(
+            out=out,
+            objdump=toolchain.objdump,
+            device_config=write_device_config("mi300x", Path(folder) / "device.txt") if record else None,
+            threads=threads,
+            profile_launches=1_000_000 if record else 0,
+        )
+        environment = {**os.environ, **built.env, **emulator_environment(options)}
+        subprocess.run(built.argv, env=environment, check=True, timeout=600, stdout=subprocess.DEVNULL)
+        rows = defaultdict(list)
+        for line in (out / "dispatches.jsonl").read_text().splitlines():
+            row = json.loads(line)
+            length, rest = re.match(r"_Z(\d+)(.*)", row["kernel"]).groups()  # type: ignore[union-attr]
+            rows[rest[: int(length)]].append(row)
+        return rows
+
+
+if __name__ == "__main__":
+    main()
