@@ -59,6 +59,28 @@ def test_hiprtc_compiles_text_while_the_program_runs(tmp_path: Path) -> None:
     ], ran.stdout + ran.stderr
 
 
+POINTERS = """
+int main() {
+  void *device, *host, *managed; std::vector<char> own(4096), stray(16);
+  CHECK(hipMalloc(&device, 64)); CHECK(hipHostMalloc(&host, 64, hipHostMallocPortable)); CHECK(hipMallocManaged(&managed, 64));
+  CHECK(hipHostRegister(own.data(), own.size(), 0));
+  hipPointerAttribute_t a;
+  auto show = [&](void* p) {
+    CHECK(hipPointerGetAttributes(&a, p));
+    std::printf("%d%d %d %d\\n", a.memoryType == hipMemoryTypeHost, a.memoryType == hipMemoryTypeDevice, a.isManaged,
+      a.devicePointer == p);
+  };
+  show(static_cast<char*>(device) + 8); show(host); show(managed); show(own.data());
+  std::printf("%s\\n", hipGetErrorName(hipPointerGetAttributes(&a, stray.data())));
+}
+"""
+
+
+def test_pointers_are_told_apart_with_the_values_of_the_programs_own_headers(tmp_path: Path) -> None:
+    ran = run_hip(POINTERS, tmp_path)
+    assert ran.stdout.splitlines() == ["01 0 1", "10 0 1", "10 1 1", "10 0 1", "hipErrorInvalidValue"]
+
+
 def test_hiprtc_without_a_compiler_says_so(tmp_path: Path) -> None:
     ran = run_hip(RTC, tmp_path, HIPSCOPE_HIPRTC="/no/such/compiler")
     assert "hiprtc: cannot run the compiler '/no/such/compiler'" in ran.stderr

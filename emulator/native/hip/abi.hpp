@@ -116,7 +116,14 @@ struct HostNodeParams {
     void* data;
 };
 
-/// hipPointerAttribute_t of HIP 6 (HIP 5 differs in the first two fields only, both ints).
+struct MemoryTypes {
+    int host, device, managed;
+};
+/// Values of hipMemoryType: HIP 6 took over CUDA's, and a value of its own for managed memory.
+constexpr MemoryTypes kMemoryTypes5{0, 1, 0}, kMemoryTypes6{1, 2, 3};
+inline const MemoryTypes& memory_types(int hip_major) { return hip_major < 6 ? kMemoryTypes5 : kMemoryTypes6; }
+
+/// hipPointerAttribute_t; in all versions with this layout.
 struct PointerAttributes {
     int type, device;
     void *device_pointer, *host_pointer;

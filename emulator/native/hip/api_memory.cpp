@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "hip/api.hpp"
+#include "hip/version.hpp"
 
 namespace {
 
@@ -38,6 +39,7 @@ Error release(void* pointer) {
     Call call;
     if (pointer == nullptr) return finish(call->pending());
     call->host_flags.erase(address_of(pointer));
+    call->managed.erase(address_of(pointer));
     if (call->sanitizer) call->sanitizer->released(address_of(pointer), callers());
     if (!call->memory.release(address_of(pointer))) return fail(abi::error::invalid_value);
     return finish(call->pending());
@@ -51,7 +53,12 @@ HIPSCOPE_API Error hipMalloc(void** p, std::size_t bytes) { return allocate(p, b
 HIPSCOPE_API Error hipExtMallocWithFlags(void** p, std::size_t bytes, unsigned) { return allocate(p, bytes, false, 0); }
 HIPSCOPE_API Error hipMallocAsync(void** p, std::size_t bytes, void*) { return allocate(p, bytes, false, 0); }
 HIPSCOPE_API Error hipMallocFromPoolAsync(void** p, std::size_t bytes, void*, void*) { return allocate(p, bytes, false, 0); }
-HIPSCOPE_API Error hipMallocManaged(void** p, std::size_t bytes, unsigned) { return allocate(p, bytes, true, 0); }
+HIPSCOPE_API Error hipMallocManaged(void** p, std::size_t bytes, unsigned) {
+    Call call;
+    const Error error = allocate(p, bytes, true, 0);
+    if (error == abi::error::success && *p != nullptr) call->managed.insert(address_of(*p));
+    return error;
+}
 HIPSCOPE_API Error hipHostMalloc(void** p, std::size_t bytes, unsigned flags) { return allocate(p, bytes, true, flags); }
 HIPSCOPE_API Error hipHostAlloc(void** p, std::size_t bytes, unsigned flags) { return allocate(p, bytes, true, flags); }
 HIPSCOPE_API Error hipExtHostAlloc(void** p, std::size_t bytes, unsigned flags) { return allocate(p, bytes, true, flags); }
@@ -118,11 +125,18 @@ HIPSCOPE_API Error hipMemPtrGetInfo(void* p, std::size_t* bytes) { return hipMem
 HIPSCOPE_API Error hipPointerGetAttributes(abi::PointerAttributes* out, const void* p) {
     Call call;
     const Allocation* block = call->memory.find(address_of(p));
-    if (out == nullptr || block == nullptr) return fail(abi::error::invalid_value);
+    const bool registered = block == nullptr && p != nullptr && call->memory.valid(address_of(p), 1);
+    if (out == nullptr || (block == nullptr && !registered)) return fail(abi::error::invalid_value);
+    const bool managed = block != nullptr && call->managed.contains(block->address);
+    const bool host = registered || block->host_visible;
+    const abi::MemoryTypes& types = abi::memory_types(hip_major_version());
     *out = {};
-    out->type = block->host_visible ? 1 : 2;  // hipMemoryTypeHost, hipMemoryTypeDevice
+    out->type = managed ? types.managed : host ? types.host : types.device;
+    out->is_managed = managed ? 1 : 0;
     out->device_pointer = const_cast<void*>(p);
-    out->host_pointer = block->host_visible ? const_cast<void*>(p) : nullptr;
+    out->host_pointer = host ? const_cast<void*>(p) : nullptr;
+    if (const auto flags = block == nullptr ? call->host_flags.end() : call->host_flags.find(block->address); flags != call->host_flags.end())
+        out->allocation_flags = flags->second;
     return abi::error::success;
 }
 HIPSCOPE_API Error hipMemPrefetchAsync(const void*, std::size_t, int, void*) { return abi::error::success; }

@@ -140,6 +140,7 @@ public:
     [[nodiscard]] bool is_function(const void* handle) const;
     std::set<Stream*> streams;
     std::set<Event*> events;
+    std::set<std::uint64_t> managed;  // blocks of hipMallocManaged
     std::map<std::uint64_t, unsigned> host_flags;  // of pinned allocations
     void say_unsupported(const char* name);
 
