@@ -154,7 +154,9 @@ void decode_buffer_format(const Line& line, Instruction& in) {
 }
 
 /// Why an instruction of the table is refused all the same in this form, or nothing.
-std::string_view form_not_supported(Format format, const Line& line, std::string_view name) {
+std::string_view form_not_supported(Format format, const Line& line, std::string_view target, std::string_view name) {
+    const bool bytes = name.find("fp8") != std::string_view::npos || name.find("bf8") != std::string_view::npos;
+    if (target == "gfx950" && bytes) return "8-bit floats of gfx950, which are not those of gfx942";
     if (format == Format::memory && flag(line.modifiers, "tfe")) return "texture fail enable";
     if (format == Format::ds && !name.starts_with("ds_gws_") && flag(line.modifiers, "gds")) return "global data share, which these devices lack";
     return {};
@@ -176,7 +178,7 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
         const std::string_view why = isa::reason_for(name);
         return why.empty() ? "unknown mnemonic " + std::string(line.mnemonic) : "refused: " + std::string(why);
     }
-    if (const std::string_view why = form_not_supported(format, line, name); !why.empty()) return std::string(why);
+    if (const std::string_view why = form_not_supported(format, line, target, name); !why.empty()) return std::string(why);
 
     const bool compare = name.starts_with("v_cmp");
     if (format == Format::vop3) decode_vop3(line, entry->destinations == 2, in);
