@@ -26,8 +26,8 @@ from hipscope.emulator.symbolize import Position, Symbolizer
 Progress = Callable[[str, float | None], None]
 
 # Without unaligned accesses the compiler takes no wider instruction than the C++ type's alignment allows, so that an
-# address which does not suit its instruction shows a pointer that broke the promise of its type. Private arrays that the
-# compiler moves to LDS do not keep their alignment there: they stay where they are.
+# address which does not suit its instruction shows a pointer that broke the promise of its type. Private arrays that
+# the compiler moves to LDS do not keep their alignment there: they stay where they are.
 ALIGNED_ACCESSES = (
     "-Xclang",
     "-target-feature",

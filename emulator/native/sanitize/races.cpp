@@ -92,7 +92,7 @@ struct Races::Access {
     std::uint64_t lanes;  // of a flat atomic operation only those in global memory
 };
 
-Races::Races() = default;
+Races::Races() { recent_.fill({~0ULL, nullptr}); }
 Races::~Races() = default;
 
 void Races::begin(const Program& program) {
@@ -206,7 +206,7 @@ void Races::synchronise(const Access& a, std::uint64_t word, bool reads, bool ch
             if (own.watched.size() < kWatched) own.watched.push_back(word);
             else if (own.watched[own.next_watched] != word) own.watched[own.next_watched = (own.next_watched + 1) % kWatched] = word;
         }
-        if (changes && (changes_.size() < kChanges || changes_.contains(pair_key(a.group, word)))) changes_[pair_key(a.group, word)] = time_;
+        if (changes && changes_.size() < kChanges) changes_[pair_key(a.group, word)] = time_;
     }
     if (changes && w.used) next_segment(a.order, a.group, a.wave.id_in_group);
 }
@@ -217,14 +217,15 @@ Words Races::words_at(const Access& a, std::uint64_t address) {
         return {&a.order.lds_write[at], &a.order.lds_read[at], &a.order.lds_value[at]};
     }
     const std::uint64_t number = address >> page_bits;
-    if (number != last_page_) {
-        auto& page = pages_[number];
-        if (!page) page = std::make_unique<Page>();
-        last_page_ = number;
-        last_ = page.get();
+    auto& [held, page] = recent_[number % recent_.size()];
+    if (held != number) {
+        auto& known = pages_[number];
+        if (!known) known = std::make_unique<Page>();
+        held = number;
+        page = known.get();
     }
     const std::size_t at = (address >> 2U) % page_words;
-    return {&last_->write[at], &last_->read[at], &last_->value[at]};
+    return {&page->write[at], &page->read[at], &page->value[at]};
 }
 
 /// Words that follow each other, whole ones, word i by lane (first_word + i) / words per lane.
@@ -355,11 +356,11 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
         if (lds) return;
     }
     const bool meets = (atomic || level != scope::plain) && made.space != Space::scalar;
-    if (meets && a.load) {
+    if (meets && a.load && made.kind != AccessKind::atomic) {
         std::uint64_t last = ~0ULL;
         for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
             const std::uint64_t word = made.address[0][std::countr_zero(rest)];
-            if (word != last) synchronise(a, word, made.kind != AccessKind::atomic, false);
+            if (word != last) synchronise(a, word, true, false);
             last = word;
         }
     }

@@ -149,8 +149,7 @@ private:
     std::unordered_map<std::uint64_t, Clocks> clocks_;       // by workgroup and word
     std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
     std::unordered_set<std::uint32_t> seeds_;
-    std::uint64_t last_page_ = ~0ULL;
-    Page* last_ = nullptr;
+    std::array<std::pair<std::uint64_t, Page*>, 256> recent_;  // pages by the low bits of their number
 };
 
 }  // namespace hipscope::sanitize

@@ -1,0 +1,80 @@
+"""How much longer a program takes under the sanitizers: `python -m benchmarks.sanitizers`.
+
+Runs each program plainly and under all checks, one thread each, in turn, and prints the ratio of their user CPU times (the
+least of three runs; start-up and loading included in both). The aim is a ratio of at most 5.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+from hipscope.analysis.build import BuiltProgram, build_program
+from hipscope.analysis.check import ALIGNED_ACCESSES
+from hipscope.analysis.paths import cache_directory
+from hipscope.analysis.project import resolve_project
+from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = (
+    "examples/vector_add.hip",
+    "examples/tiled_transpose.hip",
+    "examples/strided_access.hip",
+    "examples/lds_column_read.hip",
+    "examples/divergent_branch.hip",
+    "examples/contended_histogram.hip",
+    "examples/contended_atomic.hip",
+    "examples/register_spill.hip",
+    "examples/accidental_double.hip",
+)
+RUNS = 3
+CACHE = cache_directory() / "disassembly"
+
+
+def main() -> None:
+    """Print the table."""
+    ratios = []
+    print(f"{'program':24}{'plain s':>10}{'checked s':>12}{'ratio':>8}")
+    for name in PROGRAMS:
+        source = ROOT / name
+        project = resolve_project(source)
+        toolchain = find_toolchain(project.config)
+        plain = seconds(build_program(project, toolchain), toolchain, None)
+        checked = seconds(
+            build_program(project, toolchain, device_flags=ALIGNED_ACCESSES),
+            toolchain,
+            "all,exact-alignment",
+        )
+        ratios.append(checked / plain)
+        print(f"{source.stem:24}{plain:10.2f}{checked:12.2f}{ratios[-1]:8.1f}", flush=True)
+    print(f"median {statistics.median(ratios):.1f}, most {max(ratios):.1f}")
+
+
+def seconds(built: BuiltProgram, toolchain: Toolchain, sanitize: str | None) -> float:
+    """User CPU seconds of the quickest run."""
+    times = []
+    for _ in range(RUNS):
+        with tempfile.TemporaryDirectory() as folder:
+            options = EmulatorOptions(
+                objdump=toolchain.objdump,
+                out=Path(folder) if sanitize else None,
+                cache=CACHE,
+                threads=1,
+                sanitize=sanitize,
+            )
+            environment = {**os.environ, **built.env, **emulator_environment(options)}
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            subprocess.run(
+                built.argv, env=environment, cwd=built.directory, stdout=subprocess.DEVNULL, check=False
+            )
+            times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return min(times)
+
+
+if __name__ == "__main__":
+    main()
