@@ -48,6 +48,7 @@ class Proof:
     trials: list[Trial] = field(default_factory=list)
     errors: Errors = field(default_factory=Errors)
     bits: dict[int, tuple[str, ...]] = field(default_factory=dict)  # dispatch -> digests of its first run
+    terms: int = 1
 
     def on(self, *defences: str) -> bool:
         """True unless all of these defences are switched off."""
@@ -71,13 +72,17 @@ def validate(
     candidate: Path,
     *,
     exact: bool = False,
+    terms: int = 1,
     progress: Callable[[str], None] = lambda _: None,
     cancel: threading.Event | None = None,
 ) -> Verdict:
-    """Judge the code object `candidate`. `exact` asks for bit-equal results (where the reference itself has them)."""
+    """Judge the code object `candidate`. `exact` asks for bit-equal results (where the reference itself has them).
+
+    `terms` is how many values the candidate adds up into one element in an order of its own.
+    """
     if reference.broken is not None:
         return Verdict(outcome="inconclusive", reason=f"It cannot be proved: {reference.broken}.")
-    proof = Proof(reference, candidate, exact, progress, cancel)
+    proof = Proof(reference, candidate, exact, progress, cancel, terms=terms)
     for check in CHECKS:
         rejection = check(proof)
         if rejection is not None:
@@ -230,7 +235,7 @@ def _less_precise(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer, resul
         window = slice(segment.start, segment.end)
         access = run.access[buffer.index][window].reshape(-1, segment.element.size)
         written = ((access & WRITTEN) != 0).all(axis=1)
-        terms = run.dispatch.work_items if bool((access & ATOMIC).any()) else 1
+        terms = run.dispatch.work_items if bool((access & ATOMIC).any()) else proof.terms
         name = _label(proof.reference.signature, buffer, segment)
         if name.strip("`") in proof.reference.settings.tolerances:
             continue  # the user has said what is enough

@@ -216,6 +216,7 @@ def prove(
         bench.reference,
         compiled.path,
         exact=candidate.exact,
+        terms=candidate.terms,
         progress=lambda message: progress(message, None),
         cancel=cancel,
     )

@@ -187,7 +187,7 @@ def _try_recipes(
     """The fastest recipe that is proved and with which the whole program still does the same, or None."""
     offers = ask_recipes(bench, finding)
     for advice in offers.advice:
-        said = f"Advice only: {advice.reason}."
+        said = f"Advice: {advice.title}. Not done here: {advice.reason}."
         attempts.append(_unjudged(finding, advice.title, "advice", said, recipe=advice.recipe))
     for refusal in offers.refused:
         said = f"{refusal.recipe} does not apply: {refusal.reason}."

@@ -170,19 +170,20 @@ def _in_loop(node: Node, kernel: KernelSyntax) -> bool:
 
 def _store_between(uses: Sequence[Subscript], anchor: Node, kernel: KernelSyntax) -> bool:
     """A store to another argument after the first read and before, or in a loop with, another read."""
-    first, last = min(u.span.start for u in uses), max(u.span.end for u in uses)
-    loops = [
-        a
-        for u in uses
-        for a in ancestors(u.node, kernel.body_node)
-        if a.type in LOOPS and a.start_byte >= anchor.start_byte
-    ]
-    end = max([last, *(loop.end_byte for loop in loops)])
-    return any(
-        s.use in ("write", "update") and first <= s.span.start < end
+    spans = [(min(u.span.start for u in uses), max(u.span.end for u in uses))]
+    for use in uses:
+        around = ancestors(use.node, kernel.body_node)
+        spans += [
+            (a.start_byte, a.end_byte)
+            for a in around
+            if a.type in LOOPS and a.start_byte >= anchor.start_byte
+        ]
+    stores = [
+        s.span.start
         for s in kernel.subscripts
-        if (p := kernel.parameter(s.base)) is not None and p.pointer
-    )
+        if s.use in ("write", "update") and (p := kernel.parameter(s.base)) is not None and p.pointer
+    ]
+    return any(start <= store < end for store in stores for start, end in spans)
 
 
 def _splices(

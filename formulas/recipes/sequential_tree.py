@@ -90,6 +90,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             expected="Waves whose threads are done drop out as a whole, and the lanes of the others read neighbouring "
             "LDS words." + ("" if exact else " Floating-point sums are added in another order."),
             exact=exact,
+            terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
         )
     ]
 

@@ -1,0 +1,148 @@
+"""Recipe output before the real judge: what the recipe writes is proved equivalent, and a slip in it is rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.project import resolve_project
+from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.candidate import Candidate, Family
+from hipscope.formulas.judge import Bench, admit, judge_candidate, open_bench, prove
+from tests.formulas.recipes.cases import BY_NAME
+
+PROGRAM = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+__global__ void literals(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] * 0.3 + 1.0 / (2.0 + in[i] * in[i]);
+}
+__global__ void tree(const float* in, float* out, int n) {
+  __shared__ float sums[128];
+  const unsigned tid = threadIdx.x;
+  const unsigned i = blockIdx.x * blockDim.x + tid;
+  sums[tid] = i < n ? in[i] : 0.0f;
+  __syncthreads();
+  for (unsigned s = 1; s < blockDim.x; s *= 2) {
+    if (tid % (2 * s) == 0) sums[tid] += sums[tid + s];
+    __syncthreads();
+  }
+  if (tid == 0) out[blockIdx.x] = sums[0];
+}
+__global__ void rows(const float* in, float* out, int width, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const int y = i / width;
+  const int x = i % width;
+  out[i] = in[y] + 2.0f * x;
+}
+__global__ void scaled(const float* in, const float* factor, float* out, float* twice, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  out[i] = in[i] * factor[0];
+  twice[i] = 2.0f * in[i] * factor[0];
+}
+int main() {
+  const int n = 2600;
+  std::vector<float> host(16384);
+  for (int i = 0; i < 16384; ++i) host[i] = i % 37 - 11.0f;
+  float *in, *out, *twice, *factor;
+  (void)hipMalloc(&in, 65536);
+  (void)hipMalloc(&out, 65536);
+  (void)hipMalloc(&twice, 65536);
+  (void)hipMalloc(&factor, 64);
+  (void)hipMemcpy(in, host.data(), 65536, hipMemcpyHostToDevice);
+  (void)hipMemcpy(factor, host.data(), 64, hipMemcpyHostToDevice);
+  literals<<<41, 64>>>(in, out, n);
+  tree<<<21, 128>>>(in, out, n);
+  rows<<<21, 128>>>(in, out, 37, n);
+  scaled<<<21, 128>>>(in, factor, out, twice, n);
+  return hipDeviceSynchronize();
+}
+"""
+TURNED = """#include <hip/hip_runtime.h>
+#include <vector>
+__global__ void turned(const float* in, float* out) {
+  __shared__ float tile[128][128];
+  for (unsigned r = threadIdx.y; r < 128; r += blockDim.y) {
+    for (unsigned c = threadIdx.x; c < 128; c += blockDim.x) tile[r][c] = in[r * 128 + c];
+  }
+  __syncthreads();
+  for (unsigned r = threadIdx.y; r < 128; r += blockDim.y) {
+    for (unsigned c = threadIdx.x; c < 128; c += blockDim.x) out[r * 128 + c] = tile[c][r];
+  }
+}
+int main() {
+  std::vector<float> host(16384);
+  for (int i = 0; i < 16384; ++i) host[i] = i % 37 - 11.0f;
+  float *in, *out;
+  (void)hipMalloc(&in, 65536);
+  (void)hipMalloc(&out, 65536);
+  (void)hipMemcpy(in, host.data(), 65536, hipMemcpyHostToDevice);
+  turned<<<1, dim3(64, 8)>>>(in, out);
+  return hipDeviceSynchronize();
+}
+"""
+# Recipe, kernel, and slips: a text of the recipe's output and what stands there instead.
+JUDGED = [
+    ("float_math", "literals", [("0.3f", "0.31f"), ("2.0f +", "2.0f -")]),
+    ("xcd_remap", "literals", [("+ rank;", "+ rank / 2;"), (": rest)", ": 0)")]),
+    ("sequential_tree", "tree", [("left / 2)", "left / 2 - 1)"), ("    __syncthreads();\n  }", "  }")]),
+    ("division", "rows", [("i - y * width", "i - y * n"), ("unsigned>(i) /", "unsigned>(i + 1) /")]),
+    ("restrict", "scaled", [("in[i] * factor[0];\n  twice", "in[0] * factor[0];\n  twice")]),
+    ("register_cache", "scaled", [("= factor[0];", "= factor[1];"), ("in_i = in[i]", "in_i = in[0]")]),
+    ("xor_swizzle", "turned", [("c ^ (r & 127)", "c ^ (r & 63)"), ("= tile[c][r ^ (c & 127)]", "= tile[c][r]")]),
+]  # fmt: skip
+
+
+class Benches(dict[str, Bench]):
+    """Benches by kernel, opened when they are first asked for."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        super().__init__()
+        self.folder, self.stack = folder, stack
+
+    def __missing__(self, name: str) -> Bench:
+        file = self.folder / f"{name}.hip"
+        file.write_text(TURNED if name == "turned" else PROGRAM)
+        project = resolve_project(file, config=Config(backend="emulator"))
+        session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+        kernel = next(k for k in session.profile.kernels if k.name.startswith(name))
+        self[name] = self.stack.enter_context(open_bench(project, session, kernel))
+        return self[name]
+
+
+@pytest.fixture(scope="module")
+def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Benches]:
+    with ExitStack() as stack:
+        yield Benches(tmp_path_factory.mktemp("judged"), stack)
+
+
+def proposed(bench: Bench, recipe: str) -> Candidate:
+    answer = BY_NAME[recipe](bench.original, bench.kernel, None, bench.facts)
+    found = answer.candidates if isinstance(answer, Family) else answer
+    assert isinstance(found, list | tuple), answer
+    return found[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("recipe", "kernel", "slips"), JUDGED, ids=[f"{r}-{k}" for r, k, _ in JUDGED])
+def test_the_recipe_is_proved_and_a_slip_in_it_is_not(
+    recipe: str, kernel: str, slips: list[tuple[str, str]], benches: Benches
+) -> None:
+    bench = benches[kernel]
+    candidate = proposed(bench, recipe)
+    compiled = admit(bench, candidate)
+    assert not hasattr(compiled, "stage"), compiled
+    verdict = prove(bench, candidate, compiled)
+    assert verdict.equivalent, verdict.reason
+    for right, wrong in slips:
+        text = candidate.text.replace(right.encode(), wrong.encode())
+        assert text != candidate.text, candidate.text.decode()
+        slip = Candidate("slip", "", text, "", exact=candidate.exact)
+        assert judge_candidate(bench, slip).stage in ("different", "refused"), wrong

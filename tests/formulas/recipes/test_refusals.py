@@ -1,0 +1,288 @@
+"""Each precondition of each recipe, with a kernel that breaks just this one, and the reason that is given."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hipscope.formulas.candidate import Advice, Refusal
+from tests.formulas.recipes.cases import FOLDER, ask, candidates, facts_of, read_facts
+
+Change = tuple[str, str]
+
+
+def said(recipe: str, case: str, *changes: Change, **facts: Any) -> str:
+    """The reason for no rewrite of a golden case whose text or facts are changed."""
+    source = (FOLDER / recipe / f"{case}.hip").read_text()
+    for old, new in changes:
+        assert old in source
+        source = source.replace(old, new)
+    known = read_facts(source.encode())
+    if facts:
+        known = facts_of({**_plain(source), **facts})
+    answer = ask(recipe, source.encode(), known)
+    assert isinstance(answer, Refusal | Advice), answer
+    return f"{'advice: ' if isinstance(answer, Advice) else ''}{answer.reason}"
+
+
+def _plain(source: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(source.splitlines()[0].partition("facts:")[2])
+    return data
+
+
+ONE = [[[4096, 1, 1], [256, 1, 1]]]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "case", "changes", "facts", "reason"),
+    [
+        (
+            "float_math",
+            "literals",
+            [("float x = in[i]", "double x = in[i]")],
+            {},
+            "asks for `double` itself, on line 8",
+        ),
+        ("float_math", "literals", [("const float* in", "const double* in")], {}, "asks for `double` itself"),
+        ("launch_bounds", "spilling", [], {"launches": [], "threads": 0}, "no captured launch"),
+        (
+            "launch_bounds",
+            "spilling",
+            [],
+            {"threads": 1024},
+            "workgroups of 1024 threads: a bound gives nothing",
+        ),
+        (
+            "launch_bounds",
+            "spilling",
+            [("__global__ void k(", "__global__ void __launch_bounds__(64) k(")],
+            {},
+            "of that size",
+        ),
+        ("launch_bounds", "few_waves", [], {"needs": {"vgprs": 40}}, "already allow all waves"),
+        ("launch_bounds", "few_waves", [], {"needs": None}, "not known"),
+        ("launch_bounds", "few_waves", [("(256)", "(256, 2)")], {}, "for the waves already"),
+        (
+            "unroll",
+            "gather",
+            [("sum += in[next[s * n + i]];", "atomicAdd(out, in[s]);")],
+            {},
+            "an atomic operation",
+        ),
+        ("unroll", "gather", [("sum += in[next[s * n + i]];", "sum += s;")], {}, "loads nothing"),
+        (
+            "unroll",
+            "gather",
+            [("for (int s = 0; s < steps; ++s) {", "while (n < 9) {")],
+            {},
+            "which the compiler unrolls",
+        ),
+        ("limit_unroll", "polynomial", [], {"needs": {"vgprs": 100}}, "spills no registers"),
+        ("limit_unroll", "polynomial", [("unroll 16", "unroll 2")], {}, "is hardly unrolled"),
+        (
+            "limit_unroll",
+            "polynomial",
+            [("in[s] * kept[0]", "in[s] * kept[s]")],
+            {},
+            "indexes `kept` by its counter",
+        ),
+        (
+            "restrict",
+            "pointers",
+            [],
+            {"disjoint": ["a", "out"]},
+            "advice: in a recorded launch `b` had no allocation",
+        ),
+        ("restrict", "pointers", [], {"launches": []}, "advice: no launch was recorded"),
+        (
+            "restrict",
+            "pointers",
+            [("const float *b", "float b"), ("b[0]", "b"), ("const float* a", "int a"), ("a[i]", "a")],
+            {},
+            "fewer than two pointers",
+        ),
+        ("restrict", "pointers", [("int n)", "float** n)")], {}, "`n` is no plain pointer"),
+        ("restrict", "pointers", [("int n)", "Arguments n)")], {}, "`n` may hold pointers"),
+        ("register_cache", "scale", [], {"disjoint": ["factor"]}, "advice: another argument may overlap"),
+        (
+            "register_cache",
+            "scale",
+            [("in[i] + factor[1]", "1.0f"), ("twice[i] =", "factor_[i] ="), ("out[i] =", "float o =")],
+            {},
+            "the compiler keeps it anyway",
+        ),
+        (
+            "division",
+            "grid",
+            [
+                ("i / width", "i / 8"),
+                ("i % width", "i % 8"),
+                ("(count - i) % width", "1"),
+                ("count / width", "7"),
+            ],
+            {},
+            "divides no integers by a variable",
+        ),
+        (
+            "division",
+            "grid",
+            [("i % width", "1"), ("(count - i) % width", "1"), ("count / width", "7")],
+            {"launches": [[[65536, 1, 1], [256, 1, 1], {"width": -1, "count": 65000}]]},
+            "may be negative, zero or",
+        ),
+        (
+            "division",
+            "grid",
+            [("i % width", "1"), ("(count - i) % width", "1"), ("count / width", "7")],
+            {"launches": ONE},
+            "not known to be non-negative",
+        ),
+        ("xcd_remap", "flat", [], {"xcds": 1}, "one XCD"),
+        ("xcd_remap", "flat", [], {"launches": [[[2048, 1, 1], [256, 1, 1]]]}, "only 8 workgroups"),
+        ("xcd_remap", "flat", [], {"launches": []}, "no captured launch"),
+        (
+            "xcd_remap",
+            "flat",
+            [("out[i] = in[i];", "out[i] = in[i]; __threadfence();")],
+            {},
+            "`__threadfence`",
+        ),
+        (
+            "xcd_remap",
+            "flat",
+            [("out[i] = in[i];", "out[i] = atomicAdd(out, 1.0f);")],
+            {},
+            "result of the atomicAdd",
+        ),
+        (
+            "xcd_remap",
+            "flat",
+            [
+                ("out[i] = in[i];", "out[i] = first();"),
+                ("__global__", "static __device__ int first() { return blockIdx.x; }\n__global__"),
+            ],
+            {},
+            "`first`, which the kernel calls, asks",
+        ),
+        (
+            "xor_swizzle",
+            "full_lds",
+            [("tile[threadIdx.x][r] + tile[threadIdx.x + 64][r]", "tile[r][threadIdx.x]")],
+            {},
+            "would have as many bank conflicts",
+        ),
+        ("xor_swizzle", "full_lds", [("kSide = 128", "kSide = 96")], {}, "no power of two"),
+        (
+            "xor_swizzle",
+            "full_lds",
+            [("kSide = 128", "kSide = 32")],
+            {"static_lds": 4096},
+            "room for padding",
+        ),
+        (
+            "xor_swizzle",
+            "full_lds",
+            [("__syncthreads();", "__syncthreads(); float* row = tile[0];")],
+            {},
+            "full subscripts",
+        ),
+        ("sequential_tree", "strided_index", [("s *= 2", "s += 1")], {}, "no loop whose step doubles"),
+        (
+            "sequential_tree",
+            "strided_index",
+            [("+= sums[index + s]", "-= sums[index + s]")],
+            {},
+            "is no addition",
+        ),
+        (
+            "sequential_tree",
+            "strided_index",
+            [("= sums[0]", "= sums[tid]")],
+            {},
+            "more than `sums[0]` is used",
+        ),
+        (
+            "sequential_tree",
+            "strided_index",
+            [("    __syncthreads();\n", "")],
+            {},
+            "not one guarded step and a barrier",
+        ),
+        (
+            "sequential_tree",
+            "strided_index",
+            [],
+            {"launches": [[[64, 64, 1], [16, 16, 1]]]},
+            "more than one dimension",
+        ),
+        ("sequential_tree", "modulo", [], {"launches": ONE}, "`kThreads` is not the size of the workgroup"),
+        ("sequential_tree", "modulo", [("% (2 * step) == 0", "% step == 0")], {}, "is not the usual one"),
+        ("sequential_tree", "modulo", [("__shared__ int best", "int best")], {}, "one-dimensional LDS array"),
+        (
+            "fast_math",
+            "functions",
+            [("expf(-x) + 1.0f / sqrtf(x + 1.0f) + sinf(x) / x / 3.0f", "x * 2.0f")],
+            {},
+            "calls no float function",
+        ),
+    ],
+)
+def test_a_broken_precondition_is_the_reason(
+    recipe: str, case: str, changes: list[Change], facts: dict[str, Any], reason: str
+) -> None:
+    assert reason in said(recipe, case, *changes, **facts)
+
+
+def test_float_math_keeps_what_becomes_an_integer_and_what_is_no_float() -> None:
+    body = "  out[0] = (int)(in[0] + 0.5);\n  int a = in[1] * 2.0;\n  out[(int)1.5] = 1e-300;\n"
+    source = f"__global__ void k(const float* in, float* out) {{\n{body}}}\n".encode()
+    answer = ask("float_math", source, facts_of({}))
+    assert isinstance(answer, Refusal)
+    for reason in ("`0.5` on line 2 is turned", "`2.0` on line 3 becomes", "`1e-300` on line 4 is no float"):
+        assert reason in answer.reason
+
+
+def test_literals_in_a_helper_are_advice() -> None:
+    source = b"""static __device__ float half(float x) { return x * 0.5; }
+__global__ void k(const float* in, float* out) { out[0] = half(in[0]); }
+"""
+    answer = ask("float_math", source, facts_of({}))
+    assert isinstance(answer, Advice)
+    assert "`half` is outside of the kernel" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("if (in[0] > 0) { out[0] = in[i]; out[1] = in[i]; }", None),
+        ("out[0] = 1; if (i > 3) out[0] = in[i]; out[1] = in[i];", "under a condition"),
+        ("out[0] = i > 3 ? in[i] : 1; out[1] = in[i];", "under a condition"),
+        ("if (i < 3 && in[i] > 0) out[0] = 1; out[1] = in[i];", "under a condition"),
+        ("out[0] = in[i]; ++i; out[1] = in[i];", "index that changes (`i`)"),
+        ("out[0] = in[i]; in[2] = 1; out[1] = in[i];", "is written by the kernel"),
+        ("out[0] = in[i]; float* p = in; *p = 1; out[1] = in[i];", "other than by subscripts"),
+        ("for (int k = 0; k < i; ++k) out[k] = in[i];", "under a condition"),
+        ("for (int k = 0; k < 4; ++k) out[k] = in[i];", None),
+        ("out[0] = in[(int)out[1]]; out[2] = in[(int)out[1]];", "itself loaded"),
+    ],
+)
+def test_the_register_cache_loads_only_what_is_read_anyway(body: str, reason: str | None) -> None:
+    text = f"__global__ void k(float* in, float* out) {{\n  int i = threadIdx.x;\n  {body}\n}}\n"
+    facts = facts_of({"launches": ONE, "disjoint": ["in", "out"]})
+    answer = ask("register_cache", text.encode(), facts)
+    if reason is None:
+        assert candidates(answer)[0].text.count(b"= in[i];") == 1
+    else:
+        assert isinstance(answer, Refusal)
+        assert reason in answer.reason
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 15, 64, 100])
+@pytest.mark.parametrize("xcds", [2, 6, 8])
+def test_the_new_numbers_of_workgroups_are_the_old_ones_in_another_order(columns: int, xcds: int) -> None:
+    for count in range(1, columns * 5):
+        share, rest = count // xcds, count % xcds
+        numbers = [b % xcds * share + min(b % xcds, rest) + b // xcds for b in range(count)]
+        assert sorted(numbers) == list(range(count))
