@@ -86,8 +86,16 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             expected="No double-precision instructions are left where the data are float; results are rounded to float "
             "at each step, so they are not the same bit for bit.",
             exact=False,
+            terms=_roundings(kernel),
         )
     ]
+
+
+def _roundings(kernel: KernelSyntax) -> int:
+    """How many operations of the kernel's text are rounded to float, each of which may add to the error."""
+    operators = ("+", "-", "*", "/", "+=", "-=", "*=", "/=")
+    nodes = [n for n in walk(kernel.body_node) if n.type in ("binary_expression", "assignment_expression")]
+    return max(1, sum(text_of(child_of(n, "operator")) in operators for n in nodes))
 
 
 def is_double_literal(node: Node) -> bool:

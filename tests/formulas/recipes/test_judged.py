@@ -22,11 +22,11 @@ __global__ void literals(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i] * 0.3 + 1.0 / (2.0 + in[i] * in[i]);
 }
-__global__ void tree(const float* in, float* out, int n) {
-  __shared__ float sums[128];
+__global__ void tree(const int* in, int* out, int n) {
+  __shared__ int sums[128];
   const unsigned tid = threadIdx.x;
   const unsigned i = blockIdx.x * blockDim.x + tid;
-  sums[tid] = i < n ? in[i] : 0.0f;
+  sums[tid] = i < n ? in[i] : 0;
   __syncthreads();
   for (unsigned s = 1; s < blockDim.x; s *= 2) {
     if (tid % (2 * s) == 0) sums[tid] += sums[tid + s];
@@ -59,7 +59,7 @@ int main() {
   (void)hipMemcpy(in, host.data(), 65536, hipMemcpyHostToDevice);
   (void)hipMemcpy(factor, host.data(), 64, hipMemcpyHostToDevice);
   literals<<<41, 64>>>(in, out, n);
-  tree<<<21, 128>>>(in, out, n);
+  tree<<<21, 128>>>((const int*)in, (int*)out, n);
   rows<<<21, 128>>>(in, out, 37, n);
   scaled<<<21, 128>>>(in, factor, out, twice, n);
   return hipDeviceSynchronize();
