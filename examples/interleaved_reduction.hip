@@ -17,7 +17,7 @@ __global__ void block_sums(const unsigned* values, unsigned long long* sums, uns
   __syncthreads();
   for (unsigned step = 1; step < kBlock; step *= 2) {
     const unsigned index = 2 * step * thread;
-    if (index < kBlock) {
+    if (index < kBlock) {  // hipscope: expect branchDivergence
       partial[index] += partial[index + step];  // hipscope: expect bankConflict
     }
     __syncthreads();

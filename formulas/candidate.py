@@ -17,8 +17,8 @@ class Candidate:
 
     `text` is the whole file. `expected` says, before anything ran, what it should change. `exact` promises bit-equal
     results; a rewrite that reorders or rounds floating-point operations sets it to False, and `terms` to how many of
-    them make one element. `assumes` are sentences about the program that hold in every recorded launch and that the rewrite
-    relies on beyond them; the user is shown them.
+    them make one element. `assumes` are sentences about the program that hold in every recorded launch and that the
+    rewrite relies on beyond them; the user is shown them.
     """
 
     recipe: str

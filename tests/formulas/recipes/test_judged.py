@@ -92,7 +92,7 @@ int main() {
 JUDGED = [
     ("float_math", "literals", [("0.3f", "0.31f"), ("2.0f +", "2.0f -")]),
     ("xcd_remap", "literals", [("+ rank;", "+ rank / 2;"), (": rest)", ": 0)")]),
-    ("sequential_tree", "tree", [("left / 2)", "left / 2 - 1)"), ("    __syncthreads();\n  }", "  }")]),
+    ("sequential_tree", "tree", [("left / 2)", "left / 2 - 1)"), ("sums[tid + half]", "sums[tid + half - 1]")]),
     ("division", "rows", [("i - y * width", "i - y * n"), ("unsigned>(i) /", "unsigned>(i + 1) /")]),
     ("restrict", "scaled", [("in[i] * factor[0];\n  twice", "in[0] * factor[0];\n  twice")]),
     ("register_cache", "scaled", [("= factor[0];", "= factor[1];"), ("in_i = in[i]", "in_i = in[0]")]),
