@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from pathlib import Path
 
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.process import run_process
+from hipscope.analysis.toolchain import find_toolchain
 from tests.emulator.hip_run import run_hip
 
 RTC = """
@@ -62,7 +69,8 @@ def test_hiprtc_compiles_text_while_the_program_runs(tmp_path: Path) -> None:
 POINTERS = """
 int main() {
   void *device, *host, *managed; std::vector<char> own(4096), stray(16);
-  CHECK(hipMalloc(&device, 64)); CHECK(hipHostMalloc(&host, 64, hipHostMallocPortable)); CHECK(hipMallocManaged(&managed, 64));
+  CHECK(hipMalloc(&device, 64)); CHECK(hipHostMalloc(&host, 64, hipHostMallocPortable));
+  CHECK(hipMallocManaged(&managed, 64));
   CHECK(hipHostRegister(own.data(), own.size(), 0));
   hipPointerAttribute_t a;
   auto show = [&](void* p) {
@@ -85,3 +93,31 @@ def test_hiprtc_without_a_compiler_says_so(tmp_path: Path) -> None:
     ran = run_hip(RTC, tmp_path, HIPSCOPE_HIPRTC="/no/such/compiler")
     assert "hiprtc: cannot run the compiler '/no/such/compiler'" in ran.stderr
     assert "HIPRTC_ERROR_INTERNAL_ERROR" in ran.stdout
+
+
+LOAD = """
+int main() {
+  hipModule_t m; hipFunction_t f; CHECK(hipModuleLoad(&m, "code.bin")); CHECK(hipModuleGetFunction(&f, m, "store"));
+  int* d; CHECK(hipMallocManaged(&d, 4)); *d = 0; void* args[] = {&d};
+  CHECK(hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, nullptr, args, nullptr)); CHECK(hipDeviceSynchronize());
+  std::printf("%d\\n", *d);
+}
+"""
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_module_may_be_a_bundle_compressed_with_zlib(tmp_path: Path, version: int) -> None:
+    toolchain = find_toolchain(Config())
+    source, code = tmp_path / "store.hip", tmp_path / "store.co"
+    source.write_text('extern "C" __attribute__((global)) void store(int* d) { *d = 7; }\n')
+    flags = ["-x", "hip", "--cuda-device-only", "--gpu-bundle-output", "-O1"]
+    assert run_process([*toolchain.compiler, *flags, source, "-o", code], timeout=120).ok
+    plain = code.read_bytes()
+    packed = zlib.compress(plain)
+    fields = {
+        1: ("<4sHHIQ", len(plain), 0),
+        2: ("<4sHHIIQ", 24 + len(packed), len(plain), 0),
+        3: ("<4sHHQQQ", 32 + len(packed), len(plain), 0),
+    }[version]
+    (tmp_path / "code.bin").write_bytes(struct.pack(fields[0], b"CCOB", version, 0, *fields[1:]) + packed)
+    assert run_hip(LOAD, tmp_path).stdout == "7\n"

@@ -73,22 +73,37 @@ CompressedHeader compressed_header(std::string_view data) {
     }
 }
 
+/// A function of a library that is loaded only when it is needed.
+template <class Function>
+Function loaded(const char* library, const char* name) {
+    void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    const auto function = handle != nullptr ? reinterpret_cast<Function>(dlsym(handle, name)) : nullptr;
+    if (function == nullptr)
+        throw std::runtime_error(std::string("the device code is a compressed bundle and ") + library +
+                                 " is not installed; install it or compile with -fno-offload-compress");
+    return function;
+}
+
+/// Bytes that came out.
+std::size_t decompress_with(std::uint16_t method, std::string& plain, std::string_view packed) {
+    if (method == 1) {
+        using Zstd = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
+        return loaded<Zstd>("libzstd.so.1", "ZSTD_decompress")(plain.data(), plain.size(), packed.data(), packed.size());
+    }
+    if (method != 0) throw std::runtime_error("compressed offload bundle with a method other than zlib and zstd; compile with -fno-offload-compress");
+    using Zlib = int (*)(unsigned char*, unsigned long*, const unsigned char*, unsigned long);
+    unsigned long size = plain.size();
+    const int failed = loaded<Zlib>("libz.so.1", "uncompress")(reinterpret_cast<unsigned char*>(plain.data()), &size,
+                                                               reinterpret_cast<const unsigned char*>(packed.data()), packed.size());
+    return failed == 0 ? size : 0;
+}
+
 std::string decompress(std::string_view data) {
     const CompressedHeader header = compressed_header(data);
-    if (header.method != 1)
-        throw std::runtime_error("compressed offload bundle with a method other than zstd; compile with "
-                                 "-fno-offload-compress");
-    void* zstd = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-    using Decompress = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
-    const auto run = zstd ? reinterpret_cast<Decompress>(dlsym(zstd, "ZSTD_decompress")) : nullptr;
-    if (run == nullptr)
-        throw std::runtime_error("the device code is a compressed bundle and libzstd.so.1 is not installed; install "
-                                 "it or compile with -fno-offload-compress");
     if (header.total_bytes < header.header_bytes || header.total_bytes > data.size() || header.plain_bytes > kLargestBundle)
         throw std::runtime_error("the compressed offload bundle is damaged");
     std::string plain(header.plain_bytes, '\0');
-    const std::size_t size = run(plain.data(), plain.size(), data.data() + header.header_bytes,
-                                 header.total_bytes - header.header_bytes);
+    const std::size_t size = decompress_with(header.method, plain, data.substr(header.header_bytes, header.total_bytes - header.header_bytes));
     if (size != plain.size()) throw std::runtime_error("the compressed offload bundle is damaged");
     return plain;
 }
