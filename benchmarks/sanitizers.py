@@ -1,7 +1,7 @@
 """How much longer a program takes under the sanitizers: `python -m benchmarks.sanitizers`.
 
-Runs each program plainly and under all checks, one thread each, in turn, and prints the ratio of their user CPU times (the
-least of three runs; start-up and loading included in both). The aim is a ratio of at most 5.
+Runs each program plainly and under all checks, one thread each, in turn, and prints the ratio of their user CPU times
+(the least of three runs; start-up and loading included in both). The aim is a ratio of at most 5.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import struct
 import sys
 from pathlib import Path
@@ -51,6 +52,15 @@ class Buffer:
         self._mark(index, ATOMIC)
 
 
+def report(kind: str) -> dict[str, Any]:
+    """A sanitizer's report of that class, as a text says that it has one: `# defect data-race`."""
+    place = {"address": 4, "instruction": "ds_read_b32", "workgroup": [0, 0, 0], "wave": 0, "lane": -1}
+    return {
+        "class": kind, "message": f"a {kind}", "count": 1, "kernel": "k", "code_object": "00", "dispatch": 1,
+        "at": place, "other": None, "memory": None, "allocation": None,
+    }  # fmt: skip
+
+
 def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser()
     for name in ("dispatch", "code-object", "kernel", "out", "inputs", "poison-mask", "max-seconds"):
@@ -58,6 +68,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--poison", type=int)
     parser.add_argument("--trace-access", action="store_true")
+    parser.add_argument("--sanitize")
     options = parser.parse_args(argv)
     dispatch, out = Path(options.dispatch), Path(options.out)
     meta = json.loads((dispatch / "meta.json").read_text())
@@ -97,6 +108,14 @@ def main(argv: list[str]) -> None:
             (out / f"access_{entry['index']}.bin").write_bytes(buffer.access)
     if meta["globals"]:
         (out / "global_0.after").write_bytes(struct.pack("<i", *scope["v"]))
+    if options.sanitize:
+        found = [
+            report(kind) for kind in re.findall(r"# defect ([a-z-]+)", Path(options.code_object).read_text())
+        ]
+        checked = {
+            "schema": "hipscope.sanitize/1", "checks": "all", "dispatches": 1, "left_out": 0, "reports": found,
+        }  # fmt: skip
+        (out / "sanitize.json").write_text(json.dumps(checked))
     (out / "result.json").write_text(json.dumps(result))
 
 

@@ -179,3 +179,22 @@ def test_a_run_may_take_many_times_what_a_known_one_took_within_the_setting(
 ) -> None:
     known = Replay("ok", "", None, Path(), seconds=seconds)
     assert patient(ReplayTool(("replay",), timeout_s=60.0), known).timeout_s == limit
+
+
+def test_a_candidate_with_a_defect_that_the_reference_has_not_is_refused_though_its_results_are_right(
+    judge: Judge,
+) -> None:
+    racy = RIGHT + "# defect data-race"
+    assert judge(racy).equivalent  # nobody looked
+    verdict = judge(racy, sanitize="all")
+    assert not verdict.equivalent
+    assert verdict.mismatches[0].kind == "sanitizer"
+    assert "a data-race" in verdict.reason
+
+
+def test_a_defect_of_a_kind_that_the_reference_has_too_is_not_held_against_a_candidate(judge: Judge) -> None:
+    racy = RIGHT + "# defect data-race"
+    assert judge(racy, reference=racy, sanitize="all").equivalent
+    worse = judge(racy + "\n# defect divergent-barrier", reference=racy, sanitize="all")
+    assert [m.message for m in worse.mismatches if "divergent-barrier" in m.message]
+    assert len(worse.mismatches) == 1
