@@ -114,10 +114,10 @@ def test_a_module_may_be_a_bundle_compressed_with_zlib(tmp_path: Path, version: 
     assert run_process([*toolchain.compiler, *flags, source, "-o", code], timeout=120).ok
     plain = code.read_bytes()
     packed = zlib.compress(plain)
-    fields = {
+    layout, *sizes = {
         1: ("<4sHHIQ", len(plain), 0),
         2: ("<4sHHIIQ", 24 + len(packed), len(plain), 0),
         3: ("<4sHHQQQ", 32 + len(packed), len(plain), 0),
     }[version]
-    (tmp_path / "code.bin").write_bytes(struct.pack(fields[0], b"CCOB", version, 0, *fields[1:]) + packed)
+    (tmp_path / "code.bin").write_bytes(struct.pack(str(layout), b"CCOB", version, 0, *sizes) + packed)
     assert run_hip(LOAD, tmp_path).stdout == "7\n"
