@@ -138,6 +138,8 @@ def test_a_rounding_difference_is_refused_where_bit_equality_was_promised(bench:
         ("strided_access.hip", "memoryAccess"),
         ("contended_atomic.hip", "atomicContention"),
         ("contended_histogram.hip", "atomicContention"),
+        pytest.param("accidental_double.hip", "precision", marks=pytest.mark.slow),
+        pytest.param("register_spill.hip", "registerPressure", marks=pytest.mark.slow),
     ],
 )
 def test_an_example_gets_a_verified_edit_and_still_passes_its_own_check(
