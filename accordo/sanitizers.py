@@ -18,7 +18,6 @@ from hipscope.emulator.sanitize import DEFECTS, Defect, SanitizerReport, Sanitiz
 _WHAT: dict[Defect, str] = {
     "out-of-bounds": "it accesses memory outside of its allocation",
     "use-after-free": "it uses memory that has been freed",
-    "uninitialised-read": "its result depends on a value that was never written",
     "data-race": "two accesses of it race",
     "divergent-barrier": "not all work-items reach the same barrier",
     "misaligned": "it makes a misaligned access",

@@ -18,7 +18,6 @@ SANITIZE_FILE = "sanitize.json"
 Defect = Literal[
     "out-of-bounds",
     "use-after-free",
-    "uninitialised-read",
     "data-race",
     "divergent-barrier",
     "misaligned",

@@ -15,7 +15,6 @@ SECOND = {
     "data-race": "the other access",
     "stale-read": "stored here",
     "divergent-barrier": "where the other wave is",
-    "uninitialised-read": "loaded here",
 }
 
 

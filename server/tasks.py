@@ -19,7 +19,7 @@ from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.server.report import optimize_report, profile_report
 
 Progress = Callable[[str, float | None], None]
-CHECKS = ("bounds", "uninitialised", "races", "barriers", "alignment", "stale")
+CHECKS = ("bounds", "races", "barriers", "alignment", "stale")
 
 
 @dataclass(frozen=True)

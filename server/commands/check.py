@@ -20,9 +20,7 @@ def check(
     program_args: cli.Arguments = None,
     checks: Annotated[
         str,
-        typer.Option(
-            help="all, or some of bounds, uninitialised, races, barriers, alignment, stale (with commas)."
-        ),
+        typer.Option(help="all, or some of bounds, races, barriers, alignment, stale (with commas)."),
     ] = "all",
     device: cli.DeviceOption = None,
     format: cli.FormatOption = cli.Format.TEXT,
@@ -30,7 +28,7 @@ def check(
         Path | None, typer.Option("-o", "--output", help="Write the result to this file.")
     ] = None,
 ) -> None:
-    """Build and run a program and report what its kernels do wrong: stray accesses, races, undefined values."""
+    """Build and run a program and report what its kernels do wrong: stray accesses, races, divergent barriers."""
     with cli.failures_reported():
         from hipscope.analysis.errors import ProgramFailed
         from hipscope.server import tasks

@@ -18,9 +18,8 @@ struct Named {
     bool Checks::* flag;
 };
 constexpr Named kChecks[] = {
-    {"bounds", &Checks::bounds},       {"uninitialised", &Checks::uninitialised}, {"races", &Checks::races},
-    {"barriers", &Checks::barriers},   {"alignment", &Checks::alignment},         {"stale", &Checks::stale},
-    {"exact-alignment", &Checks::exact_alignment},
+    {"bounds", &Checks::bounds},       {"races", &Checks::races}, {"barriers", &Checks::barriers},
+    {"alignment", &Checks::alignment}, {"stale", &Checks::stale}, {"exact-alignment", &Checks::exact_alignment},
 };
 
 std::string_view space_name(Space space) {
@@ -65,7 +64,6 @@ std::string_view defect_name(Defect defect) {
     switch (defect) {
         case Defect::out_of_bounds: return "out-of-bounds";
         case Defect::use_after_free: return "use-after-free";
-        case Defect::uninitialised: return "uninitialised-read";
         case Defect::race: return "data-race";
         case Defect::barrier: return "divergent-barrier";
         case Defect::misaligned: return "misaligned";
@@ -83,7 +81,7 @@ Checks Checks::parse(std::string_view list) {
         bool found = word == "all";
         for (const Named& check : kChecks)
             if (word == check.name || (word == "all" && check.flag != &Checks::exact_alignment)) checks.*check.flag = found = true;
-        if (!found) throw std::runtime_error("'" + std::string(word) + "' is not a sanitizer (all, bounds, uninitialised, races, barriers, alignment, stale)");
+        if (!found) throw std::runtime_error("'" + std::string(word) + "' is not a sanitizer (all, bounds, races, barriers, alignment, stale)");
     }
     return checks;
 }
