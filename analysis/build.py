@@ -23,6 +23,7 @@ from hipscope.analysis.build_cache import BuildCache, Entry
 from hipscope.analysis.build_tree import BuildTree, build_in_tree
 from hipscope.analysis.codeobject import CodeObject, read_code_object, undefined_symbols
 from hipscope.analysis.compile_commands import CompileCommand, from_database, from_record
+from hipscope.analysis.confine import Box, paths_in, plain_environment, run_confined
 from hipscope.analysis.diagnostics import absolute_paths, build_failed
 from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.process import Completed, run_process
@@ -75,7 +76,7 @@ def build_program(
     for path, data in texts.items():
         decode_source(path, data)
     if project.build_kind == "command":
-        return _from_tree(project, build_in_tree(project, toolchain, texts, cancel=cancel))
+        return _from_tree(project, build_in_tree(project, toolchain, texts, confined=confined, cancel=cancel))
     assert project.main_source is not None
     unit = _single_unit(project, project.main_source)
     # Neither side needs the other before the link, so they are compiled at the same time.
@@ -104,6 +105,7 @@ def compile_device(
     source: Path,
     text: bytes,
     *,
+    confined: bool = False,
     cancel: threading.Event | None = None,
 ) -> CodeObject:
     """Compile only the GPU side of `source`, as if it held `text`, with the flags of the program's own build.
@@ -119,7 +121,7 @@ def compile_device(
     else:
         tree = build_in_tree(project, toolchain, {}, cancel=cancel)
         unit, texts = _tree_unit(project, tree, main), {tree.path_of(source): text}
-    entry = _compile(project, toolchain, unit, texts, "device", cancel)
+    entry = _compile(project, toolchain, unit, texts, "device", confined, cancel)
     return read_code_object(entry.directory / "device.co")
 
 
@@ -186,6 +188,7 @@ def _compile(
     unit: _Unit,
     overlay: Mapping[Path, bytes],
     side: Side,
+    confined: bool,
     cancel: threading.Event | None,
 ) -> Entry:
     """Compile one side of one file, or find it in the cache."""
@@ -211,17 +214,36 @@ def _compile(
         dependencies = draft / "dependencies.d"
         command = [str(toolchain.clang), *arguments, *_overlay_flags(texts, draft)]
         command += ["-MD", "-MF", str(dependencies), str(unit.file), "-o", str(draft / _OUTPUT[side])]
-        completed = run_process(
-            command,
-            timeout=project.config.build_timeout_s,
-            cwd=unit.command.directory,
-            env=_private(draft),
-            cancel=cancel,
-        )
+        timeout = project.config.build_timeout_s
+        if confined:
+            completed = run_confined(
+                command,
+                Box(read=_readable(project, unit, command), write=(draft,)),
+                timeout=timeout,
+                cwd=unit.command.directory,
+                env=plain_environment({}),
+                cancel=cancel,
+            )
+        else:
+            completed = run_process(
+                command, timeout=timeout, cwd=unit.command.directory, env=_private(draft), cancel=cancel
+            )
         output = unit.in_users_words(completed.text)
         _check(project, str(unit.file), completed, output)
         files = _read_dependencies(dependencies, unit.command.directory)
         return cache.store(draft, files, seconds=completed.seconds, output=output)
+
+
+def _readable(project: Project, unit: _Unit, command: Sequence[str]) -> tuple[Path, ...]:
+    """What a confined compiler may read: the repository, or else the project, and what its flags name."""
+    above = (project.root, *project.root.parents)
+    repository = next((d for d in above if (d / ".git").exists()), project.root)
+    places = [repository, unit.command.directory, unit.file.parent, *paths_in(command)]
+    for word in command:
+        relative = unit.command.directory / word.removeprefix("-I").removeprefix("-isystem")
+        if word.startswith(("-I", "-isystem", "..")) and relative.is_dir():
+            places.append(Path(os.path.normpath(relative)))
+    return tuple(dict.fromkeys(places))
 
 
 def _private(draft: Path) -> dict[str, str]:

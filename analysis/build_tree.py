@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hipscope.analysis.confine import Box, paths_in, plain_environment, run_confined
 from hipscope.analysis.diagnostics import build_failed
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.paths import cache_directory, locked, write_atomically
@@ -62,6 +63,7 @@ def build_in_tree(
     toolchain: Toolchain,
     overlay: Mapping[Path, bytes],
     *,
+    confined: bool = False,
     cancel: threading.Event | None = None,
 ) -> BuildTree:
     """Bring the copy up to date and run the build command, unless nothing changed since it last succeeded.
@@ -86,13 +88,20 @@ def build_in_tree(
                 )
         done.unlink(missing_ok=True)
         (slot / "record").mkdir(exist_ok=True)
-        completed = run_process(
-            ["/bin/sh", "-c", build],
-            timeout=project.config.build_timeout_s,
-            cwd=tree,
-            env=_environment(project, toolchain, slot),
-            cancel=cancel,
-        )
+        environment = _environment(project, toolchain, slot)
+        argv, timeout = ["/bin/sh", "-c", build], project.config.build_timeout_s
+        if confined:
+            tools = [Path(entry).parent for entry in environment["PATH"].split(os.pathsep) if entry]
+            box = Box(
+                read=(project.root, *paths_in([*toolchain.hip_flags, str(toolchain.clang)]), *tools),
+                write=(slot,),
+            )
+            kept = {name: value for name, value in environment.items() if os.environ.get(name) != value}
+            completed = run_confined(
+                argv, box, timeout=timeout, cwd=tree, env=plain_environment(kept), cancel=cancel
+            )
+        else:
+            completed = run_process(argv, timeout=timeout, cwd=tree, env=environment, cancel=cancel)
         output = completed.text.replace(str(tree), str(project.root))
         if completed.timed_out:
             raise BuildFailed(

@@ -35,6 +35,9 @@ class Limits:
 
     `address_space` and `file_bytes` are bytes, `cpu_seconds` is processor time per process, `processes` is how
     many further processes and threads this user may start (not enforced by the kernel for root).
+
+    The supervisor looks after the rest, ten times a second, for all processes of the program together:
+    `tree_processes`, `tree_bytes` of resident memory, and `written_bytes` in the files below `written_below`.
     """
 
     address_space: int | None = None
@@ -42,11 +45,17 @@ class Limits:
     file_bytes: int | None = None
     processes: int | None = None
     no_network: bool = False
+    tree_processes: int | None = None
+    tree_bytes: int | None = None
+    written_bytes: int | None = None
+    written_below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Completed:
-    """How a program ended. `returncode` is negative for a signal, as in `subprocess`."""
+    """How a program ended. `returncode` is negative for a signal, as in `subprocess`. `stopped` names a limit of the
+    supervisor that the program ran into.
+    """
 
     argv: tuple[str, ...]
     returncode: int
@@ -55,6 +64,7 @@ class Completed:
     timed_out: bool
     seconds: float
     truncated: bool = False
+    stopped: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -146,6 +156,7 @@ def run_process(
         timed_out=timed_out,
         seconds=time.monotonic() - started,
         truncated=streams.truncated,
+        stopped=report.get("stopped"),
     )
 
 

@@ -37,7 +37,8 @@ class ProfileOptions:
     """What to do differently from the project's settings; None leaves what they say.
 
     `overlay` replaces the text of files without touching them. `capture_dispatches` asks the emulator to record the
-    dispatches of the kernels it names (mangled; empty: of all) for replay.
+    dispatches of the kernels it names (mangled; empty: of all) for replay. `confined` builds and runs without network
+    and without any file but the project's: for a rewrite that nobody has looked at yet.
     """
 
     device: str | None = None
@@ -45,6 +46,7 @@ class ProfileOptions:
     time_budget_s: float | None = None
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     capture_dispatches: tuple[str, ...] | None = None
+    confined: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ def profile_project(
     toolchain = find_toolchain(config)
     _check(cancel)
     progress("compiling", None)
-    built = build_program(project, toolchain, overlay=options.overlay or None, cancel=cancel)
+    built = build_program(
+        project, toolchain, overlay=options.overlay or None, confined=options.confined, cancel=cancel
+    )
     _check(cancel)
     progress(f"running on {profiler.title}", None)
     with _new_capture(project) as directory:
@@ -92,6 +96,7 @@ def profile_project(
             time_budget_s=options.time_budget_s or config.emulator.time_budget_s,
             directory=directory,
             capture_kernels=options.capture_dispatches,
+            confined=options.confined,
             cancel=cancel,
         )
         capture_dir = profiler.record(run, progress)

@@ -20,6 +20,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
+_WATCH_MS = 100
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -42,10 +43,10 @@ def main(order: int, status: int) -> int:
     if error:
         _report(status, {"error": error})
         return 0
-    returncode = _wait(child, order, wake_read)
+    returncode, stopped = _wait(child, order, wake_read, spec["limits"])
     _end_tree(child)
-    if returncode is not None:
-        _report(status, {"returncode": returncode})
+    if returncode is not None or stopped is not None:
+        _report(status, {"returncode": returncode, "stopped": stopped})
     return 0
 
 
@@ -123,21 +124,74 @@ def _threads_of_user() -> int:
     return count
 
 
-def _wait(child: int, order: int, wake: int) -> int | None:
-    """The program's exit status, or None when the order pipe closed first."""
+def _wait(child: int, order: int, wake: int, limits: dict[str, Any]) -> tuple[int | None, str | None]:
+    """The program's exit status (None when the order pipe closed first), and the limit that it ran into."""
+    watched = any(limits[name] is not None for name in ("tree_processes", "tree_bytes", "written_bytes"))
     poll = select.poll()
     poll.register(order, select.POLLIN | select.POLLHUP)
     poll.register(wake, select.POLLIN)
     while True:
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
-            return os.waitstatus_to_exitcode(status)
-        ready = {descriptor for descriptor, _ in poll.poll()}
+            return os.waitstatus_to_exitcode(status), None
+        ready = {descriptor for descriptor, _ in poll.poll(_WATCH_MS if watched else None)}
         if order in ready:
-            return None
+            return None, None
         if wake in ready:
             os.read(wake, 4096)
             _reap_strays(child)
+        if watched and (what := _exceeded(limits)) is not None:
+            return None, what
+
+
+def _exceeded(limits: dict[str, Any]) -> str | None:
+    """The limit that all processes below us together are beyond, in words."""
+    most = limits["tree_processes"]
+    tree = _descendants(most)
+    if most is not None and len(tree) > most:
+        return f"it started more than {most} processes"
+    if (memory := limits["tree_bytes"]) is not None and sum(map(_resident, tree)) > memory:
+        return f"it used more than {memory >> 20} MiB of memory"
+    if (room := limits["written_bytes"]) is not None and _stored(limits["written_below"], room) > room:
+        return f"it wrote more than {room >> 20} MiB"
+    return None
+
+
+def _descendants(most: int | None) -> list[int]:
+    """All processes below us; one more than `most` are enough to know."""
+    found: list[int] = []
+    waiting = [os.getpid()]
+    while waiting and (most is None or len(found) <= most):
+        for task in _listed(f"/proc/{waiting.pop()}/task", "children"):
+            found += task
+            waiting += task
+    return found
+
+
+def _listed(directory: str, name: str) -> Iterator[list[int]]:
+    with contextlib.suppress(OSError):
+        for task in os.listdir(directory):
+            with contextlib.suppress(OSError, ValueError), open(f"{directory}/{task}/{name}") as file:
+                yield [int(word) for word in file.read().split()]
+
+
+def _resident(process: int) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{process}/statm") as file:
+        pages = file.read().split()
+        return (int(pages[1]) - int(pages[2])) * resource.getpagesize()  # shared pages are not counted
+    return 0
+
+
+def _stored(directories: list[str], enough: int) -> int:
+    total = 0
+    for directory in directories:
+        for folder, _, names in os.walk(directory):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+            if total > enough:
+                return total
+    return total
 
 
 def _reap_strays(child: int) -> None:

@@ -15,6 +15,7 @@ from tree_sitter import Node
 from hipscope.analysis.codeobject import CodeObject, KernelMetadata
 from hipscope.formulas.candidate import LaunchFacts
 from hipscope.formulas.helpers import added_nodes, helper_reasons
+from hipscope.formulas.stores import store_reasons
 from hipscope.formulas.syntax import (
     FileSyntax,
     KernelSyntax,
@@ -59,6 +60,7 @@ def check_source(
         *_signature_reasons(kernel, changed, disjoint),
         *_denied_reasons(kernel, changed, added),
         *_barrier_reasons(kernel, changed),
+        *store_reasons(kernel, changed),
         *helper_reasons(original, added),
     )
 
@@ -125,6 +127,7 @@ _DENIED_CALLS = {
     "clock": "reads a clock", "clock64": "reads a clock", "wall_clock64": "reads a clock", "__clock": "reads a clock",
     "__clock64": "reads a clock", "__builtin_readcyclecounter": "reads a clock",
     "__builtin_amdgcn_s_memtime": "reads a clock", "__builtin_amdgcn_s_memrealtime": "reads a clock",
+    "__builtin_amdgcn_s_getreg": "reads hardware registers", "__smid": "reads hardware registers",
     "__builtin_amdgcn_s_sleep": "sleeps", "__nanosleep": "sleeps",
     "__builtin_assume": "adds an assumption", "__builtin_unreachable": "adds an assumption",
 }  # fmt: skip

@@ -42,13 +42,14 @@ from hipscope.formulas.gate import decide, trade_sentence
 from hipscope.formulas.guard import check_code_object, check_source
 from hipscope.formulas.launches import all_facts, launch_facts
 from hipscope.formulas.measure import Measured, measure
+from hipscope.formulas.physics import beyond_physics, suspicious
 from hipscope.formulas.result import Trade
 from hipscope.formulas.syntax import KernelSyntax, parse
 
 Progress = Callable[[str, float | None], None]
 Stage = Literal[
     "accepted", "refused", "not_compiled", "different", "inconclusive", "not_faster", "metric_not_moved",
-    "occupancy_cliff", "not_tried", "program_differs",
+    "occupancy_cliff", "implausible", "not_tried", "program_differs",
 ]  # fmt: skip
 
 
@@ -258,9 +259,13 @@ def weigh(
     )
     if verdict is not None and after.wrong is not None:
         return Judgement(candidate, "different", _sentence(f"Not equivalent: {after.wrong}"), verdict, after)
+    if verdict is not None and (why := beyond_physics(after, bench.reference)) is not None:
+        return Judgement(candidate, "implausible", _sentence(f"Refused: {why}"), verdict, after)
     accepted = decision.stage == "accepted"
     notes = tuple(trade_sentence(t) for t in decision.trades)
     notes += tuple(f"it assumes that {text}" for text in candidate.assumes) if accepted else ()
+    if accepted and (note := suspicious(decision.speedup)) is not None:
+        notes = (note, *notes)
     return Judgement(
         candidate=candidate,
         stage=decision.stage,

@@ -35,7 +35,7 @@ __all__ = [
     "optimize_project", "try_program",
 ]  # fmt: skip
 
-_WRONG = ("program_differs", "different", "inconclusive", "refused", "not_compiled")
+_WRONG = ("program_differs", "different", "inconclusive", "implausible", "refused", "not_compiled")
 _TELLING = (
     *_WRONG, "metric_not_moved", "occupancy_cliff", "not_faster", "cannot_judge", "advice", "no_recipe",
 )  # fmt: skip

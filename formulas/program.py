@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
 from hipscope.analysis.ingest.definitions import base_name
+from hipscope.analysis.profile import Profile
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.formulas.judge import Bench, Progress
 
@@ -32,27 +33,39 @@ def try_program(
     try:
         session = profile_project(
             bench.project,
-            options=ProfileOptions(overlay=texts, backend="emulator"),
+            options=ProfileOptions(overlay=texts, backend="emulator", confined=True),
             progress=progress,
             cancel=cancel,
         )
     except (BuildFailed, ProgramFailed) as failure:
         return f"The program with the rewrite fails: {failure.message}."
-    old, new = bench.session.profile, session.profile
+    ignored = bench.project.config.optimize.ignore_output
+    return program_difference(bench.session.profile, session.profile, bench.kernel.name, ignored)
+
+
+def program_difference(old: Profile, new: Profile, rewritten: str, ignored: Sequence[str]) -> str | None:
+    """What another run of the program does otherwise, or how another kernel than `rewritten` is slower; or None."""
     if (fault := next(iter(new.faults), None)) is not None and not old.faults:
         return f"The program with the rewrite faults: {fault.message}."
     if old.program.exit_code != new.program.exit_code:
         codes = f"{old.program.exit_code} to {new.program.exit_code}"
         return f"The program's exit code changes from {codes} with the rewrite."
-    ignored = bench.project.config.optimize.ignore_output
     if (difference := output_difference(old.program.output, new.program.output, ignored)) is not None:
         return difference
+    known = {kernel.mangled for kernel in old.kernels}
+    if (more := next((k for k in new.kernels if k.mangled not in known), None)) is not None:
+        return f"The program runs another kernel, {more.name}, with the rewrite."
     for kernel in old.kernels:
         again = new.kernel(kernel.mangled)
-        if base_name(kernel.name) == bench.kernel.name:
-            continue
         if again is None:
             return f"The kernel {kernel.name} does not run any more with the rewrite."
+        if len(again.dispatches) != len(kernel.dispatches):
+            return (
+                f"The kernel {kernel.name} is launched {len(again.dispatches)} times with the rewrite, "
+                f"before {len(kernel.dispatches)} times."
+            )
+        if base_name(kernel.name) == rewritten:
+            continue
         if again.time_ns > kernel.time_ns * _OTHERS_SLOWER:
             return (
                 f"Another kernel, {kernel.name}, becomes slower: {again.time_ns / 1e3:.4g} us, "

@@ -356,7 +356,7 @@ def printable(text: str) -> str:
 
 
 @contextlib.contextmanager
-def result_stream(path: Path | None, format: Format) -> Iterator[Any]:
+def result_stream(path: Path | None, format: StrEnum) -> Iterator[Any]:
     """Standard output, or the file that the result is to be written to."""
     from hipscope.analysis.errors import UsageError
 
@@ -380,11 +380,12 @@ def text_console(stream: Any, path: Path | None) -> Console:
 
 
 def _add_commands() -> None:
-    from hipscope.server.commands import check, emulate, emulator
+    from hipscope.server.commands import check, emulate, emulator, validate
 
     check.add(app)
     emulate.add(app)
     emulator.add(app)
+    validate.add(app)
 
 
 _add_commands()

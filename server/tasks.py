@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hipscope.accordo.tolerance import UserTolerance
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.project import Project, resolve_project
+from hipscope.analysis.project import Project, resolve_config, resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.server.report import optimize_report, profile_report
 
@@ -101,6 +102,46 @@ def prompt(request: Request, progress: Progress, cancel: threading.Event) -> dic
         "left_out": dict(shown.prompt.left_out),
         "complete": bool(shown.messages),
     }
+
+
+def validate(
+    request: Request,
+    candidate: Path,
+    tolerances: Mapping[str, UserTolerance],
+    exact: bool,
+    progress: Progress,
+    cancel: threading.Event,
+) -> dict[str, Any]:
+    """Is the candidate's kernel the reference's? The `hipscope.verdict/1` object. Raises HipscopeError."""
+    from hipscope.accordo import api
+    from hipscope.formulas.syntax import parse
+
+    def say(message: str) -> None:
+        progress(message, None)
+
+    config = _with_request(resolve_config(request.target), request)
+    kernel = request.kernel or ""
+    with api.capture(
+        request.target,
+        kernel=kernel,
+        arguments=request.program_args,
+        config=config,
+        progress=say,
+        cancel=cancel,
+    ) as recording:
+        syntax = parse(recording.source.read_bytes()).kernel(kernel) if recording.source else None
+        verdict = api.compare(
+            recording,
+            candidate,
+            exact=exact,
+            tolerances=tolerances,
+            names=[p.name for p in syntax.parameters] if syntax else (),
+            types=[p.type for p in syntax.parameters] if syntax else (),
+            progress=say,
+            cancel=cancel,
+        )
+    files = {"reference": str(request.target), "candidate": str(candidate)}
+    return {"schema": "hipscope.verdict/1", "kernel": kernel, **files, **verdict.model_dump(mode="json")}
 
 
 def apply(report: Mapping[str, Any]) -> Path:

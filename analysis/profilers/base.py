@@ -26,7 +26,10 @@ _SHOWN_OUTPUT = 20_000
 
 @dataclass(frozen=True)
 class ProfilerRun:
-    """One run to record. `directory` exists and is empty; `capture_kernels` None records no dispatches for replay."""
+    """One run to record. `directory` exists and is empty; `capture_kernels` None records no dispatches for replay.
+
+    `confined`: the program has code that nobody has looked at yet, so it gets no network and no files but its own.
+    """
 
     built: BuiltProgram
     toolchain: Toolchain
@@ -36,6 +39,7 @@ class ProfilerRun:
     directory: Path
     capture_kernels: tuple[str, ...] | None = None
     cancel: threading.Event | None = None
+    confined: bool = False
 
 
 class Profiler(ABC):

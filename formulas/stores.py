@@ -1,0 +1,92 @@
+"""What a kernel writes to and how precisely it computes, as far as its text shows: what a rewrite may not lose.
+
+Takes the kernel before and after, gives sentences that say why the rewrite is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tree_sitter import Node
+
+from hipscope.formulas.syntax import KernelSyntax, arguments_of, called, names_in, text_of, walk
+
+_SMALL_FLOATS = {"half", "half2", "__half", "__half2", "_Float16", "__bf16", "hip_bfloat16", "__hip_bfloat16"}
+_KEPT_CALLS = {"printf": "prints", "assert": "asserts", "__builtin_trap": "traps", "abort": "aborts"}
+
+
+def store_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
+    """No output forgotten, nothing written through a const parameter, no lower precision, no check dropped."""
+    mentioned = names_in(after.body_node)
+    lost = sorted(_stored_to(before) - mentioned)
+    reasons = [f"it never writes to `{name}`, which the original does" for name in lost]
+    constant = {p.name for p in after.parameters if p.pointer and "const" in p.type.split("*")[0].split()}
+    opened = sorted(_made_writable(after, constant) - _made_writable(before, constant))
+    reasons += [f"it casts the const of `{name}` away" for name in opened]
+    old, new = _words(before), _words(after)
+    if new["double"] < old["double"]:
+        reasons.append("it computes less in double precision than the original")
+    reasons += [
+        f"it uses `{word}`, which is less precise"
+        for word in sorted(_SMALL_FLOATS)
+        if new[word] and not old[word]
+    ]
+    was, now = _checks(before), _checks(after)
+    reasons += [f"the original {what} and the rewrite does not" for what in sorted((was - now).keys())]
+    if old["volatile"] > new["volatile"]:
+        reasons.append("it drops a `volatile`")
+    return reasons
+
+
+def _stored_to(kernel: KernelSyntax) -> set[str]:
+    """The pointer parameters that are stored to by name: assigned, counted up, or given to an atomic first."""
+    pointers = {p.name for p in kernel.parameters if p.pointer}
+    found: set[str] = set()
+    for node in walk(kernel.body_node):
+        if node.type == "assignment_expression":
+            target = node.child_by_field_name("left")
+        elif node.type == "update_expression":
+            target = node.child_by_field_name("argument")
+        elif node.type == "call_expression" and "atomic" in (called(node) or ""):
+            listed = arguments_of(node)
+            target = listed[0] if listed else None
+        else:
+            continue
+        if target is not None and target.type != "identifier" and (name := _base(target)) in pointers:
+            found.add(name)
+    return found
+
+
+def _base(node: Node) -> str:
+    """The leftmost name of an lvalue: `out` in `out[i].x`, `*(out + i)` and `&out[i]`."""
+    return next((text_of(n) for n in walk(node) if n.type == "identifier"), "")
+
+
+def _made_writable(kernel: KernelSyntax, constant: set[str]) -> set[str]:
+    found: set[str] = set()
+    for node in walk(kernel.body_node):
+        if node.type == "cast_expression":
+            kind, operand = node.child_by_field_name("type"), node.child_by_field_name("value")
+            head = text_of(kind) if kind is not None else ""
+        elif node.type == "call_expression":
+            function = node.child_by_field_name("function")
+            head = text_of(function) if function is not None else ""
+            if not head.startswith(("const_cast", "reinterpret_cast")):
+                continue
+            listed = arguments_of(node)
+            operand = listed[0] if listed else None
+        else:
+            continue
+        if operand is not None and "*" in head and "const " not in head and " const" not in head:
+            found |= constant & {_base(operand)}
+    return found
+
+
+def _words(kernel: KernelSyntax) -> Counter[str]:
+    kinds = ("primitive_type", "type_identifier", "type_qualifier")
+    return Counter(text_of(n) for n in walk(kernel.body_node) if n.type in kinds)
+
+
+def _checks(kernel: KernelSyntax) -> Counter[str]:
+    calls = (called(n) or "" for n in walk(kernel.body_node) if n.type == "call_expression")
+    return Counter(_KEPT_CALLS[name] for name in calls if name in _KEPT_CALLS)

@@ -1,0 +1,190 @@
+"""The defences around the proof, each with what it alone stops: the text, the precision, the program, the hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hipscope.accordo.reference import prepare_reference
+from hipscope.accordo.validate import validate
+from hipscope.accordo.widen import widened
+from hipscope.analysis.devices import find_device
+from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Provenance, Resources, Source
+from hipscope.analysis.project import resolve_project
+from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.candidate import Candidate
+from hipscope.formulas.guard import check_source
+from hipscope.formulas.judge import Bench, admit, open_bench
+from hipscope.formulas.measure import measure
+from hipscope.formulas.physics import impossible, suspicious
+from hipscope.formulas.program import program_difference
+from hipscope.formulas.syntax import parse
+
+PROGRAM = """#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void bell(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = expf(-0.5f * in[i] * in[i]) * 0.398942280f;
+}
+int main() {
+  const int n = 2000;
+  float in[n], out[n];
+  for (int i = 0; i < n; ++i) in[i] = i * 0.004f - 4.0f;
+  float *a, *b;
+  (void)hipMalloc(&a, sizeof in);
+  (void)hipMalloc(&b, sizeof out);
+  (void)hipMemcpy(a, in, sizeof in, hipMemcpyHostToDevice);
+  bell<<<8, 256>>>(a, b, n);
+  (void)hipMemcpy(out, b, sizeof out, hipMemcpyDeviceToHost);
+  std::printf("%.3f\\n", out[1000]);
+}
+"""
+KERNEL = """__global__ void k(const float* in, float* out, double* sum, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  double wide = in[i];
+  volatile int keep = n;
+  assert(n > 0);
+  if (i < n) out[i] = wide;
+  atomicAdd(&sum[0], wide);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    source = tmp_path_factory.mktemp("bell") / "bell.hip"
+    source.write_text(PROGRAM)
+    project = resolve_project(source)
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    with open_bench(project, session, session.profile.kernels[0]) as opened:
+        yield opened
+
+
+def test_less_precision_than_the_reference_is_seen_against_double(bench: Bench) -> None:
+    """The result is within the tolerance of the type: only the comparison with double precision sees it."""
+    text = PROGRAM.replace("0.398942280f", "0.398942f")
+    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False))
+    assert not hasattr(compiled, "stage"), compiled
+    verdict = validate(bench.reference, compiled.path)
+    assert verdict.outcome == "different"
+    assert verdict.mismatches[0].kind == "less_precise"
+    assert "units in the last place, that of the reference" in verdict.reason
+    settings = bench.reference.settings
+    off = type(settings)(**{**vars(settings), "without": frozenset({"oracle"}), "work": bench.work / "off"})
+    loose = prepare_reference(bench.dispatches, off, bench.reference.signature)
+    assert validate(loose, compiled.path).equivalent
+
+
+def test_another_order_of_rounding_is_no_loss_of_precision(bench: Bench) -> None:
+    text = PROGRAM.replace("-0.5f * in[i] * in[i]", "in[i] * (in[i] * -0.5f)")
+    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False))
+    assert not hasattr(compiled, "stage"), compiled
+    assert validate(bench.reference, compiled.path).equivalent
+
+
+@pytest.mark.parametrize(
+    ("text", "wide"),
+    [
+        ("float x = 1.5f * sqrtf(y) + 1e-3F;", "double x = 1.5 * sqrt(y) + 1e-3;"),
+        ("// float\n\"float\" 'f' 0x1f", None),
+        ("float floats = 2.f;", "double floats = 2.;"),
+        ("float4 v; float w;", None),
+        ("float w = __int_as_float(3);", None),
+    ],
+)
+def test_a_text_in_double_precision_is_made_word_by_word(text: str, wide: str | None) -> None:
+    assert widened(text)[0] == wide
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("out[i] = wide", "in[i]", "never writes to `out`"),
+        ("atomicAdd(&sum[0], wide);", "", "never writes to `sum`"),
+        ("out[i] = wide", "out[i] = wide; ((float*)in)[i] = 0", "casts the const of `in` away"),
+        ("out[i] = wide", "out[i] = wide; const_cast<float*>(in)[i] = 0", "casts the const of `in` away"),
+        ("double wide = in[i]", "float wide = in[i]", "less in double precision"),
+        ("double wide = in[i]", "double wide = (_Float16)in[i]", "`_Float16`, which is less precise"),
+        ("assert(n > 0);", "", "asserts and the rewrite does not"),
+        ("volatile int", "int", "drops a `volatile`"),
+    ],
+)  # fmt: skip
+def test_an_output_a_const_a_precision_and_a_check_are_kept(old: str, new: str, reason: str) -> None:
+    kernel = parse(KERNEL.encode()).kernel("k")
+    assert kernel is not None
+    candidate = KERNEL.replace(old, new)
+    assert candidate != KERNEL
+    assert reason in " ".join(check_source(KERNEL.encode(), candidate.encode(), kernel))
+    harmless = KERNEL.replace("if (i < n) out[i] = wide;", "if (i < n) { float* p = out; p[i] = wide; }")
+    assert check_source(KERNEL.encode(), harmless.encode(), kernel) == ()
+
+
+def profile(*kernels: tuple[str, int, float], output: str = "", exit_code: int = 0) -> Profile:
+    """A program that launched the named kernels so often, each launch that many nanoseconds long."""
+    made = []
+    for name, count, time in kernels:
+        launches = [
+            Dispatch(id=i, grid=(64, 1, 1), workgroup=(64, 1, 1), start_ns=0, end_ns=time)
+            for i in range(count)
+        ]
+        made.append(Kernel(name=name, mangled=name, dispatches=tuple(launches), resources=Resources()))
+    return Profile(
+        source=Source.ROCM, provenance=Provenance.MEASURED, tool="", device=find_device("mi300x"),
+        kernels=tuple(made), program=ProgramRun(command=(), exit_code=exit_code, output=output),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        (profile(("k", 2, 50.0), ("other", 1, 100.0)), None),
+        (profile(("k", 1, 50.0), ("other", 1, 100.0)), "launched 1 times with the rewrite, before 2 times"),
+        (profile(("k", 2, 50.0), ("other", 1, 100.0), ("helper", 1, 1.0)), "runs another kernel, helper"),
+        (profile(("k", 2, 50.0)), "other does not run any more"),
+        (profile(("k", 2, 50.0), ("other", 1, 110.0)), "Another kernel, other, becomes slower"),
+        (profile(("k", 2, 50.0), ("other", 1, 100.0), output="FAIL"), "output changes"),
+        (profile(("k", 2, 50.0), ("other", 1, 100.0), exit_code=1), "exit code changes"),
+    ],
+)
+def test_the_program_runs_the_same_kernels_as_often_and_no_other_is_slower(
+    after: Profile, reason: str | None
+) -> None:
+    before = profile(("k", 2, 100.0), ("other", 1, 100.0))
+    found: Any = program_difference(before, after, "k", [])
+    assert found is None if reason is None else reason in found
+
+
+def test_a_time_that_no_device_can_reach_is_refused() -> None:
+    device = find_device("mi300x")
+    peak = device.l2_bytes_per_s or device.hbm_bytes_per_s
+    assert impossible(1000.0, int(peak * 1e-6), 0.0, device) is None
+    assert "GB/s at most" in str(impossible(1000.0, int(peak * 1.2e-6), 0.0, device))
+    assert "TFLOP/s" in str(impossible(1000.0, 0, device.flops_fp32 * 1.2e-6, device))
+    assert "no time" in str(impossible(0.0, 1, None, device))
+    assert suspicious(3.0) is None
+    assert "look at the diff" in str(suspicious(25.0))
+
+
+def test_a_timed_run_that_leaves_another_result_is_refused(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel that is right when it is checked and wrong when it is timed: here by replacing what is timed."""
+    from hipscope.formulas import judge
+
+    def wrong_code(_path: Path) -> Path:
+        text = PROGRAM.replace("0.398942280f", "0.5f")
+        compiled = admit(bench, Candidate("by hand", "", text.encode(), ""))
+        assert not isinstance(compiled, judge.Judgement)
+        return compiled.path
+
+    plain = measure
+    monkeypatch.setattr(
+        judge, "measure", lambda tool, launches, path, *rest: plain(tool, launches, wrong_code(path), *rest)
+    )
+    same = PROGRAM.replace("-0.5f * in[i] * in[i]", "(-0.5f * in[i]) * in[i]")
+    judgement = judge.judge_candidate(bench, Candidate("by hand", "", same.encode(), "", exact=False))
+    assert judgement.stage == "different"
+    assert "the timed run of dispatch" in judgement.reason
