@@ -158,7 +158,7 @@ def code_object_of(recording: Recording, path: Path, cancel: threading.Event | N
         target = recording.source
         if target is None or target.parent != path.parent:
             project, target = Project(path.parent, path, (path,), config, (), "single"), path
-        return compile_device(project, recording.toolchain, target, text, cancel=cancel)
+        return compile_device(project, recording.toolchain, target, text, confined=True, cancel=cancel)
     data = path.read_bytes()
     if data[18:20] == b"\xe0\x00":  # e_machine is EM_AMDGPU: a plain code object
         return read_code_object(path)

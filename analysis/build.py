@@ -65,11 +65,13 @@ def build_program(
     *,
     overlay: Mapping[Path, bytes] | None = None,
     device_flags: Sequence[str] = (),
+    confined: bool = False,
     cancel: threading.Event | None = None,
 ) -> BuiltProgram:
     """Build `project` with the files of `overlay` in place of those on disk.
 
     `device_flags` are added where GPU code is compiled; a build command of the project's own does not get them.
+    `confined` lets the compiler see the project and the system only: for text that nobody has looked at yet.
     Raises `BuildFailed` with the compiler's own messages, `Cancelled`, or `UsageError` for text that is no source.
     """
     texts = {path.absolute(): data for path, data in (overlay or {}).items()}
@@ -82,7 +84,9 @@ def build_program(
     # Neither side needs the other before the link, so they are compiled at the same time.
     with ThreadPoolExecutor(max_workers=2) as pool:
         sides: tuple[tuple[Side, _Unit], ...] = (("device", unit.with_flags(device_flags)), ("host", unit))
-        jobs = [pool.submit(_compile, project, toolchain, u, texts, side, cancel) for side, u in sides]
+        jobs = [
+            pool.submit(_compile, project, toolchain, u, texts, side, confined, cancel) for side, u in sides
+        ]
         failures = [error for job in jobs if isinstance(error := job.exception(), BuildFailed)]
         if failures:
             raise build_failed(str(project.main_source), _said_once(failures), returncode=1)

@@ -171,10 +171,9 @@ def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str
     if kind == "bubblewrap":
         words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         for path in system:
+            link = Path(path)
             words += (
-                ["--symlink", str(Path(path).readlink()), path]
-                if Path(path).is_symlink()
-                else ["--ro-bind", path, path]
+                ["--symlink", str(link.readlink()), path] if link.is_symlink() else ["--ro-bind", path, path]
             )
         words += ["--proc", "/proc", "--dev", "/dev", "--size", str(1024 * _MIB), "--tmpfs", "/tmp"]
         for path in sorted(read, key=len):

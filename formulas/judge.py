@@ -195,7 +195,7 @@ def admit(
         return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
     try:
         compiled = compile_device(
-            bench.project, bench.session.toolchain, bench.source, candidate.text, cancel=cancel
+            bench.project, bench.session.toolchain, bench.source, candidate.text, confined=True, cancel=cancel
         )
     except BuildFailed as failure:
         return Judgement(candidate, "not_compiled", _compiler_words(failure))

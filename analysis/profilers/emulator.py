@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from hipscope.analysis.confine import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.paths import cache_directory
@@ -93,6 +95,8 @@ def run_emulated(
         variables = emulator_environment(options)
     except NativePartsMissing as error:
         raise MissingTool(str(error), "run make, or install a wheel of hipscope") from error
+    if run.confined:
+        return _run_confined(run, variables, [d for d in (raw, recorded, cache) if d is not None])
     return run_process(
         run.built.argv,
         timeout=config.timeout_s,
@@ -100,3 +104,20 @@ def run_emulated(
         env={**os.environ, **config.env, **run.built.env, **variables},
         cancel=run.cancel,
     )
+
+
+def _run_confined(run: ProfilerRun, variables: Mapping[str, str], writable: Sequence[Path]) -> Completed:
+    """The program with no network, a private home, and a copy of its directory to write to."""
+    with private_copy(run.built.directory) as shown:
+        words = [*run.built.argv, *variables.values(), *run.config.env.values()]
+        read = (run.built.directory, *(p if p.is_dir() else p.parent for p in paths_in(words)))
+        for directory in writable:
+            directory.mkdir(parents=True, exist_ok=True)
+        return run_confined(
+            run.built.argv,
+            Box(read=read, write=tuple(writable), shown=shown),
+            timeout=run.config.timeout_s,
+            cwd=run.built.directory,
+            env=plain_environment({**run.config.env, **run.built.env, **variables}),
+            cancel=run.cancel,
+        )
