@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from hipscope.analysis.codeobject import CodeObject, KernelMetadata, embedded_co
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.ingest.definitions import base_name
-from hipscope.analysis.paths import cache_directory
+from hipscope.analysis.paths import cache_directory, work_directory
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed
 from hipscope.analysis.profilers.emulator import run_emulated
 from hipscope.analysis.project import Project, resolve_config, resolve_project
@@ -89,8 +88,7 @@ def capture(
     settings = config or resolve_config(path)
     toolchain = find_toolchain(settings)
     project, built = _built(path, arguments, settings, toolchain, progress, cancel)
-    with tempfile.TemporaryDirectory(prefix="hipscope-accordo-") as folder:
-        work = Path(folder)
+    with work_directory("accordo") as work:
         progress("running the reference")
         recorded = work / "dispatches"
         run = ProfilerRun(

@@ -97,6 +97,14 @@ class OptimizeConfig(_Section):
     min_speedup: Annotated[float, Field(ge=1.0)] = Field(
         1.03, description="A rewrite is offered only if its kernel is at least this many times as fast."
     )
+    test_command: str | None = Field(
+        None,
+        description=(
+            "Shell command that tests the program, such as `./test.sh`. A rewrite that passed everything else is put "
+            "into a copy of the project, and the command is run there without network; it must leave with 0. "
+            "`HIPSCOPE_PROGRAM` names the rebuilt program."
+        ),
+    )
     max_attempts: Count = Field(8, description="How many candidates are tried before hipscope gives up.")
     fast_math: bool = Field(
         False,

@@ -35,6 +35,19 @@ def draft_directory(parent: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def work_directory(purpose: str) -> Iterator[Path]:
+    """A private temporary directory; those that killed processes of the same purpose left behind are removed first."""
+    prefix = f"hipscope-{purpose}-"
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        owner = left.name.removeprefix(prefix).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if owner.isdigit() and not Path(f"/proc/{owner}").exists() and left.stat().st_uid == os.getuid():
+                shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{prefix}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
 def settle(draft: Path, final: Path) -> None:
     """Make `draft` appear as `final` in one step. When `final` is there already, it stays: both hold the same."""
     try:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+import threading
 from difflib import unified_diff
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hipscope.analysis.errors import HipscopeError, UsageError
+
+_PART = ".part-"
 
 
 class VerifiedEdit(BaseModel):
@@ -64,19 +66,77 @@ def apply_edit(edit: VerifiedEdit) -> Path:
     try:
         original = path.read_bytes()
         changed = edit.applied_to(original)
-        backup = _keep(path, original)
+        backup = keep_original(path, original, changed)
         _replace(path, changed)
     except OSError as error:
         raise HipscopeError(f"{path}: {error.strerror}") from error
     return backup
 
 
-def restore(file: Path, backup: Path) -> None:
-    """Put the kept original back, in one step."""
+def restore(file: Path, *, force: bool = False) -> Path:
+    """Put the text back that the file had before its last verified edit, in one step; where it was kept.
+
+    Raises UsageError when nothing is kept, when the file has that text, and, without `force`, when it has changed
+    since; HipscopeError when it cannot be written. Called again, it goes back one more edit.
+    """
+    path = file.resolve()
     try:
-        _replace(file.resolve(), backup.read_bytes())
+        now = path.read_bytes() if path.exists() else b""
+        records = sorted(_folder(path).glob(f"{path.name}.*.json"), key=lambda p: p.stat().st_mtime_ns)
+        known = [_Record.model_validate_json(r.read_bytes()) for r in records]
+        digest = hashlib.sha256(now).hexdigest()
+        record = next((r for r in reversed(known) if r.edited_sha256 == digest), None)
+        if record is None:
+            if not known:
+                raise UsageError(
+                    f"{file}: no original is kept", "hipscope keeps one when it writes a rewrite"
+                )
+            if any(r.original_sha256 == digest for r in known):
+                raise UsageError(f"{file}: it has its original text")
+            if not force:
+                raise UsageError(
+                    f"{file}: it has changed since hipscope wrote it",
+                    "--force puts the original back all the same",
+                )
+            record = known[-1]
+        backup = _folder(path) / record.original
+        original = backup.read_bytes()
+        if hashlib.sha256(original).hexdigest() != record.original_sha256:
+            raise UsageError(f"{backup}: the kept original has been changed", "restore it by hand")
+        _replace(path, original)
+    except ValidationError as error:
+        raise HipscopeError(f"{_folder(path)}: a record there cannot be read") from error
     except OSError as error:
         raise HipscopeError(f"{file}: {error.strerror}") from error
+    return backup
+
+
+def keep_original(path: Path, original: bytes, changed: bytes) -> Path:
+    """Keep the text that a file has before an edit, so that `restore` finds it by the text after it."""
+    folder = path.parent / ".hipscope"
+    home = _folder(path)
+    home.mkdir(parents=True, exist_ok=True)
+    _sweep(home)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="ascii")
+    before, after = (hashlib.sha256(text).hexdigest() for text in (original, changed))
+    backup = home / f"{path.name}.{before[:12]}"
+    if not backup.exists() or backup.read_bytes() != original:
+        _replace(backup, original)
+    record = _Record(original=backup.name, original_sha256=before, edited_sha256=after)
+    _replace(home / f"{path.name}.{after[:12]}.json", record.model_dump_json().encode())
+    return backup
+
+
+class _Record(BaseModel):
+    """Which kept text belongs to which edited one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    original: str
+    original_sha256: str
+    edited_sha256: str
 
 
 def diff_of(name: str, original: bytes, changed: bytes) -> str:
@@ -101,29 +161,34 @@ def _continues(text: bytes, position: int) -> bool:
     )
 
 
-def _keep(path: Path, original: bytes) -> Path:
-    folder = path.parent / ".hipscope"
-    backup = folder / "backup" / f"{path.name}.{hashlib.sha256(original).hexdigest()[:12]}"
-    backup.parent.mkdir(parents=True, exist_ok=True)
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="ascii")
-    if not backup.exists() or backup.read_bytes() != original:
-        _replace(backup, original)
-    return backup
+def _folder(path: Path) -> Path:
+    return path.parent / ".hipscope" / "backup"
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write beside the file, then rename over it; mode bits stay."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".hipscope", dir=path.parent)
+    """Write to a file of our own and rename it over `path`; mode bits stay.
+
+    The new file is made in `.hipscope`, so that a process that is killed leaves nothing between the user's files.
+    """
+    home = path.parent if path.parent.name == "backup" else _folder(path)
+    home.mkdir(parents=True, exist_ok=True)
+    part = home / f"{_PART}{os.getpid()}-{threading.get_ident()}"
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with part.open("wb") as stream:
             stream.write(content)
             stream.flush()
             if path.exists():
                 os.fchmod(stream.fileno(), path.stat().st_mode & 0o7777)
             os.fsync(stream.fileno())
-        Path(name).replace(path)
+        part.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
+
+
+def _sweep(home: Path) -> None:
+    """Remove what processes that were killed have left half written."""
+    for part in home.glob(f"{_PART}*"):
+        owner = part.name.removeprefix(_PART).partition("-")[0]
+        if not Path(f"/proc/{owner}").exists():
+            part.unlink(missing_ok=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from hipscope.analysis.build import compile_device
 from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.errors import BuildFailed, HipscopeError, MissingTool
 from hipscope.analysis.ingest.definitions import base_name
-from hipscope.analysis.paths import cache_directory
+from hipscope.analysis.paths import cache_directory, work_directory
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileSession
@@ -118,8 +117,7 @@ def open_bench(
     dispatches = _recorded(session, syntax)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
     by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device)
-    with tempfile.TemporaryDirectory(prefix="hipscope-judge-") as folder:
-        work = Path(folder)
+    with work_directory("judge") as work:
         tool = _replay_tool(project, session, work)
         settings = Settings(
             tool=tool,
@@ -128,7 +126,9 @@ def open_bench(
             tolerance=UserTolerance(project.config.tolerance) if project.config.tolerance else None,
             tolerances=user_tolerances(project.config.accordo.tolerances),
             odd_workgroups=not (syntax.barriers or syntax.shared),
-            widened=partial(widened_kernel, project, session.toolchain, source, original, cancel),
+            widened=None  # a user who asks for fast arithmetic has agreed to less precision
+            if project.config.optimize.fast_math
+            else partial(widened_kernel, project, session.toolchain, source, original, cancel),
             sanitize="all",
         )
         signature = Signature(

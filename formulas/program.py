@@ -10,10 +10,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hipscope.analysis.confine import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
 from hipscope.analysis.ingest.definitions import base_name
+from hipscope.analysis.paths import cache_directory
 from hipscope.analysis.profile import Profile
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.project import Project
+from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 from hipscope.formulas.judge import Bench, Progress
 
 _OTHERS_SLOWER = 1.03
@@ -40,7 +44,49 @@ def try_program(
     except (BuildFailed, ProgramFailed) as failure:
         return f"The program with the rewrite fails: {failure.message}."
     ignored = bench.project.config.optimize.ignore_output
-    return program_difference(bench.session.profile, session.profile, bench.kernel.name, ignored)
+    different = program_difference(bench.session.profile, session.profile, bench.kernel.name, ignored)
+    command = bench.project.config.optimize.test_command
+    if different is not None or command is None:
+        return different
+    progress("running the project's tests on the rewrite", None)
+    return failed_tests(bench.project, session, texts, command, cancel=cancel)
+
+
+def failed_tests(
+    project: Project,
+    session: ProfileSession,
+    texts: Mapping[Path, bytes],
+    command: str,
+    *,
+    cancel: threading.Event | None = None,
+) -> str | None:
+    """Run the project's own tests confined, in a copy of the project with `texts` in it; why they fail, or None."""
+    root = session.built.directory
+    cache = cache_directory() / "disassembly"
+    options = EmulatorOptions(objdump=session.toolchain.objdump, cache=cache)
+    variables = {**emulator_environment(options), "HIPSCOPE_PROGRAM": session.built.argv[0]}
+    with private_copy(root) as shown:
+        if not shown:
+            return f"The test command was not run: {root} is too large to copy."
+        for path, text in texts.items():
+            if path.is_relative_to(project.root):
+                (shown[root] / path.relative_to(project.root)).write_bytes(text)
+        words = paths_in([session.built.argv[0], *variables.values(), *project.config.env.values()])
+        done = run_confined(
+            ["/bin/sh", "-c", command],
+            Box(read=tuple(p if p.is_dir() else p.parent for p in words), write=(cache,), shown=shown),
+            timeout=project.config.timeout_s,
+            cwd=root,
+            env=plain_environment({**project.config.env, **session.built.env, **variables}),
+            cancel=cancel,
+        )
+    if done.ok:
+        return None
+    how = "took too long" if done.timed_out else done.stopped or f"left with {done.returncode}"
+    said = done.text.strip().splitlines()
+    return f"The test command fails with the rewrite: it {how.removeprefix('it ')}" + (
+        f": {said[-1]}" if said else "."
+    )
 
 
 def program_difference(old: Profile, new: Profile, rewritten: str, ignored: Sequence[str]) -> str | None:

@@ -19,6 +19,7 @@ from hipscope.server.features import (
     hover,
     inlay_hint,
     lifecycle,
+    restore,
 )
 from hipscope.server.language_server import HipServer
 
@@ -31,6 +32,7 @@ FEATURES = (
     inlay_hint,
     code_action,
     execute_command,
+    restore,
 )
 
 

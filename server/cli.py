@@ -1,7 +1,7 @@
-"""The command line: `hipscope profile | check | optimize | prompt | emulate | emulator | doctor | lsp | version`.
+"""The command line: `hipscope profile | check | optimize | prompt | emulate | emulator | validate | restore | doctor | lsp | version`.
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
-0 done, 1 no verified improvement, or a defect that `check` found, 2 bad input, 3 missing tool, 4 the program or its
+0 done, 1 no verified improvement, a defect that `check` found, or kernels that differ, 2 bad input, 3 missing tool, 4 the program or its
 build failed, 130 stopped.
 """
 
@@ -128,6 +128,9 @@ def optimize(
     rewriter: Annotated[
         Rewriter | None, typer.Option(help="Who proposes rewrites.", show_default=False)
     ] = None,
+    test_command: Annotated[
+        str | None, typer.Option(help="The project's own tests, as a further gate.", show_default=False)
+    ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Write a verified rewrite into the file.")] = False,
     yes_send: Annotated[
         bool,
@@ -150,6 +153,7 @@ def optimize(
             kernel=kernel,
             rewriter=rewriter.value if rewriter else None,
             yes_send=yes_send,
+            test_command=test_command,
         )
         report = run_task(tasks.optimize, request)
         verified = report["status"] == "verified"
@@ -380,11 +384,12 @@ def text_console(stream: Any, path: Path | None) -> Console:
 
 
 def _add_commands() -> None:
-    from hipscope.server.commands import check, emulate, emulator, validate
+    from hipscope.server.commands import check, emulate, emulator, restore, validate
 
     check.add(app)
     emulate.add(app)
     emulator.add(app)
+    restore.add(app)
     validate.add(app)
 
 

@@ -37,6 +37,7 @@ class Request:
     kernel: str | None = None
     rewriter: str | None = None
     yes_send: bool = False
+    test_command: str | None = None
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     checks: str = "all"
     overlays: Mapping[Path, bytes] = field(default_factory=dict)
@@ -168,6 +169,8 @@ def _with_request(config: Config, request: Request) -> Config:
         changes["arch"] = find_device(request.device).arch
     if request.arch:
         changes["arch"] = request.arch
+    if request.test_command:
+        changes["optimize"] = config.optimize.model_copy(update={"test_command": request.test_command})
     if request.time_budget_s:
         changes["emulator"] = config.emulator.model_copy(update={"time_budget_s": request.time_budget_s})
     if not changes:

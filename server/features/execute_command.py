@@ -6,6 +6,7 @@ A command takes one object: `uri`, and for optimize `kernel`, `formula` or `posi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hipscope.server.features.code_action import CHECK, kernels_around
 from hipscope.server.features.code_lens import OPTIMIZE, PROFILE
 from hipscope.server.features.diagnostics import publish_project
 from hipscope.server.features.heat import send_heat
+from hipscope.server.features.restore import keep
 from hipscope.server.jobs import JobFailed, JobStopped, ReportProgress, run_worker
 from hipscope.server.language_server import HipServer, dirty_texts, disk_text, path_of
 from hipscope.server.progress import progress_bar
@@ -287,6 +289,8 @@ async def _offer(ls: HipServer, found: Optimization) -> Answer:
     reply = await asyncio.shield(asyncio.ensure_future(ls.workspace_apply_edit_async(params)))
     answer["applied"] = reply.applied
     if reply.applied:
+        with contextlib.suppress(OSError):
+            keep(found.edit, text)
         ls.tell(f"hipscope: {answer['message']}. Undo takes it back.")
     else:
         answer["message"] = f"the editor refused the edit: {reply.failure_reason or 'no reason given'}"

@@ -183,7 +183,12 @@ KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k(int* p) { *p = 1; }\n"
 
 
 @pytest.mark.parametrize(
-    "what", ['#include "/etc/passwd"\n', 'asm(".incbin \\"/etc/passwd\\"");\n', '#include "{home}"\n']
+    "what",
+    [
+        '#include "/etc/passwd"\n',
+        '__global__ void j() { asm volatile(".incbin \\"/etc/passwd\\""); }\n',
+        '#include "{home}"\n',
+    ],
 )
 def test_a_confined_compiler_reads_no_file_that_is_not_the_projects(
     what: str, tmp_path: Path, secret: Path
@@ -193,7 +198,8 @@ def test_a_confined_compiler_reads_no_file_that_is_not_the_projects(
     file = tmp_path / "k.hip"
     file.write_text(KERNEL + "int main() {}\n")
     project = resolve_project(file, config=Config(backend="emulator"))
-    text = what.replace("{home}", str(secret)) + KERNEL
+    head, _, tail = KERNEL.partition("\n")
+    text = "\n".join([head, what.replace("{home}", str(secret)), tail])
     with pytest.raises(BuildFailed) as failure:
         compile_device(project, find_toolchain(project.config), file, text.encode(), confined=True)
     assert "root:" not in failure.value.output
