@@ -1,8 +1,8 @@
-"""The command line: `hipscope profile | check | optimize | prompt | emulate | emulator | validate | restore | doctor | lsp | version`.
+"""The command line: `hipscope profile | check | optimize | validate | restore | prompt | emulate | ...`.
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
-0 done, 1 no verified improvement, a defect that `check` found, or kernels that differ, 2 bad input, 3 missing tool, 4 the program or its
-build failed, 130 stopped.
+0 done, 1 no verified improvement, a defect that `check` found, or kernels that differ, 2 bad input, 3 missing tool,
+4 the program or its build failed, 130 stopped.
 """
 
 from __future__ import annotations
