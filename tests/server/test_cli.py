@@ -9,15 +9,13 @@ import socket
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "hipscope.server"]
+from tests.server.command_line import Cli
 
 HOST = """\
 #include <hip/hip_runtime.h>
@@ -32,81 +30,6 @@ static void launch() {
 }
 """
 GOOD = HOST + 'int main() { launch(); std::puts("PASS"); return 0; }\n'
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How one run of the command line ended."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def line(self) -> str:
-        """The one line that says what is wrong."""
-        lines = [x for x in self.stderr.splitlines() if x.startswith("hipscope: ")]
-        assert len(lines) == 1, self.stderr
-        return lines[0]
-
-
-class Cli:
-    """Runs `hipscope` in a folder of its own and sees to it that nothing is left behind."""
-
-    def __init__(self, folder: Path, cache: Path) -> None:
-        self.folder = folder
-        self.scratch = folder / "scratch"
-        self.scratch.mkdir()
-        self.mark = f"HIPSCOPE_TEST_MARK={uuid.uuid4()}"
-        name, _, value = self.mark.partition("=")
-        self.environment = {
-            **os.environ,
-            name: value,
-            "TMPDIR": str(self.scratch),
-            "XDG_CACHE_HOME": str(cache),
-        }
-
-    def start(self, *arguments: str, **changes: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*COMMAND, *arguments],
-            cwd=self.folder,
-            env={**self.environment, **changes},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def __call__(self, *arguments: str, **changes: str) -> Outcome:
-        process = self.start(*arguments, **changes)
-        stdout, stderr = process.communicate(timeout=180)
-        outcome = Outcome(process.returncode, stdout, stderr)
-        assert "Traceback" not in outcome.stderr
-        self.assert_nothing_left()
-        return outcome
-
-    def write(self, text: str | bytes, name: str = "program.hip") -> str:
-        path = self.folder / name
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return name
-
-    def running(self) -> list[int]:
-        """The processes that were started below one of our runs and are still there."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            try:
-                if self.mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-            except (OSError, ValueError):
-                continue
-        return found
-
-    def assert_nothing_left(self) -> None:
-        deadline = time.monotonic() + 5
-        while self.running() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert self.running() == []
-        assert list(self.scratch.iterdir()) == []
 
 
 @pytest.fixture(scope="session")

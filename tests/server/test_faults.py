@@ -1,0 +1,202 @@
+"""What goes wrong while a program runs on the emulator: one line, an exit code, nothing left behind. And the budget."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.server.command_line import Cli
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache of builds for all of these tests."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def cli(tmp_path: Path, folder: Path) -> Cli:
+    return Cli(tmp_path, folder)
+
+
+HEADER = """\
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void good(int* p) { p[threadIdx.x] = threadIdx.x; }
+static int told() {
+  hipError_t e = hipDeviceSynchronize();
+  std::puts(hipGetErrorName(e));
+  return e == hipSuccess ? 0 : 3;
+}
+"""
+
+
+def test_a_kernel_that_never_ends_is_named_and_what_ran_before_is_kept(cli: Cli) -> None:
+    (cli.folder / "hipscope.toml").write_text("timeout_s = 6\n")
+    source = cli.write(
+        HEADER
+        + """
+__global__ void forever(volatile int* p) { while (p[0] == 0) {} p[1] = 1; }
+int main() {
+  int* p; (void)hipMalloc(&p, 4096); good<<<1, 64>>>(p); (void)hipMemset(p, 0, 4096);
+  forever<<<4, 64>>>(p);
+  return told();
+}
+"""
+    )
+    outcome = cli("profile", source, "--format", "json")
+    assert outcome.code == 4
+    assert "program.hip:10: kernel forever: runaway kernel" in outcome.line
+    assert [k["name"] for k in json.loads(outcome.stdout)["kernels"]] == ["good"]
+
+
+def test_endless_recursion_is_a_stack_overflow_at_its_line(cli: Cli) -> None:
+    source = cli.write(
+        HEADER
+        + """
+__device__ __attribute__((noinline)) int deep(int n, volatile int* p) {
+  volatile int own[64];
+  own[n & 63] = n;
+  return p[0] == 123456 ? 0 : deep(n + 1, p) + own[(n * 7) & 63];
+}
+__global__ void recurse(int* p) { p[1] = deep(0, p); }
+int main() { int* p; (void)hipMalloc(&p, 4096); recurse<<<1, 64>>>(p); return told(); }
+"""
+    )
+    outcome = cli("profile", source)
+    assert outcome.code == 4
+    assert "kernel recurse: stack overflow" in outcome.line
+    assert "program.hip:1" in outcome.line  # one of the lines of `deep`
+
+
+def test_an_instruction_that_is_not_emulated_is_named_before_the_kernel_starts(cli: Cli) -> None:
+    source = cli.write(
+        HEADER
+        + """
+__global__ void odd(int* p) { p[0] = 1; asm volatile("s_rfe_b64 s[0:1]" ::: "memory"); }
+int main() {
+  int* p; (void)hipMalloc(&p, 4096); (void)hipMemset(p, 0, 4096); good<<<1, 64>>>(p + 64);
+  odd<<<1, 64>>>(p);
+  int before = -1, code = told();
+  (void)hipMemcpy(&before, p, 4, hipMemcpyDeviceToHost);
+  std::printf("%d\\n", before);
+  return code;
+}
+"""
+    )
+    outcome = cli("profile", source)
+    assert outcome.code == 4
+    assert "cannot emulate s_rfe_b64" in outcome.line
+    assert "odd" in outcome.line
+
+
+def test_an_allocation_of_40_gb_takes_only_what_is_used(cli: Cli) -> None:
+    source = cli.write(
+        HEADER
+        + """
+#include <sys/resource.h>
+__global__ void touch(char* p, size_t far) { p[threadIdx.x] = 1; p[far + threadIdx.x] = p[threadIdx.x] + 1; }
+int main() {
+  const size_t n = size_t(40) << 30;
+  char *p, *other, last[2] = {};
+  for (int round = 0; round < 3; ++round) {
+    if (hipMalloc(&p, n) != hipSuccess || hipMalloc(&other, n) != hipSuccess) return 5;
+    touch<<<1, 64>>>(p, n - 64);
+    (void)hipMemcpy(last, p + n - 2, 2, hipMemcpyDeviceToHost);
+    (void)hipFree(p); (void)hipFree(other);
+  }
+  touch<<<1, 64>>>(p, n - 64);  // freed: the shadow must say so
+  rusage used; getrusage(RUSAGE_SELF, &used);
+  std::printf("%d %s\\n", last[1], used.ru_maxrss < 600 * 1024 ? "small" : "large");
+  return told();
+}
+"""
+    )
+    outcome = cli("profile", source)
+    assert "out-of-bounds store of 1 bytes" in outcome.line
+    assert "2 small" in outcome.stdout + outcome.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_stop_in_the_middle_of_a_kernel_leaves_nothing_behind(cli: Cli, number: signal.Signals) -> None:
+    source = cli.write(
+        HEADER
+        + """
+__global__ void forever(volatile int* p) { while (p[0] == 0) {} }
+int main() {
+  int* p; (void)hipMalloc(&p, 4096); (void)hipMemset(p, 0, 4096);
+  std::fclose(std::fopen("started", "w"));
+  forever<<<64, 256>>>(p);
+  return told();
+}
+"""
+    )
+    process = cli.start("profile", source)
+    deadline = time.monotonic() + 120
+    while len(cli.running()) < 4 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "Traceback" not in stderr
+    end = time.monotonic() + 20
+    while cli.running() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert cli.running() == []
+
+
+def test_two_profilers_of_one_program_do_not_disturb_each_other(cli: Cli) -> None:
+    source = cli.write(
+        HEADER + "int main() { int* p; (void)hipMalloc(&p, 4096); good<<<9, 64>>>(p); return told(); }\n"
+    )
+    both = [cli.start("profile", source, "--format", "json") for _ in range(2)]
+    said = [process.communicate(timeout=180) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    first, second = (json.loads(out) for out, _ in said)
+    assert first["kernels"] == second["kernels"]
+    cli.assert_nothing_left()
+
+
+def test_later_launches_run_without_a_profile_and_the_budget_is_told(cli: Cli) -> None:
+    (cli.folder / "hipscope.toml").write_text("[emulator]\nprofile_launches = 2\n")
+    source = cli.write(
+        HEADER
+        + """
+int main() {
+  int* p; (void)hipMalloc(&p, 1 << 20);
+  for (int i = 0; i < 50; ++i) good<<<16, 64>>>(p);
+  return told();
+}
+"""
+    )
+    report = json.loads(cli("profile", source, "--format", "json").stdout)
+    assert [k["launches"] for k in report["kernels"]] == [50]
+    (cli.folder / "hipscope.toml").write_text("[emulator]\ntime_budget_s = 0.001\n")
+    cut = json.loads(cli("profile", source, "--format", "json").stdout)
+    assert [k["launches"] for k in cut["kernels"]] == [50]
+    assert "time budget" in json.dumps(cut)
+    assert "time budget" not in json.dumps(report)
+
+
+def test_the_profile_is_the_same_on_any_number_of_threads(cli: Cli) -> None:
+    source = cli.write(
+        HEADER
+        + """
+__global__ void tickets(int* counter, int* out) { out[atomicAdd(counter, 1)] = blockIdx.x; }
+int main() {
+  int* p; (void)hipMalloc(&p, 1 << 20); (void)hipMemset(p, 0, 4);
+  tickets<<<300, 128>>>(p, p + 64); good<<<200, 64>>>(p + 64);
+  return told();
+}
+"""
+    )
+    reports = []
+    for threads in (1, 2, 5):
+        (cli.folder / "hipscope.toml").write_text(f"[emulator]\nthreads = {threads}\n")
+        reports.append(json.loads(cli("profile", source, "--format", "json").stdout)["kernels"])
+    assert reports[0] == reports[1] == reports[2]
