@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hipscope.analysis.errors import HipscopeError
+from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
 
 
 class CaptureUnreadable(HipscopeError):
@@ -32,11 +33,11 @@ class CapturedBuffer:
     after_file: Path
 
     def before(self) -> bytes:
-        """The contents just before the dispatch."""
+        """The contents just before the dispatch. Raises CaptureUnreadable when they are not what was recorded."""
         return _contents(self.before_file, self.size)
 
     def after(self) -> bytes:
-        """The contents just after the dispatch, as the program's own run left them."""
+        """The contents just after the dispatch, as the program's own run left them. Raises CaptureUnreadable."""
         return _contents(self.after_file, self.size)
 
 
@@ -121,9 +122,10 @@ def read_capture_set(directory: Path) -> tuple[CapturedDispatch, ...]:
 def read_dispatch(directory: Path) -> CapturedDispatch:
     """One dispatch from its directory. Raises CaptureUnreadable."""
     path = directory / "meta.json"
+    text = _contents(path, None)
     try:
-        meta = _Meta.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, ValidationError) as error:
+        meta = _Meta.model_validate(json.loads(text))
+    except (ValueError, ValidationError) as error:
         first = str(error).splitlines()[0]
         raise CaptureUnreadable(
             f"{path}: not a captured dispatch: {first}", "profile the program again"
@@ -211,9 +213,9 @@ def _code_object(directory: Path, digest: str) -> Path:
 
 def _contents(path: Path, size: int | None) -> bytes:
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CaptureUnreadable(f"{path}: {error.strerror}", "profile the program again") from error
+        data = read_checked(path, read_checksums(path.parent))
+    except CaptureDamaged as error:
+        raise CaptureUnreadable(str(error), "profile the program again") from error
     if size is not None and len(data) != size:
         raise CaptureUnreadable(f"{path}: {len(data)} bytes instead of {size}", "profile the program again")
     return data

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.dtypes import Segment
 from hipscope.analysis.codeobject import CodeObject, KernelArgument
+from hipscope.emulator.captures import seal
 
 Images = Mapping[int, NDArray[np.float64]]  # by buffer, as many numbers as the buffer has floats
 
@@ -92,6 +93,7 @@ def write_widened(
         "dynamic_lds": 2 * dispatch.dynamic_lds,
     }  # fmt: skip
     (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    seal(folder)
     return replace(dispatch, directory=folder, kernel=kernel.symbol, code_object=kernel.code.path)
 
 

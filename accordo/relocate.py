@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
+from hipscope.emulator.captures import seal
 
 _PAGE = 4096
 _GAP = 1 << 20
@@ -85,3 +86,4 @@ def _write_meta(dispatch: CapturedDispatch, folder: Path, buffers: Sequence[Capt
     for entry, buffer in zip(meta["buffers"], buffers, strict=True):
         entry |= {"address": buffer.address, "bytes": buffer.size}
     (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    seal(folder)

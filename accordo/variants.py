@@ -19,6 +19,7 @@ from hipscope.accordo.capture import CapturedDispatch
 from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import element_of
 from hipscope.accordo.relocate import relocated
+from hipscope.emulator.captures import seal
 
 Shape = tuple[int, int, int]
 
@@ -167,7 +168,7 @@ def _write(
     """A dispatch directory that shares the captured one's files."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in dispatch.directory.iterdir():
-        if file.name not in ("meta.json", "kernarg.bin") and file.is_file():
+        if file.name not in ("meta.json", "kernarg.bin", "checksums") and file.is_file():
             _share(file, folder / file.name)
     if not (folder / "code_object.co").exists():
         _share(dispatch.code_object, folder / "code_object.co")
@@ -176,6 +177,7 @@ def _write(
     meta = json.loads((dispatch.directory / "meta.json").read_text(encoding="utf-8"))
     meta |= {"grid": [x, y, z], "workgroup": list(workgroup)}
     (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    seal(folder)
     return replace(dispatch, directory=folder, grid=(x, y, z), workgroup=workgroup)
 
 

@@ -20,6 +20,7 @@ from hipscope.accordo.replay import ReplayTool
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
 from hipscope.analysis.process import Completed
+from hipscope.emulator.captures import seal
 
 N = 48
 KERNEL = """
@@ -81,6 +82,7 @@ def write_capture(
         (dispatch / f"buffer_{i}.after").write_bytes(image.data)
     if variables:
         (dispatch / "global_0.after").write_bytes(struct.pack("<i", *scope["v"]))  # type: ignore[misc]
+    seal(dispatch)
     return folder
 
 

@@ -17,6 +17,7 @@ from hipscope.accordo.inputs import write_fresh_inputs
 from hipscope.accordo.replay import READ, WRITTEN
 from hipscope.accordo.tolerance import EXACT, Tolerance, UserTolerance, tolerance_for
 from hipscope.accordo.verdict import Mismatch
+from hipscope.emulator.captures import seal
 
 FP32 = element_of("float")
 
@@ -165,6 +166,7 @@ def test_one_changed_bit_is_always_found(values: list[float], data: st.DataObjec
 def test_fresh_inputs_permute_and_rescale_only_what_is_read_and_never_written(tmp_path: Path) -> None:
     values = np.arange(1, 33, dtype="<f4")
     (tmp_path / "buffer_0.before").write_bytes(values.tobytes())
+    seal(tmp_path)
     one = buffer(128, (0, 0), folder=tmp_path)
     pieces = {0: segments(one, {0: "float"})}
 

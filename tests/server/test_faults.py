@@ -51,7 +51,7 @@ int main() {
     outcome = cli("profile", source, "--format", "json")
     assert outcome.code == 4
     assert "program.hip:10: kernel forever: runaway kernel" in outcome.line
-    assert [k["name"] for k in json.loads(outcome.stdout)["kernels"]] == ["good"]
+    assert [k["name"] for k in json.loads(outcome.stdout)["kernels"]] == ["good(int*)"]
 
 
 def test_endless_recursion_is_a_stack_overflow_at_its_line(cli: Cli) -> None:
@@ -175,10 +175,10 @@ int main() {
 """
     )
     report = json.loads(cli("profile", source, "--format", "json").stdout)
-    assert [k["launches"] for k in report["kernels"]] == [50]
+    assert [k["dispatches"] for k in report["kernels"]] == [50]
     (cli.folder / "hipscope.toml").write_text("[emulator]\ntime_budget_s = 0.001\n")
     cut = json.loads(cli("profile", source, "--format", "json").stdout)
-    assert [k["launches"] for k in cut["kernels"]] == [50]
+    assert [k["dispatches"] for k in cut["kernels"]] == [50]
     assert "time budget" in json.dumps(cut)
     assert "time budget" not in json.dumps(report)
 

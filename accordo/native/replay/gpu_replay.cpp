@@ -41,10 +41,10 @@ std::string name_of(const char* what, std::size_t index, const char* ending) {
 }
 
 /// The contents of a buffer before the launch: replaced ones from --inputs, poisoned where the reference only writes.
-std::string before(const ReplayOptions& o, const CapturedBuffer& buffer, std::size_t index) {
+std::string before(const ReplayOptions& o, const Checksums& files, const CapturedBuffer& buffer, std::size_t index) {
     const std::string name = name_of("buffer_", index, ".before");
     const bool replaced = !o.inputs.empty() && fs::exists(o.inputs + "/" + name);
-    std::string content = read_file((replaced ? o.inputs : o.dispatch) + "/" + name);
+    std::string content = replaced ? read_file(o.inputs + "/" + name) : files.read(name);
     if (content.size() != buffer.bytes) throw std::runtime_error(name + " has the wrong size");
     const std::string mask = o.poison_mask + "/" + name_of("access_", index, ".bin");
     if (o.poison && !o.poison_mask.empty() && fs::exists(mask)) poison(content.data(), content.size(), read_file(mask), *o.poison, index);
@@ -57,7 +57,7 @@ gpu::DeviceLaunch prepare(const ReplayOptions& o, const CapturedDispatch& captur
     const auto metadata = kernels.find(symbol + ".kd");
     if (metadata == kernels.end()) throw std::runtime_error("the code object has no kernel '" + symbol + "'");
     gpu::DeviceLaunch launch{device.kernel(symbol), captured.grid, captured.workgroup, captured.dynamic_lds, {}};
-    const std::string kernarg = read_file(o.dispatch + "/kernarg.bin").substr(0, captured.explicit_bytes);
+    const std::string kernarg = captured.files.read("kernarg.bin").substr(0, captured.explicit_bytes);
     if (metadata->second.explicit_bytes() > kernarg.size())
         throw std::runtime_error("the kernel takes " + std::to_string(metadata->second.explicit_bytes()) +
                                  " bytes of arguments, the captured launch has " + std::to_string(kernarg.size()));
@@ -75,13 +75,13 @@ Outcome replay(const ReplayOptions& o) {
     device.load(elf);
     const gpu::DeviceLaunch launch = prepare(o, captured, elf, device);
     for (std::size_t i = 0; i < captured.buffers.size(); ++i)
-        device.write(captured.buffers[i].address, before(o, captured.buffers[i], i));
+        device.write(captured.buffers[i].address, before(o, captured.files, captured.buffers[i], i));
     const auto each_global = [&](const auto& visit) {
         for (std::size_t i = 0; i < captured.globals.size(); ++i)
             if (const std::uint64_t address = device.variable(captured.globals[i].symbol)) visit(i, captured.globals[i], address);
     };
     each_global([&](std::size_t, const CapturedGlobal& g, std::uint64_t address) {
-        device.write(address, read_file(o.dispatch + "/" + g.file).substr(0, g.bytes));
+        device.write(address, captured.files.read(g.file).substr(0, g.bytes));
     });
     const double limit = o.max_seconds > 0 ? o.max_seconds : 60;
     const double time = device.run(launch, limit);

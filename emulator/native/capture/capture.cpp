@@ -29,6 +29,18 @@ CapturedLaunch describe(std::uint64_t id, const Launch& launch) {
     return record;
 }
 
+/// Write a part of the dispatch; on an error remove all of it.
+template <class Part>
+void write_or_remove(const std::string& folder, Part part) {
+    try {
+        part();
+    } catch (...) {
+        std::error_code ignored;
+        fs::remove_all(folder, ignored);
+        throw;
+    }
+}
+
 }  // namespace
 
 Capture::Capture(CaptureSettings settings, Memory& memory) : settings_(std::move(settings)), memory_(memory) {
@@ -70,16 +82,20 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     for (const auto& [name, variable] : p.launch.object->variables)
         if (!name.starts_with("__hip_cuid_"))  // names the compilation, holds nothing
             record_.globals.push_back({name, variable.address, variable.bytes});
-    write_memory(".before");
-    write_capture_file(folder_ + "/kernarg.bin", contents(p.kernarg_address), p.launch.kernel->kernarg_bytes);
-    write_capture_file(folder_ + "/code_object.co", p.launch.object->elf.data(), p.launch.object->elf.size());
+    write_or_remove(folder_, [&] {
+        write_memory(".before");
+        write_capture_file(folder_ + "/kernarg.bin", contents(p.kernarg_address), p.launch.kernel->kernarg_bytes);
+        write_capture_file(folder_ + "/code_object.co", p.launch.object->elf.data(), p.launch.object->elf.size());
+    });
     return true;
 }
 
 void Capture::after(const DispatchResult& result) {
     if (result.fault) record_.reason = "the dispatch faulted: " + result.fault->message;
-    else write_memory(".after");
-    write_meta(folder_, record_);
+    write_or_remove(folder_, [&] {
+        if (!result.fault) write_memory(".after");
+        write_meta(folder_, record_);
+    });
 }
 
 void Capture::write_memory(const std::string& ending) const {

@@ -1,8 +1,6 @@
 // Reader of meta.json.
 #include "capture/meta.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "engine/json_value.hpp"
@@ -18,17 +16,13 @@ std::array<std::uint32_t, 3> triple(const msgpack::Value& value) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read '" + path + "'");
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 CapturedDispatch CapturedDispatch::read(const std::string& directory) {
     const std::string path = directory + "/meta.json";
+    CapturedDispatch d;
+    d.files = Checksums(directory);
+    const std::string text = d.files.read("meta.json");
     try {
-        const msgpack::Value meta = parse_json(read_file(path));
-        CapturedDispatch d;
+        const msgpack::Value meta = parse_json(text);
         d.id = static_cast<std::uint64_t>(meta["id"].integer);
         d.kernel = meta["kernel"].text;
         d.grid = triple(meta["grid"]);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "capture/checksum.hpp"
+
 namespace hipscope {
 
 struct CapturedBuffer {
@@ -26,12 +28,10 @@ struct CapturedDispatch {
     std::uint64_t explicit_bytes = 0;
     std::vector<CapturedBuffer> buffers;
     std::vector<CapturedGlobal> globals;
+    Checksums files;  // reads the contents
 
     /// Throws std::runtime_error naming the file.
     static CapturedDispatch read(const std::string& directory);
 };
-
-/// The bytes of a file. Throws std::runtime_error naming it.
-std::string read_file(const std::string& path);
 
 }  // namespace hipscope

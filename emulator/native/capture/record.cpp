@@ -7,6 +7,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "capture/checksum.hpp"
 #include "engine/json.hpp"
 
 namespace hipscope {
@@ -60,6 +61,7 @@ void write_meta(const std::string& folder, const CapturedLaunch& r) {
     if (r.reason.empty()) json.null();
     else json.value(r.reason);
     json.close('}');
+    write_checksums(folder, json.text());
     const std::string path = folder + "/meta.json";
     write_capture_file(path + ".part", json.text().data(), json.text().size());
     std::filesystem::rename(path + ".part", path);

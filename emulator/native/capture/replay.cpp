@@ -1,58 +1,20 @@
-// hipscope-replay: runs a captured dispatch again, with its own code object or a changed one, on the memory that the
-// program had, and writes what it left behind. Prints nothing; result.json in --out tells how it went.
-#include <sys/stat.h>
-
+// hipscope-replay: runs a captured dispatch again in a process of its own. Prints nothing; result.json in --out tells how
+// it went.
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
-#include "capture/meta.hpp"
-#include "capture/poison.hpp"
-#include "capture/replay_options.hpp"
-#include "capture/trace.hpp"
-#include "engine/bundle.hpp"
-#include "engine/dispatch.hpp"
-#include "engine/host_services.hpp"
-#include "engine/json.hpp"
-#include "engine/raw_output.hpp"
-#include "sanitize/sanitizer.hpp"
+#include "capture/replay_dispatch.hpp"
 
 namespace {
 
 using namespace hipscope;
 namespace fs = std::filesystem;
-
-struct Outcome {
-    std::string status = "ok", message;
-    std::optional<DispatchFault> fault;
-    std::optional<double> time_ns;
-};
-
-void write_result(const std::string& out, const Outcome& outcome) {
-    Json json;
-    json.open('{').field("status", outcome.status).field("message", outcome.message).key("fault");
-    if (outcome.fault) {
-        json.open('{').field("kind", outcome.fault->kind).field("message", outcome.fault->message).key("address");
-        if (outcome.fault->instruction_address) json.value(*outcome.fault->instruction_address);
-        else json.null();
-        json.field("instruction", outcome.fault->instruction).close('}');
-    } else {
-        json.null();
-    }
-    json.key("time_ns");
-    if (outcome.time_ns) json.value(*outcome.time_ns);
-    else json.null();
-    json.close('}');
-    const std::string path = out + "/result.json";
-    std::ofstream(path + ".part") << json.text();
-    fs::rename(path + ".part", path);
-}
 
 /// Ends the process with a "timeout" result when the time is over: the kernel may never end.
 class Watchdog {
@@ -86,169 +48,6 @@ private:
     bool done_ = false;
 };
 
-char* pointer_to(std::uint64_t address) {
-    return reinterpret_cast<char*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
-
-std::string name_of(const char* what, std::size_t index, const char* ending) {
-    return std::string(what) + std::to_string(index) + ending;
-}
-
-class Replay {
-public:
-    explicit Replay(const ReplayOptions& options) : o_(options), captured_(CapturedDispatch::read(options.dispatch)) {
-        std::optional<TimingConstants> timing;
-        if (!o_.device_config.empty()) {
-            device_ = DeviceConfig::read(o_.device_config);
-            if (o_.profile) timing = TimingConstants::from(*device_);
-        }
-        if (!o_.sanitize.empty()) sanitizer_.emplace(sanitize::Checks::parse(o_.sanitize), memory_);
-        area_.emplace(memory_);
-        for (const CapturedBuffer& b : captured_.buffers)
-            if (!memory_.allocate_at(b.address, b.bytes)) throw std::runtime_error("the capture's buffers overlap");
-        const std::string arch = device_ ? device_->text("arch", "gfx942") : "gfx942";
-        object_ = load_code_object(extract_code_object(read_file(o_.code_object), arch), memory_, {o_.objdump, o_.cache});
-        EngineSettings settings;
-        settings.threads = o_.trace_access && !o_.profile ? 1 : o_.threads;
-        settings.seed = o_.seed;
-        engine_.emplace(memory_, settings, timing);
-    }
-
-    Outcome run() {
-        PreparedLaunch launch;
-        try {
-            launch = prepare_launch();
-        } catch (const std::exception& error) {
-            const auto kernel = object_->kernels.find(kernel_name());
-            const bool unsupported = kernel != object_->kernels.end() && !kernel->second.obstacle.empty();
-            return {unsupported ? "unsupported" : "launch_error", error.what(), std::nullopt, std::nullopt};
-        }
-        if (o_.trace_access) {
-            fill_memory();
-            const DispatchResult traced = trace(launch);
-            if (traced.fault) return fault(*traced.fault);
-            if (!o_.profile) {
-                write_buffers();
-                return {};
-            }
-        }
-        fill_memory();
-        const DispatchResult result = sanitizer_ ? check(launch) : engine_->run(launch, o_.profile);
-        if (o_.profile) write_profile(launch, result);
-        if (result.fault) return fault(*result.fault);
-        write_buffers();
-        Outcome outcome;
-        if (result.timed) outcome.time_ns = result.time_ns;
-        return outcome;
-    }
-
-private:
-    [[nodiscard]] const std::string& kernel_name() const { return o_.kernel.empty() ? captured_.kernel : o_.kernel; }
-
-    PreparedLaunch prepare_launch() {
-        const auto kernel = object_->kernels.find(kernel_name());
-        if (kernel == object_->kernels.end())
-            throw std::runtime_error("the code object has no kernel '" + kernel_name() + "'");
-        Launch launch;
-        launch.object = object_.get();
-        launch.kernel = &kernel->second;
-        launch.grid = captured_.grid;
-        launch.workgroup = captured_.workgroup;
-        launch.dynamic_lds = captured_.dynamic_lds;
-        launch.cooperative = captured_.cooperative;
-        const std::string kernarg = read_file(o_.dispatch + "/kernarg.bin");
-        launch.kernarg.assign(kernarg.begin(), kernarg.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(kernarg.size(), captured_.explicit_bytes)));
-        if (launch.kernel->explicit_bytes() > launch.kernarg.size())
-            throw std::runtime_error("the kernel takes " + std::to_string(launch.kernel->explicit_bytes()) + " bytes of arguments, the captured launch has " +
-                                     std::to_string(launch.kernarg.size()));
-        PreparedLaunch prepared = prepare(std::move(launch), *area_, 64 * 1024, services_);
-        if (o_.poison) prepared.poison = {true, *o_.poison};
-        return prepared;
-    }
-
-    void fill_memory() {
-        for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
-            const CapturedBuffer& b = captured_.buffers[i];
-            const std::string name = name_of("buffer_", i, ".before");
-            const bool replaced = !o_.inputs.empty() && fs::exists(o_.inputs + "/" + name);
-            const std::string content = read_file((replaced ? o_.inputs : o_.dispatch) + "/" + name);
-            if (content.size() != b.bytes) throw std::runtime_error(name + " has " + std::to_string(content.size()) + " bytes instead of " + std::to_string(b.bytes));
-            std::memcpy(pointer_to(b.address), content.data(), content.size());
-            if (o_.poison && !o_.poison_mask.empty()) poison(i);
-            engine_->touched(b.address, b.bytes);  // as after the program's own copies
-        }
-        for (const CapturedGlobal& g : captured_.globals) {
-            const auto variable = object_->variables.find(g.symbol);
-            if (variable == object_->variables.end() || variable->second.bytes != g.bytes) continue;  // the candidate has dropped it
-            const std::string content = read_file(o_.dispatch + "/" + g.file);
-            std::memcpy(pointer_to(variable->second.address), content.data(), std::min<std::size_t>(content.size(), g.bytes));
-        }
-    }
-
-    /// Overwrite what the reference writes without reading it first: a candidate must not depend on it either.
-    void poison(std::size_t buffer) {
-        const std::string path = o_.poison_mask + "/" + name_of("access_", buffer, ".bin");
-        if (!fs::exists(path)) return;
-        const std::string mask = read_file(path);
-        const CapturedBuffer& b = captured_.buffers[buffer];
-        hipscope::poison(pointer_to(b.address), b.bytes, mask, *o_.poison, buffer);
-    }
-
-    DispatchResult trace(const PreparedLaunch& launch) {
-        AccessMap map(captured_.buffers);
-        DispatchResult result = engine_->trace(launch, [&](const MemoryAccess& access) { map.note(access); });
-        for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
-            const auto& flags = map.flags(i);
-            std::ofstream(o_.out + "/" + name_of("access_", i, ".bin"), std::ios::binary)
-                .write(reinterpret_cast<const char*>(flags.data()), static_cast<std::streamsize>(flags.size()));
-        }
-        return result;
-    }
-
-    DispatchResult check(const PreparedLaunch& launch) {
-        sanitizer_->begin(launch, captured_.id);
-        DispatchResult result = engine_->check(launch, *sanitizer_);
-        sanitizer_->end();
-        sanitizer_->reports().write(o_.out + "/sanitize.json");
-        return result;
-    }
-
-    void write_profile(const PreparedLaunch& launch, const DispatchResult& result) {
-        RawOutput output(o_.out, device_, "hipscope-replay");
-        output.add_code_object(*object_);
-        output.add({1, &launch, &result, 0}, engine_->timing());
-        if (result.fault) output.add_fault(1, kernel_name(), object_->hash, *result.fault);
-    }
-
-    void write_buffers() const {
-        for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
-            const CapturedBuffer& b = captured_.buffers[i];
-            std::ofstream file(o_.out + "/" + name_of("buffer_", i, ".after"), std::ios::binary);
-            file.write(pointer_to(b.address), static_cast<std::streamsize>(b.bytes));
-            if (!file) throw std::runtime_error("cannot write the result buffers to '" + o_.out + "'");
-        }
-        for (std::size_t i = 0; i < captured_.globals.size(); ++i) {
-            const auto variable = object_->variables.find(captured_.globals[i].symbol);
-            if (variable == object_->variables.end() || variable->second.bytes != captured_.globals[i].bytes) continue;
-            std::ofstream file(o_.out + "/" + name_of("global_", i, ".after"), std::ios::binary);
-            file.write(pointer_to(variable->second.address), static_cast<std::streamsize>(variable->second.bytes));
-            if (!file) throw std::runtime_error("cannot write the variables to '" + o_.out + "'");
-        }
-    }
-
-    static Outcome fault(const DispatchFault& f) { return {"fault", f.message, f, std::nullopt}; }
-
-    const ReplayOptions& o_;
-    CapturedDispatch captured_;
-    Memory memory_;
-    HostServices services_{memory_, false};
-    std::optional<sanitize::Sanitizer> sanitizer_;
-    std::optional<DeviceConfig> device_;
-    std::optional<LaunchArea> area_;
-    std::unique_ptr<CodeObject> object_;
-    std::optional<Engine> engine_;
-};
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -256,13 +55,7 @@ int main(int argc, char** argv) {
         const ReplayOptions options = ReplayOptions::parse(argc, argv);
         fs::create_directories(options.out);
         Watchdog watchdog(options.max_seconds, options.out);
-        Outcome outcome;
-        try {
-            outcome = Replay(options).run();
-        } catch (const std::exception& error) {
-            outcome = {"launch_error", error.what(), std::nullopt, std::nullopt};
-        }
-        write_result(options.out, outcome);
+        write_result(options.out, replay_dispatch(options));
         return 0;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "hipscope-replay: %s\n", error.what());

@@ -1,6 +1,7 @@
 // Command line parser.
 #include "capture/replay_options.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
@@ -13,6 +14,14 @@ double number(std::string_view option, const std::string& text) {
     const double value = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0' || value < 0)
         throw std::runtime_error(std::string(option) + ": '" + text + "' is not a number");
+    return value;
+}
+
+std::array<std::uint32_t, 3> triple(std::string_view option, const std::string& text) {
+    std::array<std::uint32_t, 3> value{};
+    char rest = 0;
+    if (std::sscanf(text.c_str(), "%u,%u,%u%c", &value[0], &value[1], &value[2], &rest) != 3)
+        throw std::runtime_error(std::string(option) + ": '" + text + "' is not three numbers with commas");
     return value;
 }
 
@@ -40,6 +49,9 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
         else if (option == "--sanitize") o.sanitize = value;
         else if (option == "--seed") o.seed = static_cast<std::uint64_t>(number(option, value));
         else if (option == "--poison") o.poison = static_cast<std::uint64_t>(number(option, value));
+        else if (option == "--grid") o.grid = triple(option, value);
+        else if (option == "--workgroup") o.workgroup = triple(option, value);
+        else if (option == "--dynamic-lds") o.dynamic_lds = static_cast<std::uint32_t>(number(option, value));
         else if (option == "--threads") o.threads = static_cast<int>(number(option, value));
         else if (option == "--max-seconds") o.max_seconds = number(option, value);
         else throw std::runtime_error("unknown option " + std::string(option));

@@ -2,6 +2,7 @@
 // functional execution take turns, so that workgroups which wait for each other always make progress.
 #include "engine/dispatch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <ctime>
@@ -52,6 +53,22 @@ std::string describe(const Fault& fault, const PreparedLaunch& p, std::uint64_t 
         return std::string("out-of-bounds ") + (fault.write ? "store" : "load") + " of " + std::to_string(fault.bytes) +
                " bytes at " + hex(fault.address) + ", " + whereabouts(memory, fault.address) + "," + where;
     return (fault.message.empty() ? std::string(fault_name(fault.kind)) : fault.message) + where;
+}
+
+/// Results may depend on the order in which workgroups come: global atomics that return a value, exchange or round.
+bool order_matters(const Launch& launch) {
+    const std::vector<Instruction>& all = launch.object->code->program.instructions;
+    const auto depends = [](const Instruction& in) {
+        if (in.unit != Unit::vmem_atomic) return false;
+        const auto has = [&](std::string_view part) { return in.text.find(part) != std::string::npos; };
+        return in.destinations > 0 || has("swap") || has("_f16") || has("_bf16") || has("_f32") || has("_f64");
+    };
+    const auto calls = [](const Instruction& in) { return in.text.starts_with("s_swappc") || in.text.starts_with("s_setpc"); };
+    const auto before = [](const Instruction& in, std::uint64_t address) { return in.address < address; };
+    const auto first = std::lower_bound(all.begin(), all.end(), launch.kernel->entry, before);
+    const auto last = std::lower_bound(first, all.end(), launch.kernel->code_end, before);
+    if (std::any_of(first, last, calls)) return std::any_of(all.begin(), all.end(), depends);
+    return std::any_of(first, last, depends);
 }
 
 }  // namespace
@@ -119,7 +136,9 @@ public:
     DispatchResult run() {
         const auto begin = std::chrono::steady_clock::now();
         const double cpu_begin = cpu_ms();
-        const int threads = launch_.waves() < kInlineWaves ? 1 : engine_.pool_.size();
+        // What is profiled, or run with a seed, must come out the same on any number of threads.
+        const bool ordered = (profile_ || engine_.settings_.seed != 0) && order_matters(launch_.launch);
+        const int threads = ordered || launch_.waves() < kInlineWaves ? 1 : engine_.pool_.size();
         open_host(threads);
         if (profile_) start_timing();
         engine_.pool_.run(threads, [&](int index) { profile_ ? profiled(index, threads) : plain(index); });

@@ -25,6 +25,18 @@ std::string executable_path() {
 
 void say(const std::string& line) { std::fprintf(stderr, "hipscope emulator: %s\n", line.c_str()); }
 
+/// Do a part of a recording. On an error (a full disk must not end the program) say it, record no more, return false.
+template <class Part>
+bool record(std::unique_ptr<Capture>& capture, Part part) {
+    try {
+        return part();
+    } catch (const std::exception& error) {
+        say(std::string(error.what()) + "; no more launches are recorded");
+        capture.reset();
+        return false;
+    }
+}
+
 std::string shape_of(const Launch& launch) {
     std::string text = launch.object->hash + launch.kernel->symbol;
     for (const std::uint32_t v : launch.grid) text += ',' + std::to_string(v);
@@ -215,7 +227,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         internal.push_back(area_->address());
         for (const auto& module : modules_)
             if (module->object) internal.push_back(module->object->image);
-        captured = capture_->before(id, prepared, shape, internal);
+        captured = record(capture_, [&] { return capture_->before(id, prepared, shape, internal); });
     }
     const bool profile = output_ && engine_->can_profile() && wants_profile(prepared, shape);
     const DispatchResult result = sanitizer ? check(prepared, id) : engine_->run(prepared, profile);
@@ -225,7 +237,11 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         record.total_ns += result.time_ns;
         profiling_ms_ += result.wall_ms;
     }
-    if (captured) capture_->after(result);
+    if (captured)
+        record(capture_, [&] {
+            capture_->after(result);
+            return true;
+        });
     const double duration = result.timed ? result.time_ns : plain_time(shape);
     const double start = timeline_.place(earliest, duration, device_share(prepared));
     stream.ready_ns = start + duration;

@@ -1,0 +1,25 @@
+// Runs a captured dispatch again, with its own code object or a changed one, on the memory that the program had.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "capture/replay_options.hpp"
+#include "engine/dispatch.hpp"
+
+namespace hipscope {
+
+struct ReplayOutcome {
+    std::string status = "ok", message;  // ok, fault, timeout, unsupported, launch_error
+    std::optional<DispatchFault> fault;
+    std::optional<double> time_ns;
+};
+
+/// Run it and write the buffers, and what else was asked for, into `options.out`. Never throws: what goes wrong is the
+/// outcome. A process has one device address range, so one replay at a time.
+ReplayOutcome replay_dispatch(const ReplayOptions& options);
+
+/// Write result.json, last of all.
+void write_result(const std::string& out, const ReplayOutcome& outcome);
+
+}  // namespace hipscope

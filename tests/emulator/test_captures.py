@@ -1,0 +1,173 @@
+"""A captured dispatch on disk: whole, damaged, foreign, of another version, and cut short by a full disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hipscope.accordo.capture import CaptureUnreadable, read_capture_set, read_dispatch
+from hipscope.analysis.build import BuiltProgram, build_program
+from hipscope.analysis.config import Config
+from hipscope.analysis.project import resolve_project
+from hipscope.analysis.toolchain import find_toolchain
+from hipscope.emulator.captures import read_checksums, seal
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment, replay_executable
+
+PROGRAM = Path(__file__).parent / "programs" / "device_variables.hip"
+OBJDUMP = find_toolchain(Config()).objdump
+
+
+@pytest.fixture(scope="module")
+def program() -> BuiltProgram:
+    config = Config()
+    return build_program(resolve_project(PROGRAM, config=config), find_toolchain(config))
+
+
+def run(
+    program: BuiltProgram, captures: Path, file_bytes: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writes beyond the limit fail, as on a full disk
+        if file_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+
+    options = EmulatorOptions(objdump=OBJDUMP, capture=captures)
+    return subprocess.run(
+        program.argv,
+        env={**os.environ, **program.env, **emulator_environment(options)},
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(program: BuiltProgram, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("captures")
+    done = run(program, folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "PASS\n", "")
+    return folder
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "dispatch_1"
+    shutil.copytree(whole / "dispatch_1", folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def read_all(directory: Path) -> None:
+    """Read everything that a replay reads. Raises CaptureUnreadable."""
+    dispatch = read_dispatch(directory)
+    dispatch.kernarg()
+    for buffer in dispatch.buffers:
+        buffer.before(), buffer.after()
+    for variable in dispatch.variables:
+        variable.before(), variable.after()
+
+
+def replayed(directory: Path, out: Path) -> dict[str, object]:
+    argv = [
+        str(replay_executable()),
+        "--dispatch",
+        str(directory),
+        "--out",
+        str(out),
+        "--objdump",
+        str(OBJDUMP),
+    ]
+    subprocess.run(argv, check=True, timeout=60)
+    result: dict[str, object] = json.loads((out / "result.json").read_text())
+    return result
+
+
+def test_what_the_runtime_writes_is_read_by_python_and_by_the_replay(whole: Path, tmp_path: Path) -> None:
+    dispatches = read_capture_set(whole)
+    assert [d.kernel for d in dispatches] == ["_Z4linkv", "_Z4walkv"]
+    for dispatch in dispatches:
+        read_all(dispatch.directory)
+        assert set(read_checksums(dispatch.directory)) == {p.name for p in dispatch.directory.iterdir()} - {
+            "checksums"
+        }
+        assert replayed(dispatch.directory, tmp_path / dispatch.kernel)["status"] == "ok"
+
+
+def test_python_and_the_runtime_write_the_same_checksums(copy: Path) -> None:
+    before = (copy / "checksums").read_bytes()
+    seal(copy)
+    assert (copy / "checksums").read_bytes() == before
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_changed_or_missing_byte_anywhere_is_refused(whole: Path, data: st.DataObject) -> None:
+    directory = whole / "dispatch_2"
+    files = sorted(p for p in directory.iterdir() if p.stat().st_size > 0 and p.name != "code_object.co")
+    path = data.draw(st.sampled_from(files), label="file")
+    good = path.read_bytes()
+    at = data.draw(st.integers(0, len(good) - 1), label="at")
+    flip = data.draw(st.integers(0, 255), label="flip")
+    try:
+        path.write_bytes(good[:at] + bytes([good[at] ^ flip]) + good[at + 1 :] if flip else good[:at])
+        with pytest.raises(CaptureUnreadable) as caught:
+            read_all(directory)
+        assert "\n" not in str(caught.value)
+    finally:
+        path.write_bytes(good)
+
+
+@pytest.mark.parametrize("name", ["meta.json", "kernarg.bin", "global_0.before", "checksums"])
+@pytest.mark.parametrize("how", ["changed", "cut", "gone"])
+def test_the_replay_refuses_a_damaged_capture_and_names_the_file(
+    copy: Path, tmp_path: Path, name: str, how: str
+) -> None:
+    path = copy / name
+    good = path.read_bytes() or b"x"
+    if how == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(good[:-1] if how == "cut" else bytes([good[0] ^ 1]) + good[1:])
+    result = replayed(copy, tmp_path / "out")
+    assert result["status"] == "launch_error"
+    assert name in str(result["message"])
+    with pytest.raises(CaptureUnreadable, match=name):
+        read_all(copy)
+
+
+def test_other_versions_and_foreign_folders_are_refused(copy: Path, tmp_path: Path) -> None:
+    text = (copy / "checksums").read_text()
+    for first, words in (
+        ("hipscope-dispatch 3", "version 3 of the format"),
+        ("something 2", "not from hipscope"),
+    ):
+        (copy / "checksums").write_text(text.replace("hipscope-dispatch 2", first, 1))
+        assert words in str(replayed(copy, tmp_path / first)["message"])
+        with pytest.raises(CaptureUnreadable, match=words):
+            read_dispatch(copy)
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "meta.json").write_text("{}")
+    assert "not a captured dispatch" in str(replayed(foreign, tmp_path / "out")["message"])
+    with pytest.raises(CaptureUnreadable, match="not a captured dispatch"):
+        read_dispatch(foreign)
+
+
+def test_a_full_disk_stops_the_recording_and_not_the_program(program: BuiltProgram, tmp_path: Path) -> None:
+    done = run(program, tmp_path / "captures", file_bytes=2000)
+    assert (done.returncode, done.stdout) == (0, "PASS\n")
+    assert "cannot write the capture file" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list((tmp_path / "captures").iterdir()) == []
