@@ -41,7 +41,8 @@ def run(
         if file_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
-    options = EmulatorOptions(objdump=OBJDUMP, capture=captures)
+    # The disassembly is kept, so that a limited run writes captures only.
+    options = EmulatorOptions(objdump=OBJDUMP, capture=captures, cache=program.directory / "disassembly")
     return subprocess.run(
         program.argv,
         env={**os.environ, **program.env, **emulator_environment(options)},
@@ -135,11 +136,13 @@ def test_the_replay_refuses_a_damaged_capture_and_names_the_file(
     copy: Path, tmp_path: Path, name: str, how: str
 ) -> None:
     path = copy / name
-    good = path.read_bytes() or b"x"
+    good = path.read_bytes()
     if how == "gone":
         path.unlink()
+    elif how == "cut":
+        path.write_bytes(good[:-1] if good else b"more")
     else:
-        path.write_bytes(good[:-1] if how == "cut" else bytes([good[0] ^ 1]) + good[1:])
+        path.write_bytes(bytes([good[0] ^ 1]) + good[1:] if good else b"x")
     result = replayed(copy, tmp_path / "out")
     assert result["status"] == "launch_error"
     assert name in str(result["message"])
@@ -165,7 +168,9 @@ def test_other_versions_and_foreign_folders_are_refused(copy: Path, tmp_path: Pa
         read_dispatch(foreign)
 
 
-def test_a_full_disk_stops_the_recording_and_not_the_program(program: BuiltProgram, tmp_path: Path) -> None:
+def test_a_full_disk_stops_the_recording_and_not_the_program(
+    program: BuiltProgram, whole: Path, tmp_path: Path
+) -> None:
     done = run(program, tmp_path / "captures", file_bytes=2000)
     assert (done.returncode, done.stdout) == (0, "PASS\n")
     assert "cannot write the capture file" in done.stderr

@@ -27,7 +27,7 @@ void say(const std::string& line) { std::fprintf(stderr, "hipscope emulator: %s\
 
 /// Do a part of a recording. On an error (a full disk must not end the program) say it, record no more, return false.
 template <class Part>
-bool record(std::unique_ptr<Capture>& capture, Part part) {
+bool try_capture(std::unique_ptr<Capture>& capture, Part part) {
     try {
         return part();
     } catch (const std::exception& error) {
@@ -227,7 +227,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         internal.push_back(area_->address());
         for (const auto& module : modules_)
             if (module->object) internal.push_back(module->object->image);
-        captured = record(capture_, [&] { return capture_->before(id, prepared, shape, internal); });
+        captured = try_capture(capture_, [&] { return capture_->before(id, prepared, shape, internal); });
     }
     const bool profile = output_ && engine_->can_profile() && wants_profile(prepared, shape);
     const DispatchResult result = sanitizer ? check(prepared, id) : engine_->run(prepared, profile);
@@ -238,7 +238,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         profiling_ms_ += result.wall_ms;
     }
     if (captured)
-        record(capture_, [&] {
+        try_capture(capture_, [&] {
             capture_->after(result);
             return true;
         });
