@@ -42,7 +42,7 @@ def run(
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
     # The disassembly is kept, so that a limited run writes captures only.
-    options = EmulatorOptions(objdump=OBJDUMP, capture=captures, cache=program.directory / "disassembly")
+    options = EmulatorOptions(objdump=OBJDUMP, capture=captures, cache=kept)
     return subprocess.run(
         program.argv,
         env={**os.environ, **program.env, **emulator_environment(options)},
@@ -55,9 +55,15 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def whole(program: BuiltProgram, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the disassembly is kept."""
+    return tmp_path_factory.mktemp("disassembly")
+
+
+@pytest.fixture(scope="module")
+def whole(program: BuiltProgram, kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("captures")
-    done = run(program, folder)
+    done = run(program, kept, folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "PASS\n", "")
     return folder
 
@@ -169,9 +175,9 @@ def test_other_versions_and_foreign_folders_are_refused(copy: Path, tmp_path: Pa
 
 
 def test_a_full_disk_stops_the_recording_and_not_the_program(
-    program: BuiltProgram, whole: Path, tmp_path: Path
+    program: BuiltProgram, kept: Path, whole: Path, tmp_path: Path
 ) -> None:
-    done = run(program, tmp_path / "captures", file_bytes=2000)
+    done = run(program, kept, tmp_path / "captures", file_bytes=2000)
     assert (done.returncode, done.stdout) == (0, "PASS\n")
     assert "cannot write the capture file" in done.stderr
     assert len(done.stderr.splitlines()) == 1
