@@ -16,7 +16,7 @@ inline constexpr int kLanes = 64;
 /// The pipe an instruction issues to. The timing model's tables are keyed on it.
 enum class Unit : std::uint8_t {
     valu,           // full-rate vector ALU
-    valu_half,      // half-rate vector ALU (most f64, 32-bit integer multiply)
+    valu_half,      // half-rate vector ALU (32-bit integer multiply, quad sums of differences)
     valu_trans,     // quarter-rate transcendental
     mfma,           // matrix core
     salu,           // scalar ALU

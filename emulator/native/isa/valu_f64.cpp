@@ -79,18 +79,18 @@ f64 trig_preop(f64 x, u32 segment) {
 
 Table valu_f64() {
     static constexpr Entry rows[] = {
-        op("v_add_f64", Unit::valu_half, [](f64 a, f64 b) { return add(a, b); }),
-        op("v_mul_f64", Unit::valu_half, [](f64 a, f64 b) { return mul(a, b); }),
-        op("v_fma_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return fma(a, b, c); }),
-        op("v_fmac_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return fma(a, b, c); }).accumulate(),
-        op("v_min_f64", Unit::valu_half, [](f64 a, f64 b) { return min_number(a, b); }),
-        op("v_max_f64", Unit::valu_half, [](f64 a, f64 b) { return max_number(a, b); }),
-        slow_op("v_ldexp_f64", Unit::valu_half, [](f64 a, i32 n) { return is_nan(a) ? quiet(a) : std::ldexp(a, n); }),
-        op("v_div_scale_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return div_scale(a, b, c); }),
-        op_unless_vcc("v_div_fmas_f64", Unit::valu_half, [](f64 a, f64 b, f64 c, bool) { return fma(a, b, c); },
+        op("v_add_f64", Unit::valu, [](f64 a, f64 b) { return add(a, b); }),
+        op("v_mul_f64", Unit::valu, [](f64 a, f64 b) { return mul(a, b); }),
+        op("v_fma_f64", Unit::valu, [](f64 a, f64 b, f64 c) { return fma(a, b, c); }),
+        op("v_fmac_f64", Unit::valu, [](f64 a, f64 b, f64 c) { return fma(a, b, c); }).accumulate(),
+        op("v_min_f64", Unit::valu, [](f64 a, f64 b) { return min_number(a, b); }),
+        op("v_max_f64", Unit::valu, [](f64 a, f64 b) { return max_number(a, b); }),
+        slow_op("v_ldexp_f64", Unit::valu, [](f64 a, i32 n) { return is_nan(a) ? quiet(a) : std::ldexp(a, n); }),
+        op("v_div_scale_f64", Unit::valu, [](f64 a, f64 b, f64 c) { return div_scale(a, b, c); }),
+        op_unless_vcc("v_div_fmas_f64", Unit::valu, [](f64 a, f64 b, f64 c, bool) { return fma(a, b, c); },
                       [](f64 a, f64 b, f64 c, bool vcc) { return vcc ? unscale(a, b, c) : fma(a, b, c); }),
-        op("v_div_fixup_f64", Unit::valu_half, [](f64 a, f64 b, f64 c) { return div_fixup(a, b, c); }),
-        slow_op("v_trig_preop_f64", Unit::valu_half, [](f64 a, u32 segment) { return trig_preop(a, segment); }),
+        op("v_div_fixup_f64", Unit::valu, [](f64 a, f64 b, f64 c) { return div_fixup(a, b, c); }),
+        slow_op("v_trig_preop_f64", Unit::valu, [](f64 a, u32 segment) { return trig_preop(a, segment); }),
     };
     return rows;
 }
