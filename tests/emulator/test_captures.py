@@ -34,7 +34,7 @@ def program() -> BuiltProgram:
 
 
 def run(
-    program: BuiltProgram, captures: Path, file_bytes: int | None = None
+    program: BuiltProgram, kept: Path, captures: Path, file_bytes: int | None = None
 ) -> subprocess.CompletedProcess[str]:
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writes beyond the limit fail, as on a full disk
