@@ -57,7 +57,10 @@ def test_a_key_like_no_other_gets_no_suggestion(tmp_path: Path) -> None:
     [
         ('backend = "cuda"', "backend: input should be 'auto', 'emulator', 'rocm' or 'nvidia'"),
         ('arch = "sm_90"', "arch: "),
-        ('formulas = ["bankConflicts"]', "formulas: unknown formula `bankConflicts`; did you mean `bankConflict`?"),
+        (
+            'formulas = ["bankConflicts"]',
+            "formulas: unknown formula `bankConflicts`; did you mean `bankConflict`?",
+        ),
         ("timeout_s = 0", "timeout_s: input should be greater than 0"),
         ("timeout_s = ", "not valid TOML"),
         ('build = "make"', "`build` needs `run` beside it"),

@@ -52,6 +52,14 @@ def _floats(kind: str, function: Callable[[float, float], float]) -> Update:
     return lambda m, d, c: encode(function(float(decode(m, kind)), float(decode(d, kind))), kind)
 
 
+def _reverse_subtract(width: int) -> Update:
+    return lambda m, d, c: d - m & ((1 << width) - 1)
+
+
+def _add(kind: str) -> Callable[[float, float], float]:
+    return lambda a, b: add(a, b, kind)
+
+
 def _sum_of_halves(m: int, d: int, c: int) -> int:
     pairs = zip(halves(m, "f16"), halves(d, "f16"), strict=True)
     low, high = (encode(add(a, b, "f16"), "f16") for a, b in pairs)
@@ -89,10 +97,10 @@ def scalar_atomics() -> Iterator[Atomic]:
 def lds_atomics() -> Iterator[Atomic]:
     """The DS names without their `_rtn`. Compare-and-swap has the expected value first there."""
     for width in (32, 64):
-        integers, mask = _integers(width), (1 << width) - 1
+        integers = _integers(width)
         for name in ("add", "sub", "inc", "dec"):
             yield Atomic(f"ds_{name}_u{width}", width, integers[name])
-        yield Atomic(f"ds_rsub_u{width}", width, lambda m, d, c, mask=mask: d - m & mask)
+        yield Atomic(f"ds_rsub_u{width}", width, _reverse_subtract(width))
         for name in ("min", "max"):
             yield Atomic(f"ds_{name}_i{width}", width, integers["s" + name])
             yield Atomic(f"ds_{name}_u{width}", width, integers["u" + name])
@@ -105,9 +113,7 @@ def lds_atomics() -> Iterator[Atomic]:
             )
         for name in ("and", "or", "xor"):
             yield Atomic(f"ds_{name}_b{width}", width, integers[name])
-        yield Atomic(
-            f"ds_add_f{width}", width, _floats(kind, lambda a, b, kind=kind: add(a, b, kind)), exact=False
-        )
+        yield Atomic(f"ds_add_f{width}", width, _floats(kind, _add(kind)), exact=False)
         yield Atomic(f"ds_mskor_b{width}", width, lambda m, d, c: m & ~d | c, two=True)
         yield Atomic(f"ds_cmpst_b{width}", width, lambda m, d, c: c if m == d else m, two=True)
         yield Atomic(f"ds_cmpst_f{width}", width, _float_swap(kind), two=True, exact=False)
