@@ -1,4 +1,4 @@
-"""The gate for measured times, on recorded timings."""
+"""The gate for measured times: on series made by hand and by simulation, and on pairs recorded on a GPU."""
 
 from __future__ import annotations
 
