@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,8 +14,8 @@ from hipscope.analysis.devices import find_device
 from hipscope.formulas.pairs import MeasuredDecision, Timing, decide_measured, ratio_of
 
 DEVICE = find_device("mi300x")
-# 24 launches of a copy kernel on each side, in nanoseconds, as a tracer stamps them: drift, ticks of 10 ns, outliers.
-RECORDED = [
+# Made by hand to look like a copy kernel of 24 launches, in nanoseconds: drift, ticks of 10 ns, an outlier.
+MADE = [
     8610, 8590, 8620, 8600, 8640, 8610, 8630, 8600, 8650, 8620, 12480, 8640, 8650, 8630, 8660, 8640, 8670, 8650, 8680,
     8640, 8690, 8660, 8670, 8650,
 ]  # fmt: skip
@@ -22,12 +25,32 @@ def series(
     gain: float, noise: float = 0.0, pairs: int = 24, cache: str = "warm", seed: int = 0
 ) -> list[Timing]:
     wobble = np.random.default_rng(seed).normal(1, noise, (pairs, 2)) if noise else np.ones((pairs, 2))
-    base = np.resize(RECORDED, pairs)
+    base = np.resize(MADE, pairs)
     found = []
     for i in range(pairs):
         found.append(Timing("before", cache, float(base[i] * wobble[i, 0])))  # type: ignore[arg-type]
         found.append(Timing("after", cache, float(base[(i + 7) % pairs] / gain * wobble[i, 1])))  # type: ignore[arg-type]
     return found
+
+
+def recorded(case: str) -> MeasuredDecision:
+    """The decision on 30 pairs, warm and cold, taken in turn on an NVIDIA H100 (data/timings/record_pairs.cu)."""
+    text = (Path(__file__).parents[1] / "data" / "timings" / "h100_pairs.json").read_text()
+    timings = [Timing(side, cache, ns) for side, cache, ns in json.loads(text)[case]]
+    return decide_measured(timings, device=DEVICE)
+
+
+def test_a_tiled_transposition_on_a_gpu_is_accepted() -> None:
+    decision = recorded("faster")
+    assert decision.accepted, decision.reason
+    assert decision.ratios["warm"].estimate == pytest.approx(322.4 / 51.8, rel=0.01)
+    assert decision.ratios["warm"].pairs == decision.ratios["cold"].pairs == 30
+
+
+@pytest.mark.parametrize("case", ["slower", "same", "hardly different"])
+def test_what_is_not_faster_on_a_gpu_is_refused(case: str) -> None:
+    """The same kernel twice, the slower one, and one that gains 2 % with warm caches and nothing with cold ones."""
+    assert not recorded(case).accepted
 
 
 def decided(warm: list[Timing], cold: list[Timing] | None = None, **more: object) -> MeasuredDecision:
