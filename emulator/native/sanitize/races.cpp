@@ -12,33 +12,6 @@ namespace {
 
 constexpr std::size_t kWatched = 64;       // words that a workgroup is remembered to have read atomically
 constexpr std::size_t kChanges = 1U << 20U;  // remembered atomic changes; they only tell a stale read from a race
-constexpr std::uint32_t kLongestPoll = 40;  // instructions of a loop that only waits
-
-bool writes_register(const Instruction& in, const Operand& o) {
-    for (int d = 0; d < in.destinations; ++d) {
-        const Operand& to = in.destination[d];
-        if (to.kind == o.kind && to.index <= o.index && o.index < to.index + to.dwords) return true;
-    }
-    return false;
-}
-
-/// Loads between `first` and the branch at `last` that read the same address in each turn.
-void mark_polls(const Program& program, std::uint32_t first, std::uint32_t last, std::vector<Role>& roles) {
-    const auto& code = program.instructions;
-    for (std::uint32_t pc = first; pc <= last; ++pc) {
-        const Unit unit = code[pc].unit;
-        const bool stores = unit == Unit::vmem_store || unit == Unit::vmem_atomic || (unit == Unit::lds && code[pc].destinations == 0);
-        if (stores || unit == Unit::barrier || unit == Unit::end_program) return;
-    }
-    for (std::uint32_t pc = first; pc <= last; ++pc) {
-        if (code[pc].unit != Unit::lds && code[pc].unit != Unit::vmem_load) continue;
-        bool moves = false;
-        for (std::uint32_t other = first; other <= last; ++other)
-            for (int k = 0; k < code[pc].sources; ++k)
-                if (code[pc].source[k].kind != OperandKind::none) moves |= writes_register(code[other], code[pc].source[k]);
-        if (!moves) roles[pc] = Role::poll;
-    }
-}
 
 std::uint32_t atomic_scope(const Instruction& in, const MemoryAccess& made) {
     if (made.kind == AccessKind::atomic || made.kind == AccessKind::atomic_return) return scope::device;
@@ -48,10 +21,6 @@ std::uint32_t atomic_scope(const Instruction& in, const MemoryAccess& made) {
 }
 
 std::uint64_t pair_key(std::uint64_t high, std::uint64_t low) { return high * 0x9e3779b97f4a7c15ULL ^ low; }
-
-void join(Clocks& into, const Clocks& from) {
-    for (std::size_t i = 0; i < kMaxWaves; ++i) into[i] = std::max(into[i], from[i]);
-}
 
 /// Compare-and-swap, and what is built like it.
 bool swaps(const Instruction& in) { return in.text.find("cmpswap") != std::string::npos || in.text.find("cmpst") != std::string::npos; }
@@ -64,18 +33,8 @@ const std::uint32_t (*data_row(const Wave& wave, const Instruction& in, int whic
 
 }  // namespace
 
-std::vector<Role> roles_of(const Program& program) {
-    const auto& code = program.instructions;
-    std::vector<Role> roles(code.size(), Role::none);
-    for (std::uint32_t pc = 0; pc < code.size(); ++pc) {
-        const Instruction& in = code[pc];
-        if (in.unit == Unit::branch && in.text.starts_with("s_cbranch") && in.target <= pc && pc - in.target <= kLongestPoll)
-            mark_polls(program, in.target, pc, roles);
-        const bool device = in.text.find("sc1") != std::string::npos;
-        if (device && in.text.starts_with("buffer_wbl2")) roles[pc] = Role::release;
-        if (device && in.text.starts_with("buffer_inv")) roles[pc] = Role::acquire;
-    }
-    return roles;
+void join(Clocks& into, const Clocks& from) {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
 /// One instruction's access on its way through the checks.
@@ -104,6 +63,7 @@ void Races::begin(const Program& program) {
     fences_.clear();
     changes_.clear();
     clocks_.clear();
+    grid_opened_ = 0;
     seeds_.clear();
 }
 
@@ -145,7 +105,7 @@ void Races::fence(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Ro
     }
 }
 
-bool Races::ordered(const Access& a, Trace earlier) const {
+bool Races::ordered(const Access& a, Trace earlier, bool wrote) const {
     const Segment& s = segment(earlier.segment());
     const std::uint32_t mine = a.mine.scope();
     if (s.group == a.group) {
@@ -154,6 +114,8 @@ bool Races::ordered(const Access& a, Trace earlier) const {
     } else if (earlier.scope() == scope::device && mine == scope::device) {
         return true;
     }
+    const Arrival* met = arrival_between(s, a.order.waves[a.wave.id_in_group].clocks);
+    if (met != nullptr && (!wrote || grid_fenced(*met, s, a.group))) return true;
     const auto writer = fences_.find(s.group);
     if (writer == fences_.end() || writer->second.releases.size() <= s.releases) return false;
     const auto reader = fences_.find(a.group);
@@ -184,7 +146,8 @@ void Races::conflict(const Access& a, Trace earlier, bool wrote, std::uint64_t a
     if (a.load && a.store && !wrote && earlier.scope() == scope::plain) c.seed = earlier.pc();
     if (a.load && !a.store && wrote && earlier.scope() == scope::device && a.mine.scope() == scope::plain) c.seed = a.mine.pc();
     if (s.group != a.group) {
-        c.synchronised = wrote && !a.store && met(a.group, s);
+        const bool grid = arrival_between(s, a.order.waves[a.wave.id_in_group].clocks) != nullptr;
+        c.synchronised = wrote && !a.store && (grid || met(a.group, s));
         const auto writer = fences_.find(s.group);
         c.released = writer != fences_.end() && writer->second.releases.size() > s.releases;
     }
@@ -267,8 +230,8 @@ void Races::touch_one(const Access& a, const Words& words, std::uint64_t address
     const auto foreign = [&](Trace t) { return t.segment() >= a.base && t.segment() != segment && (t.mask() & mask) != 0; };
     const Trace wrote{*words.write}, read{*words.read};
     if (a.swap && read.segment() == segment && read.scope() == scope::plain) seeds_.insert(read.pc());
-    if (foreign(wrote) && !ordered(a, wrote) && !(a.store && !a.load && *words.value == content)) conflict(a, wrote, true, address, lane);
-    else if (a.store && foreign(read) && !ordered(a, read)) conflict(a, read, false, address, lane);
+    if (foreign(wrote) && !ordered(a, wrote, true) && !(a.store && !a.load && *words.value == content)) conflict(a, wrote, true, address, lane);
+    else if (a.store && foreign(read) && !ordered(a, read, false)) conflict(a, read, false, address, lane);
     const std::uint64_t now = a.mine.with(static_cast<std::uint32_t>(lane), mask).bits;
     if (a.store) {
         *words.write = now;

@@ -4,7 +4,8 @@
 // the same word. Between workgroups an access is taken to be ordered when its workgroup wrote back its caches
 // (buffer_wbl2 sc1, a release) after it, and the other workgroup invalidated its own (buffer_inv sc1, an acquire) after
 // that (LLVM AMDGPUUsage, "Memory Model GFX942"). That never calls an ordered pair a race; it overlooks races between
-// workgroups that both fence for another reason.
+// workgroups that both fence for another reason. Global wave sync orders what comes before it in one workgroup and after
+// it in another (races_grid.cpp).
 #pragma once
 
 #include <array>
@@ -20,12 +21,17 @@
 namespace hipscope::sanitize {
 
 inline constexpr std::size_t kMaxWaves = 16;
-using Clocks = std::array<std::uint32_t, kMaxWaves>;
+/// One entry for each wave of the workgroup, then the grid barriers of the dispatch that are known to have opened.
+using Clocks = std::array<std::uint32_t, kMaxWaves + 1>;
+inline constexpr std::size_t kGrid = kMaxWaves;
+
+void join(Clocks& into, const Clocks& from);
 
 /// What an instruction means for order, beside being an access.
-enum class Role : std::uint8_t { none, release, acquire, poll };
+enum class Role : std::uint8_t { none, release, acquire, poll, grid_barrier, grid_give, grid_take };
 
 /// `poll`: a load in a short loop that stores nothing and never changes the address, so that it waits for another wave.
+/// `grid_...`: global wave sync; a semaphore gives and takes.
 std::vector<Role> roles_of(const Program& program);
 
 /// One access as a word remembers it. 0: nobody.
@@ -102,6 +108,8 @@ public:
     void started(GroupOrder& order, std::uint64_t group, std::size_t waves, std::uint32_t lds_bytes);
     void barrier(GroupOrder& order, std::uint64_t group);
     void fence(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role);
+    /// A wave executed a global wave sync instruction: `first` unless it tries again, `passed` unless it has to wait.
+    void grid_sync(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role, bool first, bool passed);
     using Found = std::function<void(const Conflict&)>;
     /// Notes the access that an instruction just made. `found` is called for each word in conflict.
     void access(GroupOrder& order, const Wave& wave, const Instruction& in, const Found& found);
@@ -118,10 +126,20 @@ private:
         std::uint64_t write[page_words], read[page_words];
         std::uint32_t value[page_words];
     };
+    /// A workgroup at a grid barrier, or at a semaphore that it gives to.
+    struct Arrival {
+        std::uint32_t number;                // of the barrier; they count from 1 in the order in which they open
+        std::uint32_t releases;              // of the workgroup until then
+        std::uint64_t since;                 // when the workgroup left the one before
+        Clocks known;                        // what lies before it
+    };
     /// How a workgroup has met others in this dispatch.
     struct GroupFences {
         std::vector<std::uint64_t> releases;
         std::uint64_t acquired = 0;
+        std::vector<Arrival> arrivals;       // `number` and `known` only grow
+        std::uint32_t left_number = 0;       // the last grid barrier that the workgroup has left, and when
+        std::uint64_t left = 0;
         std::vector<std::uint64_t> watched;  // words that it has read atomically, the newest few
         std::size_t next_watched = 0;
     };
@@ -129,7 +147,10 @@ private:
     struct Access;
 
     void next_segment(GroupOrder& order, std::uint64_t group, std::uint32_t wave);
-    [[nodiscard]] bool ordered(const Access& access, Trace earlier) const;
+    void arrive(GroupOrder& order, std::uint64_t group, std::uint32_t wave);
+    [[nodiscard]] const Arrival* arrival_between(const Segment& earlier, const Clocks& now) const;
+    [[nodiscard]] bool grid_fenced(const Arrival& arrival, const Segment& writer, std::uint64_t reader) const;
+    [[nodiscard]] bool ordered(const Access& access, Trace earlier, bool wrote) const;
     [[nodiscard]] bool met(std::uint64_t reader, const Segment& writer) const;
     void row_of_words(const Access& access);
     void scattered_words(const Access& access);
@@ -144,6 +165,7 @@ private:
     std::vector<Segment> segments_;
     std::uint32_t base_ = 1;
     std::uint64_t time_ = 1;
+    std::uint32_t grid_opened_ = 0;  // grid barriers of this dispatch
     std::unordered_map<std::uint64_t, GroupFences> fences_;
     std::unordered_map<std::uint64_t, std::uint64_t> changes_;  // (workgroup, global word) -> time of its last atomic change
     std::unordered_map<std::uint64_t, Clocks> clocks_;       // by workgroup and word

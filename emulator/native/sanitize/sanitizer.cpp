@@ -47,7 +47,12 @@ Step Sanitizer::step(Wave& wave, const Instruction& instruction) {
         const Role role = races_.role(pc);
         if (role != Role::none) races_.fence(record(*wave.group).order, wave.group->number, wave.id_in_group, role);
     }
+    const bool waited = wave.sync_wait != 0;
     const Step result = instruction.run(wave, instruction);
+    if (instruction.unit == Unit::message && (checks_.races || checks_.stale)) {
+        const Role role = races_.role(pc);
+        if (role != Role::none) races_.grid_sync(record(*wave.group).order, wave.group->number, wave.id_in_group, role, !waited, result == Step::next);
+    }
     if (result == Step::end) record(*wave.group).waves[wave.id_in_group].last_pc = pc;
     return result;
 }

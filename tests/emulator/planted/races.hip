@@ -1,5 +1,9 @@
 // One defect per kernel, on the lines that say PLANTED; the class is the word after it.
 #include <hip/hip_runtime.h>
+// the next one needs the first
+#include <hip/hip_cooperative_groups.h>
+
+namespace cg = cooperative_groups;
 
 // ---- LDS ----
 __global__ void reverse_without_barrier(int* out) {
@@ -96,7 +100,66 @@ __global__ void shuffled_store(int* a) {
     a[(threadIdx.x * 7) & 31] = threadIdx.x;  // PLANTED data-race
 }
 
+// ---- a grid whose workgroups meet, but not everywhere; the lines of the pairs differ ----
+__global__ void grid_without_barrier(int* a, int* out) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i;
+    __syncthreads();
+    out[i] = a[(i + 64) % (gridDim.x * blockDim.x)];  // PLANTED data-race
+}
+__global__ void grid_barrier_after_the_load(int* a, int* out) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    cg::this_grid().sync();
+    a[i] = i;
+    const int next = a[(i + 64) % (gridDim.x * blockDim.x)];  // PLANTED data-race
+    cg::this_grid().sync();
+    out[i] = next;
+}
+__global__ void one_grid_barrier_a_round(int* a, int* out) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    int sum = 0;
+    for (int round = 0; round < 3; ++round) {
+        a[i] = i + round;  // PLANTED data-race
+        cg::this_grid().sync();
+        sum += a[(i + 64) % (gridDim.x * blockDim.x)];
+    }
+    out[i] = sum;
+}
+__global__ void arrives_before_its_waves(int* a, int* out) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x >= 64) {
+        a[i] = i;
+    } else {
+        __threadfence();
+        __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+        out[i] = a[(i + 64 + blockDim.x) % (gridDim.x * blockDim.x)];  // PLANTED data-race
+    }
+}
+
 // ---- clean ----
+__global__ void clean_grid_rounds(int* a, int* out) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    int sum = 0;
+    for (int round = 0; round < 3; ++round) {
+        a[i] = i + round;
+        cg::this_grid().sync();
+        sum += a[(i + 192) % (gridDim.x * blockDim.x)];
+        cg::this_grid().sync();
+    }
+    out[i] = sum;
+}
+__global__ void clean_grid_semaphore(int* a, int* out) {
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x == 0) {
+        a[0] = 42;
+        __threadfence();
+        __builtin_amdgcn_ds_gws_sema_v(1);
+    } else {
+        __builtin_amdgcn_ds_gws_sema_p(1);
+        __threadfence();
+        out[0] = a[0];
+    }
+}
 __global__ void clean_same_value(int* flag, const int* in) {
     if (in[threadIdx.x] >= 0) *flag = 1;
 }
@@ -154,6 +217,11 @@ __global__ void clean_atomics(int* a, int* out) {
     if (threadIdx.x == 0) out[256] = t;
 }
 
+void cooperate(void (*kernel)(int*, int*), int groups, int threads, int* a, int* out) {
+    void* arguments[] = {&a, &out};
+    hipMemset(a, 0xff, 1 << 16);
+    hipLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), groups, threads, arguments, 0, nullptr);
+}
 int main() {
     int *a, *b;
     hipMalloc(&a, 1 << 16);
@@ -184,5 +252,11 @@ int main() {
     clean_last_block<<<16, 256>>>(b, a, (unsigned*)(a + 1024), a + 2048);
     clean_lds_flag<<<1, 128>>>(a);
     clean_atomics<<<4, 256>>>(a, b);
+    cooperate(grid_without_barrier, 4, 64, a, b);
+    cooperate(grid_barrier_after_the_load, 4, 64, a, b);
+    cooperate(one_grid_barrier_a_round, 4, 64, a, b);
+    cooperate(arrives_before_its_waves, 4, 128, a, b);
+    cooperate(clean_grid_rounds, 4, 128, a, b);
+    cooperate(clean_grid_semaphore, 2, 64, a, b);
     return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
 }

@@ -123,8 +123,39 @@ __global__ void queue_without_fence(int* items, unsigned* tail, int* out) {
         out[blockIdx.x] = items[blockIdx.x & 3];  // PLANTED stale-read
     }
 }
+__global__ void bare_grid_barrier(int* data, int* out) {
+    const unsigned i = blockIdx.x * 64 + threadIdx.x;
+    data[i] = i;
+    __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+    out[i] = data[(i + 64) % (gridDim.x * 64)];  // PLANTED stale-read
+}
+__global__ void grid_barrier_without_acquire(int* data, int* out) {
+    const unsigned i = blockIdx.x * 64 + threadIdx.x;
+    data[i] = i;
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+    __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+    out[i] = data[(i + 64) % (gridDim.x * 64)];  // PLANTED stale-read
+}
+__global__ void second_grid_barrier_without_fence(int* data, int* out) {
+    const unsigned i = blockIdx.x * 64 + threadIdx.x;
+    __threadfence();
+    __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+    data[i] = i;
+    __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+    out[i] = data[(i + 64) % (gridDim.x * 64)];  // PLANTED stale-read
+}
 
 // ---- clean ----
+__global__ void clean_bare_grid_barrier(int* data, int* out) {
+    const unsigned i = blockIdx.x * 64 + threadIdx.x;
+    data[i] = i;
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+    __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+    const int next = data[(i + 64) % (gridDim.x * 64)];
+    __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+    data[i] = next;
+}
 __global__ void clean_flag(int* data, int* flag, int* out) {
     if (threadIdx.x != 0) return;
     if (blockIdx.x == 0) {
@@ -183,6 +214,10 @@ int main() {
     grid_barrier_without_fence<<<4, 64>>>(a, (unsigned*)fresh() + 512, out);
     look_back_without_fence<<<8, 64>>>(a, fresh() + 512, out);
     queue_without_fence<<<4, 64>>>(a, (unsigned*)fresh() + 512, out);
+    bare_grid_barrier<<<4, 64>>>(fresh(), out);
+    grid_barrier_without_acquire<<<4, 64>>>(fresh(), out);
+    second_grid_barrier_without_fence<<<4, 64>>>(fresh(), out);
+    clean_bare_grid_barrier<<<4, 64>>>(fresh(), out);
     clean_flag<<<4, 64>>>(a, fresh() + 512, out);
     clean_look_back<<<8, 64>>>(a, fresh() + 512, out);
     clean_grid_barrier<<<4, 64>>>(a, (unsigned*)fresh() + 512, out);
