@@ -169,7 +169,7 @@ void Races::synchronise(const Access& a, std::uint64_t word, bool reads, bool ch
             if (own.watched.size() < kWatched) own.watched.push_back(word);
             else if (own.watched[own.next_watched] != word) own.watched[own.next_watched = (own.next_watched + 1) % kWatched] = word;
         }
-        if (changes && changes_.size() < kChanges) changes_[pair_key(a.group, word)] = time_;
+        if (changes && (changes_.size() < kChanges || changes_.contains(pair_key(a.group, word)))) changes_[pair_key(a.group, word)] = time_;
     }
     if (changes && w.used) next_segment(a.order, a.group, a.wave.id_in_group);
 }
