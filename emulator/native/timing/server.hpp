@@ -29,7 +29,6 @@ public:
                 break;
             }
             slot->used = static_cast<float>(window);
-            slot->next = static_cast<std::int32_t>(at + 1);
             left -= room;
             slot = &slot_of(++at);
         }
@@ -41,14 +40,15 @@ public:
 private:
     struct Slot {
         std::int32_t window = -1;
-        std::int32_t next = 0;  // where to look on when this one is full
+        std::int32_t next = 0;  // where to look on when this one is full: always a later window
         float used = 0;
     };
 
     Slot& slot_of(std::int64_t w) {
         Slot& slot = slots_[static_cast<std::size_t>(w) & (slots_.size() - 1)];
         const auto number = static_cast<std::int32_t>(w);  // 2^31 windows are half a minute of device time
-        if (slot.window != number) slot = {number, number, 0};
+        // `next` lies ahead from the start: a sum of floats may round up to a full window.
+        if (slot.window != number) slot = {number, number + 1, 0};
         return slot;
     }
     std::int64_t first_free(std::int64_t w) {
