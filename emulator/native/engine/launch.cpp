@@ -11,7 +11,7 @@
 namespace hipscope {
 namespace {
 
-constexpr std::uint64_t kPacketOffset = 0, kQueueOffset = 256, kCooperationOffset = 512, kKernargOffset = 1024;
+constexpr std::uint64_t kPacketOffset = 0, kQueueOffset = 256, kKernargOffset = 1024;
 constexpr std::uint32_t kStackReserve = 8192;  // per lane, for functions whose frames the compiler cannot bound
 
 // COMPUTE_TMPRING_SIZE.WAVESIZE has 13 bits of 1 KiB for a wave of 64 lanes (CDNA3 register reference).
@@ -44,9 +44,9 @@ void write_packet(const PreparedLaunch& p) {
 
 /// What cooperative groups read (ockl's cg.cl, struct mg_info): one grid of one device. Gives its address.
 std::uint64_t write_cooperation(const PreparedLaunch& p) {
-    const std::uint64_t info = p.packet - kPacketOffset + kCooperationOffset;
+    const std::uint64_t info = p.packet - kPacketOffset + LaunchArea::cooperation;
     const std::uint64_t all = std::uint64_t{p.launch.grid[0]} * p.launch.grid[1] * p.launch.grid[2];
-    std::memset(at(info), 0, 128);
+    std::memset(at(info), 0, LaunchArea::cooperation_bytes);
     put(info, info + 64);                  // the barrier of all grids
     put<std::uint32_t>(info + 8, 0);       // number of this grid
     put<std::uint32_t>(info + 12, 1);      // grids

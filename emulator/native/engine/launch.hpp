@@ -59,6 +59,8 @@ struct PreparedLaunch {
 class LaunchArea {
 public:
     static constexpr std::uint64_t bytes = 1U << 16U;
+    /// What cooperative groups read, and the barriers of the grids that they write, from the packet on.
+    static constexpr std::uint64_t cooperation = 512, cooperation_bytes = 128;
     explicit LaunchArea(Memory& memory);
     [[nodiscard]] std::uint64_t address() const { return address_; }
 

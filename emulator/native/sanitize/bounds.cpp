@@ -80,7 +80,8 @@ void Sanitizer::stray(const Wave& wave, const Instruction& in) {
     reports_.add(std::move(found));
 }
 
-/// The kernarg segment lies in a block with the packet and the queue, and nothing of that block may be written.
+/// The kernarg segment lies in a block with the packet and the queue, and nothing of that block may be written but the
+/// barriers of a cooperative launch, which the device library counts with atomics.
 void Sanitizer::check_kernarg(const Wave& wave, const MemoryAccess& made) {
     if (made.space != Space::global && made.space != Space::scalar) return;
     // Compilers load up to 16 aligned bytes where the last of them lie outside.
@@ -91,6 +92,7 @@ void Sanitizer::check_kernarg(const Wave& wave, const MemoryAccess& made) {
         const int lane = std::countr_zero(left);
         const std::uint64_t address = made.address[0][lane];
         if (address - launch_->packet >= LaunchArea::bytes) continue;
+        if (launch_->launch.cooperative && address - launch_->packet - LaunchArea::cooperation < LaunchArea::cooperation_bytes) continue;
         const bool beyond = address >= launch_->kernarg_address && address + made.bytes > end && address < area_end;
         if ((!beyond && !write) || reports_.again(Defect::out_of_bounds, wave.pc)) continue;
         Case found{Defect::out_of_bounds, place(wave, made.space == Space::scalar ? -1 : lane), std::nullopt, {}, {made.space, address, made.bytes, write}, std::nullopt};

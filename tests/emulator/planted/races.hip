@@ -148,6 +148,12 @@ __global__ void clean_grid_rounds(int* a, int* out) {
     }
     out[i] = sum;
 }
+__global__ void clean_multi_grid(int* a, int* out) {  // its barrier counts with atomics
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i;
+    cg::this_multi_grid().sync();
+    out[i] = a[(i + 192) % (gridDim.x * blockDim.x)];
+}
 __global__ void clean_grid_semaphore(int* a, int* out) {
     if (threadIdx.x != 0) return;
     if (blockIdx.x == 0) {
@@ -258,5 +264,8 @@ int main() {
     cooperate(arrives_before_its_waves, 4, 128, a, b);
     cooperate(clean_grid_rounds, 4, 128, a, b);
     cooperate(clean_grid_semaphore, 2, 64, a, b);
+    void* arguments[] = {&a, &b};
+    hipLaunchParams one{reinterpret_cast<void*>(clean_multi_grid), dim3(4), dim3(128), arguments, 0, nullptr};
+    if (hipLaunchCooperativeKernelMultiDevice(&one, 1, 0) != hipSuccess) return 1;
     return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
 }
