@@ -87,7 +87,8 @@ def render_optimization(found: Optimization, console: Console) -> None:
         console.print("The file stays as it is.")
         return
     console.print()
-    console.print(Syntax(found.diff.rstrip("\n"), "diff", theme="ansi_dark", background_color="default"))
+    diff = Syntax(found.diff, "diff", theme="ansi_dark", background_color="default").highlight(found.diff)
+    console.print(diff, soft_wrap=True, end="")  # never cut: it may be saved and given to `patch`
     console.print()
     console.print(proof_table(found))
     for note in found.notes:

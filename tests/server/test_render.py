@@ -71,6 +71,13 @@ def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
     assert "The file stays as it is." in text
 
 
+def test_the_lines_of_a_change_are_never_cut() -> None:
+    diff = f"--- a/k.hip\n+++ b/k.hip\n@@ -1,2 +1,2 @@\n-{'x' * 150}\n+{'y' * 150}\n \n"
+    stream = io.StringIO()
+    render_optimization(Optimization(status="verified", diff=diff), Console(file=stream, width=80))
+    assert diff in stream.getvalue()
+
+
 def test_blocks_are_the_same_in_markdown_and_in_plain_text() -> None:
     blocks: list[Block] = [
         Heading("kernel"),
