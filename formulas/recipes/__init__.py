@@ -54,8 +54,11 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 }
 # Less precise: only when the project asks for them.
 FAST_MATH: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.propose,)}
+FAST_MATH_ADVICE: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.advise,)}
 
 
 def recipes_for(formula: str, *, approximate: bool = False) -> tuple[Recipe, ...]:
-    """The recipes that answer a formula; those that give up precision only when the user has asked for them."""
-    return RECIPES.get(formula, ()) + (FAST_MATH.get(formula, ()) if approximate else ())
+    """The recipes that answer a formula; those that give up precision only when the user has asked for them, else as
+    advice.
+    """
+    return RECIPES.get(formula, ()) + (FAST_MATH if approximate else FAST_MATH_ADVICE).get(formula, ())

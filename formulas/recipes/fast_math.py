@@ -1,7 +1,8 @@
 """precision, only with `optimize.fast_math`: the device's own approximations instead of the accurate functions.
 
 They are a few instructions each, but wrong in the last digits, and sine and cosine for large arguments in all of them.
-What the program's own data make of that is held against the tolerance; never proposed unless the user asks for it.
+What the program's own data make of that is held against the tolerance; never proposed unless the user asks for it:
+without the setting `advise` only says that they exist.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
+from hipscope.formulas.candidate import (
+    Advice,
+    Candidate,
+    LaunchFacts,
+    Proposal,
+    Refusal,
+    Splice,
+    apply_splices,
+)
 from hipscope.formulas.nodes import child_of
 from hipscope.formulas.recipes.code import declared_type
 from hipscope.formulas.syntax import KernelSyntax, arguments_of, called, names_in, text_of, walk
@@ -56,6 +65,18 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             assumes=("results within the tolerance are good enough for all inputs",),
         )
     ]
+
+
+def advise(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """What `propose` would do, as advice: giving up precision is the user's choice."""
+    answer = propose(source, kernel, finding, facts)
+    if isinstance(answer, Refusal):
+        return answer
+    return Advice(
+        NAME,
+        "Use the device's fast approximations of functions and divisions",
+        "their results lose the last digits; with `optimize.fast_math = true` in hipscope.toml they are tried",
+    )
 
 
 def _is_float_division(node: Node, kernel: KernelSyntax) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from hipscope.formulas.candidate import Advice, Refusal
+from hipscope.formulas.recipes import recipes_for
+from hipscope.formulas.syntax import parse
 from tests.formulas.recipes.cases import FOLDER, ask, candidates, facts_of, read_facts
 
 Change = tuple[str, str]
@@ -286,3 +288,13 @@ def test_the_new_numbers_of_workgroups_are_the_old_ones_in_another_order(columns
         share, rest = count // xcds, count % xcds
         numbers = [b % xcds * share + min(b % xcds, rest) + b // xcds for b in range(count)]
         assert sorted(numbers) == list(range(count))
+
+
+def test_fast_math_is_advice_where_the_project_does_not_ask_for_it() -> None:
+    source = b"__global__ void k(const float* in, float* out, float d) { out[0] = in[0] / d; }\n"
+    kernel = parse(source).kernel("k")
+    assert kernel is not None
+    said_so = [recipe(source, kernel, None, facts_of({})) for recipe in recipes_for("precision")]
+    (advice,) = [answer for answer in said_so if isinstance(answer, Advice)]
+    assert advice.recipe == "fast_math"
+    assert "optimize.fast_math" in advice.reason
