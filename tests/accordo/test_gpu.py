@@ -20,6 +20,7 @@ from hipscope.accordo.gpu import gpu_capture_environment, gpu_replay_tool
 from hipscope.accordo.replay import Replay, ReplayTool, replay
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain import find_toolchain
+from hipscope.emulator.captures import seal
 from hipscope.emulator.runner import native_library_dir, replay_executable
 
 HERE = Path(__file__).parent / "hsa"
@@ -250,6 +251,7 @@ def test_an_address_that_is_taken_is_refused(run: Callable[..., Ran], tmp_path: 
     meta = json.loads((dispatch.directory / "meta.json").read_text())
     meta["buffers"][0]["address"] = 0x10000
     (dispatch.directory / "meta.json").write_text(json.dumps(meta))
+    seal(dispatch.directory)
     done = _on_the_gpu(dispatch, dispatch.code_object, tmp_path / "out")
     assert done.status == "launch_error"
     assert done.message == "the captured address 0x10000 is taken in this process; record the program again"
