@@ -74,8 +74,9 @@ def advise(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: 
         return answer
     return Advice(
         NAME,
-        "Use the device's fast approximations of functions and divisions",
-        "their results lose the last digits; with `optimize.fast_math = true` in hipscope.toml they are tried",
+        "Multiply by `__builtin_amdgcn_rcpf(x)` instead of dividing by x, and use the fast forms of functions",
+        # Not more of divisions: the headers' own `__fdividef` is often compiled to the accurate division.
+        "results lose their last digits; with `optimize.fast_math = true` in hipscope.toml functions are tried",
     )
 
 
