@@ -165,9 +165,10 @@ def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str
     system = [p for p in (*_SYSTEM, *_SETTINGS) if os.path.lexists(p)]
     read = [str(p) for p in box.read if not str(p).startswith(tuple(f"{s}/" for s in _SYSTEM))]
     read = [p for p in read if not p.startswith(("/proc", "/dev", "/sys")) and Path(p).exists()]
-    write = [(str(p), str(p)) for p in box.write] + [
+    listed = [(str(p), str(p)) for p in box.write] + [
         (str(seen), str(real)) for seen, real in box.shown.items()
     ]
+    write = sorted(listed, key=lambda pair: len(pair[0]))  # what lies inside of another comes after it, or is hidden
     if kind == "bubblewrap":
         words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         for path in system:

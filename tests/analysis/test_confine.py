@@ -99,6 +99,24 @@ def test_files_of_the_user_and_the_system_are_not_there(
     assert not target.exists()
 
 
+@pytest.mark.parametrize("kind", BORDERS)
+def test_a_directory_to_write_to_may_lie_inside_of_one_that_is_shown_as_a_copy(
+    kind: Isolation, kinds: dict[Isolation, bool], tmp_path: Path
+) -> None:
+    """Given a cache inside the project, as for a program in one's home, what goes there is kept, the rest is not."""
+    if not kinds[kind]:
+        pytest.skip(f"{kind} does not work here")
+    project, copy = tmp_path / "project", tmp_path / "copy"
+    out = project / "cache" / "out"
+    for directory in (out, copy):
+        directory.mkdir(parents=True)
+    done = shell(kind, f"echo a > {out}/kept; echo b > {project}/lost", write=(out,), shown={project: copy})
+    assert done.ok, done.stderr
+    assert (out / "kept").read_text() == "a\n"
+    assert not (project / "lost").exists()
+    assert (copy / "lost").read_text() == "b\n"
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_the_environment_holds_no_key(kind: Isolation, kinds: dict[Isolation, bool], secret: Path) -> None:
     if not kinds[kind]:
