@@ -168,7 +168,9 @@ def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str
     listed = [(str(p), str(p)) for p in box.write] + [
         (str(seen), str(real)) for seen, real in box.shown.items()
     ]
-    write = sorted(listed, key=lambda pair: len(pair[0]))  # what lies inside of another comes after it, or is hidden
+    write = sorted(
+        listed, key=lambda pair: len(pair[0])
+    )  # what lies inside of another comes after it, or is hidden
     if kind == "bubblewrap":
         words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         for path in system:
