@@ -5,6 +5,8 @@ PYTHON_FOLDERS := server analysis formulas accordo emulator tests benchmarks
 # Node.js of the system, or the one that the set-up put beside Python.
 export PATH := $(PATH):$(CURDIR)/.venv/bin
 DEMO := examples/lds_column_read.hip
+# A process per core; a file's tests stay together, in order, because they share what it compiles.
+PYTEST := .venv/bin/pytest -n auto --dist loadfile
 
 .PHONY: demo test test-quick lint format types test-editor extension setup bench doctor clean
 
@@ -13,10 +15,10 @@ demo: setup
 	@.venv/bin/hipscope optimize $(DEMO)
 
 test: setup
-	.venv/bin/pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 test-quick: setup
-	.venv/bin/pytest -m "not slow" $(PYTEST_ARGS)
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 lint: setup types
 	.venv/bin/ruff check .

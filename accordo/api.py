@@ -17,14 +17,14 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from hipscope.accordo.capture import CapturedDispatch, read_capture_set
-from hipscope.accordo.compile import widened_kernel
-from hipscope.accordo.reference import Reference, Settings, Signature, prepare_reference
-from hipscope.accordo.replay import Replay, ReplayTool
+from hipscope.accordo.compile import WidenedSource
+from hipscope.accordo.reference import Reference, prepare_reference
+from hipscope.accordo.replay import Replay, ReplayTool, Request
 from hipscope.accordo.replay import replay as replay_dispatch
+from hipscope.accordo.settings import Settings, Signature
 from hipscope.accordo.tolerance import UserTolerance, user_tolerances
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
@@ -103,7 +103,7 @@ def capture(
         if not chosen:
             known = ", ".join(sorted({base_name(demangle(d.kernel)) for d in launches}))
             raise UsageError(f"{path.name} launches no kernel {kernel!r}", f"it launches: {known}")
-        source = path if _is_source(path) else None
+        source = path if is_source(path) else None
         yield Recording(kernel, chosen, source, project, toolchain, _tool(settings, toolchain, work), work)
 
 
@@ -116,7 +116,9 @@ def replay(
     """
     chosen = recording.dispatches[dispatch]
     path = chosen.code_object if code is None else code_object_of(recording, Path(code).absolute()).path
-    return replay_dispatch(recording.tool, chosen, path, recording.work / f"replay_{seed}", seed=seed)
+    return replay_dispatch(
+        recording.tool, Request(chosen, path, recording.work / f"replay_{seed}", seed=seed)
+    )
 
 
 def compare(
@@ -151,7 +153,7 @@ def code_object_of(recording: Recording, path: Path, cancel: threading.Event | N
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     config = recording.project.config
-    if _is_source(path):
+    if is_source(path):
         project, text = recording.project, path.read_bytes()
         target = recording.source
         if target is None or target.parent != path.parent:
@@ -193,9 +195,10 @@ def _reference(
     widened = None
     if recording.source is not None:
         text = recording.source.read_bytes()
-        widened = partial(
-            widened_kernel, recording.project, recording.toolchain, recording.source, text, cancel
-        )
+        symbols = tuple(dict.fromkeys(d.kernel for d in recording.dispatches))
+        widened = WidenedSource(
+            recording.project, recording.toolchain, recording.source, text, symbols, cancel
+        ).kernel
     work = recording.work / "proof"
     shutil.rmtree(work, ignore_errors=True)
     settings = Settings(
@@ -205,6 +208,7 @@ def _reference(
         tolerance=UserTolerance(config.tolerance) if config.tolerance else None,
         tolerances={**user_tolerances(config.accordo.tolerances), **tolerances},
         widened=widened,
+        sanitize="all",
     )
     signature = Signature(known, tuple(types))
     return prepare_reference(recording.dispatches, settings, signature, progress=progress, cancel=cancel)
@@ -229,7 +233,7 @@ def _built(
     progress: Said,
     cancel: threading.Event | None,
 ) -> tuple[Project, BuiltProgram]:
-    if path.is_dir() or _is_source(path):
+    if path.is_dir() or is_source(path):
         project = resolve_project(path, tuple(arguments), config)
         progress("compiling the reference")
         return project, build_program(project, toolchain, cancel=cancel)
@@ -265,8 +269,10 @@ def _tool(config: Config, toolchain: Toolchain, work: Path) -> ReplayTool:
         argv=(str(executable),),
         options=(*options, "--threads", str(threads)),
         timeout_s=config.accordo.replay_timeout_s,
+        batches=True,
     )
 
 
-def _is_source(path: Path) -> bool:
+def is_source(path: Path) -> bool:
+    """Whether a file is compiled before it is compared, by its name."""
     return path.suffix in _SOURCES

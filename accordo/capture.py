@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hipscope.analysis.errors import HipscopeError
-from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
+from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums, recorded
 
 
 class CaptureUnreadable(HipscopeError):
@@ -23,7 +24,10 @@ class CaptureUnreadable(HipscopeError):
 
 @dataclass(frozen=True)
 class CapturedBuffer:
-    """One device allocation. `arguments` are (index of the kernel argument, offset of its pointer in here)."""
+    """One device allocation. `arguments` are (index of the kernel argument, offset of its pointer in here).
+
+    The files may be packed; their names here are those without the ending that tells so.
+    """
 
     index: int
     address: int
@@ -58,7 +62,8 @@ class CapturedVariable:
 
     def after(self) -> bytes | None:
         """What the program's own run left in it; None when that was not recorded."""
-        return _contents(self.after_file, self.size) if self.after_file.exists() else None
+        kept = recorded(self.after_file.parent, self.after_file.name)
+        return _contents(self.after_file, self.size) if kept else None
 
 
 @dataclass(frozen=True)
@@ -182,6 +187,12 @@ class _MetaBuffer(_Lenient):
     bytes: int
     referenced_by: list[int] = Field(default_factory=list)
     offset_in_buffer: list[int] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _offset_for_each_reference(self) -> Self:
+        if len(self.referenced_by) != len(self.offset_in_buffer):
+            raise ValueError("references and offsets do not match")
+        return self
 
 
 class _MetaGlobal(_Lenient):

@@ -1,4 +1,4 @@
-"""Compiles the float64 oracle of a kernel: the project's own source, with `double` for `float`.
+"""Compiles the float64 oracle of a kernel: the project's own source, with the kernel in double precision added.
 
 Takes a project and a source, gives the widened kernel or the reason why there is none.
 """
@@ -6,36 +6,64 @@ Takes a project and a source, gives the widened kernel or the reason why there i
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hipscope.accordo.oracle import WidenedKernel
-from hipscope.accordo.widen import widened
+from hipscope.accordo.widen import NAMESPACE, widened
 from hipscope.analysis.build import compile_device
+from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.errors import BuildFailed
+from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.project import Project
 from hipscope.analysis.toolchain import Toolchain
 from hipscope.emulator.symbolize import demangle
 
 
-def widened_kernel(
-    project: Project,
-    toolchain: Toolchain,
-    source: Path,
-    original: bytes,
-    cancel: threading.Event | None,
-    symbol: str,
-) -> WidenedKernel | str:
-    """The kernel of that mangled name in double precision, or why there is none. Raises Cancelled."""
-    text, why = widened(original.decode("utf-8", "surrogateescape"))
-    if text is None:
-        return why
-    try:
-        code = compile_device(
-            project, toolchain, source, text.encode("utf-8", "surrogateescape"), cancel=cancel
-        )
-    except BuildFailed as failure:
-        first = next((d.message for d in failure.diagnostics if d.severity == "error"), failure.message)
-        return f"it does not compile with `double` for `float`: {first}"
-    wanted = demangle(symbol).replace("float", "double")
-    names = [name for name in code.kernels if demangle(name) == wanted]
-    return WidenedKernel(code, names[0]) if names else "its kernel has another name"
+@dataclass(eq=False)
+class WidenedSource:
+    """A kernel of a source in double precision, compiled when somebody first asks for it, by whatever thread.
+
+    `symbols` are the mangled names of its instances that were launched; all of one kernel.
+    """
+
+    project: Project
+    toolchain: Toolchain
+    source: Path
+    original: bytes
+    symbols: tuple[str, ...]
+    cancel: threading.Event | None
+    _made: dict[str, WidenedKernel | str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def prepare(self) -> None:
+        """Compile all instances. Raises Cancelled."""
+        for symbol in self.symbols:
+            self.kernel(symbol)
+
+    def kernel(self, symbol: str) -> WidenedKernel | str:
+        """The kernel of that mangled name in double precision, or why there is none. Raises Cancelled."""
+        with self._lock:
+            if symbol not in self._made:
+                self._made[symbol] = self._kernel(symbol)
+            return self._made[symbol]
+
+    def _kernel(self, symbol: str) -> WidenedKernel | str:
+        code = self._compiled(symbol)
+        if isinstance(code, str):
+            return code
+        # One instance of one kernel was added, so its namespace alone says which it is.
+        names = [name for name in code.kernels if f"{NAMESPACE}::" in demangle(name)]
+        return WidenedKernel(code, names[0]) if len(names) == 1 else "its kernel has another name"
+
+    def _compiled(self, symbol: str) -> CodeObject | str:
+        name = demangle(symbol)
+        text, why = widened(self.original.decode("utf-8", "surrogateescape"), base_name(name), (name,))
+        if text is None:
+            return why
+        data = text.encode("utf-8", "surrogateescape")
+        try:
+            return compile_device(self.project, self.toolchain, self.source, data, cancel=self.cancel)
+        except BuildFailed as failure:
+            first = next((d.message for d in failure.diagnostics if d.severity == "error"), failure.message)
+            return f"it does not compile with `double` for `float`: {first}"

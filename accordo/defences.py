@@ -9,9 +9,11 @@ from typing import Literal
 
 Defence = Literal[
     "poison",  # what the reference writes first, LDS and registers hold random bytes
+    "poison_fillings",  # what the reference writes first holds NaN, infinity and zero in turn
     "other_order",  # a second order of waves and workgroups
     "repeats",  # more orders, compared bit by bit with each other
     "relocation",  # buffers at other addresses, in another order, with gaps
+    "pointers_apart",  # pointers into the same buffer lead to copies with other numbers
     "permuted_inputs",
     "scaled_inputs",
     "special_inputs",  # zeros, ones, denormals, ramps, large values
@@ -19,8 +21,12 @@ Defence = Literal[
     "large_integers",
     "one_changed_input",
     "other_scalars",
+    "turned_flags",  # integer arguments that are 0, 1 or negative
+    "other_variables",
     "other_workgroups",
+    "more_dimensions",  # workgroups and grids of two and three dimensions where the recorded ones have one
     "other_sizes",  # integer arguments one less, one more, 1 and 0
+    "whole_workgroups",  # integer arguments that are whole workgroups, one or two, or one more or less than whole ones
     "inputs_untouched",
     "written_bytes_only",
     "not_finite_places",

@@ -46,6 +46,7 @@ class Element:
 
 
 BYTES = Element("bytes", "bytes", 1)
+WIDENED = ("fp32", "fp16", "bf16")  # what double precision is more precise than
 _NUMPY = {
     "fp64": "<f8", "fp32": "<f4", "fp16": "<f2", "int8": "<i1", "uint8": "<u1", "int16": "<i2", "uint16": "<u2",
     "int32": "<i4", "uint32": "<u4", "int64": "<i8", "uint64": "<u8", "bytes": "<u1",
@@ -62,6 +63,7 @@ def _integer(bits: int, signed: bool) -> Element:
 
 _ELEMENTS: dict[str, Element] = {
     "double": _FP64, "float": _FP32, "_Float16": _FP16, "half": _FP16, "__half": _FP16, "half_float::half": _FP16,
+    "__half2": _FP16, "half2": _FP16, "__hip_bfloat162": _BF16, "std::bfloat16_t": _BF16,
     "__bf16": _BF16, "__hip_bfloat16": _BF16, "hip_bfloat16": _BF16, "bool": _integer(8, False),
     "char": _integer(8, True), "signed char": _integer(8, True), "unsigned char": _integer(8, False),
     "short": _integer(16, True), "unsigned short": _integer(16, False), "int": _integer(32, True),
@@ -72,7 +74,7 @@ _ELEMENTS: dict[str, Element] = {
     "int64_t": _integer(64, True), "uint64_t": _integer(64, False), "size_t": _integer(64, False),
 }  # fmt: skip
 _VECTOR = re.compile(
-    r"(?:HIP_vector_type<(.+), \d+u?>|(u?(?:char|short|int|long|longlong)|float|double)[1-4])$"
+    r"(?:HIP_vector_type<(.+), \d+u?>|(.+) vector\[\d+\]|(u?(?:char|short|int|long|longlong)|float|double)[1-4])$"
 )
 _SHORT_VECTOR = {"uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int",
                  "ulong": "unsigned long", "longlong": "long long", "ulonglong": "unsigned long long"}  # fmt: skip
@@ -94,7 +96,7 @@ def element_of(pointee: str) -> Element:
     if (known := _ELEMENTS.get(bare)) is not None:
         return known
     if (vector := _VECTOR.match(bare)) is not None:
-        inner = vector[1] or _SHORT_VECTOR.get(vector[2], vector[2])
+        inner = vector[1] or vector[2] or _SHORT_VECTOR.get(vector[3], vector[3])
         return _ELEMENTS.get(inner, BYTES)
     return BYTES
 

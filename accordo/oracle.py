@@ -1,4 +1,4 @@
-"""The float64 oracle: the reference's kernel compiled with `double` for `float`, run on the same numbers.
+"""The float64 oracle: the reference's kernel compiled with `double` for its floats, run on the same numbers.
 
 Takes the reference's runs and the widened code object, gives for each run what the kernel's float outputs would be in
 double precision. A candidate may be at most twice as far from that as the reference itself is.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dtypes import Segment
+from hipscope.accordo.dtypes import WIDENED, Element, Segment
 from hipscope.analysis.codeobject import CodeObject, KernelArgument
 from hipscope.emulator.captures import seal
 
@@ -26,7 +26,10 @@ Images = Mapping[int, NDArray[np.float64]]  # by buffer, as many numbers as the 
 _FACTOR = 2.0
 _LARGEST_SPARE = 4.0
 _MEAN_SPARE = 1.0
-_USABLE = 1e-2  # an oracle that is farther away than this, relative to the output's size, is another function
+_ROUNDINGS = 8.0
+_MANY_ROUNDINGS = 64.0
+ROUNDING = 3e-2  # a difference larger than this, relative to the largest output, is no matter of rounding
+_USABLE = 2e-2  # an oracle that is farther away than this, relative to the output's size, is another function
 _PAGE = 4096
 _GAP = 1 << 20
 
@@ -57,15 +60,14 @@ def write_widened(
     if dispatch.variables:
         raise NoOracle("the code object has device variables")
     folder.mkdir(parents=True, exist_ok=True)
-    wide = {b.index: _is_wide(b, pieces[b.index]) for b in dispatch.buffers}
+    wide = {b.index: _wide_element(b, pieces[b.index]) for b in dispatch.buffers}
     at = -(-min((b.address for b in dispatch.buffers), default=0) // _PAGE) * _PAGE
     places: dict[int, int] = {}
     buffers = []
     for buffer in dispatch.buffers:
         data = _contents(buffer, inputs)
-        if wide[buffer.index]:
-            with np.errstate(invalid="ignore"):
-                data = np.frombuffer(data[: len(data) // 4 * 4], dtype="<f4").astype("<f8").tobytes()
+        if (element := wide[buffer.index]) is not None:
+            data = element.numbers(data[: len(data) // element.size * element.size]).astype("<f8").tobytes()
         elif _holds_addresses(data, dispatch):
             raise NoOracle("memory holds addresses of buffers")
         places[buffer.index] = at
@@ -90,26 +92,55 @@ def write_widened(
     explicit = max((a.offset + a.size for a in new), default=0)
     meta |= {
         "kernel": kernel.symbol, "globals": [], "explicit_bytes": explicit, "kernarg_bytes": metadata.kernarg_size,
-        "dynamic_lds": 2 * dispatch.dynamic_lds,
+        "dynamic_lds": max(map(_times, wide.values()), default=1) * dispatch.dynamic_lds,
     }  # fmt: skip
     (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
     seal(folder)
     return replace(dispatch, directory=folder, kernel=kernel.symbol, code_object=kernel.code.path)
 
 
-def float_buffers(dispatch: CapturedDispatch, pieces: Mapping[int, tuple[Segment, ...]]) -> tuple[int, ...]:
-    """The buffers that are floats from end to end: those that the oracle has in double precision."""
-    return tuple(b.index for b in dispatch.buffers if _is_wide(b, pieces[b.index]))
+def float_buffers(
+    dispatch: CapturedDispatch, pieces: Mapping[int, tuple[Segment, ...]]
+) -> dict[int, Element]:
+    """The buffers that are floats of one type from end to end: those that the oracle has in double precision."""
+    found = {b.index: _wide_element(b, pieces[b.index]) for b in dispatch.buffers}
+    return {index: element for index, element in found.items() if element is not None}
 
 
-def usable(expected: NDArray[np.float64], oracle: NDArray[np.float64]) -> bool:
+def usable(expected: NDArray[np.float64], oracle: NDArray[np.float64], epsilon: float) -> bool:
     """Whether the oracle computes the same function as the reference, going by how close they are."""
     finite = np.isfinite(expected) & np.isfinite(oracle)
     if not finite.any():
         return False
     size = float(np.sqrt(np.mean(oracle[finite] ** 2)))
     apart = float(np.sqrt(np.mean((expected[finite] - oracle[finite]) ** 2)))
-    return apart <= _USABLE * size
+    return apart <= max(_USABLE, _ROUNDINGS * epsilon) * size
+
+
+def as_good(
+    expected: NDArray[np.float64],
+    got: NDArray[np.float64],
+    oracle: NDArray[np.float64],
+    epsilon: float,
+    relative: float,
+    absolute: float,
+) -> NDArray[np.bool_]:
+    """Which elements are about as near to the truth as those of the reference.
+
+    What is allowed is the tolerance around the truth, and twice the largest error of the reference. Errors count
+    relative to the element plus a tenth of the output's root mean square, as in the tolerance. One that is larger than
+    many roundings is none: double precision may have taken another branch there.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = np.isfinite(expected) & np.isfinite(got) & np.isfinite(oracle)
+        if not finite.any():
+            return finite
+        scale = np.abs(oracle) + 0.1 * float(np.sqrt(np.mean(oracle[finite] ** 2)))
+        scale = np.maximum(scale, np.finfo(np.float64).tiny)
+        errors = (np.abs(expected - oracle) / scale)[finite]
+        own = float(errors[errors <= min(_USABLE, _MANY_ROUNDINGS * epsilon)].max(initial=0.0))
+        allowed = absolute + relative * np.abs(oracle) + _FACTOR * own * scale
+        return np.asarray(finite & (np.abs(got - oracle) <= allowed))
 
 
 def less_precise(
@@ -130,7 +161,10 @@ def less_precise(
     exact = oracle[known]
     size = float(np.sqrt(np.mean(exact**2)))
     # Near 0 the last place is that of a value a millionth of the output's size: what a sum cancels to is no measure.
-    unit = epsilon * np.maximum(np.abs(exact), max(1e-6 * size, 2.0**-126))
+    smallest = (
+        2.0**-14 if epsilon == 2.0**-10 else 2.0**-126
+    )  # the last place of what lies below does not shrink
+    unit = epsilon * np.maximum(np.abs(exact), max(1e-6 * size, smallest))
     own, new = (np.abs(values[known] - exact) / unit for values in (expected, got))
     growth = float(np.sqrt(terms))
     largest = _FACTOR * float(own.max()) + _LARGEST_SPARE * growth
@@ -142,11 +176,18 @@ def less_precise(
     return None
 
 
-def _is_wide(buffer: CapturedBuffer, pieces: tuple[Segment, ...]) -> bool:
-    floats = [p for p in pieces if p.element.name == "fp32"]
-    if floats and (buffer.size % 4 or any(p.element.name != "fp32" for p in pieces)):
+def _wide_element(buffer: CapturedBuffer, pieces: tuple[Segment, ...]) -> Element | None:
+    elements = {p.element for p in pieces}
+    if not any(e.name in WIDENED for e in elements):
+        return None
+    if len(elements) > 1 or buffer.size % next(iter(elements)).size:
         raise NoOracle("a buffer holds floats and something else")
-    return bool(floats)
+    return elements.pop()
+
+
+def _times(element: Element | None) -> int:
+    """How many times as large the elements are in double precision."""
+    return 8 // element.size if element is not None else 1
 
 
 def _argument(
@@ -154,14 +195,14 @@ def _argument(
     kind: str,
     after: KernelArgument,
     dispatch: CapturedDispatch,
-    wide: Mapping[int, bool],
+    wide: Mapping[int, Element | None],
     places: Mapping[int, int],
 ) -> bytes:
     if kind == "global_buffer":
         address = int.from_bytes(value, "little")
         for buffer in dispatch.buffers:
             if 0 <= (offset := address - buffer.address) < max(1, buffer.size):
-                moved = places[buffer.index] + offset * (2 if wide[buffer.index] else 1)
+                moved = places[buffer.index] + offset * _times(wide[buffer.index])
                 return moved.to_bytes(8, "little")
         if address == 0:
             return value

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
-from hipscope.emulator.captures import seal
+from hipscope.emulator.captures import PACKED, read_checksums, seal, share
 
 _PAGE = 4096
 _GAP = 1 << 20
@@ -38,11 +38,18 @@ def relocated(
     folder.mkdir(parents=True, exist_ok=True)
     moves, sizes = _places(dispatch, longer)
     buffers = []
+    recorded, shared = read_checksums(dispatch.directory), {}
     for buffer, move in zip(dispatch.buffers, moves, strict=True):
-        data = _moved(buffer.before(), moves)
+        before = buffer.before()
+        data = _moved(before, moves)
         size = sizes[buffer.index]
         path = folder / f"buffer_{buffer.index}.before"
-        path.write_bytes((data + data * (1 + (size - len(data)) // max(1, len(data))))[:size])
+        if size == len(data) and data is before:
+            kept = path.name if path.name in recorded else path.name + PACKED
+            share(dispatch.directory / kept, folder / kept)
+            shared[kept] = recorded[kept]
+        else:
+            path.write_bytes(_lengthened(data, size))
         buffers.append(replace(buffer, address=move.new, size=size, before_file=path))
     variables = []
     for variable in dispatch.variables:
@@ -52,8 +59,9 @@ def relocated(
     arguments = _moved(dispatch.kernarg() if kernarg is None else kernarg, moves)
     (folder / "kernarg.bin").write_bytes(arguments)
     if not (folder / "code_object.co").exists():
-        (folder / "code_object.co").symlink_to(dispatch.code_object.resolve())
+        share(dispatch.code_object, folder / "code_object.co")
     _write_meta(dispatch, folder, buffers)
+    seal(folder, shared)
     return replace(dispatch, directory=folder, buffers=tuple(buffers), variables=tuple(variables))
 
 
@@ -71,14 +79,27 @@ def _places(dispatch: CapturedDispatch, longer: bool) -> tuple[list[_Move], dict
 
 
 def _moved(data: bytes, moves: Sequence[_Move]) -> bytes:
-    """The bytes with every aligned 8-byte word that is an address in a buffer led to the new place."""
+    """The bytes with every aligned 8-byte word that is an address in a buffer led to the new place.
+
+    The same object when there is no such word.
+    """
     whole = len(data) // 8 * 8
-    words = np.frombuffer(data[:whole], dtype="<u8").copy()
-    original = words.copy()
+    original = np.frombuffer(data, dtype="<u8", count=whole // 8)
+    lowest = min((m.old for m in moves), default=0)
+    highest = max((m.old + max(1, m.size) for m in moves), default=0)
+    if not ((original >= lowest) & (original < highest)).any():
+        return data
+    words = original.copy()
     for move in moves:
         inside = (original >= move.old) & (original < move.old + max(1, move.size))
         words[inside] = original[inside] - np.uint64(move.old) + np.uint64(move.new)
     return words.tobytes() + data[whole:]
+
+
+def _lengthened(data: bytes, size: int) -> bytes:
+    """The bytes, and as many of them again as it takes."""
+    repeats, rest = divmod(size, max(1, len(data)))
+    return data * repeats + data[:rest]
 
 
 def _write_meta(dispatch: CapturedDispatch, folder: Path, buffers: Sequence[CapturedBuffer]) -> None:
@@ -86,4 +107,3 @@ def _write_meta(dispatch: CapturedDispatch, folder: Path, buffers: Sequence[Capt
     for entry, buffer in zip(meta["buffers"], buffers, strict=True):
         entry |= {"address": buffer.address, "bytes": buffer.size}
     (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
-    seal(folder)

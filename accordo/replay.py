@@ -1,28 +1,30 @@
-"""Runs one captured dispatch again, with the reference's code object or a candidate's.
+"""Runs captured dispatches again with a given code object, each in a process of its own, and reads what it left behind.
 
-Takes a captured dispatch and a code object, drives the replay executable in a child with limits and a time-out, gives
-what the run left in memory. Candidate code is never executed in our own process.
+Takes requests, gives the final memory of each (or why there is none). Candidate code never runs in our own process: a
+crash, an endless loop or a wild write takes down nothing but its replay. The emulator's executable makes many replays
+in one go, as children that it forks, and writes down only the parts of buffers that matter.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hipscope.accordo.access import AccessMap, read_runs
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.analysis.errors import HipscopeError
-from hipscope.analysis.process import Limits, run_process
+from hipscope.analysis.process import Completed, Limits, run_process
+from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
 from hipscope.emulator.sanitize import SANITIZE_FILE, SanitizerRun, read_sanitizer_run
-
-READ_FIRST, WRITTEN, READ, ATOMIC = 1, 2, 4, 8  # bits of an access map
 
 Status = Literal["ok", "fault", "timeout", "unsupported", "launch_error"]
 _STATUSES: tuple[Status, ...] = ("ok", "fault", "timeout", "unsupported", "launch_error")
@@ -41,12 +43,80 @@ class ReplayBroken(HipscopeError):
 
 @dataclass(frozen=True)
 class ReplayTool:
-    """How to call the replay executable: `argv` is its command, `options` what every call gets."""
+    """How to call the replay executable: `argv` is its command, `options` what every call gets.
+
+    `batches` says that it is the emulator's, which takes `--batch` and `--runs`.
+    """
 
     argv: tuple[str, ...]
     options: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 60.0
+    batches: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """One replay of `dispatch` with the kernel of `code_object`; results go to `out`, which is made.
+
+    `seed` orders the waves. `poison` fills LDS, registers and, with `poison_mask` (the access maps of the reference),
+    all bytes that the reference writes without reading them first; `poison_fill` has bytes to repeat there instead of
+    random ones, by buffer. `inputs` holds buffers that replace captured ones.
+    `sanitize` names the checks to run under ("all", or names with commas); `Replay.sanitizers` has what they found.
+    `timeout_s` is shorter than the tool's where less is enough.
+    """
+
+    dispatch: CapturedDispatch
+    code_object: Path
+    out: Path
+    seed: int = 0
+    poison: int | None = None
+    poison_mask: Path | None = None
+    poison_fill: Mapping[int, bytes] | None = None
+    inputs: Path | None = None
+    trace_access: bool = False
+    profile: bool = False
+    sanitize: str = ""
+    timeout_s: float | None = None
+
+    def words(self, tool: ReplayTool) -> list[str]:
+        """The options of the executable for this replay alone."""
+        argv = ["--dispatch", str(self.dispatch.directory), "--code-object", str(self.code_object)]
+        argv += ["--kernel", self.dispatch.kernel, "--out", str(self.out), "--seed", str(self.seed)]
+        argv += ["--max-seconds", f"{self.seconds(tool):g}"]
+        if self.poison is not None:
+            argv += ["--poison", str(self.poison)]
+        if self.poison_mask is not None:
+            argv += ["--poison-mask", str(self.poison_mask)]
+        for index, data in (self.poison_fill or {}).items():
+            argv += ["--poison-fill", f"{index}={data.hex()}"]
+        if self.inputs is not None:
+            argv += ["--inputs", str(self.inputs)]
+        argv += ["--trace-access"] if self.trace_access else []
+        argv += ["--profile"] if self.profile else []
+        argv += ["--sanitize", self.sanitize] if self.sanitize else []
+        return argv
+
+    def seconds(self, tool: ReplayTool) -> float:
+        """The time limit."""
+        return tool.timeout_s if self.timeout_s is None else min(self.timeout_s, tool.timeout_s)
+
+    def before(self, buffer: int) -> Path:
+        """The file with what a buffer holds at the launch, but for the poison; it may be packed in the capture."""
+        name = f"buffer_{buffer}.before"
+        if self.inputs is not None and (self.inputs / name).exists():
+            return self.inputs / name
+        return self.dispatch.directory / name
+
+    def contents(self, buffer: int, size: int) -> bytes:
+        """What that file holds. Raises ReplayBroken."""
+        path = self.before(buffer)
+        if path.parent != self.dispatch.directory:
+            return _read(path, size)
+        try:
+            return read_checked(path, read_checksums(path.parent))
+        except CaptureDamaged as error:
+            raise ReplayBroken(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -59,23 +129,51 @@ class Replay:
     directory: Path
     fault: Mapping[str, object] = field(default_factory=dict)
     seconds: float = 0.0
+    request: Request | None = None
 
     def after(self, buffer: int, size: int) -> bytes:
         """What the run left in a buffer. Raises ReplayBroken when it is not there."""
-        return _read(self.directory / f"buffer_{buffer}.after", size)
+        runs = self._runs(buffer)
+        if runs is None:
+            return _read(self.directory / f"buffer_{buffer}.after", size)
+        assert self.request is not None
+        before = self.request.contents(buffer, size)
+        if not runs:
+            return before
+        image = bytearray(before)
+        for offset, part in _parted(runs):
+            image[offset : offset + len(part)] = part
+        return bytes(image)
 
     def image(self, buffer: CapturedBuffer) -> bytes:
         """What the run left in a captured buffer. Raises ReplayBroken when it is not there."""
         return self.after(buffer.index, buffer.size)
+
+    def leaves_same(self, other: Replay, buffer: CapturedBuffer) -> bool:
+        """Whether another run left the same bytes in a buffer."""
+        mine, theirs = self._runs(buffer.index), other._runs(buffer.index)
+        if mine is not None and theirs is not None and self._before(buffer) == other._before(buffer):
+            return mine == theirs
+        return self.image(buffer) == other.image(buffer)
+
+    def digest(self, buffer: CapturedBuffer) -> str:
+        """Tells apart what runs on the same memory left in a buffer."""
+        runs = self._runs(buffer.index)
+        return hashlib.sha256(self.image(buffer) if runs is None else runs).hexdigest()
 
     def variable(self, variable: CapturedVariable) -> bytes | None:
         """What the run left in a device variable; None when the code object that ran does not have it."""
         path = self.directory / f"global_{variable.index}.after"
         return _read(path, variable.size) if path.exists() else None
 
-    def access(self, buffer: int, size: int) -> NDArray[np.uint8]:
-        """One byte for each byte of the buffer: READ_FIRST, WRITTEN, READ, ATOMIC bits (runs with `trace_access`)."""
-        return np.frombuffer(_read(self.directory / f"access_{buffer}.bin", size), dtype=np.uint8)
+    def access(self, buffer: int, size: int) -> AccessMap:
+        """Where the run accessed a buffer (runs with `trace_access`)."""
+        parts = self.directory / f"access_{buffer}.runs"
+        if not parts.exists():
+            whole = _read(self.directory / f"access_{buffer}.bin", size)
+            return AccessMap.of(np.frombuffer(whole, dtype=np.uint8))
+        found = _parted(_read(parts))
+        return AccessMap(size, tuple((at, np.frombuffer(part, dtype=np.uint8)) for at, part in found))
 
     def sanitizers(self, code_object: Path) -> SanitizerRun | None:
         """What the sanitizers found (runs with `sanitize`); None when the run did not get that far."""
@@ -84,78 +182,146 @@ class Replay:
         except (ValueError, KeyError, TypeError) as error:
             raise ReplayBroken(f"the replay left a damaged {SANITIZE_FILE}") from error
 
+    @cached_property
+    def _kept(self) -> dict[int, bytes | None]:
+        return {}
 
-def patient(tool: ReplayTool, known: Replay) -> ReplayTool:
-    """The tool with as much time as another run deserves: many times what the known one took, within the limit."""
-    return replace(tool, timeout_s=min(tool.timeout_s, max(_LEAST_SECONDS, _PATIENCE * known.seconds)))
+    def _runs(self, buffer: int) -> bytes | None:
+        """What changed in a buffer, as it was written down; None when all of the buffer was."""
+        if buffer not in self._kept:
+            path = self.directory / f"buffer_{buffer}.runs"
+            self._kept[buffer] = _read(path) if self.request is not None and path.exists() else None
+        return self._kept[buffer]
+
+    def _before(self, buffer: CapturedBuffer) -> Path | None:
+        return self.request.before(buffer.index) if self.request is not None else None
 
 
-def replay(
+def patience(tool: ReplayTool, known: Replay) -> float:
+    """The seconds that another run deserves: many times what the known one took, within the tool's limit."""
+    return min(tool.timeout_s, max(_LEAST_SECONDS, _PATIENCE * known.seconds))
+
+
+def replay(tool: ReplayTool, request: Request, *, cancel: threading.Event | None = None) -> Replay:
+    """Make one replay. Raises ReplayBroken, Cancelled."""
+    _make_room(request)
+    done = _run(tool, [*tool.argv, *_common(tool), *request.words(tool)], request.seconds(tool), cancel)
+    if done.timed_out:
+        text = f"it did not end within {request.seconds(tool):g} s"
+        return Replay("timeout", text, None, request.out, seconds=done.seconds, request=request)
+    found = read_result(request)
+    if found is not None:
+        return replace(found, seconds=found.seconds or done.seconds)
+    if done.returncode < 0:
+        text = f"it brought the replay down (signal {-done.returncode})"
+        return Replay("fault", text, None, request.out, request=request)
+    raise _broken(request, done)
+
+
+def replay_all(
     tool: ReplayTool,
-    dispatch: CapturedDispatch,
-    code_object: Path,
-    out: Path,
+    groups: Sequence[Sequence[Request]],
     *,
-    seed: int = 0,
-    poison: int | None = None,
-    poison_mask: Path | None = None,
-    inputs: Path | None = None,
-    trace_access: bool = False,
-    profile: bool = False,
-    sanitize: str = "",
+    stop: bool = False,
     cancel: threading.Event | None = None,
-) -> Replay:
-    """Run `dispatch` with the kernel of `code_object`; results go to `out`, which is made.
+) -> list[list[Replay]]:
+    """Make the replays of each group one after the other, and groups side by side where the tool can.
 
-    `seed` orders the waves. `poison` fills LDS, registers and, with `poison_mask` (the access maps of the reference),
-    all bytes that the reference writes without reading them first. `inputs` holds buffers that replace captured ones.
-    `sanitize` names the checks to run under ("all", or names with commas); `Replay.sanitizers` has what they found.
-    Raises ReplayBroken, Cancelled.
+    A group ends with the first replay that is not "ok"; with `stop`, no group begins after such a one, but those before
+    it in the list are all made. Raises ReplayBroken, Cancelled.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    argv = [*tool.argv, "--dispatch", str(dispatch.directory), "--code-object", str(code_object)]
-    argv += ["--kernel", dispatch.kernel, "--out", str(out), "--seed", str(seed), *tool.options]
-    argv += ["--max-seconds", f"{tool.timeout_s:g}"]
-    if poison is not None:
-        argv += ["--poison", str(poison)]
-    if poison_mask is not None:
-        argv += ["--poison-mask", str(poison_mask)]
-    if inputs is not None:
-        argv += ["--inputs", str(inputs)]
-    argv += ["--trace-access"] if trace_access else []
-    argv += ["--profile"] if profile else []
-    argv += ["--sanitize", sanitize] if sanitize else []
-    done = run_process(
+    if not tool.batches:
+        return _one_by_one(tool, groups, stop, cancel)
+    listed = [request for group in groups for request in group]
+    if not listed:
+        return []
+    for request in listed:
+        _make_room(request)
+    cores = os.cpu_count() or 1
+    jobs = min(cores, len(groups))
+    argv = [*tool.argv, "--batch", *(["--stop"] if stop else []), "--jobs", str(jobs), *_common(tool)]
+    argv += ["--threads", str(max(1, cores // jobs))]
+    orders = json.dumps([[r.words(tool) for r in group] for group in groups], ensure_ascii=False)
+    done = _run(tool, argv, sum(r.seconds(tool) for r in listed), cancel, orders)
+    if done.timed_out or done.returncode != 0:
+        raise _broken(listed[0], done)
+    made = [[found for r in group if (found := read_result(r)) is not None] for group in groups]
+    if not made[0]:
+        raise _broken(listed[0], done)
+    return made
+
+
+def _one_by_one(
+    tool: ReplayTool, groups: Sequence[Sequence[Request]], stop: bool, cancel: threading.Event | None
+) -> list[list[Replay]]:
+    made: list[list[Replay]] = []
+    for group in groups:
+        mine: list[Replay] = []
+        made.append(mine)
+        if stop and any(r.status != "ok" for earlier in made for r in earlier):
+            continue
+        for request in group:
+            mine.append(replay(tool, request, cancel=cancel))
+            if mine[-1].status != "ok":
+                break
+    return made
+
+
+def _make_room(request: Request) -> None:
+    request.out.mkdir(parents=True, exist_ok=True)
+    (request.out / "result.json").unlink(
+        missing_ok=True
+    )  # of another replay, which must not be taken for this one
+
+
+def _common(tool: ReplayTool) -> list[str]:
+    return [*tool.options, *(["--runs"] if tool.batches else [])]
+
+
+def _run(
+    tool: ReplayTool,
+    argv: Sequence[str],
+    seconds: float,
+    cancel: threading.Event | None,
+    text: str | None = None,
+) -> Completed:
+    return run_process(
         argv,
-        timeout=tool.timeout_s + _SPARE_SECONDS,
+        timeout=seconds + _SPARE_SECONDS,
         env={**_plain_environment(), **tool.env},
+        input=None if text is None else text.encode("utf-8", "surrogateescape"),
         limits=Limits(file_bytes=_MAX_FILE_BYTES, no_network=True),
         cancel=cancel,
     )
-    if done.timed_out:
-        return Replay(
-            "timeout", f"it did not end within {tool.timeout_s:g} s", None, out, seconds=done.seconds
-        )
+
+
+def read_result(request: Request) -> Replay | None:
+    """What a replay wrote down about itself; None when it did not get that far. Raises ReplayBroken."""
     try:
-        result = json.loads((out / "result.json").read_text(encoding="utf-8"))
+        result = json.loads((request.out / "result.json").read_text(encoding="utf-8"))
         status = result["status"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if done.returncode < 0:
-            return Replay("fault", f"it brought the replay down (signal {-done.returncode})", None, out)
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        last = said[-1] if said else f"exit status {done.returncode}"
-        raise ReplayBroken(f"the replay of dispatch {dispatch.id} failed: {last}") from error
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
     if status not in _STATUSES:
-        raise ReplayBroken(f"the replay of dispatch {dispatch.id} ended with an unknown status `{status}`")
+        raise ReplayBroken(
+            f"the replay of dispatch {request.dispatch.id} ended with an unknown status `{status}`"
+        )
     fault = result.get("fault")
     return Replay(
         status=status,
         message=str(result.get("message") or ""),
         time_ns=result.get("time_ns"),
-        directory=out,
+        directory=request.out,
         fault=fault if isinstance(fault, dict) else {},
-        seconds=done.seconds,
+        seconds=float(result.get("seconds") or 0.0),
+        request=request,
     )
+
+
+def _broken(request: Request, done: Completed) -> ReplayBroken:
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    last = said[-1] if said else f"exit status {done.returncode}"
+    return ReplayBroken(f"the replay of dispatch {request.dispatch.id} failed: {last}")
 
 
 def _plain_environment() -> dict[str, str]:
@@ -163,11 +329,18 @@ def _plain_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
 
 
-def _read(path: Path, size: int) -> bytes:
+def _parted(data: bytes) -> list[tuple[int, memoryview]]:
+    try:
+        return list(read_runs(data))
+    except ValueError as error:
+        raise ReplayBroken(f"the replay left a damaged file: {error}") from error
+
+
+def _read(path: Path, size: int | None = None) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ReplayBroken(f"the replay left no {path.name}: {error.strerror}") from error
-    if len(data) != size:
+    if size is not None and len(data) != size:
         raise ReplayBroken(f"the replay left {len(data)} bytes in {path.name} instead of {size}")
     return data

@@ -1,19 +1,20 @@
 """Candidates under the sanitizers: a kernel that gives the right result may still race or read what nobody wrote.
 
-Takes a run of the reference and a candidate, gives what the sanitizers report for the candidate and not for the
+Takes a run of the reference and what the sanitizers said of a candidate there, gives what they do not say of the
 reference on the same inputs.
 """
 
 from __future__ import annotations
 
-import shutil
 import threading
 from pathlib import Path
 
-from hipscope.accordo.reference import ReferenceRun, Settings
-from hipscope.accordo.replay import Replay, patient, replay
+from hipscope.accordo.poison import POISONS
+from hipscope.accordo.reference_run import ReferenceRun
+from hipscope.accordo.replay import Replay, Request, patience, replay
+from hipscope.accordo.settings import Settings
 from hipscope.accordo.verdict import Mismatch
-from hipscope.emulator.sanitize import DEFECTS, Defect, SanitizerReport, SanitizerRun
+from hipscope.emulator.sanitize import DEFECTS, Defect, SanitizerReport
 
 _WHAT: dict[Defect, str] = {
     "out-of-bounds": "it accesses memory outside of its allocation",
@@ -22,41 +23,49 @@ _WHAT: dict[Defect, str] = {
     "divergent-barrier": "not all work-items reach the same barrier",
     "misaligned": "it makes a misaligned access",
     "stale-read": "it may read an old value that another XCD has changed",
+    "uninitialised-read": "it uses a value that nobody has written",
 }
 
 
+def sanitized(settings: Settings, run: ReferenceRun, code: Path, out: Path) -> Request:
+    """The replay of `code` under the sanitizers, on what the reference ran on.
+
+    What the reference writes without having read it counts as never written.
+    """
+    return Request(
+        run.dispatch,
+        code,
+        out,
+        inputs=run.inputs,
+        poison=POISONS[0].seed,
+        poison_mask=run.result.directory,
+        sanitize=settings.sanitize,
+        timeout_s=patience(settings.tool, run.result),
+    )
+
+
 def new_reports(
-    settings: Settings, run: ReferenceRun, candidate: Path, cancel: threading.Event | None = None
+    settings: Settings,
+    run: ReferenceRun,
+    candidate: Path,
+    checked: Replay,
+    cancel: threading.Event | None = None,
 ) -> tuple[Mismatch, ...]:
     """One mismatch for each report of a kind that the reference is free of. Raises ReplayBroken, Cancelled."""
-    found = _checked(settings, run, candidate, "candidate_checked", cancel)
+    found = checked.sanitizers(candidate)
     if found is None or not found.reports:
         return ()
     # The reference's own run is only needed, and made once, when a candidate has something to be compared with.
-    own = _checked(settings, run, run.dispatch.code_object, "checked", cancel)
+    code = run.dispatch.code_object
+    kept = run.result.directory
+    request = sanitized(settings, run, code, settings.work / "checked" / f"{kept.parent.name}_{kept.name}")
+    if (request.out / "result.json").exists():
+        own = Replay("ok", "", None, request.out).sanitizers(code)
+    else:
+        own = replay(settings.tool, request, cancel=cancel).sanitizers(code)
     known = {report.defect for report in own.reports} if own is not None else set()
     fresh = sorted((r for r in found.reports if r.defect not in known), key=lambda r: DEFECTS.index(r.defect))
     return tuple(Mismatch(kind="sanitizer", message=_sentence(r, run)) for r in fresh)
-
-
-def _checked(
-    settings: Settings, run: ReferenceRun, code: Path, name: str, cancel: threading.Event | None
-) -> SanitizerRun | None:
-    out = run.result.directory.with_name(f"{run.result.directory.name}_{name}")
-    if name == "checked" and (out / "result.json").exists():
-        result = Replay("ok", "", None, out)
-    else:
-        shutil.rmtree(out, ignore_errors=True)
-        result = replay(
-            patient(settings.tool, run.result),
-            run.dispatch,
-            code,
-            out,
-            inputs=run.inputs,
-            sanitize=settings.sanitize,
-            cancel=cancel,
-        )
-    return result.sanitizers(code)
 
 
 def _sentence(report: SanitizerReport, run: ReferenceRun) -> str:

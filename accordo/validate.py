@@ -7,28 +7,28 @@ inputs and on fresh ones. It must also be free of every kind of defect that the 
 
 from __future__ import annotations
 
-import hashlib
 import shutil
+import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.access import ATOMIC, READ, WRITTEN
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
 from hipscope.accordo.dtypes import Segment
-from hipscope.accordo.oracle import less_precise
-from hipscope.accordo.reference import (
-    CAPTURED,
-    POISONS,
-    Reference,
-    ReferenceRun,
-    Signature,
-    piece_tolerance,
-)
-from hipscope.accordo.replay import ATOMIC, READ, WRITTEN, Replay, patient, replay
-from hipscope.accordo.sanitizers import new_reports
+from hipscope.accordo.oracle import ROUNDING, less_precise
+from hipscope.accordo.poison import POISONS, Poison, fill
+from hipscope.accordo.reference import CAPTURED, Prepared, Reference
+from hipscope.accordo.reference_run import ReferenceRun, piece_tolerance
+from hipscope.accordo.replay import Replay, ReplayBroken, Request, patience, replay_all
+from hipscope.accordo.sanitizers import new_reports, sanitized
+from hipscope.accordo.settings import Signature
 from hipscope.accordo.verdict import Mismatch, MismatchKind, Trial, Verdict
 from hipscope.emulator.symbolize import Symbolizer, demangle
 
@@ -45,6 +45,7 @@ class Proof:
     exact: bool
     progress: Callable[[str], None]
     cancel: threading.Event | None
+    folder: Path
     trials: list[Trial] = field(default_factory=list)
     errors: Errors = field(default_factory=Errors)
     bits: dict[int, tuple[str, ...]] = field(default_factory=dict)  # dispatch -> digests of its first run
@@ -82,27 +83,31 @@ def validate(
     """
     if reference.broken is not None:
         return Verdict(outcome="inconclusive", reason=f"It cannot be proved: {reference.broken}.")
-    proof = Proof(reference, candidate, exact, progress, cancel, terms=terms)
-    for check in CHECKS:
-        rejection = check(proof)
-        if rejection is not None:
-            return _rejected(proof, rejection)
+    reference.settings.work.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="candidate_", dir=reference.settings.work) as folder:
+        proof = Proof(reference, candidate, exact, progress, cancel, Path(folder), terms=terms)
+        for check in CHECKS:
+            rejection = check(proof)
+            if rejection is not None:
+                return _rejected(proof, rejection)
     return _acceptance(reference, proof.trials, proof.errors)
 
 
 def check_same_results(proof: Proof) -> Rejection | None:
     """Every run of the reference, and the captured one in a second order: the same memory, within tolerance."""
     for prepared in proof.reference.prepared:
-        for number, run in enumerate(prepared.runs):
-            proof.progress(f"candidate on dispatch {prepared.dispatch.id}, {run.label}")
-            twice = number == 0 and proof.on("other_order")
-            for order in range(len(_SEEDS)) if twice else (number % 2,):
-                found, failure = _try(proof, run, order)
-                if found:
-                    again = twice and order > 0 and found[0].kind in ("wrong_value", "stray_write")
-                    worded = (_depends(found[0]), *found[1:]) if again else found
-                    return Rejection(run, worded, failure)
-            proof.trials.append(_trial(run, "same"))
+        proof.progress(f"candidate on dispatch {prepared.dispatch.id}")
+        orders = range(len(_SEEDS)) if proof.on("other_order") else (0,)
+        first = [_Turn(prepared.runs[0], order, POISONS[order]) for order in orders]
+        others = [
+            _Turn(run, number % len(_SEEDS), POISONS[number % len(POISONS)])
+            for number, run in enumerate(prepared.runs[1:], 1)
+        ]
+        # Most wrong candidates are wrong on what was recorded: all others wait for that.
+        for turns in (first, others):
+            rejection = _try_all(proof, prepared, turns)
+            if rejection is not None:
+                return rejection
         proof.trials += prepared.dropped
     return None
 
@@ -118,8 +123,11 @@ def check_repeats(proof: Proof) -> Rejection | None:
         proof.progress(f"candidate on dispatch {prepared.dispatch.id}, repeated")
         known = run is prepared.runs[0]  # then its first runs were among the others
         first = proof.bits.get(prepared.dispatch.id) if known else None
-        for number, seed in enumerate(_MORE_SEEDS if known else _SEEDS + _MORE_SEEDS):
-            result = _run(proof, run, seed, POISONS[number % 2])
+        requests = [
+            _request(proof, run, seed, POISONS[-1 - number % len(POISONS)], f"repeat_{number}")
+            for number, seed in enumerate(_MORE_SEEDS if known else _SEEDS + _MORE_SEEDS)
+        ]
+        for result in _replays(proof, requests):
             if result.status != "ok":
                 return Rejection(run, (_fault(result, proof.candidate, run),), result)
             now = _digests(run.dispatch, result)
@@ -143,9 +151,15 @@ def check_sanitizers(proof: Proof) -> Rejection | None:
     if not settings.sanitize:
         return None
     for prepared in proof.reference.prepared:
-        for run in (r for r in prepared.runs if r.inputs is None):
-            proof.progress(f"candidate under the sanitizers on dispatch {prepared.dispatch.id}, {run.label}")
-            if found := new_reports(settings, run, proof.candidate, proof.cancel):
+        proof.progress(f"candidate under the sanitizers on dispatch {prepared.dispatch.id}")
+        runs = [r for r in prepared.runs if r.inputs is None]
+        groups = [
+            (sanitized(settings, run, proof.candidate, proof.folder / f"checked_{number}"),)
+            for number, run in enumerate(runs)
+        ]
+        made = replay_all(settings.tool, groups, cancel=proof.cancel)
+        for run, (checked,) in zip(runs, made, strict=True):
+            if found := new_reports(settings, run, proof.candidate, checked, proof.cancel):
                 return Rejection(run, found)
     return None
 
@@ -163,43 +177,109 @@ def check_timed_run(reference: Reference, dispatch: CapturedDispatch, result: Re
     return None
 
 
-def _run(proof: Proof, run: ReferenceRun, seed: int, poison: int, *, traced: bool = False) -> Replay:
-    settings = proof.reference.settings
-    out = settings.work / f"dispatch_{run.dispatch.id}" / "candidate"
-    shutil.rmtree(out, ignore_errors=True)
-    return replay(
-        patient(settings.tool, run.result),
+@dataclass(frozen=True)
+class _Turn:
+    """One run of the candidate on what the reference ran on: the order of the waves and the poison."""
+
+    run: ReferenceRun
+    order: int
+    poison: Poison
+
+
+def _try_all(proof: Proof, prepared: Prepared, turns: Sequence[_Turn]) -> Rejection | None:
+    """The candidate on each of them, side by side; the first that fails in their order."""
+    requests = [
+        _request(
+            proof, turn.run, _SEEDS[turn.order], turn.poison, f"run_{number}", traced=_traced(proof, turn)
+        )
+        for number, turn in enumerate(turns)
+    ]
+    for turn, result in zip(turns, _replays(proof, requests), strict=False):
+        found, failure = _judge(proof, prepared, turn, result)
+        if found:
+            again = turn.run is prepared.runs[0] and turn.order > 0
+            again = again and found[0].kind in ("wrong_value", "stray_write")
+            return Rejection(turn.run, (_depends(found[0]), *found[1:]) if again else found, failure)
+        if turn.run is not prepared.runs[0] or turn is turns[-1]:
+            proof.trials.append(_trial(turn.run, "same"))
+    return None
+
+
+def _replays(proof: Proof, requests: Sequence[Request]) -> Iterator[Replay]:
+    """The replays of a candidate, made side by side: all of them, or up to the first that does not end well."""
+    for request in requests:
+        shutil.rmtree(request.out, ignore_errors=True)
+    groups = [(request,) for request in requests]
+    made = replay_all(proof.reference.settings.tool, groups, stop=True, cancel=proof.cancel)
+    for runs in made:
+        if not runs:
+            raise ReplayBroken("a replay was left out behind one that ended well")
+        yield runs[0]
+        if runs[0].status != "ok":
+            return
+
+
+def _request(
+    proof: Proof, run: ReferenceRun, seed: int, poison: Poison, name: str, *, traced: bool = False
+) -> Request:
+    chosen = poison if proof.on("poison_fillings") else poison.plain
+    return Request(
         run.dispatch,
         proof.candidate,
-        out,
+        proof.folder / name,
         seed=seed,
-        poison=poison if proof.on("poison") else None,
+        poison=chosen.seed if proof.on("poison") else None,
         poison_mask=run.result.directory if proof.on("poison") else None,
+        poison_fill=fill(chosen, run.pieces) if proof.on("poison") else None,
         inputs=run.inputs,
-        cancel=proof.cancel,
         trace_access=traced,
+        timeout_s=patience(proof.reference.settings.tool, run.result),
     )
 
 
-def _try(proof: Proof, run: ReferenceRun, order: int) -> tuple[tuple[Mismatch, ...], Replay | None]:
+def _traced(proof: Proof, turn: _Turn) -> bool:
+    run = turn.run
+    return run.inputs is None and turn.order == 0 and _has_atomics(run) and proof.on("lost_atomics")
+
+
+def _judge(
+    proof: Proof, prepared: Prepared, turn: _Turn, result: Replay
+) -> tuple[tuple[Mismatch, ...], Replay | None]:
     """One run of the candidate against one run of the reference."""
-    traced = run.inputs is None and order == 0 and _has_atomics(run) and proof.on("lost_atomics")
-    result = _run(proof, run, _SEEDS[order], POISONS[order], traced=traced)
+    run, traced = turn.run, _traced(proof, turn)
     if result.status != "ok":
         return (_fault(result, proof.candidate, run),), result
     found: list[Mismatch] = []
     for buffer, different, wide in _compared(proof.reference, run, result, proof.exact):
+        if not proof.exact and _may_be_rounding(run, buffer, different):
+            oracle = prepared.oracles.images(run, proof.cancel, asked=True).get(buffer.index)
+            if oracle is not None:
+                different, wide = _compare(proof.reference, run, buffer, result, exact=False, oracle=oracle)
         found += different
         proof.errors = proof.errors.widened(wide)
         if traced and not different:
             found += _lost_atomics(proof.reference, run, buffer, result)
         if not different:
-            found += _less_precise(proof, run, buffer, result)
+            found += _less_precise(proof, prepared, run, buffer, result)
     if proof.on("variables"):
         found += _changed_variables(run, result)
     if run.label == CAPTURED:
         proof.bits.setdefault(run.dispatch.id, _digests(run.dispatch, result))
     return tuple(found), None
+
+
+def _may_be_rounding(run: ReferenceRun, buffer: CapturedBuffer, found: Sequence[Mismatch]) -> bool:
+    """Whether all differences are of floats and small beside the largest of them, so that double precision may tell."""
+    if not found or any(m.kind != "wrong_value" or m.max_ulp is None for m in found):
+        return False
+    expected = run.result.image(buffer)
+    sizes = [
+        np.abs(s.element.numbers(expected[s.start : s.end]))
+        for s in run.pieces[buffer.index]
+        if s.element.kind == "float"
+    ]
+    largest = max(float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes)
+    return all(m.max_absolute is not None and m.max_absolute <= ROUNDING * largest for m in found)
 
 
 def _compared(
@@ -210,7 +290,7 @@ def _compared(
 
 
 def _digests(dispatch: CapturedDispatch, result: Replay) -> tuple[str, ...]:
-    return tuple(hashlib.sha256(result.image(b)).hexdigest() for b in dispatch.buffers)
+    return tuple(result.digest(b) for b in dispatch.buffers)
 
 
 def _changed_variables(run: ReferenceRun, result: Replay) -> list[Mismatch]:
@@ -225,22 +305,29 @@ def _changed_variables(run: ReferenceRun, result: Replay) -> list[Mismatch]:
     return []
 
 
-def _less_precise(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer, result: Replay) -> list[Mismatch]:
+def _less_precise(
+    proof: Proof, prepared: Prepared, run: ReferenceRun, buffer: CapturedBuffer, result: Replay
+) -> list[Mismatch]:
     """Where the candidate's floats are farther from the oracle's than the reference's are."""
-    oracle = run.oracle.get(buffer.index)
-    expected, got = run.result.image(buffer), result.image(buffer)
-    if oracle is None or expected == got:
+    floats = any(s.element.kind == "float" for s in run.pieces[buffer.index])
+    if not floats or run.result.leaves_same(result, buffer):
         return []
+    oracle = prepared.oracles.images(run, proof.cancel).get(buffer.index)
+    if oracle is None:
+        return []
+    expected, got = run.result.image(buffer), result.image(buffer)
     for segment in run.pieces[buffer.index]:
         window = slice(segment.start, segment.end)
-        access = run.access[buffer.index][window].reshape(-1, segment.element.size)
+        access = run.access[buffer.index].window(segment.start, segment.end)
+        access = access.reshape(-1, segment.element.size)
         written = ((access & WRITTEN) != 0).all(axis=1)
         terms = run.dispatch.work_items if bool((access & ATOMIC).any()) else proof.terms
         name = _label(proof.reference.signature, buffer, segment)
         if name.strip("`") in proof.reference.settings.tolerances:
             continue  # the user has said what is enough
         own, new = (segment.element.numbers(image[window])[written] for image in (expected, got))
-        exact = oracle[segment.start // 4 : segment.end // 4][written]
+        size = segment.element.size
+        exact = oracle[segment.start // size : segment.end // size][written]
         why = less_precise(own, new, exact, segment.element.epsilon, terms)
         if why is not None:
             message = (
@@ -251,14 +338,16 @@ def _less_precise(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer, resul
 
 
 def _has_atomics(run: ReferenceRun) -> bool:
-    return any(bool((access & ATOMIC).any()) for access in run.access.values())
+    return any(access.any(ATOMIC) for access in run.access.values())
 
 
 def _lost_atomics(
     reference: Reference, run: ReferenceRun, buffer: CapturedBuffer, result: Replay
 ) -> list[Mismatch]:
     """Where the reference updates memory by atomics and the candidate by a load and a store: a race, seen or not."""
-    got, was = result.access(buffer.index, buffer.size), run.access[buffer.index]
+    if not run.access[buffer.index].any(ATOMIC):
+        return []
+    got, was = result.access(buffer.index, buffer.size).whole, run.access[buffer.index].whole
     lost = ((was & ATOMIC) != 0) & ((got & ATOMIC) == 0) & ((got & (WRITTEN | READ)) == (WRITTEN | READ))
     for segment in run.pieces[buffer.index]:
         window = lost[segment.start : segment.end]
@@ -286,10 +375,12 @@ def _compare(
     buffer: CapturedBuffer,
     result: Replay,
     exact: bool,
+    oracle: NDArray[np.float64] | None = None,
 ) -> tuple[tuple[Mismatch, ...], Errors]:
-    expected, got = run.result.image(buffer), result.image(buffer)
-    if got == expected:
+    """The differences of one buffer; with an `oracle`, what is as near to that as the reference is no difference."""
+    if run.result.leaves_same(result, buffer):
         return (), Errors()
+    expected, got = run.result.image(buffer), result.image(buffer)
     access = run.access[buffer.index]
     replaced = run.inputs / f"buffer_{buffer.index}.before" if run.inputs is not None else None
     before = replaced.read_bytes() if replaced is not None and replaced.exists() else buffer.before()
@@ -306,7 +397,10 @@ def _compare(
                 spread=run.spread.get((buffer.index, segment.start), 0.0),
                 exact=exact,
             ),
-            _label(reference.signature, buffer, segment),
+            (name := _label(reference.signature, buffer, segment)),
+            None
+            if oracle is None or name.strip("`") in reference.settings.tolerances
+            else oracle[segment.start // segment.element.size : segment.end // segment.element.size],
         )
         for segment in run.pieces[buffer.index]
     )
@@ -315,8 +409,8 @@ def _compare(
         before=before,
         expected=expected,
         got=got,
-        written=(access & WRITTEN) != 0,
-        is_input=bool((access & READ).any()) and not (access & WRITTEN).any(),
+        written=(access.whole & WRITTEN) != 0,
+        is_input=access.any(READ) and not access.any(WRITTEN),
         buffer=buffer.index,
         without=reference.settings.without,
     )

@@ -1,4 +1,5 @@
-"""Other launches of a captured dispatch: smaller workgroups, one more workgroup, other numbers as arguments.
+"""Other launches of a captured dispatch: smaller workgroups, one more workgroup, other numbers as arguments and in
+device variables.
 
 Takes a captured dispatch, gives dispatches with the same memory (or longer, or elsewhere) and a changed launch. They
 show a candidate that is only right for the shape it was recorded with. Whether the reference itself is well defined
@@ -8,25 +9,23 @@ there, the caller must see.
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hipscope.accordo.apart import Copy, pointers_apart
+from hipscope.accordo.arguments import other_arguments
 from hipscope.accordo.capture import CapturedDispatch
 from hipscope.accordo.defences import Defence
-from hipscope.accordo.dtypes import element_of
 from hipscope.accordo.relocate import relocated
-from hipscope.emulator.captures import seal
+from hipscope.accordo.variables import other_value
+from hipscope.emulator.captures import PACKED, read_checksums, seal, share
 
 Shape = tuple[int, int, int]
 
 _FEW_GROUPS = 64
 _MANY_GROUPS = 256
-_FEW_INTEGERS = 3
-_FLOATS = {"float": "<f", "double": "<d"}
+_FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,31 @@ def launch_variants(
     not work together.
     """
     found = [Variant("relocation", "buffers at other addresses", relocated(dispatch, folder / "moved"))]
-    found += _other_sizes(dispatch, types, folder)
+    found += _other_arguments(dispatch, types, folder)
     found += _other_shapes(dispatch, folder, odd)
-    kernarg = _other_scalars(dispatch, types)
-    if kernarg != dispatch.kernarg():
-        varied = _write(dispatch, folder / "scalars", dispatch.workgroup, _groups(dispatch), kernarg)
-        found.append(Variant("other_scalars", "other float and bool arguments", varied))
+    kernarg, copies = pointers_apart(dispatch, types)
+    if copies:
+        at = folder / "apart"
+        varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), kernarg, copies=copies)
+        found.append(Variant("pointers_apart", "pointers that share no memory", varied))
+    found += _more_dimensions(dispatch, folder)
+    others = {v.index: other_value(v, dispatch.buffers) for v in dispatch.variables}
+    if any(others[v.index] != v.before() for v in dispatch.variables):
+        at = folder / "variables"
+        varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), dispatch.kernarg(), others)
+        found.append(Variant("other_variables", "device variables with other values", varied))
+    return found
+
+
+def _other_arguments(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> list[Variant]:
+    found = []
+    for number, other in enumerate(other_arguments(dispatch, types)):
+        at = folder / f"arguments_{number}"
+        if other.longer:
+            made = relocated(dispatch, at, longer=True, kernarg=other.kernarg)
+        else:
+            made = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), other.kernarg)
+        found.append(Variant(other.defence, other.label, made))
     return found
 
 
@@ -82,47 +100,25 @@ def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[V
     ]
 
 
-def _other_sizes(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> list[Variant]:
-    """Integer arguments above 1 made one less, together and (two or three of them) each alone; one more; 1; 0."""
-    integers = _integers(dispatch, types)
-    if not integers:
-        return []
-    alone = integers if 2 <= len(integers) <= _FEW_INTEGERS else []
-    changes: list[tuple[str, list[int], Callable[[int], int]]] = [
-        ("integer arguments one less", integers, lambda n: n - 1),
-        *((f"argument {i + 1} one less", [i], lambda n: n - 1) for i in alone),
-        ("integer arguments 1", integers, lambda _: 1),
-        ("integer arguments 0", integers, lambda _: 0),
+def _more_dimensions(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
+    """Workgroups of as many work-items with one dimension more, and two workgroups along each side that has one."""
+    (x, y, z), groups = dispatch.workgroup, _groups(dispatch)
+    launches: list[tuple[str, Shape, Shape]] = []
+    few = _bounded(groups, _FEW_ROWS)
+    if (x if y == 1 else y) > 1 and z == 1:
+        shape = (x // 2, 2, 1) if y == 1 else (x, y // 2, 2)
+        launches.append((f"workgroups of {_shown(shape)}", shape, few))
+    if 1 in groups[1:]:
+        more = (few[0], 2 if groups[1] == 1 else few[1], 2 if groups[2] == 1 else few[2])
+        launches.append((f"a grid of {_shown(more)} workgroups", dispatch.workgroup, more))
+    return [
+        Variant(
+            "more_dimensions",
+            label,
+            _write(dispatch, folder / f"dimensions_{number}", workgroup, count, dispatch.kernarg()),
+        )
+        for number, (label, workgroup, count) in enumerate(launches)
     ]
-    found = []
-    for number, (label, chosen, change) in enumerate(changes):
-        kernarg = _with_integers(dispatch, chosen, change)
-        varied = _write(dispatch, folder / f"size_{number}", dispatch.workgroup, _groups(dispatch), kernarg)
-        found.append(Variant("other_sizes", label, varied))
-    kernarg = _with_integers(dispatch, integers, lambda n: n + 1)
-    longer = relocated(dispatch, folder / "longer", longer=True, kernarg=kernarg)
-    return [*found, Variant("other_sizes", "integer arguments one more, longer buffers", longer)]
-
-
-def _integers(dispatch: CapturedDispatch, types: Sequence[str]) -> list[int]:
-    """The explicit arguments that are integers by value and above 1."""
-    found = []
-    for index in range(min(len(types), len(dispatch.explicit_arguments))):
-        value = dispatch.scalar(index)
-        integer = element_of(types[index]).kind == "integer" and "*" not in types[index]
-        if integer and types[index] != "bool" and value is not None and value > 1:
-            found.append(index)
-    return found
-
-
-def _with_integers(dispatch: CapturedDispatch, chosen: Sequence[int], change: Callable[[int], int]) -> bytes:
-    kernarg = bytearray(dispatch.kernarg())
-    for index in chosen:
-        argument = dispatch.explicit_arguments[index]
-        end = argument.offset + argument.size
-        value = change(int.from_bytes(kernarg[argument.offset : end], "little")) % (1 << 8 * argument.size)
-        kernarg[argument.offset : end] = value.to_bytes(argument.size, "little")
-    return bytes(kernarg)
 
 
 def _groups(dispatch: CapturedDispatch) -> Shape:
@@ -130,10 +126,10 @@ def _groups(dispatch: CapturedDispatch) -> Shape:
     return x, y, z
 
 
-def _bounded(groups: Shape) -> Shape:
+def _bounded(groups: Shape, most: int = _FEW_GROUPS) -> Shape:
     """As many workgroups as in the launch, halved along each side until there are few enough to be quick."""
     x, y, z = groups
-    while x * y * z > _FEW_GROUPS and max(x, y, z) > 1:
+    while x * y * z > most and max(x, y, z) > 1:
         x, y, z = (max(1, -(-side // 2)) for side in (x, y, z))
     return x, y, z
 
@@ -146,46 +142,54 @@ def _shortened(workgroup: Shape, eighths: int) -> Shape:
     return sides[0], sides[1], sides[2]
 
 
-def _other_scalars(dispatch: CapturedDispatch, types: Sequence[str]) -> bytes:
-    """The kernarg segment with every float argument made a little smaller (0 becomes 0.5) and every bool turned."""
-    kernarg = bytearray(dispatch.kernarg())
-    for argument, name in zip(dispatch.explicit_arguments, types, strict=False):
-        window = slice(argument.offset, argument.offset + argument.size)
-        layout = _FLOATS.get(name.removeprefix("const ").removesuffix(" const"))
-        if argument.value_kind != "by_value":
-            continue
-        if layout is not None and argument.size == struct.calcsize(layout):
-            (value,) = struct.unpack(layout, kernarg[window])
-            kernarg[window] = struct.pack(layout, value * 0.75 if value else 0.5)
-        elif name in ("bool", "bool const", "const bool") and argument.size == 1:
-            kernarg[window] = bytes([kernarg[argument.offset] ^ 1])
-    return bytes(kernarg)
-
-
 def _write(
-    dispatch: CapturedDispatch, folder: Path, workgroup: Shape, groups: Shape, kernarg: bytes
+    dispatch: CapturedDispatch,
+    folder: Path,
+    workgroup: Shape,
+    groups: Shape,
+    kernarg: bytes,
+    variables: Mapping[int, bytes] | None = None,
+    copies: Sequence[Copy] = (),
 ) -> CapturedDispatch:
-    """A dispatch directory that shares the captured one's files."""
+    """A dispatch directory that shares the captured one's files, but for the `variables` with another value and for
+    `copies`, which are there besides.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for file in dispatch.directory.iterdir():
-        if file.name not in ("meta.json", "kernarg.bin", "checksums") and file.is_file():
-            _share(file, folder / file.name)
+    held = {f"global_{index}.before": value for index, value in (variables or {}).items()}
+    held |= {f"buffer_{copy.buffer.index}.before": copy.contents for copy in copies}
+    shared = {
+        name: check
+        for name, check in read_checksums(dispatch.directory).items()
+        if (plain := name.removesuffix(PACKED)).endswith(".before") and plain not in held
+    }
+    for name in shared:
+        share(dispatch.directory / name, folder / name)
+    for name, value in held.items():
+        (folder / name).write_bytes(value)
     if not (folder / "code_object.co").exists():
-        _share(dispatch.code_object, folder / "code_object.co")
+        share(dispatch.code_object, folder / "code_object.co")
     (folder / "kernarg.bin").write_bytes(kernarg)
     x, y, z = (n * size for n, size in zip(groups, workgroup, strict=True))
     meta = json.loads((dispatch.directory / "meta.json").read_text(encoding="utf-8"))
     meta |= {"grid": [x, y, z], "workgroup": list(workgroup)}
+    more = [replace(c.buffer, before_file=folder / f"buffer_{c.buffer.index}.before") for c in copies]
+    meta["buffers"] += [
+        {"index": b.index, "address": b.address, "bytes": b.size, "before": b.before_file.name} for b in more
+    ]
     (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
-    seal(folder)
-    return replace(dispatch, directory=folder, grid=(x, y, z), workgroup=workgroup)
-
-
-def _share(source: Path, target: Path) -> None:
-    try:
-        os.link(source.resolve(), target)
-    except OSError:
-        shutil.copyfile(source, target)
+    seal(folder, shared)
+    own = tuple(
+        replace(v, before_file=folder / f"global_{v.index}.before") if v.index in (variables or {}) else v
+        for v in dispatch.variables
+    )
+    return replace(
+        dispatch,
+        directory=folder,
+        grid=(x, y, z),
+        workgroup=workgroup,
+        buffers=(*dispatch.buffers, *more),
+        variables=own,
+    )
 
 
 def _shown(shape: Shape) -> str:

@@ -1,16 +1,27 @@
-"""The text of a HIP source with `double` for every `float`: what the float64 oracle is compiled from.
+"""The text of a HIP source with one kernel in double precision beside it: what the float64 oracle is compiled from.
 
-Takes source text, gives source text, or the reason why a replacement of words would not give the same function.
+Takes source text, gives source text, or the reason why a replacement of words would not give the same function. The
+source stays as it is; behind the kernel stands a copy of it, and of whatever of the file it uses that has floats, with
+`double` for `float`, for the 16-bit floats and in vectors, in a namespace of its own.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+import tree_sitter_cuda
+from tree_sitter import Language, Node, Parser
+
+NAMESPACE = "hipscope_wide"
+
+_LANGUAGE = Language(tree_sitter_cuda.language())
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#[ \t]*include[^\n]*)
       |(?P<hex>0[xX][0-9a-fA-F']+\w*)
       |(?P<literal>(?:\d[\d']*\.[\d']*|\.\d[\d']*|\d[\d']*(?=[eE]))(?:[eE][+-]?\d+)?[fF]\b)
+      |(?P<cast>reinterpret_cast\s*<\s*(?:const\s+)?float[234]?(?:\s+const)?\s*\*\s*>)
       |(?P<word>[A-Za-z_]\w*)""",
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
@@ -19,29 +30,194 @@ _MATH = (
     "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow", "fabs", "fmin", "fmax", "fma", "floor",
     "ceil", "trunc", "round", "rint", "fmod", "cbrt", "hypot", "erf", "erfc", "copysign", "ldexp",
 )  # fmt: skip
-_WORDS = {"float": "double", **{f"{name}f": name for name in _MATH}}
-_FAST = {"__expf": "exp", "__logf": "log", "__sinf": "sin", "__cosf": "cos", "__powf": "pow", "__tanf": "tan"}
+_WORDS = {
+    "float": "double", **{f"{name}f": name for name in _MATH},
+    **{f"float{n}": f"double{n}" for n in (1, 2, 3, 4)}, **{f"make_float{n}": f"make_double{n}" for n in (1, 2, 3, 4)},
+    "__expf": "exp", "__logf": "log", "__sinf": "sin", "__cosf": "cos", "__powf": "pow", "__tanf": "tan",
+    "_Float16": "double", "__bf16": "double", "__half": "double", "__half2": "double2",
+    "__hip_bfloat16": "double", "hip_bfloat16": "double", "__hip_bfloat162": "double2",
+}  # fmt: skip
+_NAMED_IN_HALF_HEADER = {"half": "double", "half2": "double2"}  # elsewhere these are names of variables
 _REFUSED = re.compile(
-    r"u?(?:char|short|int|long|float|half)[234]$|make_float|__half|half2?$|_Float16|.*bfloat16|__bf16|reinterpret_cast"
-    r"|__\w*_as_\w+|__builtin_amdgcn|__builtin_bit_cast|bit_cast|asm$|__asm__|union$|hiprand|rocrand|FLT_"
+    r"__half\w*_raw|reinterpret_cast|__\w*_as_\w+|__builtin_amdgcn|__builtin_bit_cast|bit_cast|asm$|__asm__|union$"
+    r"|hiprand|rocrand|FLT_"
 )
+# What the headers of the 16-bit floats offer, on doubles; it hides the functions of those names.
+_SCALAR = {
+    "{a}": "__half2float __float2half __float2half_rn __bfloat162float __float2bfloat16",
+    "-{a}": "__hneg",
+    "fabs({a})": "__habs", "exp({a})": "hexp", "log({a})": "hlog", "sqrt({a})": "hsqrt", "1.0 / sqrt({a})": "hrsqrt",
+    "{a} + {b}": "__hadd", "{a} - {b}": "__hsub", "{a} * {b}": "__hmul", "{a} / {b}": "__hdiv",
+    "fmax({a}, {b})": "__hmax", "fmin({a}, {b})": "__hmin", "{a} * {b} + {c}": "__hfma",
+}  # fmt: skip
+_PAIR = {
+    "{a}": "__half22float2 __float22half2_rn __bfloat1622float2 __float22bfloat162_rn",
+    "{a} + {b}": "__hadd2", "{a} - {b}": "__hsub2", "{a} * {b}": "__hmul2", "{a} * {b} + {c}": "__hfma2",
+}  # fmt: skip
+_BUILT = {
+    "double2 {}(double a, double b) {{ return make_double2(a, b); }}": "__floats2half2_rn __halves2half2 "
+    "__floats2bfloat162_rn __halves2bfloat162",
+    "double2 {}(double a) {{ return make_double2(a, a); }}": "__half2half2 __float2half2_rn __bfloat162bfloat162",
+    "double {}(double2 a) {{ return a.x; }}": "__low2float __low2half __low2bfloat16",
+    "double {}(double2 a) {{ return a.y; }}": "__high2float __high2half __high2bfloat16",
+}
+_SCOPES = (
+    "translation_unit", "namespace_definition", "declaration_list", "linkage_specification", "preproc_ifdef",
+    "preproc_if", "preproc_else", "preproc_elif",
+)  # fmt: skip
 
 
-def widened(text: str) -> tuple[str | None, str]:
-    """The text in double precision, or None and the word because of which it can't be had."""
+@dataclass(frozen=True)
+class _Item:
+    """A definition outside of functions: its text, the names that it makes known, and where it ends in the file."""
+
+    text: str
+    names: frozenset[str]
+    kind: str
+    end: int
+
+
+def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str | None, str]:
+    """The text with the kernel in double precision added, or None and why it can't be had.
+
+    `instances` are demangled names of a template's instances to be made, as `void scale<float>(float*)`.
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    items = list(_items(Parser(_LANGUAGE).parse(data).root_node))
+    found = [
+        i for i in items if kernel in i.names and "__global__" in i.text and i.kind.endswith("definition")
+    ]
+    if len(found) != 1:
+        return None, f"the source has {len(found) or 'no'} definitions of `{kernel}`"
+    half = "hip_fp16" in text
+    parts, why = _needed(found[0], [i for i in items if i.end < found[0].end], half)
+    if why:
+        return None, why
+    changed = _words(found[0].text, half)[0]
+    if changed == found[0].text and not parts:
+        return None, "the kernel has no `float`"
+    if found[0].kind != "template_definition":
+        changed = "__attribute__((used)) " + changed
+    made = [f"template __global__ {_unqualified(_words(i, True)[0], kernel)};" for i in instances]
+    macros = [p for p in parts if p.kind == "macro"]
+    lines = [line for m in macros for line in _defined(m, half)]
+    lines += [f'extern "C++" {{ namespace {NAMESPACE} {{', _prelude() if half or "bfloat16" in text else ""]
+    lines += [_words(p.text, half)[0] for p in parts if p.kind != "macro"]
+    lines += [changed, *(made if found[0].kind == "template_definition" else ()), "} }"]
+    lines += [f'#pragma pop_macro("{name}")' for m in macros for name in m.names]
+    added = "\n" + "\n".join(lines) + "\n"
+    end = found[0].end
+    return (data[:end] + added.encode("utf-8", "surrogateescape") + data[end:]).decode(
+        "utf-8", "surrogateescape"
+    ), ""
+
+
+def _needed(kernel: _Item, before: Sequence[_Item], half: bool) -> tuple[list[_Item], str]:
+    """What the kernel uses, directly or not, that is another text in double precision or uses such; or why not."""
+    known = {name: item for item in before for name in item.names}
+    uses: dict[int, set[int]] = {}
+    waiting = [kernel]
+    reached = {id(kernel): kernel}
+    while waiting:
+        item = waiting.pop()
+        used = {id(known[w]): known[w] for w in re.findall(r"[A-Za-z_]\w*", item.text) if w in known}
+        uses[id(item)] = set(used) - {id(item)}
+        waiting += [i for key, i in used.items() if key not in reached]
+        reached |= used
+    wide = {key for key, item in reached.items() if _words(item.text, half)[0] != item.text}
+    while more := {key for key, used in uses.items() if key not in wide and used & wide}:
+        wide |= more
+    chosen = [i for i in before if id(i) in wide and i is not kernel]
+    for item in [*chosen, kernel]:
+        if refused := _words(item.text, half)[1]:
+            return [], f"it uses `{refused[0]}`"
+        for name in {n for i in chosen for n in i.names}:
+            if re.search(rf"::\s*{re.escape(name)}\b", item.text):
+                return [], f"it uses `{name}` by its namespace"
+    return chosen, ""
+
+
+def _words(text: str, half: bool) -> tuple[str, list[str]]:
+    """The text in double precision word by word, and the words that stand against it."""
     refused: list[str] = []
+    words = _WORDS | _NAMED_IN_HALF_HEADER if half else _WORDS
 
     def replacement(match: re.Match[str]) -> str:
         whole = match[0]
         if match["literal"] is not None:
             return whole[:-1]
+        if match["cast"] is not None:
+            return whole.replace("float", "double")
         if match["word"] is not None:
             if _REFUSED.match(whole):
                 refused.append(whole)
-            return _WORDS.get(whole) or _FAST.get(whole) or whole
+            return words.get(whole, whole)
         return whole
 
-    changed = _TOKEN.sub(replacement, text)
-    if refused:
-        return None, f"the source uses `{refused[0]}`"
-    return (changed, "") if changed != text else (None, "the source has no `float`")
+    return _TOKEN.sub(replacement, text), refused
+
+
+def _items(node: Node) -> Iterator[_Item]:
+    for child in node.children:
+        if child.type in _SCOPES:
+            yield from _items(child)
+        elif child.type in ("preproc_def", "preproc_function_def"):
+            yield _Item(_text(child), _names(child), "macro", child.end_byte)
+        elif names := _names(child):
+            inner = child
+            while inner.type == "template_declaration":
+                inner = inner.children[-1]
+            kind = "function_definition" if inner.type == "function_definition" else "declaration"
+            if kind == "function_definition" and inner is not child:
+                kind = "template_definition"
+            outer = child.parent
+            linked = outer is not None and outer.type == "linkage_specification"
+            yield _Item(_text(child), names, kind, outer.end_byte if outer and linked else child.end_byte)
+
+
+def _names(node: Node) -> frozenset[str]:
+    """The names that a definition or declaration makes known around it."""
+    if node.type == "template_declaration":
+        return _names(node.children[-1])
+    if node.type in ("declaration", "field_declaration"):
+        declared = node.children_by_field_name("declarator")
+        inside = node.child_by_field_name("type")
+        return frozenset(filter(None, map(_declared, declared))) | (_names(inside) if inside else frozenset())
+    name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+    found = _declared(name) if name is not None else None
+    return frozenset({found}) if found else frozenset()
+
+
+def _declared(node: Node | None) -> str | None:
+    while node is not None and node.type not in ("identifier", "type_identifier"):
+        node = node.child_by_field_name("declarator") or next(
+            (c for c in node.named_children if c.type.endswith(("declarator", "identifier"))), None
+        )
+    return _text(node) if node is not None else None
+
+
+def _defined(macro: _Item, half: bool) -> list[str]:
+    (name,) = macro.names
+    return [f'#pragma push_macro("{name}")', f"#undef {name}", _words(macro.text.rstrip("\n"), half)[0]]
+
+
+def _unqualified(signature: str, kernel: str) -> str:
+    """`void ns::scale<double>(double*)` without `ns::`."""
+    return re.sub(rf"^(.*?)(?:[\w()]+(?: namespace\))?::)*({re.escape(kernel)}<)", r"\1\2", signature)
+
+
+def _prelude() -> str:
+    head = "__device__ inline "
+    lines = [
+        f"{head}{kind} {name}({', '.join(f'{kind} {v}' for v in 'abc' if f'{{{v}}}' in body)}) "
+        f"{{ return {body.format(a='a', b='b', c='c')}; }}"
+        for kind, table in (("double", _SCALAR), ("double2", _PAIR))
+        for body, names in table.items()
+        for name in names.split()
+    ]
+    lines += [head + body.format(name) for body, names in _BUILT.items() for name in names.split()]
+    return "\n".join(lines)
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "surrogateescape")

@@ -8,9 +8,7 @@ never touched, and messages and debug information still name the user's own path
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
 import shlex
 import threading
 from collections.abc import Mapping, Sequence
@@ -23,9 +21,17 @@ from hipscope.analysis.build_cache import BuildCache, Entry
 from hipscope.analysis.build_tree import BuildTree, build_in_tree
 from hipscope.analysis.codeobject import CodeObject, read_code_object, undefined_symbols
 from hipscope.analysis.compile_commands import CompileCommand, from_database, from_record
+from hipscope.analysis.compiler_files import (
+    dependency_flags,
+    overlay_flags,
+    private,
+    read_dependencies,
+    written,
+)
 from hipscope.analysis.confine import Box, paths_in, plain_environment, run_confined
 from hipscope.analysis.diagnostics import absolute_paths, build_failed
 from hipscope.analysis.errors import BuildFailed, UsageError
+from hipscope.analysis.preamble import Make, Precompiled, preamble_of, precompiled
 from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.project import HEADER_SUFFIXES, Project, decode_source
 from hipscope.analysis.toolchain import Toolchain
@@ -34,6 +40,7 @@ from hipscope.analysis.toolchain import Toolchain
 DEBUG_FLAGS = ("-gline-tables-only", "-gcolumn-info")
 _DEFAULT_FLAGS = ("-std=c++17", "-O3")
 Side = Literal["device", "host"]
+_DEPENDENCIES = "dependencies.d"
 _OUTPUT: dict[Side, str] = {"device": "device.co", "host": "host.o"}
 _SIDE_FLAGS: dict[Side, tuple[str, ...]] = {
     "device": ("--offload-device-only", "--no-gpu-bundle-output"),
@@ -129,6 +136,25 @@ def compile_device(
     return read_code_object(entry.directory / "device.co")
 
 
+def precompile_headers(
+    project: Project,
+    toolchain: Toolchain,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    cancel: threading.Event | None = None,
+) -> None:
+    """Precompile what the program's source begins with, for both sides, so that later compiles are quick.
+
+    Without effect for a build command, and where that cannot be done.
+    """
+    if project.build_kind != "single" or project.main_source is None:
+        return
+    unit = _single_unit(project, project.main_source)
+    texts = {unit.file: unit.file.read_bytes(), **(overlay or {})}
+    for side in _OUTPUT:
+        _preamble(project, toolchain, unit, texts, _flags(toolchain, unit, side), "now", cancel)
+
+
 def _said_once(failures: Sequence[BuildFailed]) -> str:
     """What both compilers printed, without the second when the first said all of it."""
     first, *rest = failures
@@ -198,14 +224,9 @@ def _compile(
     """Compile one side of one file, or find it in the cache."""
     # The main file is given to the compiler as it was read here: what is compiled is what the key says.
     texts = {unit.file: unit.file.read_bytes(), **overlay}
-    arguments = ["-x", "hip", *toolchain.hip_flags, *unit.command.flags, *DEBUG_FLAGS, *_SIDE_FLAGS[side]]
-    arguments += [
-        "-c",
-        "-fno-color-diagnostics",
-        "-Wno-unused-command-line-argument",
-    ]
+    flags = _flags(toolchain, unit, side)
     # Names of internal kernels hold this number; fixed, so that a candidate's kernel has the name of the original's.
-    arguments += [f"-cuid={_digest(str(unit.file).encode())}"]
+    arguments = [*flags, "-c", f"-cuid={_digest(str(unit.file).encode())}"]
     if unit.prefix_map is not None:
         arguments += [f"-fdebug-prefix-map={unit.prefix_map[0]}={unit.prefix_map[1]}"]
     cache = BuildCache(
@@ -214,45 +235,86 @@ def _compile(
     known = cache.find()
     if known is not None:
         return known
+    ahead = _preamble(project, toolchain, unit, texts, flags, "never" if confined else "again", cancel)
     with cache.draft() as draft:
-        dependencies = draft / "dependencies.d"
-        command = [str(toolchain.clang), *arguments, *_overlay_flags(texts, draft)]
-        command += ["-MD", "-MF", str(dependencies), str(unit.file), "-o", str(draft / _OUTPUT[side])]
-        timeout = project.config.build_timeout_s
-        if confined:
-            completed = run_confined(
-                command,
-                Box(read=_readable(project, unit, command), write=(draft,)),
-                timeout=timeout,
-                cwd=unit.command.directory,
-                env=plain_environment({}),
-                cancel=cancel,
-            )
-        else:
-            completed = run_process(
-                command, timeout=timeout, cwd=unit.command.directory, env=_private(draft), cancel=cancel
-            )
+        files = written(texts, draft)
+        completed = None
+        if ahead is not None:
+            command = [str(toolchain.clang), *arguments, *ahead.flags]
+            read = (ahead.header, ahead.text)
+            completed = _call(project, unit, command, files, read, draft, _OUTPUT[side], confined, cancel)
+        if completed is None or not completed.ok:  # what the compiler says comes from the source as it is
+            command = [str(toolchain.clang), *arguments]
+            completed = _call(project, unit, command, files, (), draft, _OUTPUT[side], confined, cancel)
         output = unit.in_users_words(completed.text)
         _check(project, str(unit.file), completed, output)
-        files = _read_dependencies(dependencies, unit.command.directory)
-        return cache.store(draft, files, seconds=completed.seconds, output=output)
+        seen = set(read_dependencies(draft / _DEPENDENCIES, unit.command.directory))
+        if ahead is not None:
+            seen -= {ahead.text, ahead.header}
+        return cache.store(draft, sorted(seen), seconds=completed.seconds, output=output)
+
+
+def _flags(toolchain: Toolchain, unit: _Unit, side: Side) -> list[str]:
+    """What decides what the compiler makes of a text, its name left aside."""
+    return [
+        *("-x", "hip", *toolchain.hip_flags, *unit.command.flags, *DEBUG_FLAGS, *_SIDE_FLAGS[side]),
+        *("-fno-color-diagnostics", "-Wno-unused-command-line-argument"),
+    ]
+
+
+def _preamble(
+    project: Project,
+    toolchain: Toolchain,
+    unit: _Unit,
+    texts: Mapping[Path, bytes],
+    flags: Sequence[str],
+    make: Make,
+    cancel: threading.Event | None,
+) -> Precompiled | None:
+    """The headers that the source begins with, precompiled, if that stands for what the compiler would read."""
+    preamble = preamble_of(texts[unit.file])
+    if preamble is None:
+        return None
+    compiler = [str(toolchain.clang), *flags]
+    found = precompiled(
+        compiler, toolchain.identity, unit.command, preamble,
+        make=make, timeout=project.config.build_timeout_s, cancel=cancel,
+    )  # fmt: skip
+    return None if found is None or found.files & texts.keys() else found
+
+
+def _call(
+    project: Project,
+    unit: _Unit,
+    command: Sequence[str],
+    files: Mapping[Path, Path],
+    read: tuple[Path, ...],
+    draft: Path,
+    output: str,
+    confined: bool,
+    cancel: threading.Event | None,
+) -> Completed:
+    """Run the compiler; it sees the contents of `files` under their names and writes into the draft."""
+    argv = [*command, *overlay_flags(files, draft), *dependency_flags(draft / _DEPENDENCIES)]
+    argv += [str(unit.file), "-o", str(draft / output)]
+    timeout, directory = project.config.build_timeout_s, unit.command.directory
+    if not confined:
+        return run_process(argv, timeout=timeout, cwd=directory, env=private(draft), cancel=cancel)
+    box = Box(read=(*_readable(project, unit, argv), *read), write=(draft,))
+    return run_confined(argv, box, timeout=timeout, cwd=directory, env=plain_environment({}), cancel=cancel)
 
 
 def _readable(project: Project, unit: _Unit, command: Sequence[str]) -> tuple[Path, ...]:
     """What a confined compiler may read: the repository, or else the project, and what its flags name."""
     above = (project.root, *project.root.parents)
     repository = next((d for d in above if (d / ".git").exists()), project.root)
-    places = [repository, unit.command.directory, unit.file.parent, *paths_in(command)]
+    outside = project.config.optimize.read_paths
+    places = [repository, unit.command.directory, unit.file.parent, *paths_in(command), *outside]
     for word in command:
         relative = unit.command.directory / word.removeprefix("-I").removeprefix("-isystem")
         if word.startswith(("-I", "-isystem", "..")) and relative.is_dir():
             places.append(Path(os.path.normpath(relative)))
     return tuple(dict.fromkeys(places))
-
-
-def _private(draft: Path) -> dict[str, str]:
-    """The environment of a compiler whose temporary files lie in the draft, so that they go even if it is killed."""
-    return {**os.environ, "TMPDIR": str(draft)}
 
 
 def _link(
@@ -273,7 +335,7 @@ def _link(
                 toolchain.offload_bundler, "-type=o", "-bundle-align=4096", f"-targets={targets}", "-input=/dev/null",
                 f"-input={device.directory / 'device.co'}", f"-output={bundle}",
             ],
-            timeout=timeout, env=_private(draft), cancel=cancel,
+            timeout=timeout, env=private(draft), cancel=cancel,
         )  # fmt: skip
         _check(project, "clang-offload-bundler", bundled, bundled.text)
         (draft / "bundle.s").write_text(_bundle_source(host.directory / "host.o", bundle))
@@ -283,7 +345,7 @@ def _link(
                 *_link_options(project), *toolchain.link_flags, "-Wno-unused-command-line-argument",
                 "-o", draft / "program",
             ],
-            timeout=timeout, env=_private(draft), cancel=cancel,
+            timeout=timeout, env=private(draft), cancel=cancel,
         )  # fmt: skip
         _check(project, str(project.main_source), linked, linked.text)
         for leftover in (bundle, draft / "bundle.s"):
@@ -324,27 +386,6 @@ def _check(project: Project, subject: str, completed: Completed, output: str) ->
         )
     if not completed.ok:
         raise build_failed(subject, output, returncode=completed.returncode)
-
-
-def _overlay_flags(texts: Mapping[Path, bytes], draft: Path) -> list[str]:
-    """Clang's virtual file system: the compiler sees `texts` under the names of the real files."""
-    roots = []
-    for number, (path, data) in enumerate(texts.items()):
-        replacement = draft / f"overlay-{number}{path.suffix}"
-        replacement.write_bytes(data)
-        roots.append({"type": "file", "name": str(path), "external-contents": str(replacement)})
-    table = draft / "overlay.json"
-    table.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": roots}))
-    return ["-ivfsoverlay", str(table)]
-
-
-def _read_dependencies(path: Path, directory: Path) -> list[Path]:
-    """The files in a depfile (Make syntax), system headers included."""
-    text = path.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
-    # The rule's target ends at the first ": ". Spaces and hashes inside a name have a backslash, quotes have none.
-    words = re.findall(r"(?:\\[ #]|\S)+", text.partition(": ")[2])
-    names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
-    return [Path(os.path.normpath(directory / name)) for name in names]
 
 
 def _from_tree(project: Project, tree: BuildTree) -> BuiltProgram:

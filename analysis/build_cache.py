@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,34 +26,48 @@ _RECORD = "record.json"
 
 @dataclass(frozen=True)
 class Entry:
-    """A result: its directory, what it took to make (seconds) and what the compiler printed."""
+    """A result: its directory, what it took to make (seconds) and what the compiler printed.
+
+    `files` are the other files that the compiler read.
+    """
 
     directory: Path
     seconds: float
     output: str
     cached: bool
+    files: frozenset[Path]
 
 
 class BuildCache:
-    """The results for one compiler call on given texts."""
+    """The results for one compiler call on given texts. Of a `home` below the cache, the newest `kept` are."""
 
-    def __init__(self, kind: str, identity: Sequence[str], texts: Mapping[Path, bytes]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        identity: Sequence[str],
+        texts: Mapping[Path, bytes],
+        *,
+        home: str = "build",
+        kept: int = _KEPT_RESULTS,
+    ) -> None:
         self._texts = {path: hashlib.sha256(data).hexdigest() for path, data in texts.items()}
         parts = [*identity, *(f"{path}={digest}" for path, digest in sorted(self._texts.items()))]
-        self._home = cache_directory() / "build"
+        self._home, self._kept = cache_directory() / home, kept
         digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
-        self._directory = self._home / f"{kind}-{digest[:24]}"
+        self.directory = self._home / f"{kind}-{digest[:24]}"
         self._started_ns = time.time_ns()
 
     def find(self) -> Entry | None:
         """The result whose every input is as it was, or None."""
         with contextlib.suppress(FileNotFoundError):
-            for directory in sorted(self._directory.iterdir()):
+            for directory in sorted(self.directory.iterdir()):
                 with contextlib.suppress(OSError, ValueError, KeyError):
                     record = json.loads((directory / _RECORD).read_text())
-                    if all(_fingerprint(Path(path)) == value for path, value in record["inputs"].items()):
-                        os.utime(self._directory)
-                        return Entry(directory, record["seconds"], record["output"], cached=True)
+                    inputs = {Path(path): value for path, value in record["inputs"].items()}
+                    if all(_fingerprint(path) == value for path, value in inputs.items()):
+                        os.utime(self.directory)
+                        seconds, output = record["seconds"], record["output"]
+                        return Entry(directory, seconds, output, cached=True, files=frozenset(inputs))
         return None
 
     @contextlib.contextmanager
@@ -61,8 +76,10 @@ class BuildCache:
         with draft_directory(self._home / ".drafts") as draft:
             yield draft
 
-    def store(self, draft: Path, files: Sequence[Path], *, seconds: float, output: str) -> Entry:
-        """Keep what is in `draft` as the result for the `files` that the compiler read."""
+    def store(
+        self, draft: Path, files: Sequence[Path], *, seconds: float, output: str, alone: bool = False
+    ) -> Entry:
+        """Keep what is in `draft` as the result for the `files` that the compiler read; `alone`: and no other one."""
         inputs = {
             str(path): self._recorded(path)
             for path in files
@@ -72,11 +89,14 @@ class BuildCache:
         for leftover in draft.glob("overlay*"):
             leftover.unlink()
         (draft / _RECORD).write_text(record)
-        self._directory.mkdir(parents=True, exist_ok=True)
-        final = self._directory / hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
+        self.directory.mkdir(parents=True, exist_ok=True)
+        final = self.directory / hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
         settle(draft, final)
-        prune(self._home, _KEPT_RESULTS)
-        return Entry(final, seconds, output, cached=False)
+        for other in self.directory.iterdir() if alone else ():
+            if other.is_dir() and other != final:
+                shutil.rmtree(other, ignore_errors=True)
+        prune(self._home, self._kept)
+        return Entry(final, seconds, output, cached=False, files=frozenset(Path(path) for path in inputs))
 
     def _recorded(self, path: Path) -> str:
         # A file that was saved while the compiler ran may not be what the compiler read: never found again.

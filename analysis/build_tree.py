@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.analysis.confine import Box, paths_in, plain_environment, run_confined
+from hipscope.analysis.confine import Box, paths_in, plain_environment, run_confined, tool_directories
 from hipscope.analysis.diagnostics import build_failed
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.paths import cache_directory, locked, write_atomically
@@ -91,9 +91,13 @@ def build_in_tree(
         environment = _environment(project, toolchain, slot)
         argv, timeout = ["/bin/sh", "-c", build], project.config.build_timeout_s
         if confined:
-            tools = [Path(entry).parent for entry in environment["PATH"].split(os.pathsep) if entry]
             box = Box(
-                read=(project.root, *paths_in([*toolchain.hip_flags, str(toolchain.clang)]), *tools),
+                read=(
+                    project.root,
+                    *paths_in([*toolchain.hip_flags, str(toolchain.clang)]),
+                    *tool_directories(environment["PATH"]),
+                    *project.config.optimize.read_paths,
+                ),
                 write=(slot,),
             )
             kept = {name: value for name, value in environment.items() if os.environ.get(name) != value}

@@ -5,7 +5,6 @@ Takes a `Project`, gives the reports with their source positions. Nothing is pro
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from hipscope.analysis.build import build_program
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import ProgramFailed, UsageError
+from hipscope.analysis.paths import work_directory
 from hipscope.analysis.process import Completed
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed, shown, signal_name
 from hipscope.analysis.profilers.emulator import run_emulated
@@ -83,8 +83,7 @@ def check_project(
     if project.build_kind == "single" and checks == "all":
         checks = "all,exact-alignment"
     progress("running under the sanitizers", None)
-    with tempfile.TemporaryDirectory(prefix="hipscope-check-") as name:
-        directory = Path(name)
+    with work_directory("check") as directory:
         raw = directory / "raw"
         raw.mkdir()
         prepared = ProfilerRun(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import struct
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.paths import work_directory
 from hipscope.analysis.process import run_process
 
 _NT_AMDGPU_METADATA = 32
@@ -153,12 +153,12 @@ def _plain_bundles(data: bytes, bundler: Path) -> Iterator[bytes]:
 
 def _decompressed(bundle: bytes, bundler: Path) -> bytes:
     """An uncompressed bundle with the same GPU code objects."""
-    with tempfile.TemporaryDirectory(prefix="hipscope-bundle-") as scratch:
-        packed = Path(scratch) / "packed"
+    with work_directory("bundle") as scratch:
+        packed = scratch / "packed"
         packed.write_bytes(bundle)
         listed = run_process([bundler, "-list", "-type=o", f"-input={packed}"], timeout=60)
         targets = [t for t in listed.stdout.decode().split() if t.startswith(("hip-", "hipv4-"))]
-        outputs = [Path(scratch) / str(i) for i in range(len(targets))]
+        outputs = [scratch / str(i) for i in range(len(targets))]
         done = run_process(
             [
                 bundler, "-unbundle", "-type=o", f"-input={packed}", f"-targets={','.join(targets)}",

@@ -12,7 +12,15 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from hipscope.analysis.errors import UsageError
 from hipscope.emulator.devices import device_table
@@ -20,10 +28,18 @@ from hipscope.emulator.devices import device_table
 CONFIG_FILE = "hipscope.toml"
 FORMULA_GROUP = "hipscope.formulas"  # the entry points by which packages bring formulas
 
+
+def _absolute(path: Path) -> Path:
+    if not path.is_absolute() or path == Path("/"):
+        raise ValueError("not an absolute path below /")
+    return path
+
+
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int, Field(ge=0)]
+AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 FormulaName = Literal[
     "bankConflict",
     "memoryAccess",
@@ -73,7 +89,11 @@ class AccordoConfig(_Section):
     """The proof that a rewrite does the same: what is recorded, and how long a replay may take."""
 
     max_dispatches_per_shape: Count = Field(
-        1, description="How many launches of each launch shape are recorded and replayed, per kernel."
+        1,
+        description=(
+            "How many launches of each launch shape, and of each way in which its pointers share memory, are recorded "
+            "and replayed, per kernel."
+        ),
     )
     max_bytes: Count = Field(
         512 * 1024 * 1024, description="Bytes of device memory that one recorded launch may hold."
@@ -106,11 +126,27 @@ class OptimizeConfig(_Section):
         ),
     )
     max_attempts: Count = Field(8, description="How many candidates are tried before hipscope gives up.")
+    prepare: bool = Field(
+        True,
+        description=(
+            "In an editor, after a profile with findings: record the launches and replay the kernels on all that a "
+            "rewrite is tried on, in the background, so that a rewrite is verified sooner. Kept in the cache, at most "
+            "1 GiB for each of the last three programs."
+        ),
+    )
     fast_math: bool = Field(
         False,
         description=(
-            "Also propose the device's fast approximations (`__expf`, `__fdividef`, ...). They are less precise: "
-            "results must still agree within the tolerance."
+            "Also propose the device's fast approximations (`__expf`, `__builtin_amdgcn_rcpf` for division, ...). They "
+            "are less precise: results must still agree within the tolerance."
+        ),
+    )
+    read_paths: list[AbsolutePath] = Field(
+        default_factory=list,
+        description=(
+            "Files and directories outside of the project that a rewritten program, its build and the test command may "
+            "read, as absolute paths; a rewrite sees all that is in them. Left out: none, and a program that needs one "
+            "fails with every rewrite."
         ),
     )
     ignore_output: list[str] = Field(

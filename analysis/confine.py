@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.paths import cache_directory, work_directory
 from hipscope.analysis.process import Completed, Limits, run_process
 
 Isolation = Literal["bubblewrap", "namespaces", "limits"]
@@ -37,7 +38,7 @@ _PATHS = re.compile(r"/[^\s:;,='\"]+")
 _MIB = 1 << 20
 _COPIED_BYTES = 64 * _MIB
 _COPIED_FILES = 4000
-_NOT_COPIED = shutil.ignore_patterns(".git", ".hg", ".svn", ".hipscope", "node_modules", "__pycache__")
+_NOT_COPIED = {".git", ".hg", ".svn", ".hipscope", "node_modules", "__pycache__"}
 _FATAL = range(129, 129 + 64)  # how a shell and bubblewrap report a signal
 
 # What any code of a candidate may use. Device memory is reserved address space, so memory counts as what is resident.
@@ -118,22 +119,46 @@ def paths_in(words: Iterable[str]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(p for p in found if p != Path("/") and p.exists()))
 
 
+def tool_directories(search_path: str) -> tuple[Path, ...]:
+    """What tools on a `PATH` need to be seen: their directories, with what lies beside them (lib, share, ...).
+
+    Beside `/bin` and `~/bin` lie all of the machine and all that is the user's: of these, only the directory itself.
+    """
+    private = {Path("/"), *Path.home().parents, Path.home(), Path.home() / ".local"}
+    found = [Path(os.path.normpath(p)) for p in search_path.split(os.pathsep) if p.startswith("/")]
+    return tuple(dict.fromkeys(p if p.parent in private else p.parent for p in found))
+
+
 @contextlib.contextmanager
 def private_copy(directory: Path) -> Iterator[Mapping[Path, Path]]:
     """A copy for a program to write to in place of `directory`; nothing when it is too large, then it is read-only."""
     size = count = 0
-    for folder, _, names in os.walk(directory):
+    for folder, below, names in os.walk(directory):
+        below[:] = set(below) - _left_out(folder, below)
         for name in names:
             count += 1
-            path = Path(folder, name)
-            size += path.lstat().st_size
+            with contextlib.suppress(FileNotFoundError):
+                size += Path(folder, name).lstat().st_size
         if size > _COPIED_BYTES or count > _COPIED_FILES:
             yield {}
             return
-    with tempfile.TemporaryDirectory(prefix="hipscope-copy-", ignore_cleanup_errors=True) as folder:
-        copy = Path(folder) / "copy"
-        shutil.copytree(directory, copy, symlinks=True, ignore=_NOT_COPIED)
+    with work_directory("copy") as work:
+        copy = work / "copy"
+        shutil.copytree(directory, copy, symlinks=True, ignore=_left_out)
         yield {directory: copy}
+
+
+def _left_out(folder: str, names: Iterable[str]) -> set[str]:
+    """What a copy does without, and what hipscope itself keeps there: else the copy would hold a copy of itself."""
+    temporary = os.path.realpath(folder) == os.path.realpath(tempfile.gettempdir())
+    cache = os.path.realpath(cache_directory())
+    return {
+        name
+        for name in names
+        if name in _NOT_COPIED
+        or (temporary and name.startswith("hipscope-"))
+        or os.path.realpath(os.path.join(folder, name)) == cache
+    }
 
 
 def _limited(
@@ -146,7 +171,8 @@ def _limited(
     cancel: threading.Event | None,
 ) -> Completed:
     """No borders, only limits, an empty home, and no network where the kernel lets us leave it."""
-    with tempfile.TemporaryDirectory(prefix="hipscope-home-", ignore_cleanup_errors=True) as home:
+    with work_directory("home") as directory:
+        home = str(directory)
         shown = next(
             (real / cwd.relative_to(p) for p, real in box.shown.items() if cwd.is_relative_to(p)), cwd
         )
@@ -163,14 +189,7 @@ def _limited(
 
 def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str]:
     system = [p for p in (*_SYSTEM, *_SETTINGS) if os.path.lexists(p)]
-    read = [str(p) for p in box.read if not str(p).startswith(tuple(f"{s}/" for s in _SYSTEM))]
-    read = [p for p in read if not p.startswith(("/proc", "/dev", "/sys")) and Path(p).exists()]
-    listed = [(str(p), str(p)) for p in box.write] + [
-        (str(seen), str(real)) for seen, real in box.shown.items()
-    ]
-    write = sorted(
-        listed, key=lambda pair: len(pair[0])
-    )  # what lies inside of another comes after it, or is hidden
+    mounts = _mounts(box)
     if kind == "bubblewrap":
         words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         for path in system:
@@ -179,21 +198,43 @@ def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str
                 ["--symlink", str(link.readlink()), path] if link.is_symlink() else ["--ro-bind", path, path]
             )
         words += ["--proc", "/proc", "--dev", "/dev", "--size", str(1024 * _MIB), "--tmpfs", "/tmp"]
-        for path in sorted(read, key=len):
-            words += ["--ro-bind", path, path]
-        for seen, real in write:
-            words += ["--bind", real, seen]
+        for mount in mounts:
+            words += ["--bind" if mount.writable else "--ro-bind", mount.real, mount.seen]
         return [*words, "--chdir", str(cwd), "--", *argv]
-    return _unshared(system, read, write, cwd, argv)
+    return _unshared(system, mounts, cwd, argv)
 
 
-def _unshared(
-    system: Sequence[str],
-    read: Sequence[str],
-    write: Sequence[tuple[str, str]],
-    cwd: Path,
-    argv: Sequence[str],
-) -> list[str]:
+class _Mount(NamedTuple):
+    seen: str
+    real: str
+    writable: bool
+
+
+def _mounts(box: Box) -> list[_Mount]:
+    """What is bound where, in order: what lies inside of another comes after it, or is hidden.
+
+    What is only read comes first, so that a copy hides what it is a copy of; but not what was left out of it.
+    """
+    outside = tuple(f"{s}/" for s in (*_SYSTEM, "/proc", "/dev", "/sys"))
+    read = [p for p in box.read if p.exists() and not f"{p}/".startswith(outside)]
+    left_out = [
+        p
+        for p in read
+        for seen, real in box.shown.items()
+        if p.is_relative_to(seen) and not (real / p.relative_to(seen)).exists()
+    ]
+    first = [_Mount(str(p), str(p), False) for p in read if p not in left_out]
+    later = [_Mount(str(p), str(p), False) for p in left_out]
+    later += [_Mount(str(p), str(p), True) for p in box.write]
+    later += [_Mount(str(seen), str(real), True) for seen, real in box.shown.items()]
+    return [*sorted(first, key=_depth), *sorted(later, key=_depth)]
+
+
+def _depth(mount: _Mount) -> int:
+    return len(Path(mount.seen).parts)
+
+
+def _unshared(system: Sequence[str], mounts: Sequence[_Mount], cwd: Path, argv: Sequence[str]) -> list[str]:
     """The same borders by mounts of our own: a new root with nothing but the named paths in it."""
     lines = ["set -e", "mount --make-rprivate /", "r=/mnt"]
     lines += ["mount -t tmpfs -o size=1g,mode=755 tmpfs $r", "mkdir -p $r/tmp $r/proc $r/dev $r/old"]
@@ -216,10 +257,8 @@ def _unshared(
             bound(path, path, False)
     for path in ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"):
         bound(path, path, True)
-    for path in sorted(read, key=len):
-        bound(path, path, False)
-    for seen, real in write:
-        bound(real, seen, True)
+    for mount in mounts:
+        bound(mount.real, mount.seen, mount.writable)
     lines += [
         "mount -t proc proc $r/proc",
         "cd $r",

@@ -8,7 +8,6 @@ that are not emulated. What counts as executed is asked of the emulator's own de
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from hipscope.analysis.build import build_program
 from hipscope.analysis.codeobject import code_object_metadata, gpu_images
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import HipscopeError, MissingTool, UsageError
+from hipscope.analysis.paths import work_directory
 from hipscope.analysis.process import run_process
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.toolchain import Toolchain, find_toolchain
@@ -127,8 +127,8 @@ def examine_file(target: Path, config: Config) -> Coverage:
     images = gpu_images(binary, toolchain.offload_bundler)
     if not images:
         raise UsageError(f"{binary}: no device code in it")
-    with tempfile.TemporaryDirectory(prefix="hipscope-coverage-") as scratch:
-        objects = tuple(_code_object(name, image, Path(scratch), toolchain) for name, image in images)
+    with work_directory("coverage") as scratch:
+        objects = tuple(_code_object(name, image, scratch, toolchain) for name, image in images)
     return Coverage(str(target), objects, _runtime(binary))
 
 

@@ -1,7 +1,8 @@
 """The device bitcode libraries, completed where a distribution's set lacks the file for an architecture.
 
 Clang links `oclc_isa_version_<arch>.bc` into every kernel. It holds one constant, the number of the instruction set;
-older packages know fewer architectures than the compiler does, so the missing file is made here.
+older packages know fewer architectures than the compiler does, so the missing file is made here. It also holds what
+older mathematics libraries ask for and newer compilers no longer link: whether denormals are flushed.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from hipscope.analysis.paths import cache_directory, draft_directory, settle
 from hipscope.analysis.process import run_process
 
 _SECONDS = 60.0
+_LAST_WITH_ALL_LIBRARIES = 19
+_CONSTANT = "linkonce_odr protected local_unnamed_addr addrspace(4) constant"
 
 
 def device_library_directory(system: Path, arch: str, clang: Path, llvm_as: Path | None) -> Path:
     """A directory that holds all of `system`'s libraries and the one for `arch`.
 
-    That is `system` itself when it is complete; otherwise a directory of links in the user's cache, with the missing
-    file beside them. Safe when several processes ask at once. Raises `MissingTool` without llvm-as.
+    That is `system` itself when it is complete; otherwise a directory of links in the user's cache, with the file made
+    here beside them. Safe when several processes ask at once. Raises `MissingTool` without llvm-as.
     """
     name = f"oclc_isa_version_{arch.removeprefix('gfx')}.bc"
-    if (system / name).is_file():
+    if (system / name).is_file() and _major_version(clang) <= _LAST_WITH_ALL_LIBRARIES:
         return system
     if llvm_as is None:
         raise MissingTool(f"{system} has no {name}, and llvm-as, which could make it, is not installed")
@@ -41,7 +44,8 @@ def device_library_directory(system: Path, arch: str, clang: Path, llvm_as: Path
         return final
     with draft_directory(final.parent) as draft:
         for library in libraries:
-            (draft / library.name).symlink_to(library)
+            if library.name != name:
+                (draft / library.name).symlink_to(library)
         _assemble(isa_number(arch), draft / name, clang, llvm_as)
         settle(draft, final)
     return final
@@ -53,6 +57,12 @@ def isa_number(arch: str) -> int:
     if not re.fullmatch(r"[0-9]{1,2}[0-9a-f]{2}", digits):
         raise UsageError(f"unknown GPU architecture `{arch}`")
     return int(digits[:-2]) * 1000 + int(digits[-2], 16) * 100 + int(digits[-1], 16)
+
+
+def _major_version(clang: Path) -> int:
+    """By the name of the compiler's resource directory; 0 when there is none beside it."""
+    resources = (clang.resolve().parents[1] / "lib" / "clang").glob("[0-9]*")
+    return max((int(path.name.partition(".")[0]) for path in resources), default=0)
 
 
 def _assemble(number: int, output: Path, clang: Path, llvm_as: Path) -> None:
@@ -77,11 +87,10 @@ def _assemble(number: int, output: Path, clang: Path, llvm_as: Path) -> None:
     ]
     if not layout.ok or len(header) != 2:
         raise MissingTool(f"{clang} cannot compile for AMD GPUs: {layout.text.strip()[:200]}")
-    constant = (
-        "@__oclc_ISA_version = linkonce_odr protected local_unnamed_addr addrspace(4) "
-        f"constant i32 {number}, align 4"
-    )
-    source = "\n".join([*header, constant, ""]).encode()
+    constants = [f"@__oclc_ISA_version = {_CONSTANT} i32 {number}, align 4"]
+    if _major_version(clang) > _LAST_WITH_ALL_LIBRARIES:
+        constants.append(f"@__oclc_daz_opt = {_CONSTANT} i8 0, align 1")
+    source = "\n".join([*header, *constants, ""]).encode()
     made = run_process([llvm_as, "-", "-o", output], timeout=_SECONDS, input=source)
     if not made.ok:
         raise MissingTool(f"{llvm_as} failed: {made.text.strip()[:200]}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,15 +15,15 @@ from pathlib import Path
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
-from hipscope.analysis.errors import MissingTool, UsageError
-from hipscope.analysis.paths import cache_directory
+from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
+from hipscope.analysis.paths import cache_directory, work_directory
 from hipscope.analysis.process import run_process
 from hipscope.analysis.profilers.base import shown
 from hipscope.analysis.rocprof_options import Job
 from hipscope.analysis.toolchain import find_toolchain
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
-from hipscope.emulator.raw import RawDispatch, read_dispatches, read_faults, read_run
+from hipscope.emulator.raw import RawDispatch, read_dispatches, read_faults, read_loss, read_run
 from hipscope.emulator.results_json import truncated
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 from hipscope.emulator.symbolize import demangle
@@ -58,15 +57,15 @@ def emulate(job: Job, argv: Sequence[str], config: Config) -> Emulated:
         raise UsageError(f"cannot make the output directory {out}: {error.strerror}") from error
     cache = cache_directory() / "disassembly"
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="hipscope-emulate-") as folder:
-        raw = Path(folder) / "raw"
+    with work_directory("emulate") as folder:
+        raw = folder / "raw"
         raw.mkdir()
         toolchain = find_toolchain(config)
         options = EmulatorOptions(
             out=raw,
             objdump=toolchain.objdump,
             compiler=toolchain.compiler,
-            device_config=write_device_config(name, Path(folder) / "device.txt"),
+            device_config=write_device_config(name, folder / "device.txt"),
             cache=cache,
             threads=config.emulator.threads,
             time_budget_s=job.timeout_s,
@@ -77,6 +76,8 @@ def emulate(job: Job, argv: Sequence[str], config: Config) -> Emulated:
         except NativePartsMissing as missing:
             raise MissingTool(str(missing), "run make, or install a wheel of hipscope") from missing
         done = run_process(argv, timeout=job.timeout_s, env={**os.environ, **variables})
+        if reason := read_loss(raw):
+            raise CannotWrite(reason)
         launches = list(read_dispatches(raw))
         notes = [*job.notes, *_missing(job, launches)]
         notes += [f"{f.kernel}: {f.message}" for f in read_faults(raw)]

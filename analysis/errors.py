@@ -6,6 +6,7 @@ A message is one clear line: what is wrong, where, what to do next. The command 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -37,6 +38,25 @@ class MissingTool(HipscopeError):
     """A program or library that hipscope needs is not installed; `hint` holds the command that installs it."""
 
     exit_code = 3
+
+
+class CannotWrite(HipscopeError):
+    """A result could not be written whole, as on a full disk; `reason` names the file and what the system said."""
+
+    exit_code = 2
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            reason, "free some space, or set XDG_CACHE_HOME and TMPDIR to directories that have some"
+        )
+
+
+def disk_full(error: OSError) -> CannotWrite | None:
+    """The failure that an error of the system means to the user, if it is a full disk."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return None
+    where = f" '{error.filename}'" if error.filename else ""
+    return CannotWrite(f"cannot write{where}: {error.strerror}")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _RECENT_SECONDS = 3600.0
+_DRAFT = ".draft-"
 
 
 def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
@@ -26,9 +27,13 @@ def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
 
 @contextlib.contextmanager
 def draft_directory(parent: Path) -> Iterator[Path]:
-    """A new directory below `parent` to fill and then to `settle`; it is removed if that does not happen."""
+    """A new directory below `parent` to fill and then to `settle`; it is removed if that does not happen.
+
+    So are, first, the drafts of processes that were killed.
+    """
     parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=parent))
+    _remove_left(parent, _DRAFT)
+    draft = Path(tempfile.mkdtemp(prefix=f"{_DRAFT}{os.getpid()}-", dir=parent))
     try:
         yield draft
     finally:
@@ -39,13 +44,18 @@ def draft_directory(parent: Path) -> Iterator[Path]:
 def work_directory(purpose: str) -> Iterator[Path]:
     """A private temporary directory; those that killed processes of the same purpose left behind are removed first."""
     prefix = f"hipscope-{purpose}-"
-    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+    _remove_left(Path(tempfile.gettempdir()), prefix)
+    with tempfile.TemporaryDirectory(prefix=f"{prefix}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def _remove_left(parent: Path, prefix: str) -> None:
+    """Remove the user's directories `<prefix><process id>-...` whose process is gone."""
+    for left in parent.glob(f"{prefix}*"):
         owner = left.name.removeprefix(prefix).partition("-")[0]
         with contextlib.suppress(OSError):
             if owner.isdigit() and not Path(f"/proc/{owner}").exists() and left.stat().st_uid == os.getuid():
                 shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=f"{prefix}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
 
 
 def settle(draft: Path, final: Path) -> None:

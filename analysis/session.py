@@ -53,7 +53,8 @@ class ProfileOptions:
 class ProfileSession:
     """One profiled run with everything that a next step needs.
 
-    `run_dir` holds the capture in rocprofv3's layout, `capture_dir` the recorded dispatches when they were asked for.
+    `run_dir` holds the capture in rocprofv3's layout, `capture_dir` the recorded dispatches when they were asked for,
+    `prepared_dir` what was made of them before.
     """
 
     profile: Profile
@@ -61,6 +62,7 @@ class ProfileSession:
     toolchain: Toolchain
     run_dir: Path
     capture_dir: Path | None
+    prepared_dir: Path | None = None
 
 
 def profile_project(
@@ -102,11 +104,11 @@ def profile_project(
         capture_dir = profiler.record(run, progress)
         _check(cancel)
         progress("reading the profile", None)
-        profile = _placed(read_capture(directory), project)
+        profile = placed(read_capture(directory), project)
     return ProfileSession(profile, built, toolchain, directory, capture_dir)
 
 
-def _placed(profile: Profile, project: Project) -> Profile:
+def placed(profile: Profile, project: Project) -> Profile:
     """The profile, with kernels that the capture gives no place for at their definition in the project."""
     kernels = []
     for kernel in profile.kernels:

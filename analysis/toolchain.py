@@ -6,6 +6,7 @@ Debian or Ubuntu (19 or newer) with its linker, bundler, the ROCm device librari
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -281,7 +282,22 @@ def _tool(directory: Path, name: str) -> Path | None:
 
 
 def _check(toolchain: Toolchain) -> Toolchain:
-    """Ask the compiler what it would do for an empty HIP program: names its version, and what it cannot find."""
+    """The toolchain with its version. Raises MissingTool or UsageError when it cannot compile."""
+    try:
+        status = toolchain.clang.stat()
+    except OSError as error:
+        raise MissingTool(
+            f"cannot run {toolchain.clang}: {error.strerror}", "run `hipscope doctor`"
+        ) from error
+    return _asked(toolchain, status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=16)
+def _asked(toolchain: Toolchain, _modified_ns: int, _size: int) -> Toolchain:
+    """Ask the compiler what it would do for an empty HIP program: names its version, and what it cannot find.
+
+    Asked once for a file of that age and size, unless it cannot compile.
+    """
     # Newer compilers default to a code object version that older device libraries do not know.
     for extra in ((), ("-mcode-object-version=5",), ("-mcode-object-version=4",)):
         candidate = replace(toolchain, flags=extra)

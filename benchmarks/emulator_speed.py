@@ -1,8 +1,10 @@
-"""How fast the emulator is on fourteen kernels of different kinds: wave instructions a second of one core.
+"""How fast the emulator is on kernels of different kinds: wave instructions a second of one core.
 
 Takes speed.hip, gives the rate running plain and the rate with counters, memory patterns and timing model, both of CPU
-time (so that other programs on the machine disturb less), and what a second thread gains in wall time. `--update`
-writes the table into docs/benchmarks.md:
+time (so that other programs on the machine disturb less), and what all cores gain in wall time of each. A rate is that
+of a whole launch, from its first instruction to the last: what setting up and starting waves costs is in it, what
+loading the program and writing the profile costs is not. The median of the launches counts.
+`--update` writes the table into docs/benchmarks.md:
 
     python benchmarks/emulator_speed.py [--update]
 """
@@ -30,6 +32,7 @@ from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
+DIVERGENT = ("strided", "gather", "hist")  # lanes of one wave in many lines
 BEGIN, END = "<!-- begin: emulator_speed.py -->\n", "<!-- end: emulator_speed.py -->\n"
 
 
@@ -47,27 +50,50 @@ def main() -> None:
 
 
 def table() -> Iterator[str]:
-    """Markdown rows."""
+    """Markdown rows, and what they come to."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     yield f"Load of the machine at the start: {load:.1f} on {cores} cores.\n"
     profiled, plain = run(1, record=True), run(1, record=False)
-    two = run(2, record=False) if load < cores / 2 else None  # wall time says nothing on a busy machine
-    yield "| kernel | wave instructions | plain | profiled | plain / profiled | 2 threads, plain |"
-    yield "|---|--:|--:|--:|--:|--:|"
+    quiet = load < cores / 2  # wall time says nothing on a busy machine
+    gained = {
+        record: {kernel: gain(one[kernel], rows) for kernel, rows in run(cores, record=record).items()}
+        for record, one in ((False, plain), (True, profiled))
+        if quiet
+    }
+    yield (
+        f"| kernel | wave instructions | plain | profiled | ratio | plain, {cores} threads "
+        f"| profiled, {cores} threads |"
+    )
+    yield "|---|--:|--:|--:|--:|--:|--:|"
+    rates: dict[str, tuple[float, float]] = {}
     for kernel, rows in profiled.items():
         executed = statistics.median(row["counters"]["SQ_INSTS"] for row in rows)
         fast, slow = (statistics.median(row["cpu_ms"] for row in some[kernel]) for some in (plain, profiled))
-        gained = "not measured"
-        if two is not None:
-            one, both = (statistics.median(row["wall_ms"] for row in some[kernel]) for some in (plain, two))
-            gained = f"{one / both:.1f} x"
         if executed < 1000:
-            yield f"| {kernel} | {executed:.0f} | {fast * 1e3:.1f} us a launch | {slow * 1e3:.0f} us a launch | | |"
+            yield f"| {kernel} | {executed:.0f} | {fast * 1e3:.1f} us a launch | {slow * 1e3:.0f} us a launch | | | |"
             continue
+        rates[kernel] = (executed / fast / 1e3, executed / slow / 1e3)
+        many = [f"{gained[record][kernel]:.1f} x" if quiet else "not measured" for record in (False, True)]
         yield (
-            f"| {kernel} | {executed / 1e6:.2f} M | {executed / fast / 1e3:.0f} M/s | {executed / slow / 1e3:.0f} M/s "
-            f"| {slow / fast:.1f} | {gained} |"
+            f"| {kernel} | {executed / 1e6:.2f} M | {rates[kernel][0]:.0f} M/s | {rates[kernel][1]:.0f} M/s "
+            f"| {slow / fast:.1f} | {' | '.join(many)} |"
         )
+    yield ""
+    coalesced = {kernel: rate for kernel, rate in rates.items() if kernel not in DIVERGENT}
+    marks = [sum(rate[which] >= mark for rate in coalesced.values()) for which, mark in enumerate((100, 60))]
+    yield (
+        f"Of {len(coalesced)} kernels with coalesced accesses {marks[0]} reach 100 M/s plain and {marks[1]} "
+        "reach 60 M/s profiled."
+    )
+    for kernel in DIVERGENT:
+        ratio = [coalesced["vadd"][which] / rates[kernel][which] for which in (0, 1)]
+        yield f"`{kernel}` is {ratio[0]:.1f} times slower than `vadd` plain and {ratio[1]:.1f} times profiled."
+
+
+def gain(one: list[dict[str, Any]], many: list[dict[str, Any]]) -> float:
+    """How much less wall time the launches took on many threads."""
+    alone, together = (statistics.median(float(row["wall_ms"]) for row in rows) for rows in (one, many))
+    return alone / together
 
 
 def run(threads: int, *, record: bool) -> Mapping[str, list[dict[str, Any]]]:

@@ -6,6 +6,7 @@ Each subject is a program whose kernel is recorded once. Its text, and each reci
 changed in one place at a time (mutate.py); every mutant goes through the guard, the compiler and the proof, as a
 candidate would. Prints a table of kinds and counts; `--update` writes it into docs/mutations.md. Exit code 1 when a
 mutant passed that `mutants/reviewed.toml` does not name as harmless, or when a right recipe output was rejected.
+What is known is kept (`--log`): a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -15,41 +16,41 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
 from benchmarks.mutate import Mutant, Subject, mutants
+from benchmarks.mutation_log import ROOT, Bases, Done, Log, Result, key_of
 from hipscope.analysis.config import load_config
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.base import Finding
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.contest import ask_recipes, contest
 from hipscope.formulas.judge import Bench, CannotJudge, Judgement, admit, open_bench, prove
 from hipscope.formulas.registry import detect_all, find_formula
 from hipscope.formulas.syntax import parse
 
-ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).resolve().parent / "mutants"
 PAGE = ROOT / "docs" / "mutations.md"
 BEGIN, END = "<!-- begin: mutations -->\n", "<!-- end: mutations -->\n"
-EXAMPLES = ("lds_column_read", "strided_access", "contended_atomic", "contended_histogram")
 OUTCOMES = ("same code", "refused", "not compiled", "rejected", "harmless", "passed")
 
 
 @dataclass(frozen=True)
-class Result:
-    """What became of one mutant; `changed` is the first line that it changes, as it reads now."""
+class Plan:
+    """How many mutants of each kind are made of a small program's kernel, how many of an example's and of each recipe's
+    output; where they are noted.
+    """
 
-    file: str
-    base: str
-    kind: str
-    changed: str
-    outcome: str
-    reason: str
+    per_kind: int
+    per_kind_of_examples: int
+    log: Path
+    keep_rejections: bool
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,23 @@ class Report:
 def main() -> int:
     """Run, print, and on request write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--per-kind", type=int, default=6, help="mutants of each kind and kernel, at most")
+    parser.add_argument("--per-kind", type=int, default=4, help="mutants of each kind and kernel, at most")
+    parser.add_argument(
+        "--per-kind-of-examples", type=int, default=1, help="the same for these, and recipe outputs"
+    )
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default="", help="file names that contain this")
+    parser.add_argument("--only", nargs="+", default=[""], help="file names that contain one of these")
+    parser.add_argument("--log", type=Path, default=ROOT / "build" / "mutations.jsonl")
+    parser.add_argument(
+        "--keep-rejections", action="store_true", help="since, the proof only became stricter"
+    )
     parser.add_argument("--update", action="store_true", help="write the table into docs/mutations.md")
     options = parser.parse_args()
-    examples = [ROOT / "examples" / f"{name}.hip" for name in EXAMPLES]
-    files = [f for f in [*sorted(FOLDER.glob("*.hip")), *examples] if options.only in f.name]
+    plan = Plan(options.per_kind, options.per_kind_of_examples, options.log, options.keep_rejections)
+    examples = sorted((ROOT / "examples").glob("*.hip"))
+    files = [f for f in [*sorted(FOLDER.glob("*.hip")), *examples] if any(o in f.name for o in options.only)]
     with ProcessPoolExecutor(options.jobs) as pool:
-        reports = list(pool.map(examine, files, [options.per_kind] * len(files)))
+        reports = list(pool.map(examine, files, [plan] * len(files)))
     results = [r for report in reports for r in report.results]
     print(text := table(results, files))
     for r in results:
@@ -88,57 +97,82 @@ def main() -> int:
     return 1 if wronged or any(r.outcome == "passed" for r in results) else 0
 
 
-def examine(file: Path, per_kind: int) -> Report:
+def examine(file: Path, plan: Plan) -> Report:
     """Record one program and try every mutant of its kernel and of what recipes make of it."""
     start = time.monotonic()
+    log = Log(plan.log, _still_counts if plan.keep_rejections else None)
+    file_key = key_of(file.read_bytes(), str(plan.per_kind), str(plan.per_kind_of_examples))
+    if (known := log.done(file_key)) is not None:
+        return Report(tuple(_reviewed_result(r) for r in known[0]), known[1], time.monotonic() - start)
     project = resolve_project(file, config=load_config(file.parent))
     session = profile_project(project, options=ProfileOptions(capture_dispatches=()))
     findings = detect_all(session.profile)
-    results: list[Result] = []
+    results: dict[str, Result] = {}
     wronged: list[str] = []
     for kernel in session.profile.kernels:
         try:
             with open_bench(project, session, kernel) as bench:
-                bases = [("original", bench.original)]
-                for finding in (f for f in findings if f.mangled == kernel.mangled):
-                    for judgement in contest(
-                        bench, ask_recipes(bench, finding), find_formula(finding.formula)
-                    ):
-                        if judgement.accepted:
-                            bases.append((judgement.candidate.recipe, judgement.candidate.text))
-                        elif judgement.stage in ("different", "inconclusive", "refused"):
-                            wronged.append(f"{file.name}: {judgement.candidate.recipe}: {judgement.reason}")
-                for name, text in bases:
-                    results += _mutate(bench, file.name, name, text, per_kind)
+                key = key_of(bench.original, kernel.mangled)
+                bases = log.bases(key)
+                if bases is None:
+                    bases = _bases(bench, [f for f in findings if f.mangled == kernel.mangled])
+                    log.add(key, bases)
+                wronged += [f"{file.name}: {one}" for one in bases.wronged]
+                for name, text in bases.texts:
+                    small = file.parent == FOLDER and name == "original"
+                    per_kind = plan.per_kind if small else plan.per_kind_of_examples
+                    results |= _mutate(bench, log, file.name, name, text.encode(), per_kind)
         except CannotJudge as refusal:
             print(f"{file.name}: {refusal}", file=sys.stderr)
-    return Report(tuple(results), tuple(wronged), time.monotonic() - start)
+    log.add(file_key, Done(tuple(results), tuple(wronged)))
+    listed = tuple(_reviewed_result(r) for r in results.values())
+    return Report(listed, tuple(wronged), time.monotonic() - start)
 
 
-def _mutate(bench: Bench, file: str, base: str, text: bytes, per_kind: int) -> Iterator[Result]:
-    """Judge the mutants of one text. A text that is no kernel's of the bench gives none."""
+def _bases(bench: Bench, findings: Sequence[Finding]) -> Bases:
+    """The kernel and, of each recipe, the fastest accepted output."""
+    texts = {"original": bench.original.decode()}
+    wronged = []
+    for finding in findings:
+        for judgement in contest(bench, ask_recipes(bench, finding), find_formula(finding.formula)):
+            candidate = judgement.candidate
+            if judgement.accepted:
+                texts.setdefault(candidate.recipe, candidate.text.decode())
+            elif judgement.stage in ("different", "inconclusive", "refused"):
+                wronged.append(f"{candidate.recipe}: {judgement.reason}")
+    return Bases(tuple(texts.items()), tuple(wronged))
+
+
+def _mutate(bench: Bench, log: Log, file: str, base: str, text: bytes, per_kind: int) -> dict[str, Result]:
+    """Judge the mutants of one text: results by key. A text that is no kernel's of the bench gives none."""
     kernel = parse(text).kernel(bench.kernel.name)
     compiled = bench.compiled if text == bench.original else admit(bench, _candidate(base, text))
     if kernel is None or isinstance(compiled, Judgement):
-        return
-    same = _machine_code(compiled.path)
+        return {}
+    results: dict[str, Result] = {}
+    judged = {_machine_code(compiled.path): ("same code", "")}
     for mutant in mutants(Subject(text, kernel, bench.facts), per_kind):
-        outcome, reason = _judge(bench, mutant, same)
-        changed = _changed_line(text, mutant)
-        if outcome == "passed" and (why := REVIEWED.get((file, mutant.kind, changed))) is not None:
-            outcome, reason = "harmless", why
-        yield Result(file, base, mutant.kind, changed, outcome, reason)
+        key = key_of(bench.original, base, mutant.kind, mutant.text)
+        result = log.result(key)
+        if result is None:
+            outcome, reason = _judge(bench, mutant, judged)
+            result = Result(file, base, mutant.kind, _changed_line(text, mutant), outcome, reason)
+            log.add(key, result)
+        results[key] = result
+    return results
 
 
-def _judge(bench: Bench, mutant: Mutant, same: bytes) -> tuple[str, str]:
+def _judge(bench: Bench, mutant: Mutant, judged: dict[bytes, tuple[str, str]]) -> tuple[str, str]:
+    """The outcome; `judged` holds those of machine code that was seen, and gets this one's."""
     candidate = _candidate(mutant.kind, mutant.text)
     compiled = admit(bench, candidate)
     if isinstance(compiled, Judgement):
         return ("not compiled" if compiled.stage == "not_compiled" else "refused"), compiled.reason
-    if _machine_code(compiled.path) == same:
-        return "same code", ""
-    verdict = prove(bench, candidate, compiled)
-    return ("passed" if verdict.equivalent else "rejected"), verdict.reason
+    code = _machine_code(compiled.path)
+    if code not in judged:
+        verdict = prove(bench, candidate, compiled)
+        judged[code] = ("passed" if verdict.equivalent else "rejected"), verdict.reason
+    return judged[code]
 
 
 def _candidate(name: str, text: bytes) -> Candidate:
@@ -167,6 +201,18 @@ def _reviewed() -> dict[tuple[str, str, str], str]:
 REVIEWED = _reviewed()
 
 
+def _reviewed_result(result: Result) -> Result:
+    why = REVIEWED.get((result.file, result.kind, result.changed))
+    if result.outcome != "passed" or why is None:
+        return result
+    return replace(result, outcome="harmless", reason=why)
+
+
+def _still_counts(result: Result) -> bool:
+    """Where the proof only became stricter: all but what passed and nobody has looked at."""
+    return _reviewed_result(result).outcome != "passed"
+
+
 def table(results: Sequence[Result], files: Sequence[Path]) -> str:
     """Kinds and what became of them, as Markdown."""
     kinds = sorted({r.kind for r in results})
@@ -178,10 +224,12 @@ def table(results: Sequence[Result], files: Sequence[Path]) -> str:
         rows.append(f"| {bold}{kind}{bold} | {sum(counts.values())} | {' | '.join(cells)} |")
     changing = [r for r in results if r.outcome not in ("same code", "not compiled", "harmless")]
     caught = sum(r.outcome in ("refused", "rejected") for r in changing)
-    recipes = sorted({r.base for r in results} - {"original"})
+    outputs = {(r.file, r.base) for r in results if r.base != "original"}
+    recipes = sorted({base for _, base in outputs})
     summary = (
-        f"{len(results)} mutants of {len(files)} kernels and of {len(recipes)} recipe outputs ({', '.join(recipes)}); "
-        f"of {len(changing)} that compile and change what the kernel does, {caught} were caught.\n"
+        f"{len(results)} mutants of {len(files)} programs and of {len(outputs)} outputs that recipes made for them "
+        f"({', '.join(recipes)}); "
+        f"of {len(changing)} that change what the kernel does, {caught} were caught.\n"
     )
     return "\n".join([summary, *rows]) + "\n"
 

@@ -1,4 +1,4 @@
-// Kernels of different kinds for the measurements of emulator_speed.py: each is launched three times, `tiny` 300 times.
+// Kernels of different kinds for the measurements of emulator_speed.py: each is launched five times, `tiny` 300 times.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -116,6 +116,41 @@ __global__ void mfma(float* a, int steps) {
     a[blockIdx.x * 64 + threadIdx.x] = sum.x + sum.y;
 }
 
+__global__ void triad(const float4* a, const float4* b, float4* c, int n) {
+    const int step = gridDim.x * blockDim.x;
+    for (int i = global_id(); i < n; i += step) {
+        const float4 x = a[i], y = b[i];
+        c[i] = make_float4(x.x + 3 * y.x, x.y + 3 * y.y, x.z + 3 * y.z, x.w + 3 * y.w);
+    }
+}
+
+__global__ void stencil(const float* a, float* c, int n) {
+    const int i = global_id();
+    if (i > 0 && i < n - 1) c[i] = 0.25f * a[i - 1] + 0.5f * a[i] + 0.25f * a[i + 1];
+}
+
+__global__ void matmul(const float* a, const float* b, float* c, int n) {
+    __shared__ float left[16][16], right[16][16];
+    const int x = threadIdx.x, y = threadIdx.y, column = blockIdx.x * 16 + x, row = blockIdx.y * 16 + y;
+    float sum = 0;
+    for (int k = 0; k < n; k += 16) {
+        left[y][x] = a[row * n + k + x];
+        right[y][x] = b[(k + y) * n + column];
+        __syncthreads();
+        for (int j = 0; j < 16; ++j) sum += left[y][j] * right[j][x];
+        __syncthreads();
+    }
+    c[row * n + column] = sum;
+}
+
+__global__ void rowsum(const float* a, float* c, int n) {
+    const int lane = threadIdx.x % 64, row = global_id() / 64;
+    float sum = 0;
+    for (int i = lane; i < n; i += 64) sum += a[row * n + i];
+    for (int distance = 32; distance != 0; distance /= 2) sum += __shfl_down(sum, distance);
+    if (lane == 0) c[row] = sum;
+}
+
 __global__ void tiny(float* a) { a[threadIdx.x] += 1; }
 
 int main() {
@@ -130,7 +165,7 @@ int main() {
         value = static_cast<int>((state >> 8U) & (n - 1));
     }
     check(hipMemcpy(index, random.data(), n * sizeof(int), hipMemcpyHostToDevice));
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < 5; ++k) {
         vadd<<<n / 256, 256>>>(a, b, c, n);
         daxpy<<<n / 256, 256>>>(d, e, n);
         fma_loop<<<1024, 256>>>(a, 200);
@@ -144,6 +179,10 @@ int main() {
         hist<<<n / 256, 256>>>(index, q);
         divergent<<<n / 256, 256>>>(index, c);
         mfma<<<1024, 64>>>(c, 64);
+        triad<<<256, 256>>>(reinterpret_cast<float4*>(a), reinterpret_cast<float4*>(b), reinterpret_cast<float4*>(c), n / 4);
+        stencil<<<n / 256, 256>>>(a, c, n);
+        matmul<<<dim3(16, 16), dim3(16, 16)>>>(a, b, c, 256);
+        rowsum<<<512, 256>>>(a, c, 512);
     }
     for (int k = 0; k < 300; ++k) tiny<<<1, 64>>>(a);
     check(hipDeviceSynchronize());

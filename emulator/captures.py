@@ -1,17 +1,23 @@
 """The file `checksums` of a captured dispatch: which format it is in, and what each of its files must hold.
 
-Takes the directory of a dispatch. The runtime writes the file in the same way (native/capture/checksum.cpp).
+Takes the directory of a dispatch. The runtime writes the file in the same way (native/capture/checksum.cpp). A file
+whose name ends in `.zst` is packed; names without that ending stand for it, too.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hipscope.emulator.extension import native_module
+
 FORMAT = "hipscope-dispatch"
-VERSION = 2
+VERSION = 3
+PACKED = ".zst"
 FILE = "checksums"
 
 
@@ -21,7 +27,7 @@ class CaptureDamaged(Exception):
 
 @dataclass(frozen=True)
 class FileCheck:
-    """CRC-32 (RFC 1952) and size in bytes of one file."""
+    """CRC-32 (RFC 1952) and size in bytes of what a file holds, unpacked."""
 
     crc: int
     size: int
@@ -45,33 +51,87 @@ def read_checksums(directory: Path) -> Mapping[str, FileCheck]:
     if end < 0 or data[end:] != b"end %08x\n" % zlib.crc32(data[:end]):
         raise CaptureDamaged(f"{path}: damaged")
     found = {}
-    for line in data[:end].decode().splitlines()[1:]:
-        crc, size, name = line.split(" ", 2)
-        found[name] = FileCheck(int(crc, 16), int(size))
+    try:
+        for line in data[:end].decode().splitlines()[1:]:
+            crc, size, name = line.split(" ", 2)
+            found[name] = FileCheck(int(crc, 16), int(size))
+    except ValueError as error:
+        raise CaptureDamaged(f"{path}: damaged") from error
+    if any("/" in name for name in found):
+        raise CaptureDamaged(f"{path}: names files of other folders")
     return found
+
+
+_sound: set[tuple[int, int, int, int, int]] = (
+    set()
+)  # files that held what was recorded: they are large, and read often
 
 
 def read_checked(path: Path, checks: Mapping[str, FileCheck]) -> bytes:
     """The contents of a file of the capture. Raises CaptureDamaged when it is not what was recorded."""
+    if path.name not in checks:
+        path = path.with_name(path.name + PACKED)
     check = checks.get(path.name)
     if check is None:
-        raise CaptureDamaged(f"{path}: not part of the capture")
+        raise CaptureDamaged(f"{path.with_suffix('')}: not part of the capture")
     try:
+        status = path.stat()
         data = path.read_bytes()
     except OSError as error:
         raise CaptureDamaged(f"{path}: {error.strerror}") from error
+    if path.suffix == PACKED:
+        data = _unpacked(path, data, check.size)
     if len(data) != check.size:
         raise CaptureDamaged(f"{path}: {len(data)} bytes instead of {check.size}")
-    if zlib.crc32(data) != check.crc:
-        raise CaptureDamaged(f"{path}: damaged")
+    key = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, check.crc)
+    if key not in _sound:
+        if zlib.crc32(data) != check.crc:
+            raise CaptureDamaged(f"{path}: damaged")
+        _sound.add(key)
     return data
 
 
-def seal(directory: Path) -> None:
-    """Write `checksums` for what now lies in the directory: for a dispatch that was derived from another one."""
+def recorded(directory: Path, name: str) -> bool:
+    """Whether the capture has a file of that name, packed or not."""
+    return (directory / name).exists() or (directory / (name + PACKED)).exists()
+
+
+def _unpacked(path: Path, data: bytes, size: int) -> bytes:
+    """The content of a packed file, which must be `size` bytes."""
+    native = native_module()
+    try:
+        found: int = native.unpacked_bytes(data)
+        if found != size:  # before any memory is taken for it
+            raise CaptureDamaged(f"{path}: {found} bytes instead of {size}")
+        content: bytes = native.unpack(data)
+    except RuntimeError as error:
+        raise CaptureDamaged(f"{path}: {error}") from error
+    return content
+
+
+def seal(directory: Path, shared: Mapping[str, FileCheck] | None = None) -> None:
+    """Write `checksums` for what now lies in the directory: for a dispatch that was derived from another one.
+
+    `shared` are the files that both have, with what the other one says of them.
+    """
     text = f"{FORMAT} {VERSION}\n"
     for path in sorted(directory.iterdir()):
         if path.name != FILE and path.is_file():
-            data = path.read_bytes()
-            text += f"{zlib.crc32(data):08x} {len(data)} {path.name}\n"
+            check = (shared or {}).get(path.name) or _check(path)
+            text += f"{check.crc:08x} {check.size} {path.name}\n"
     (directory / FILE).write_text(f"{text}end {zlib.crc32(text.encode()):08x}\n")
+
+
+def share(source: Path, target: Path) -> None:
+    """Let a file of another dispatch appear in this one, too: nobody writes to it."""
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _check(path: Path) -> FileCheck:
+    data = path.read_bytes()
+    if path.suffix == PACKED:
+        data = native_module().unpack(data)
+    return FileCheck(zlib.crc32(data), len(data))

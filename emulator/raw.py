@@ -109,6 +109,12 @@ def read_run(directory: Path) -> RawRun | None:
     )
 
 
+def read_loss(directory: Path) -> str | None:
+    """What the program's run could not write, and why; None when all of it was written."""
+    path = directory / "lost"
+    return path.read_text(encoding="utf-8", errors="replace").strip() or None if path.exists() else None
+
+
 def read_dispatches(directory: Path) -> Iterator[RawDispatch]:
     """All launches in the order in which they ended."""
     for data in _lines(directory / "dispatches.jsonl"):

@@ -1,26 +1,24 @@
-"""Runs a captured dispatch again inside this process, with its own code object or another one.
+"""Runs a captured dispatch again, with its own code object or another one.
 
-Takes the directory of a captured dispatch, gives what the run left in memory. The native library does it without the
-interpreter's lock. Code that nobody has looked at (candidates of rewriters) belongs into a process of its own:
-`hipscope.accordo.replay` does that.
+Takes the directory of a captured dispatch, gives what the run left in memory. The native module makes each replay in a
+copy of this process (fork), without the interpreter's lock: several threads have several at once, and what a damaged
+capture does to its replay it does to nobody else. Code that nobody has looked at (candidates of rewriters) belongs into
+a process without our environment and files: `hipscope.accordo.replay` does that.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
-from hipscope.emulator.runner import native_library_dir
+from hipscope.emulator.extension import native_module
 from hipscope.emulator.sanitize import SANITIZE_FILE
-
-LIBRARY = "libhipscope-replay.so"
 
 
 class ReplayFailed(Exception):
@@ -70,8 +68,8 @@ def replay(
 
     `inputs` replaces the contents of captured buffers, by index; `poison` fills LDS, registers and scratch with a
     pattern of that seed; `schedule` orders waves and workgroups; `sanitize` is "all" or names with commas. The
-    disassembly of the code object is kept in `cache_directory`, which makes all but the first replay quick. Replays
-    of one process run one after the other, each on `threads` threads.
+    disassembly of the code object is kept in `cache_directory`, which makes all but the first replay quick. Each replay
+    has `threads` threads, and calls from several Python threads run side by side.
 
     Raises ReplayFailed, CaptureDamaged, NativePartsMissing.
     """
@@ -107,7 +105,8 @@ def replay(
             "--workgroup": launch and ",".join(map(str, launch.workgroup)),
             "--dynamic-lds": launch and launch.dynamic_lds,
         }
-        _call([text for name, value in options.items() if value is not None for text in (name, str(value))])
+        words = [(name, str(value)) for name, value in options.items() if value is not None]
+        _call(["hipscope-replay", *chain.from_iterable(words)])
         done = json.loads((out / "result.json").read_text(encoding="utf-8"))
         ok = done["status"] == "ok"
         return Result(
@@ -132,17 +131,8 @@ def _reports(out: Path) -> tuple[Mapping[str, Any], ...]:
     return tuple(json.loads(path.read_text(encoding="utf-8"))["reports"]) if path.exists() else ()
 
 
-def _call(arguments: list[str]) -> None:
-    texts = [b"hipscope-replay", *(a.encode() for a in arguments)]
-    argv = (ctypes.c_char_p * (len(texts) + 1))(*texts, None)
-    message = ctypes.create_string_buffer(1024)
-    if _library().hipscope_replay(len(texts), argv, message, ctypes.c_size_t(len(message))) != 0:
-        raise ReplayFailed(message.value.decode("utf-8", "replace"))
-
-
-@cache
-def _library() -> ctypes.CDLL:
+def _call(words: list[str]) -> None:
     try:
-        return ctypes.CDLL(str(native_library_dir() / LIBRARY))
-    except OSError as error:
-        raise ReplayFailed(f"cannot load {LIBRARY}: {error}") from error
+        native_module().replay(words)
+    except RuntimeError as error:
+        raise ReplayFailed(str(error)) from error

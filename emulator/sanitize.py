@@ -22,6 +22,7 @@ Defect = Literal[
     "divergent-barrier",
     "misaligned",
     "stale-read",
+    "uninitialised-read",
 ]
 DEFECTS: tuple[Defect, ...] = get_args(Defect)
 Triple = tuple[int, int, int]

@@ -42,7 +42,7 @@ class Finding:
 
     Lines and columns count from 1; `end_column` is behind the last character, 0 means that the columns are unknown.
     A capture without line information gives the kernel's own line, or 0. `share` is the part of the kernel's time
-    at stake, 0..1. `max_speedup` is how many times as fast the kernel can become at most; None when that is not known.
+    at stake, 0..1. `estimated_speedup`: about how many times as fast the kernel can become; None when not known.
     """
 
     formula: str
@@ -57,15 +57,19 @@ class Finding:
     message: str
     evidence: tuple[Evidence, ...]
     related: tuple[Related, ...] = ()
-    max_speedup: float | None = None
+    estimated_speedup: float | None = None
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric that a rewrite must move, by its name in the evidence, and which way is better."""
+    """A metric that a rewrite must move, by its name in the evidence, and which way is better.
+
+    One with `own` counts for findings of its formula only: elsewhere, getting worse in it is no price worth a word.
+    """
 
     metric: str
     direction: Literal["down", "up"]
+    own: bool = False
 
 
 Capture = Literal["instructions", "counters", "code object", "launches"]

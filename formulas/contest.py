@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.candidate import Advice, Candidate, Family, Refusal
 from hipscope.formulas.judge import Bench, Judgement, Progress, not_proved, prove, time_candidate, weigh
+from hipscope.formulas.program import Rehearsals
 from hipscope.formulas.recipes import recipes_for
 from hipscope.formulas.sweep import Admitted, sweep
 
@@ -54,12 +55,17 @@ def contest(
     offers: Offers,
     formula: Formula | None,
     *,
+    rehearsals: Rehearsals | None = None,
     progress: Progress = lambda _message, _share: None,
     cancel: threading.Event | None = None,
 ) -> Iterator[Judgement]:
     """A judgement of each candidate: first those that drop out, then the hopeful ones, fastest first, each proved
-    when it is asked for. At most `optimize.max_attempts` are replayed. Raises as `judge_candidate` does.
+    when it is asked for. At most `optimize.max_attempts` are replayed. While one is proved, `rehearsals` builds and
+    runs the program with it. Raises as `judge_candidate` does.
     """
+    listed = (*offers.single, *(c for family in offers.families for c in family.candidates))
+    if any(not candidate.exact for candidate in listed):
+        bench.prepare_precision()
     admitted: list[Admitted] = []
     for candidates, keep in [(offers.single, None), *((f.candidates, f.keep) for f in offers.families)]:
         if candidates:
@@ -69,18 +75,21 @@ def contest(
     most = bench.project.config.optimize.max_attempts
     for one in admitted[most:]:
         yield Judgement(one.candidate, "not_tried", f"Not tried: at most {most} candidates are replayed.")
-    yield from _replayed(bench, admitted[:most], formula, progress, cancel)
+    yield from _replayed(bench, admitted[:most], formula, rehearsals, progress, cancel)
 
 
 def _replayed(
     bench: Bench,
     admitted: Sequence[Admitted],
     formula: Formula | None,
+    rehearsals: Rehearsals | None,
     progress: Progress,
     cancel: threading.Event | None,
 ) -> Iterator[Judgement]:
     if not admitted:
         return
+    if len(admitted) == 1 and rehearsals is not None:
+        rehearsals.begin(admitted[0].candidate.text)
     progress(f"timing {len(admitted)} candidates" if len(admitted) > 1 else "timing the candidate", None)
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         jobs = [
@@ -97,10 +106,16 @@ def _replayed(
         if quick.accepted:
             hopeful.append((quick, one, after))
         else:
+            if rehearsals is not None:
+                rehearsals.drop(one.candidate.text)
             yield quick
     for _, one, after in sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0)):
+        if rehearsals is not None:
+            rehearsals.begin(one.candidate.text)
         verdict = prove(bench, one.candidate, one.compiled, progress=progress, cancel=cancel)
         if verdict.equivalent:
             yield weigh(bench, one.candidate, formula, after, verdict)
         else:
+            if rehearsals is not None:
+                rehearsals.drop(one.candidate.text)
             yield not_proved(one.candidate, verdict)

@@ -10,6 +10,9 @@ from collections.abc import Callable
 
 from hipscope.analysis.profile import Dispatch, Instruction, Kernel
 
+VECTOR_CYCLES = "vector cycles per wave"
+_ISSUE_CYCLES = 4.0  # of a full-rate vector instruction: 64 lanes on a 16-lane SIMD (CDNA3 ISA)
+_SLOW_CYCLES = 16.0  # of a quarter-rate one (LLVM's scheduling model)
 _TRANSCENDENTAL = ("v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_")
 
 
@@ -32,6 +35,19 @@ def is_double(instruction: Instruction) -> bool:
 def is_transcendental(instruction: Instruction) -> bool:
     """One of the quarter-rate operations: exp, log, sin, cos, roots and reciprocals (also those within divisions)."""
     return mnemonic(instruction).startswith(_TRANSCENDENTAL)
+
+
+def issue_cycles(instruction: Instruction) -> float:
+    """Cycles that a SIMD is busy issuing it, over all executions."""
+    return instruction.hits * (_SLOW_CYCLES if is_transcendental(instruction) else _ISSUE_CYCLES)
+
+
+def vector_cycles_per_wave(kernel: Kernel) -> float | None:
+    """Cycles that a SIMD is busy with one wave's vector instructions; None unless all were counted."""
+    number = waves(kernel)
+    if not counts_all(kernel) or not number:
+        return None
+    return sum(issue_cycles(i) for i in kernel.instructions if is_valu(i)) / number
 
 
 def is_scratch(instruction: Instruction) -> bool:

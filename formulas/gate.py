@@ -44,10 +44,14 @@ def decide(
     min_share: float = MIN_SHARE,
     proved: bool = True,
 ) -> Decision:
-    """Faster, and for the promised reason? `formula` None asks for speed only; `proved` only words the reason."""
+    """Faster, and for the promised reason? `formula` None asks for speed only; `proved` only words the reason.
+
+    `min_speedup` 0 leaves it to a GPU whether it is faster.
+    """
     speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
     moved, metric = _objective(formula, before, after)
     times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after (modelled)"
+    gain = f"Faster ({speedup:.2f}x)" if speedup > 1 else f"{speedup:.2f}x as fast by the model"
     head = "Equivalent, but " if proved else "Not proved, because it is "
 
     def closed(stage: Opened, reason: str) -> Decision:
@@ -62,15 +66,14 @@ def decide(
     if metric is not None and not moved:
         return closed(
             "metric_not_moved",
-            f"Faster ({speedup:.2f}x), but not for the reason it was made: {metric[0]} went from "
+            f"{gain}, but not for the reason it was made: {metric[0]} went from "
             f"{_shown(metric[1])} to {_shown(metric[2])}.",
         )
     was, now = usable_waves(before), usable_waves(after)
     if was is not None and now is not None and now < was * THRESHOLDS["gate.occupancy_cliff"]:
         return closed(
             "occupancy_cliff",
-            f"Faster ({speedup:.2f}x), but over an occupancy cliff: {_shown(now)} instead of {_shown(was)} waves "
-            "per SIMD.",
+            f"{gain}, but over an occupancy cliff: {_shown(now)} instead of {_shown(was)} waves per SIMD.",
         )
     return Decision(
         "accepted",
@@ -117,11 +120,10 @@ def _measured(formula: Formula, measured: Measured) -> Mapping[str, float]:
 
 
 def _moved(before: float | None, after: float | None, objective: Objective) -> bool:
-    if before is None:
+    now = after or 0.0  # what is not there any more is 0
+    if before is None or now == before:  # 3 % less than 0 is 0
         return False
-    if objective.direction == "up":
-        return after is not None and after * _MOVED >= before
-    return (after or 0.0) <= before * _MOVED  # what is not there any more is 0
+    return now * _MOVED >= before if objective.direction == "up" else now <= before * _MOVED
 
 
 def _trades(
@@ -137,6 +139,8 @@ def _trades(
         new = share is not None and _share(before, other, min_share) is None
         for objective in other.objectives:
             name = objective.metric
+            if objective.own:
+                continue
             if name in now and (_worse(was.get(name), now[name], objective) or (new and name not in was)):
                 found.append(
                     Trade(formula=other.name, metric=name, before=was.get(name), after=now[name], share=share)

@@ -8,19 +8,22 @@ go through `judge_candidate`; none of them decides anything itself.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from hipscope.accordo.capture import CapturedDispatch, read_capture_set
-from hipscope.accordo.compile import widened_kernel
-from hipscope.accordo.reference import Reference, Settings, Signature, prepare_reference
+from hipscope.accordo.compile import WidenedSource
+from hipscope.accordo.kept import read_reference
+from hipscope.accordo.reference import Reference, prepare_reference
 from hipscope.accordo.replay import Replay, ReplayTool
+from hipscope.accordo.settings import Settings, Signature
 from hipscope.accordo.tolerance import UserTolerance, user_tolerances
 from hipscope.accordo.validate import check_timed_run, validate
 from hipscope.accordo.verdict import Verdict
@@ -34,22 +37,25 @@ from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileSession
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import NativePartsMissing, replay_executable
-from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.base import Formula
 from hipscope.formulas.candidate import Candidate, LaunchFacts
 from hipscope.formulas.gate import decide, trade_sentence
 from hipscope.formulas.guard import check_code_object, check_source
+from hipscope.formulas.instances import instances
 from hipscope.formulas.launches import all_facts, launch_facts
-from hipscope.formulas.measure import Measured, measure
+from hipscope.formulas.measure import Measured, measure, read_measured
 from hipscope.formulas.physics import beyond_physics, suspicious
-from hipscope.formulas.result import Trade
+from hipscope.formulas.result import MeasuredTimes, Trade
 from hipscope.formulas.syntax import KernelSyntax, parse
 
 Progress = Callable[[str, float | None], None]
 Stage = Literal[
     "accepted", "refused", "not_compiled", "different", "inconclusive", "not_faster", "metric_not_moved",
-    "occupancy_cliff", "implausible", "not_tried", "program_differs",
+    "occupancy_cliff", "implausible", "not_tried", "program_differs", "not_measured",
 ]  # fmt: skip
+
+
+_BASELINE = "baseline"
 
 
 class CannotJudge(HipscopeError):
@@ -58,9 +64,35 @@ class CannotJudge(HipscopeError):
     exit_code = 1
 
 
+class Stop(threading.Event):
+    """Set when it is set itself, or when the user cancels."""
+
+    def __init__(self, cancel: threading.Event | None) -> None:
+        super().__init__()
+        self._cancel = cancel
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        return super().is_set() or (self._cancel is not None and self._cancel.is_set())
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What is made while candidates are thought of and compiled."""
+
+    pool: ThreadPoolExecutor
+    baseline: Future[Measured]
+    reference: Future[Reference]
+    widened: WidenedSource | None
+
+
 @dataclass(frozen=True)
 class Bench:
-    """Everything that candidates for one kernel are held against. Valid inside `open_bench` only."""
+    """Everything that candidates for one kernel are held against. Valid inside `open_bench` only.
+
+    `symbols` are the mangled names of all instances of the kernel.
+    `timed_later`: a GPU decides about time, so the model only says in which order candidates are tried.
+    """
 
     project: Project
     session: ProfileSession
@@ -68,13 +100,30 @@ class Bench:
     original: bytes
     kernel: KernelSyntax
     name: str
+    symbols: frozenset[str]
     dispatches: tuple[CapturedDispatch, ...]
     facts: LaunchFacts
     facts_by_symbol: Mapping[str, LaunchFacts]
     compiled: CodeObject
-    reference: Reference
-    baseline: Measured
+    tool: ReplayTool
     work: Path
+    ahead: Ahead
+    timed_later: bool = False
+
+    @property
+    def baseline(self) -> Measured:
+        """The kernel as it is, timed. Raises CannotJudge when it cannot be replayed."""
+        return self.ahead.baseline.result()
+
+    @property
+    def reference(self) -> Reference:
+        """The kernel as it is, ready to judge. Raises CannotJudge when no rewrite of it can be proved."""
+        return self.ahead.reference.result()
+
+    def prepare_precision(self) -> None:
+        """Compile the kernel in double precision in the meantime: a candidate will probably ask for it."""
+        if self.ahead.widened is not None:
+            self.ahead.pool.submit(self.ahead.widened.prepare)
 
 
 @dataclass(frozen=True)
@@ -92,6 +141,7 @@ class Judgement:
     metric: tuple[str, float | None, float | None] | None = None
     notes: tuple[str, ...] = field(default=())
     trades: tuple[Trade, ...] = field(default=())
+    measured: MeasuredTimes | None = None
 
     @property
     def accepted(self) -> bool:
@@ -106,19 +156,31 @@ def open_bench(
     kernel: Kernel,
     *,
     overlay: Mapping[Path, bytes] | None = None,
+    work: Path | None = None,
+    wait: bool = True,
+    timed_later: bool = False,
     progress: Progress = lambda _message, _share: None,
     cancel: threading.Event | None = None,
 ) -> Iterator[Bench]:
     """Prepare the judgement of rewrites of `kernel`: find its source, replay and time the reference.
 
-    Raises CannotJudge with the reason, or what the build raises. Everything written is removed at the end.
+    Without `wait` the bench is there before its `baseline` and `reference` are: whoever asks for them waits. Both are
+    taken up when the session has them prepared. Raises CannotJudge with the reason, or what the build raises. All that
+    is written is removed at the end, unless `work` names a directory for it.
     """
     source, original, syntax = find_source(project, kernel, overlay or {})
-    dispatches = _recorded(session, syntax)
+    same = instances(session.profile, kernel)
+    dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
     by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device)
-    with work_directory("judge") as work:
+    with (
+        work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
+        _threads(cancel) as (pool, stop),
+    ):
         tool = _replay_tool(project, session, work)
+        widened = None  # a user who asks for fast arithmetic has agreed to less precision
+        if not project.config.optimize.fast_math:
+            widened = WidenedSource(project, session.toolchain, source, original, tuple(by_symbol), stop)
         settings = Settings(
             tool=tool,
             cxxfilt=session.toolchain.bin / "llvm-cxxfilt",
@@ -126,38 +188,95 @@ def open_bench(
             tolerance=UserTolerance(project.config.tolerance) if project.config.tolerance else None,
             tolerances=user_tolerances(project.config.accordo.tolerances),
             odd_workgroups=not (syntax.barriers or syntax.shared),
-            widened=None  # a user who asks for fast arithmetic has agreed to less precision
-            if project.config.optimize.fast_math
-            else partial(widened_kernel, project, session.toolchain, source, original, cancel),
+            widened=widened.kernel if widened is not None else None,
             sanitize="all",
         )
         signature = Signature(
             names=tuple(p.name for p in syntax.parameters), types=tuple(p.type for p in syntax.parameters)
         )
         progress("replaying the kernel as it is", None)
-        baseline = measure(tool, dispatches, None, work / "baseline", project.config.device, cancel)
-        if isinstance(baseline, str):
-            raise CannotJudge(f"`{syntax.name}` cannot be replayed: {baseline}")
-        reference = prepare_reference(
-            dispatches, settings, signature, progress=lambda m: progress(m, None), cancel=cancel
-        )
-        if reference.broken is not None:
-            raise CannotJudge(f"no rewrite of `{syntax.name}` can be proved: {reference.broken}")
-        yield Bench(
+        ready = _prepared_folder(session, kernel)
+        if ready is None:
+            baseline = pool.submit(_timed, tool, dispatches, work / _BASELINE, project, syntax.name, stop)
+            reference = pool.submit(_replayed, dispatches, settings, signature, syntax.name, stop)
+        else:
+            baseline = pool.submit(read_measured, ready / _BASELINE)
+            reference = pool.submit(read_reference, ready, ready.parent, settings, signature)
+        bench = Bench(
             project=project,
             session=session,
             source=source,
             original=original,
             kernel=syntax,
             name=kernel.name,
+            symbols=frozenset(k.mangled for k in same),
             dispatches=dispatches,
-            facts=_facts(session, by_symbol, syntax),
+            facts=_facts(same, by_symbol),
             facts_by_symbol=by_symbol,
             compiled=compiled,
-            reference=reference,
-            baseline=baseline,
+            tool=tool,
             work=work,
+            ahead=Ahead(pool, baseline, reference, widened),
+            timed_later=timed_later,
         )
+        if wait:
+            baseline.result()
+            reference.result()
+        yield bench
+
+
+@contextlib.contextmanager
+def _threads(cancel: threading.Event | None) -> Iterator[tuple[ThreadPoolExecutor, Stop]]:
+    """Threads and what ends their work; none of it outlives the block."""
+    stop = Stop(cancel)
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        try:
+            yield pool, stop
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def kernel_folder(mangled: str) -> str:
+    """The name of the directory that holds what was prepared for a kernel."""
+    return f"kernel_{hashlib.sha256(mangled.encode()).hexdigest()[:16]}"
+
+
+def _prepared_folder(session: ProfileSession, kernel: Kernel) -> Path | None:
+    """What was prepared for the kernel; None when nothing was."""
+    if session.prepared_dir is None:
+        return None
+    folder = session.prepared_dir / kernel_folder(kernel.mangled)
+    return folder if folder.is_dir() else None
+
+
+def _timed(
+    tool: ReplayTool,
+    dispatches: Sequence[CapturedDispatch],
+    work: Path,
+    project: Project,
+    name: str,
+    cancel: threading.Event,
+) -> Measured:
+    """The kernel as it is under the profiler. Raises CannotJudge."""
+    found = measure(tool, dispatches, None, work, project.config.device, cancel)
+    if isinstance(found, str):
+        raise CannotJudge(f"`{name}` cannot be replayed: {found}")
+    return found
+
+
+def _replayed(
+    dispatches: Sequence[CapturedDispatch],
+    settings: Settings,
+    signature: Signature,
+    name: str,
+    cancel: threading.Event,
+) -> Reference:
+    """The kernel as it is, as the measure of its rewrites. Raises CannotJudge."""
+    reference = prepare_reference(dispatches, settings, signature, cancel=cancel)
+    if reference.broken is not None:
+        raise CannotJudge(f"no rewrite of `{name}` can be proved: {reference.broken}")
+    return reference
 
 
 def judge_candidate(
@@ -233,7 +352,7 @@ def time_candidate(
     bench: Bench, compiled: CodeObject, *, work: str = "candidate", cancel: threading.Event | None = None
 ) -> Measured | str:
     """Profile the candidate's machine code on the recorded launches; a str says what failed."""
-    tool, device = bench.reference.settings.tool, bench.project.config.device
+    tool, device = bench.tool, bench.project.config.device
 
     def audit(dispatch: CapturedDispatch, result: Replay) -> str | None:
         return check_timed_run(bench.reference, dispatch, result)
@@ -253,7 +372,7 @@ def weigh(
         bench.baseline,
         after,
         formula,
-        min_speedup=bench.project.config.optimize.min_speedup,
+        min_speedup=0.0 if bench.timed_later else bench.project.config.optimize.min_speedup,
         min_share=bench.project.config.min_share,
         proved=verdict is not None,
     )
@@ -305,36 +424,34 @@ def recorded_launches(
     session: ProfileSession,
     source: Path,
     original: bytes,
-    kernel: KernelSyntax,
+    kernel: Kernel,
+    syntax: KernelSyntax,
     cancel: threading.Event | None = None,
 ) -> LaunchFacts:
     """What a bench would know of the kernel's launches, without replaying anything. Raises as `open_bench` does."""
-    dispatches = _recorded(session, kernel)
+    same = instances(session.profile, kernel)
+    dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    by_symbol = launch_facts(dispatches, kernel, compiled, session.profile.device)
-    return _facts(session, by_symbol, kernel)
+    by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device)
+    return _facts(same, by_symbol)
 
 
-def _facts(
-    session: ProfileSession, by_symbol: Mapping[str, LaunchFacts], kernel: KernelSyntax
-) -> LaunchFacts:
+def _facts(same: Sequence[Kernel], by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
     """The facts of all instances, with the largest workgroup of all launches, also those not recorded."""
-    sizes = [
-        math.prod(d.workgroup)
-        for k in session.profile.kernels
-        if base_name(k.name) == kernel.name
-        for d in k.dispatches
-    ]
+    sizes = [math.prod(d.workgroup) for k in same for d in k.dispatches]
     return replace(all_facts(by_symbol), threads=max(sizes, default=0))
 
 
-def _recorded(session: ProfileSession, kernel: KernelSyntax) -> tuple[CapturedDispatch, ...]:
+def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[CapturedDispatch, ...]:
     if session.capture_dir is None:
         raise CannotJudge("the profile holds no recorded launches", "profile with the emulator")
     listed = read_capture_set(session.capture_dir)
-    dispatches = tuple(d for d in listed if base_name(demangle(d.kernel)) == kernel.name)
+    symbols = {k.mangled for k in same}
+    dispatches = tuple(d for d in listed if d.kernel in symbols)
     if not dispatches:
-        raise CannotJudge(f"no launch of `{kernel.name}` was recorded, so no rewrite of it can be proved")
+        raise CannotJudge(
+            f"no launch of `{base_name(same[0].name)}` was recorded, so no rewrite of it can be proved"
+        )
     return dispatches
 
 
@@ -356,6 +473,7 @@ def _replay_tool(project: Project, session: ProfileSession, work: Path) -> Repla
             *("--threads", str(project.config.emulator.threads or os.cpu_count() or 1)),
         ),
         timeout_s=project.config.accordo.replay_timeout_s,
+        batches=True,
     )
 
 

@@ -12,12 +12,15 @@ from typing import ClassVar
 from hipscope.analysis.occupancy import occupancy
 from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
-from hipscope.formulas.executed import launched_lanes, workgroups
+from hipscope.formulas.executed import VECTOR_CYCLES, launched_lanes, vector_cycles_per_wave, workgroups
 from hipscope.formulas.places import Site, finding_at, kernel_site, launch_of
 from hipscope.formulas.stakes import beyond_traffic, latency_bound, long_enough, smaller
 from hipscope.formulas.thresholds import THRESHOLDS
 
 BUSY = "CUs with a workgroup"
+SIMDS = "SIMDs with a wave"
+LANES = "lanes of the waves in use"
+ROUNDS = "rounds of workgroups"
 
 
 class LaunchConfig(Formula):
@@ -25,7 +28,10 @@ class LaunchConfig(Formula):
 
     name: ClassVar[str] = "launchConfig"
     title: ClassVar[str] = "Launch leaves CUs idle"
-    objectives: ClassVar[tuple[Objective, ...]] = (Objective(BUSY, "up"),)
+    objectives: ClassVar[tuple[Objective, ...]] = (
+        Objective(BUSY, "up"),
+        Objective(VECTOR_CYCLES, "down", own=True),
+    )
     remedy: ClassVar[tuple[str, ...]] = (
         (
             "launch at least as many workgroups as the device has CUs, better several per CU: smaller workgroups, or "
@@ -37,6 +43,10 @@ class LaunchConfig(Formula):
     needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "a finding per kernel"),)
     guidance: ClassVar[tuple[str, ...]] = (
         "The launch cannot change: in this attempt spread the work of a workgroup so that all of its waves are busy.",
+        (
+            "The launch cannot change: in this attempt need fewer vector instructions, for instance two floats at a "
+            "time in `float __attribute__((ext_vector_type(2)))`, which gfx90a and later compute in one instruction."
+        ),
     )
 
     def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
@@ -48,14 +58,19 @@ class LaunchConfig(Formula):
         return [] if found is None else [found]
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:
-        """The part of the CUs that get a workgroup, in per cent: the mean over the profiled launches by their time."""
+        """The part of the CUs that get a workgroup, in per cent: the mean over the profiled launches by their time. And
+        what the vector instructions of a wave take, which is all that the kernel itself can change about it.
+        """
         total = busy = 0.0
         for dispatch in kernel.dispatches:
             groups = workgroups(dispatch)
             if dispatch.profiled and groups and dispatch.time_ns > 0:
                 total += dispatch.time_ns
                 busy += dispatch.time_ns * min(1.0, groups / device.compute_units)
-        return {BUSY: 100 * busy / total} if total else {}
+        cycles = vector_cycles_per_wave(kernel)
+        return ({BUSY: 100 * busy / total} if total else {}) | (
+            {VECTOR_CYCLES: cycles} if cycles is not None else {}
+        )
 
 
 def _finding(formula: str, profile: Profile, kernel: Kernel, launch: Dispatch) -> Finding | None:
@@ -86,9 +101,9 @@ def _finding(formula: str, profile: Profile, kernel: Kernel, launch: Dispatch) -
     }
     evidence = [
         Evidence(BUSY, 100 * parts["cus"], 100.0, "%"),
-        Evidence("SIMDs with a wave", 100 * parts["simds"], 100.0, "%"),
-        Evidence("lanes of the waves in use", 100 * parts["lanes"], 100.0, "%"),
-        Evidence("rounds of workgroups", rounds, float(math.ceil(rounds)), ""),
+        Evidence(SIMDS, 100 * parts["simds"], 100.0, "%"),
+        Evidence(LANES, 100 * parts["lanes"], 100.0, "%"),
+        Evidence(ROUNDS, rounds, float(math.ceil(rounds)), ""),
     ]
     return finding_at(
         formula,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.accordo.capture import CapturedDispatch
-from hipscope.accordo.replay import Replay, ReplayTool, replay
+from hipscope.accordo.replay import Replay, ReplayTool, Request, replay
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.occupancy import occupancy
@@ -23,6 +23,7 @@ from hipscope.emulator.devices import device_info
 from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
 
 _SEED = 0
+_CAPTURE = "capture"
 
 
 @dataclass(frozen=True)
@@ -66,28 +67,27 @@ def measure(
     with (merged / "dispatches.jsonl").open("w", encoding="utf-8") as listing:
         for number, dispatch in enumerate(dispatches, 1):
             out = work / f"replay_{number}"
-            result = replay(
-                tool,
-                dispatch,
-                code_object or dispatch.code_object,
-                out,
-                seed=_SEED,
-                profile=True,
-                cancel=cancel,
-            )
+            request = Request(dispatch, code_object or dispatch.code_object, out, seed=_SEED, profile=True)
+            result = replay(tool, request, cancel=cancel)
             if result.status != "ok":
                 return f"dispatch {dispatch.id} could not be timed ({result.status}): {result.message}"
             if wrong is None and (difference := audit(dispatch, result)) is not None:
                 wrong = f"the timed run of dispatch {dispatch.id} gives another result: {difference}"
             listing.write(json.dumps(_renumbered(out, merged, number)) + "\n")
             shutil.rmtree(out, ignore_errors=True)
-    capture = work / "capture"
+    capture = work / _CAPTURE
     program = ProgramInfo(command=(), exit_code=0, output="")
     write_rocprofv3(merged, capture, device=device_info(device), program=program)
     profile = read_capture(capture)
     if not profile.kernels:
         return "the replay left no profile"
     return Measured(profile, profile.kernels[0], wrong)
+
+
+def read_measured(work: Path) -> Measured:
+    """What `measure` found, from the directory that it worked in."""
+    profile = read_capture(work / _CAPTURE)
+    return Measured(profile, profile.kernels[0])
 
 
 def _renumbered(out: Path, merged: Path, number: int) -> dict[str, object]:

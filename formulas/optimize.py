@@ -10,23 +10,28 @@ import difflib
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hipscope.analysis.confine import isolation
 from hipscope.analysis.errors import ProgramFailed, UsageError
 from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.lines import user_frame
 from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.profilers import MeasuringProfiler, choose_profiler
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
 from hipscope.formulas.base import Finding
 from hipscope.formulas.contest import ask_recipes, contest
 from hipscope.formulas.edit import VerifiedEdit, apply_edit, diff_of, edit_between
+from hipscope.formulas.hardware import Hardware, time_on_hardware
 from hipscope.formulas.judge import Bench, CannotJudge, Judgement, Progress, judge_candidate, open_bench
 from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.rewriter import ModelProposer, allow_model, explain_attempt, kernel_findings
 from hipscope.formulas.measure import Measured
-from hipscope.formulas.program import try_program
+from hipscope.formulas.prepared import forget, prepared_session
+from hipscope.formulas.program import Rehearsals, try_program
 from hipscope.formulas.registry import all_formulas, detect_all, find_formula, measure_all
 from hipscope.formulas.result import Attempt, OptimizeResult, Side
 
@@ -37,7 +42,7 @@ __all__ = [
 
 _WRONG = ("program_differs", "different", "inconclusive", "implausible", "refused", "not_compiled")
 _TELLING = (
-    *_WRONG, "metric_not_moved", "occupancy_cliff", "not_faster", "cannot_judge", "advice", "no_recipe",
+    *_WRONG, "metric_not_moved", "occupancy_cliff", "not_faster", "not_measured", "cannot_judge", "advice", "no_recipe",
 )  # fmt: skip
 
 
@@ -77,14 +82,37 @@ def optimize_project(
         if options.rewriter == "recipes"
         else allow_model(project, yes_send=options.yes_send, stored_keys=options.stored_keys)
     )
+    with ThreadPoolExecutor(max_workers=1) as early:
+        early.submit(isolation)  # tried out once, and every candidate needs to know
+        return _optimize(project, formulas, options, proposer, progress, cancel)
+
+
+def _optimize(
+    project: Project,
+    formulas: Sequence[str],
+    options: OptimizeOptions,
+    proposer: ModelProposer | None,
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> OptimizeResult:
+    """On what was prepared, if there is something, else on a new run of the program."""
+    hardware = _on_hardware(project, options, progress, cancel)
+    with prepared_session(project, options.overlay, cancel) as ready:
+        if ready is not None:
+            result = _optimize_profiled(
+                project, ready, hardware, formulas, options, proposer, progress, cancel
+            )
+            if not any(a.outcome == "program_differs" for a in result.attempts):
+                return result
+            forget(ready)  # the program may have got other data: judge it on what it does now
     session = profile_project(
         project,
-        options=ProfileOptions(overlay=options.overlay, capture_dispatches=()),
+        options=ProfileOptions(overlay=options.overlay, backend="emulator", capture_dispatches=()),
         progress=progress,
         cancel=cancel,
     )
     try:
-        return _optimize_profiled(project, session, formulas, options, proposer, progress, cancel)
+        return _optimize_profiled(project, session, hardware, formulas, options, proposer, progress, cancel)
     finally:
         if session.capture_dir is not None:
             shutil.rmtree(
@@ -92,9 +120,23 @@ def optimize_project(
             )  # it holds the program's memory, and is large
 
 
+def _on_hardware(
+    project: Project, options: OptimizeOptions, progress: Progress, cancel: threading.Event | None
+) -> Hardware | None:
+    """The program's profile on a GPU, when the project is profiled on one: that is where time counts then."""
+    profiler = choose_profiler(project.config.backend)
+    if not isinstance(profiler, MeasuringProfiler):
+        return None
+    measured = profile_project(
+        project, options=ProfileOptions(overlay=options.overlay), progress=progress, cancel=cancel
+    )
+    return Hardware(profiler, measured.profile)
+
+
 def _optimize_profiled(
     project: Project,
     session: ProfileSession,
+    hardware: Hardware | None,
     formulas: Sequence[str],
     options: OptimizeOptions,
     proposer: ModelProposer | None,
@@ -102,14 +144,15 @@ def _optimize_profiled(
     cancel: threading.Event | None,
 ) -> OptimizeResult:
     _check_ended(session.profile)
-    findings = detect_all(session.profile, formulas=formulas, min_share=project.config.min_share)
-    wanted = _select(findings, session.profile, options.kernel)
+    profile = hardware.profile if hardware is not None else session.profile
+    findings = detect_all(profile, formulas=formulas, min_share=project.config.min_share)
+    wanted = _select(findings, profile, options.kernel)
     if not wanted:
-        return OptimizeResult(status="nothing_to_do", message=_nothing(session.profile, options))
+        return OptimizeResult(status="nothing_to_do", message=_nothing(profile, options))
     attempts: list[Attempt] = []
-    for kernel, group in _by_kernel(wanted, session.profile):
+    for kernel, group in _by_kernel(wanted, profile):
         result = _optimize_kernel(
-            project, session, kernel, group, options, proposer, attempts, progress, cancel
+            project, session, hardware, kernel, group, options, proposer, attempts, progress, cancel
         )
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
@@ -142,6 +185,7 @@ def _check_ended(profile: Profile) -> None:
 def _optimize_kernel(
     project: Project,
     session: ProfileSession,
+    hardware: Hardware | None,
     kernel: Kernel,
     findings: Sequence[Finding],
     options: OptimizeOptions,
@@ -153,14 +197,21 @@ def _optimize_kernel(
     """Try the findings of one kernel in turn; attempts are added to the list. None when nothing was verified."""
     try:
         with open_bench(
-            project, session, kernel, overlay=options.overlay, progress=progress, cancel=cancel
+            project,
+            session,
+            kernel,
+            overlay=options.overlay,
+            wait=False,
+            timed_later=hardware is not None,
+            progress=progress,
+            cancel=cancel,
         ) as bench:
             for finding in findings if options.rewriter != "llm" else ():
-                result = _try_recipes(bench, finding, options, attempts, progress, cancel)
+                result = _try_recipes(bench, hardware, finding, options, attempts, progress, cancel)
                 if result is not None:
                     return result
             if proposer is not None:
-                return _ask_model(bench, kernel, options, proposer, attempts, progress, cancel)
+                return _ask_model(bench, hardware, kernel, options, proposer, attempts, progress, cancel)
     except CannotJudge as reason:
         first = findings[0]
         attempts.append(
@@ -178,6 +229,7 @@ def _optimize_kernel(
 
 def _try_recipes(
     bench: Bench,
+    hardware: Hardware | None,
     finding: Finding,
     options: OptimizeOptions,
     attempts: list[Attempt],
@@ -193,36 +245,42 @@ def _try_recipes(
         said = f"{refusal.recipe} does not apply: {refusal.reason}."
         attempts.append(_unjudged(finding, "", "no_recipe", said, recipe=refusal.recipe))
     formula = find_formula(finding.formula)
-    for judgement in contest(bench, offers, formula, progress=progress, cancel=cancel):
-        attempts.append(_attempt(bench, finding, judgement))
-        if judgement.accepted:
-            result = _if_it_runs(bench, finding, judgement, options, attempts, progress, cancel)
-            if result is not None:
-                return result
+    with Rehearsals(bench, options.overlay, cancel) as rehearsals:
+        for judgement in contest(
+            bench, offers, formula, rehearsals=rehearsals, progress=progress, cancel=cancel
+        ):
+            if judgement.accepted:
+                progress("running the program with the rewrite", None)
+                failure = rehearsals.finish(judgement.candidate.text, progress)
+                judgement = _confirmed(bench, hardware, judgement, failure, options, progress, cancel)
+            attempts.append(_attempt(bench, finding, judgement))
+            if judgement.accepted:
+                return _verified(bench, finding, judgement, attempts)
     return None
 
 
-def _if_it_runs(
+def _confirmed(
     bench: Bench,
-    finding: Finding,
+    hardware: Hardware | None,
     judgement: Judgement,
+    failure: str | None,
     options: OptimizeOptions,
-    attempts: list[Attempt],
     progress: Progress,
     cancel: threading.Event | None,
-) -> OptimizeResult | None:
-    """The verified result, if the whole program does the same with this accepted rewrite."""
-    failure = try_program(
-        bench, judgement.candidate.text, overlay=options.overlay, progress=progress, cancel=cancel
+) -> Judgement:
+    """What an accepted judgement is after the whole program has run: `failure` says what was different there."""
+    if failure is not None:
+        return replace(judgement, stage="program_differs", reason=failure)
+    if hardware is None:
+        return judgement
+    return time_on_hardware(
+        bench, hardware, judgement, overlay=options.overlay, progress=progress, cancel=cancel
     )
-    if failure is None:
-        return _verified(bench, finding, judgement, attempts)
-    _revise(attempts, judgement, failure)
-    return None
 
 
 def _ask_model(
     bench: Bench,
+    hardware: Hardware | None,
     kernel: Kernel,
     options: OptimizeOptions,
     proposer: ModelProposer,
@@ -234,13 +292,13 @@ def _ask_model(
     formulas = _formulas(options, bench.project)
     findings = kernel_findings(bench.project, bench.session.profile, kernel, formulas)
 
-    def whole_program(text: bytes) -> str | None:
-        return try_program(bench, text, overlay=options.overlay, progress=progress, cancel=cancel)
+    def confirm(judgement: Judgement) -> Judgement:
+        text = judgement.candidate.text
+        failure = try_program(bench, text, overlay=options.overlay, progress=progress, cancel=cancel)
+        return _confirmed(bench, hardware, judgement, failure, options, progress, cancel)
 
     try:
-        rewrites = proposer.ask(
-            bench, findings, whole_program=whole_program, progress=progress, cancel=cancel
-        )
+        rewrites = proposer.ask(bench, findings, confirm=confirm, progress=progress, cancel=cancel)
     except ModelError as failure:
         if options.rewriter == "llm":
             raise
@@ -295,19 +353,13 @@ def _attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Attempt:
         outcome=judgement.stage,
         reason=judgement.reason,
         speedup=judgement.speedup,
-        after=_side(judgement.after) if judgement.after is not None else None,
+        after=_after(judgement),
+        measured=judgement.measured,
         verdict=judgement.verdict,
         notes=judgement.notes,
         trades=judgement.trades,
         diff=diff_of(_relative(bench), bench.original, candidate.text),
     )
-
-
-def _revise(attempts: list[Attempt], judgement: Judgement, failure: str) -> None:
-    """Mark the attempt that passed on its own but not in the program."""
-    for i, attempt in enumerate(attempts):
-        if attempt.outcome == "accepted" and attempt.title == judgement.candidate.title:
-            attempts[i] = attempt.model_copy(update={"outcome": "program_differs", "reason": failure})
 
 
 def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[Attempt]) -> OptimizeResult:
@@ -320,22 +372,32 @@ def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[At
         line=finding.line,
         diff=diff_of(_relative(bench), bench.original, best.candidate.text),
         speedup=best.speedup,
-        before=_side(bench.baseline),
-        after=_side(best.after) if best.after is not None else None,
+        before=_side(bench.baseline, best.measured.before_ns if best.measured is not None else None),
+        after=_after(best),
+        measured=best.measured,
         verdict=best.verdict,
         notes=best.notes,
         trades=best.trades,
         attempts=tuple(attempts),
+        isolation=isolation(),
         edit=edit_between(bench.source, bench.original, best.candidate.text),
     )
 
 
-def _side(measured: Measured) -> Side:
+def _after(judgement: Judgement) -> Side | None:
+    times = judgement.measured
+    if judgement.after is None:
+        return None
+    return _side(judgement.after, times.after_ns if times is not None else None)
+
+
+def _side(measured: Measured, measured_ns: float | None = None) -> Side:
     resources = measured.kernel.resources
     device = measured.profile.device
     metrics = measure_all(measured.kernel, device)
     return Side(
-        time_ns=measured.time_ns,
+        time_ns=measured.time_ns if measured_ns is None else measured_ns,
+        provenance="modelled" if measured_ns is None else "measured",
         metrics=metrics,
         vgprs=resources.vgprs,
         agprs=resources.agprs,

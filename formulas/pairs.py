@@ -1,4 +1,4 @@
-"""The gate for times that were measured on hardware: paired runs, a confidence interval, and a floor.
+"""The gate for times that were measured on hardware: paired runs and a confidence interval.
 
 Takes timings in the order they were taken, gives a decision in words. The emulator needs none of it: its times do not
 vary. The interval is the percentile bootstrap of the mean log ratio (Efron and Tibshirani, An Introduction to the
@@ -15,11 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.analysis.profile import Device
-from hipscope.formulas.physics import impossible
-
 Side = Literal["before", "after"]
 Cache = Literal["warm", "cold"]
+MeasuredStage = Literal["accepted", "not_faster", "not_measured", "program_differs", "implausible"]
 
 LEAST_PAIRS = 20
 LEAST_GAIN = 0.03
@@ -31,7 +29,11 @@ _OTHERS_SLOWER = 1.03
 
 @dataclass(frozen=True)
 class Timing:
-    """One timed launch, in nanoseconds; `cold`: the caches were flushed before it."""
+    """One timed launch, or several of one run together, in nanoseconds.
+
+    `cold`: the kernel found nothing in the caches that it had left there itself: they were flushed, or it is its first
+    launch in the process.
+    """
 
     side: Side
     cache: Cache
@@ -53,56 +55,63 @@ class Ratio:
 class MeasuredDecision:
     """Whether the gate opens, why, and the ratios that it went by."""
 
-    accepted: bool
+    stage: MeasuredStage
     reason: str
     ratios: Mapping[Cache, Ratio]
+
+    @property
+    def accepted(self) -> bool:
+        """Faster beyond noise, at no other kernel's cost."""
+        return self.stage == "accepted"
+
+    @property
+    def speedup(self) -> float | None:
+        """The smaller estimate of those with warm and with cold caches."""
+        return min((r.estimate for r in self.ratios.values()), default=None)
 
 
 def decide_measured(
     timings: Sequence[Timing],
     *,
+    caches: Sequence[Cache] = ("warm", "cold"),
     others: Mapping[str, Sequence[Timing]] | None = None,
-    bytes_touched: int = 0,
-    flops: float | None = None,
-    device: Device,
     least_gain: float = LEAST_GAIN,
 ) -> MeasuredDecision:
-    """Is it faster beyond noise, with warm and with cold caches, at no other kernel's cost, and possible at all?
+    """Is it faster beyond noise, in every state of the caches that is asked for, at no other kernel's cost?
 
     `timings` stand in the order they were taken: sides must alternate, so that drift of the clock hits both.
     """
-    caches: tuple[Cache, ...] = ("warm", "cold")
     ratios: dict[Cache, Ratio] = {}
 
-    def closed(reason: str) -> MeasuredDecision:
-        return MeasuredDecision(False, reason, ratios)
+    def closed(stage: MeasuredStage, reason: str) -> MeasuredDecision:
+        return MeasuredDecision(stage, reason, ratios)
 
     for cache in caches:
         series = [t for t in timings if t.cache == cache]
         if (wrong := _unpaired(series)) is not None:
-            return closed(f"with {cache} caches {wrong}")
+            return closed("not_measured", f"with {cache} caches {wrong}")
         ratios[cache] = ratio_of(series)
-    fastest = min(t.ns for t in timings if t.side == "after")
-    if (why := impossible(fastest, bytes_touched, flops, device)) is not None:
-        return closed(f"faster than the hardware can be: {why}")
     for cache, ratio in ratios.items():
         said = (
             f"{ratio.estimate:.3f}x with {cache} caches (95 % between {ratio.low:.3f} and {ratio.high:.3f})"
         )
         if ratio.low <= 1.0:
-            return closed(f"not faster beyond noise: {said}")
+            return closed("not_faster", f"not faster beyond noise: {said}")
         needed = 1 + max(least_gain, _NOISES * ratio.noise)
         if ratio.estimate < needed:
             return closed(
-                f"not faster enough: {said}, {needed:.3f}x is asked for at a noise of {ratio.noise:.1%}"
+                "not_faster",
+                f"not faster enough: {said}, {needed:.3f}x is asked for at a noise of {ratio.noise:.1%}",
             )
     for name, told in (others or {}).items():
         if _unpaired(told) is None and (other := ratio_of(told)).high < 1 / _OTHERS_SLOWER:
-            return closed(f"another kernel, {name}, becomes slower: {other.estimate:.3f}x")
-    worst = min(ratios.values(), key=lambda r: r.estimate)
-    return MeasuredDecision(
-        True, f"{worst.estimate:.3f}x as fast over {worst.pairs} pairs (measured)", ratios
+            return closed("program_differs", f"another kernel, {name}, becomes slower: {other.estimate:.3f}x")
+    said = " and ".join(
+        f"{r.estimate:.3f}x as fast with {cache} caches (95 % between {r.low:.3f} and {r.high:.3f})"
+        for cache, r in ratios.items()
     )
+    pairs = min(r.pairs for r in ratios.values())
+    return MeasuredDecision("accepted", f"{said} over {pairs} pairs (measured)", ratios)
 
 
 def ratio_of(timings: Sequence[Timing]) -> Ratio:

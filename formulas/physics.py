@@ -5,8 +5,8 @@ Takes a timed kernel and how many bytes it has to touch, gives why the time cann
 
 from __future__ import annotations
 
+from hipscope.accordo.access import READ, WRITTEN
 from hipscope.accordo.reference import Reference
-from hipscope.accordo.replay import READ, WRITTEN
 from hipscope.analysis.profile import Device
 from hipscope.analysis.roofline import flop_count, roofline
 from hipscope.formulas.measure import Measured
@@ -18,7 +18,7 @@ _SUSPECT = 20.0
 def least_bytes(reference: Reference) -> int:
     """Bytes that the recorded launches have to read or write at least once, over all of them."""
     return sum(
-        int(((access & (READ | WRITTEN)) != 0).sum())
+        access.count(READ | WRITTEN)
         for prepared in reference.prepared
         for access in prepared.runs[0].access.values()
     )
@@ -42,16 +42,30 @@ def impossible(time_ns: float, bytes_touched: int, flops: float | None, device: 
 
 
 def beyond_physics(after: Measured, reference: Reference) -> str | None:
-    """Why the candidate's time cannot be true; matrix instructions have another peak and are not counted."""
-    counters = after.kernel.counters
-    matrix = any(name.startswith("SQ_INSTS_VALU_MFMA") and value for name, value in counters.items())
-    flops = None if matrix else flop_count(counters)
-    touched = least_bytes(reference)
-    why = impossible(after.time_ns, touched, flops, after.profile.device)
+    """Why the candidate's modelled time cannot be true."""
+    why = impossible(after.time_ns, least_bytes(reference), _flops(after), after.profile.device)
     placed = roofline(after.kernel, after.profile.device, after.profile.provenance)
     if why is None and placed.memory_fraction is not None and placed.memory_fraction > _SPARE:
         why = f"{placed.memory_fraction:.0%} of the memory bandwidth that the {after.profile.device.name} has"
     return None if why is None else f"faster than the hardware can be: {why}"
+
+
+def measured_beyond_physics(
+    run_ns: float, after: Measured, reference: Reference, device: Device
+) -> str | None:
+    """Why a run of the program cannot have spent so little time in the kernel.
+
+    It does at least the recorded launches, of which `after` holds the operations.
+    """
+    why = impossible(run_ns, least_bytes(reference), _flops(after), device)
+    return None if why is None else f"faster than the hardware can be: {why}"
+
+
+def _flops(after: Measured) -> float | None:
+    """Operations of the recorded launches; None with matrix instructions, which have another peak."""
+    counters = after.kernel.counters
+    matrix = any(name.startswith("SQ_INSTS_VALU_MFMA") and value for name, value in counters.items())
+    return None if matrix else flop_count(counters)
 
 
 def suspicious(speedup: float) -> str | None:

@@ -19,6 +19,7 @@ from hipscope.analysis.lines import user_frame
 from hipscope.analysis.profile import Instruction, Kernel
 from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Related
+from hipscope.formulas.nodes import child_of, names_in, text_of, walk
 from hipscope.formulas.syntax import FileSyntax, parse
 
 _OPENING = {"(": ")", "[": "]"}
@@ -163,24 +164,51 @@ def launch_of(kernel: Kernel, file: str) -> Related | None:
 
 
 def branch_around(file: str, line: int) -> tuple[int, int] | None:
-    """Line and column (from 1) of the innermost condition that decides how often a line runs, within its function."""
+    """Line and column (from 1) of the innermost condition that decides how often a line runs, within its function.
+
+    A loop that makes the same steps for every lane decides nothing; it counts only where no other condition is.
+    """
     lines = source_lines(file)
     if not 0 < line <= len(lines):
         return None
     text = lines[line - 1]
     row, indent = line - 1, len(text) - len(text.lstrip())
     end = len(text.rstrip().encode())  # tree-sitter counts bytes; blanks are one each
-    node = _syntax("\n".join(lines)).root.descendant_for_point_range((row, indent), (row, end))
+    syntax = _syntax("\n".join(lines))
+    node = syntax.root.descendant_for_point_range((row, indent), (row, end))
+    found: list[Node] = []
     while node is not None and node.type != "function_definition":
-        condition = node.child_by_field_name("condition")
-        if condition is not None and node.start_point.row <= row:
-            start = (condition.named_children[0] if condition.named_children else condition).start_point
-            if condition.type != "condition_clause":
-                start = condition.start_point
-            before = lines[start.row].encode()[: start.column]
-            return start.row + 1, len(before.decode("utf-8", "replace")) + 1
+        if node.child_by_field_name("condition") is not None and node.start_point.row <= row:
+            found.append(node)
         node = node.parent
-    return None
+    if not found:
+        return None
+    deciding = next((n for n in found if not _same_for_all(n, frozenset(syntax.constants))), found[0])
+    condition = child_of(deciding, "condition")
+    start = (condition.named_children[0] if condition.named_children else condition).start_point
+    if condition.type != "condition_clause":
+        start = condition.start_point
+    before = lines[start.row].encode()[: start.column]
+    return start.row + 1, len(before.decode("utf-8", "replace")) + 1
+
+
+def _same_for_all(loop: Node, constants: frozenset[str]) -> bool:
+    """A `for` that counts a variable of its own between constants, and that nothing leaves early."""
+    if loop.type != "for_statement":
+        return False
+    start, body = child_of(loop, "initializer"), child_of(loop, "body")
+    counters = {text_of(child_of(n, "declarator")) for n in walk(start) if n.type == "init_declarator"}
+    names = names_in(start) | names_in(child_of(loop, "condition")) | names_in(child_of(loop, "update"))
+    if not counters or not names <= counters | constants:
+        return False
+    return not any(
+        n.type in ("break_statement", "continue_statement", "return_statement", "goto_statement")
+        or (
+            n.type in ("assignment_expression", "update_expression")
+            and names_in(n.named_children[0]) & counters
+        )
+        for n in walk(body)
+    )
 
 
 def function_text(file: str, line: int) -> str:

@@ -11,12 +11,15 @@ from typing import ClassVar
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.executed import (
+    VECTOR_CYCLES,
     counts_all,
     executions,
     is_double,
     is_transcendental,
     is_valu,
+    issue_cycles,
     mnemonic,
+    vector_cycles_per_wave,
     waves,
 )
 from hipscope.formulas.places import finding_at, function_text, sites
@@ -26,8 +29,6 @@ from hipscope.formulas.thresholds import THRESHOLDS
 DOUBLE = "fp64 VALU instructions per wave"
 SLOW = "transcendental instructions per wave"
 _WIDEN, _NARROW = "v_cvt_f64_f32", "v_cvt_f32_f64"
-_ISSUE_CYCLES = 4.0  # of a full-rate vector instruction: 64 lanes on a 16-lane SIMD (CDNA3 ISA)
-_SLOW_CYCLES = 16.0  # of a quarter-rate one (LLVM's scheduling model)
 
 
 class Precision(Formula):
@@ -35,11 +36,15 @@ class Precision(Formula):
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "Slow arithmetic"
-    objectives: ClassVar[tuple[Objective, ...]] = (Objective(DOUBLE, "down"), Objective(SLOW, "down"))
+    objectives: ClassVar[tuple[Objective, ...]] = (
+        Objective(DOUBLE, "down"),
+        Objective(SLOW, "down"),
+        Objective(VECTOR_CYCLES, "down", own=True),
+    )
     remedy: ClassVar[tuple[str, ...]] = (
         "write float literals with `f` (`0.5f`) and call float functions (`sqrtf`, `expf`)",
         "divide by multiplying with a reciprocal that is computed once, outside the loop",
-        "where the precision allows, use `__expf`, `__logf`, `__fdividef` or `rsqrtf`",
+        "where the precision allows, use `__expf`, `__logf`, `rsqrtf`, and `__builtin_amdgcn_rcpf` for division",
     )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
@@ -57,12 +62,15 @@ class Precision(Formula):
         return sorted(found, key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
-        """Double-precision and quarter-rate instructions that a wave executes."""
+        """Double-precision and quarter-rate instructions that a wave executes, and what all of its vector instructions
+        take: a fast division has as many slow instructions as an exact one, but fewer around them.
+        """
         number = waves(kernel)
         double, slow = executions(kernel, is_double), executions(kernel, is_transcendental)
-        if double is None or slow is None or not number:
+        cycles = vector_cycles_per_wave(kernel)
+        if double is None or slow is None or cycles is None or not number:
             return {}
-        return {DOUBLE: double / number, SLOW: slow / number}
+        return {DOUBLE: double / number, SLOW: slow / number, VECTOR_CYCLES: cycles}
 
 
 def _doubles(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
@@ -118,15 +126,15 @@ def _holds_doubles(instruction: Instruction) -> bool:
 
 def _slow(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
     """Lines whose quarter-rate operations, with the instructions that make them exact, fill the vector units."""
-    issued = sum(_issue_cycles(i) for i in kernel.instructions if is_valu(i))
+    issued = sum(issue_cycles(i) for i in kernel.instructions if is_valu(i))
     found = []
-    for site in sites(kernel, is_valu, lambda i: _issue_cycles(i) if is_transcendental(i) else 0.0):
+    for site in sites(kernel, is_valu, lambda i: issue_cycles(i) if is_transcendental(i) else 0.0):
         slow = [i for i in site.instructions if is_transcendental(i) and "_f16" not in mnemonic(i)]
         hits = sum(i.hits for i in slow)
-        cycles = sum(_issue_cycles(i) for i in site.instructions)
+        cycles = sum(issue_cycles(i) for i in site.instructions)
         if not hits or any(is_double(i) for i in site.instructions):
             continue
-        if sum(_issue_cycles(i) for i in slow) < THRESHOLDS["precision.slow"] * issued:
+        if sum(issue_cycles(i) for i in slow) < THRESHOLDS["precision.slow"] * issued:
             continue
         avoidable = max(0.0, 1 - hits * THRESHOLDS["precision.cycles_kept"] / cycles)
         share = avoidable * cost_share(kernel, site.instructions)
@@ -151,11 +159,6 @@ def _slow(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
             )
         )
     return found
-
-
-def _issue_cycles(instruction: Instruction) -> float:
-    """Cycles that a SIMD is busy issuing it, over all executions."""
-    return instruction.hits * (_SLOW_CYCLES if is_transcendental(instruction) else _ISSUE_CYCLES)
 
 
 def _operation(slow: list[Instruction]) -> str:

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from hipscope.analysis.confine import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
-from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.paths import cache_directory
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
-from hipscope.formulas.judge import Bench, Progress
+from hipscope.formulas.judge import Bench, Progress, Stop
 
 _OTHERS_SLOWER = 1.03
+_CONFINED_BUILD = (
+    " It is built confined: what else the build reads is named in optimize.read_paths in hipscope.toml."
+)
 
 
 def try_program(
@@ -31,25 +34,68 @@ def try_program(
     progress: Progress = lambda _message, _share: None,
     cancel: threading.Event | None = None,
 ) -> str | None:
-    """Build and run the whole program with the new text. What is different or slower there, or None when nothing is."""
+    """Build and run the whole program with the new text, and then the project's tests, if it has any. What is different
+    or slower there, or None when nothing is.
+    """
     progress("running the program with the rewrite", None)
-    texts = {**(overlay or {}), bench.source: text}
-    try:
-        session = profile_project(
-            bench.project,
-            options=ProfileOptions(overlay=texts, backend="emulator", confined=True),
-            progress=progress,
-            cancel=cancel,
-        )
-    except (BuildFailed, ProgramFailed) as failure:
-        return f"The program with the rewrite fails: {failure.message}."
-    ignored = bench.project.config.optimize.ignore_output
-    different = program_difference(bench.session.profile, session.profile, bench.kernel.name, ignored)
-    command = bench.project.config.optimize.test_command
-    if different is not None or command is None:
-        return different
-    progress("running the project's tests on the rewrite", None)
-    return failed_tests(bench.project, session, texts, command, cancel=cancel)
+    with Rehearsals(bench, overlay, cancel) as rehearsals:
+        return rehearsals.finish(text, progress)
+
+
+class Rehearsals:
+    """Whole programs with rewrites in them, built and run while the rewrites are still being proved.
+
+    Nothing of them outlives the `with` block.
+    """
+
+    def __init__(
+        self, bench: Bench, overlay: Mapping[Path, bytes] | None, cancel: threading.Event | None
+    ) -> None:
+        self._bench = bench
+        self._overlay = dict(overlay or {})
+        self._stop = Stop(cancel)
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
+
+    def __enter__(self) -> Rehearsals:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    def begin(self, text: bytes) -> None:
+        """Build and run the program with this text, if that has not begun yet."""
+        if text not in self._begun:
+            stop = Stop(self._stop)
+            options = ProfileOptions(overlay=self._texts(text), backend="emulator", confined=True)
+            running = self._pool.submit(profile_project, self._bench.project, options=options, cancel=stop)
+            self._begun[text] = (stop, running)
+
+    def drop(self, text: bytes) -> None:
+        """End what has begun with this text: nobody wants to know any more."""
+        if text in self._begun:
+            self._begun.pop(text)[0].set()
+
+    def finish(self, text: bytes, progress: Progress) -> str | None:
+        """What is different or slower with this text, or None. Raises Cancelled."""
+        bench = self._bench
+        self.begin(text)
+        try:
+            session = self._begun[text][1].result()
+        except (BuildFailed, ProgramFailed) as failure:
+            more = _CONFINED_BUILD if isinstance(failure, BuildFailed) else ""
+            return f"The program with the rewrite fails: {failure.message}.{more}"
+        ignored = bench.project.config.optimize.ignore_output
+        different = program_difference(bench.session.profile, session.profile, bench.symbols, ignored)
+        command = bench.project.config.optimize.test_command
+        if different is not None or command is None:
+            return different
+        progress("running the project's tests on the rewrite", None)
+        return failed_tests(bench.project, session, self._texts(text), command, cancel=self._stop)
+
+    def _texts(self, text: bytes) -> dict[Path, bytes]:
+        return {**self._overlay, self._bench.source: text}
 
 
 def failed_tests(
@@ -74,7 +120,11 @@ def failed_tests(
         words = paths_in([session.built.argv[0], *variables.values(), *project.config.env.values()])
         done = run_confined(
             ["/bin/sh", "-c", command],
-            Box(read=tuple(p if p.is_dir() else p.parent for p in words), write=(cache,), shown=shown),
+            Box(
+                read=(*(p if p.is_dir() else p.parent for p in words), *project.config.optimize.read_paths),
+                write=(cache,),
+                shown=shown,
+            ),
             timeout=project.config.timeout_s,
             cwd=root,
             env=plain_environment({**project.config.env, **session.built.env, **variables}),
@@ -89,8 +139,10 @@ def failed_tests(
     )
 
 
-def program_difference(old: Profile, new: Profile, rewritten: str, ignored: Sequence[str]) -> str | None:
-    """What another run of the program does otherwise, or how another kernel than `rewritten` is slower; or None."""
+def program_difference(
+    old: Profile, new: Profile, rewritten: Collection[str], ignored: Sequence[str]
+) -> str | None:
+    """What another run of the program does otherwise, how another kernel than `rewritten` is slower; or None."""
     if (fault := next(iter(new.faults), None)) is not None and not old.faults:
         return f"The program with the rewrite faults: {fault.message}."
     if old.program.exit_code != new.program.exit_code:
@@ -110,7 +162,7 @@ def program_difference(old: Profile, new: Profile, rewritten: str, ignored: Sequ
                 f"The kernel {kernel.name} is launched {len(again.dispatches)} times with the rewrite, "
                 f"before {len(kernel.dispatches)} times."
             )
-        if base_name(kernel.name) == rewritten:
+        if kernel.mangled in rewritten:
             continue
         if again.time_ns > kernel.time_ns * _OTHERS_SLOWER:
             return (

@@ -21,7 +21,7 @@ from hipscope.formulas.memory_locality import MemoryLocality
 from hipscope.formulas.outside import outside_formulas, warn
 from hipscope.formulas.precision import Precision
 from hipscope.formulas.register_pressure import RegisterPressure
-from hipscope.formulas.stakes import speedup_bound
+from hipscope.formulas.stakes import estimated_speedup
 
 FORMULAS: tuple[Formula, ...] = (
     BankConflict(),
@@ -115,4 +115,5 @@ def _excuse(formula: Formula, what: str, error: Exception) -> None:
 
 
 def _bounded(profile: Profile, kernel: Kernel, formula: Formula, finding: Finding) -> Finding:
-    return replace(finding, max_speedup=speedup_bound(profile, kernel, finding.share, formula.keeps))
+    times = estimated_speedup(profile, kernel, finding.share, formula.keeps)
+    return replace(finding, estimated_speedup=times)

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hipscope.accordo.verdict import Verdict
+from hipscope.analysis.confine import Isolation
 from hipscope.formulas.base import Finding
 from hipscope.formulas.edit import VerifiedEdit
 
@@ -16,7 +17,11 @@ class _Record(BaseModel):
 
 
 class Side(_Record):
-    """One kernel's numbers before or after: time in nanoseconds over the recorded launches, and what it needs."""
+    """One kernel's numbers before or after: its time in nanoseconds, and what it needs.
+
+    A modelled time is that of the recorded launches, a measured one that of all launches of a run. The metrics always
+    come from the emulator.
+    """
 
     time_ns: float
     provenance: Literal["modelled", "measured"] = "modelled"
@@ -27,6 +32,27 @@ class Side(_Record):
     lds_bytes: int | None = None
     scratch_bytes: int | None = None
     occupancy: float | None = Field(None, description="waves per SIMD that the resources allow")
+
+
+class PairedRatio(_Record):
+    """How many times as fast the rewrite was on the GPU: the estimate over all pairs of runs, and its 95 % interval."""
+
+    estimate: float
+    low: float
+    high: float
+    pairs: int
+
+
+class MeasuredTimes(_Record):
+    """A rewrite and the original, timed in turn on the GPU.
+
+    Nanoseconds of all launches of the kernel in one run (the median over the runs), and a ratio for each state of the
+    caches (`cold`: the first launch of a run, `warm`: the later ones).
+    """
+
+    before_ns: float
+    after_ns: float
+    ratios: dict[str, PairedRatio]
 
 
 class Trade(_Record):
@@ -55,6 +81,7 @@ class Attempt(_Record):
     expected: str = ""
     speedup: float | None = None
     after: Side | None = None
+    measured: MeasuredTimes | None = Field(None, description="on a GPU only")
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
     trades: tuple[Trade, ...] = ()
@@ -75,9 +102,11 @@ class OptimizeResult(_Record):
     speedup: float | None = None
     before: Side | None = None
     after: Side | None = None
+    measured: MeasuredTimes | None = Field(None, description="on a GPU only")
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
     trades: tuple[Trade, ...] = ()
     findings: tuple[Finding, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+    isolation: Isolation | None = Field(None, description="the borders around what was compiled and run")
     edit: VerifiedEdit | None = None

@@ -76,13 +76,20 @@ def beyond_traffic(profile: Profile, kernel: Kernel) -> float | None:
     return None if moved is None else beyond_bandwidth(kernel, profile.device, moved)
 
 
-def speedup_bound(profile: Profile, kernel: Kernel, share: float, keeps: Collection[Work]) -> float | None:
-    """How many times as fast the kernel can become at most; None when nothing bounds it.
+def estimated_speedup(
+    profile: Profile, kernel: Kernel, share: float, keeps: Collection[Work]
+) -> float | None:
+    """About how many times as fast the kernel can become; None when nothing bounds it.
 
-    Whatever is at stake is gone: 1 / (1 - share). And no faster than the device's peaks allow for the work that stays:
-    peak over achieved rate (roofline). A rate above the HBM peak says that a cache served it, and bounds nothing.
+    Whatever is at stake is gone: 1 / (1 - share), an estimate, because the share is one: waves that wait less also
+    hide each other's waits better, so a rewrite can bring somewhat more. No launch takes less than an empty one. And no
+    faster than the device's peaks allow for the work that stays: peak over achieved rate (roofline). A rate above the
+    HBM peak says that a cache served it, and bounds nothing.
     """
     bounds = [1 / (1 - share)] if share < 1 else []
+    profiled = [d.time_ns for d in kernel.dispatches if d.profiled and d.time_ns > 0]
+    if profiled:
+        bounds.append(max(1.0, sum(profiled) / len(profiled) / THRESHOLDS["any.launch_floor_ns"]))
     roof = roofline(kernel, profile.device, profile.provenance)
     for work, fraction in (("bytes", roof.memory_fraction), ("flops", roof.flops_fraction)):
         if work in keeps and fraction and fraction <= 1:

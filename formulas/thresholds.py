@@ -99,6 +99,11 @@ _ROWS: Mapping[str, Threshold] = {
         "part of the CUs, SIMDs, lanes or rounds of workgroups that a launch can keep busy",
         "assumed: a grid that is given by its data leaves a little idle at its end, and that is not worth a finding",
     ),
+    "any.launch_floor_ns": Threshold(
+        1500.0,
+        "nanoseconds that the shortest launch takes",
+        "device table: the shortest kernels of a recorded MI300X trace; no rewrite of a kernel takes less",
+    ),
     "any.launch_ns": Threshold(
         5000.0,
         "nanoseconds of one launch below which its cost is that of launching",

@@ -95,12 +95,18 @@ missing_compiler_packages() {
     [ -f /usr/include/hip/hip_runtime.h ] || echo libamdhip64-dev
 }
 
+# Whether a Python has the header files that modules in C++ are compiled with.
+has_headers='import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+
 # One line per package, so that a user who may not install sees all of them at once.
 missing_packages() {
     if ! rocm_is_here; then missing_compiler_packages "$(clang_version)"; fi
     # The native parts and every host program need a C++20 compiler with its standard library.
+    ls /usr/include/zstd.h /usr/local/include/zstd.h 2>/dev/null | grep -q . || echo libzstd-dev
+    python=$(find_python) || python=
+    if [ -n "$python" ] && ! "$python" -c "$has_headers" 2>/dev/null; then echo python3-dev; fi
     command -v g++ >/dev/null || echo g++
-    python=$(find_python) || return 0
+    [ -n "$python" ] || return 0
     if [ ! -x .venv/bin/python ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         echo python3-venv
         "$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'

@@ -14,6 +14,7 @@ from hipscope.server.store import Problem
 SECOND = {
     "data-race": "the other access",
     "stale-read": "stored here",
+    "uninitialised-read": "loaded here",
     "divergent-barrier": "where the other wave is",
 }
 

@@ -2,7 +2,7 @@
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
 0 done, 1 no verified improvement, a defect that `check` found, or kernels that differ, 2 bad input, 3 missing tool,
-4 the program or its build failed, 130 stopped.
+4 the program or its build failed, 130 stopped, 141 whoever read the output has gone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -27,14 +27,13 @@ if TYPE_CHECKING:
 
 INTERNAL_ERROR = 70
 STOPPED = 130
+NO_READER = 128 + signal.SIGPIPE  # as the shell reports a program that SIGPIPE ended
 _FILE_WIDTH = 110
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="See where a HIP program waits on the GPU, line by line, and get rewrites that are proved and timed.",
 )
 
 
@@ -62,8 +61,21 @@ class Rewriter(StrEnum):
     BOTH = "both"
 
 
+def named_path(word: str | Path) -> Path:
+    """A path of the command line; an empty word, as a shell makes of an unset variable, is not the directory `.`.
+
+    A default comes as a path.
+    """
+    if isinstance(word, str) and not word.strip():
+        raise typer.BadParameter("the name is empty")
+    return Path(word)
+
+
 Source = Annotated[
-    Path, typer.Argument(metavar="SOURCE|DIR", help="A program, or a directory with hipscope.toml.")
+    Path,
+    typer.Argument(
+        parser=named_path, metavar="SOURCE|DIR", help="A program, or a directory with hipscope.toml."
+    ),
 ]
 Arguments = Annotated[
     list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="What the program is given.")
@@ -77,9 +89,27 @@ DeviceOption = Annotated[
 FormatOption = Annotated[Format, typer.Option("--format", help="json prints one object and nothing else.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+@app.callback(no_args_is_help=True)
+def options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """See where a HIP program waits on the GPU, line by line, and get rewrites that are proved and timed."""
+
+
 @app.command()
 def profile(
-    source: Source,
+    source: Source = Path(),
     program_args: Arguments = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
@@ -119,7 +149,7 @@ def profile(
 
 @app.command()
 def optimize(
-    source: Source,
+    source: Source = Path(),
     program_args: Arguments = None,
     formula: Annotated[
         str, typer.Option(help="auto takes the finding with the most time at stake.")
@@ -181,7 +211,7 @@ def optimize(
 
 @app.command()
 def prompt(
-    source: Source,
+    source: Source = Path(),
     program_args: Arguments = None,
     kernel: Annotated[
         str | None, typer.Option(help="This kernel; else the one with the worst finding.", show_default=False)
@@ -214,15 +244,27 @@ def prompt(
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    program: Annotated[
+        Path | None,
+        typer.Argument(
+            parser=named_path,
+            metavar="PROGRAM",
+            help="A compiled program: also say which of its libraries are not emulated.",
+        ),
+    ] = None,
+) -> None:
     """Show the tools that were found, what works with them, and how to get what is missing."""
     with failures_reported():
         from hipscope.analysis.config import load_config
         from hipscope.analysis.doctor import examine, works
+        from hipscope.analysis.libraries import not_emulated, sentence
         from hipscope.server.render.doctor import render_tools
 
+        said = sentence(program, not_emulated(program)) + "\n" if program is not None else ""
         tools = examine(load_config(Path.cwd()))
         render_tools(tools, text_console(sys.stdout, None))
+        sys.stdout.write(said)
         if not works(tools):
             raise typer.Exit(3)
 
@@ -317,7 +359,7 @@ def _nowhere(_message: str, _fraction: float | None = None) -> None:
 @contextlib.contextmanager
 def failures_reported() -> Iterator[None]:
     """Turn every failure into one line on standard error and an exit code."""
-    from hipscope.analysis.errors import Cancelled, HipscopeError
+    from hipscope.analysis.errors import Cancelled, HipscopeError, disk_full
 
     try:
         yield
@@ -331,14 +373,15 @@ def failures_reported() -> Iterator[None]:
         sys.stderr.write("hipscope: stopped\n")
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:
-        # Whoever read our output has gone; a later flush must not complain about that.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
+        _reader_gone()
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except Exception as error:
         if os.environ.get("HIPSCOPE_DEBUG"):
             raise
+        if isinstance(error, OSError) and (full := disk_full(error)):
+            print_failure(full)
+            raise typer.Exit(full.exit_code) from None
         where = "set HIPSCOPE_DEBUG=1 to see where"
         sys.stderr.write(f"hipscope: internal error: {type(error).__name__}: {error} ({where})\n")
         raise typer.Exit(INTERNAL_ERROR) from None
@@ -379,8 +422,19 @@ def text_console(stream: Any, path: Path | None) -> Console:
     from rich.console import Console
 
     if path is not None or not sys.stdout.isatty():
-        return Console(file=stream, width=_FILE_WIDTH, no_color=True, highlight=False, legacy_windows=False)
-    return Console(file=stream, highlight=False)
+        console = Console(
+            file=stream, width=_FILE_WIDTH, no_color=True, highlight=False, legacy_windows=False
+        )
+    else:
+        console = Console(file=stream, highlight=False)
+    console.on_broken_pipe = _reader_gone  # type: ignore[method-assign]  # rich would leave with 1, a verdict of ours
+    return console
+
+
+def _reader_gone() -> NoReturn:
+    # Whoever read our output has gone; a later flush must not complain about that.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(NO_READER)
 
 
 def _add_commands() -> None:

@@ -67,6 +67,11 @@ class Jobs:
             if self._tasks.get(key) is task:
                 del self._tasks[key]
 
+    @property
+    def idle(self) -> bool:
+        """Whether no job runs."""
+        return not self._tasks
+
     def running(self, key: str) -> bool:
         """Whether a job runs under that key."""
         return key in self._tasks

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class HipServer(LanguageServer):
         # inherits them; a worker that asks a model gets them over its standard input.
         self.stored_keys = os.environ.pop("HIPSCOPE_MODEL_KEYS", "")
         self._marks: dict[str, Marks] = {}
+        self._background: set[asyncio.Task[None]] = set()
 
     @property
     def encoding(self) -> Encoding:
@@ -53,6 +54,12 @@ class HipServer(LanguageServer):
     def has_extension(self) -> bool:
         """Whether the client is our own extension, which understands the `hipscope/*` notifications."""
         return bool(self.initialization_options.get("hipscopeExtension"))
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let something run that nobody waits for; it ends with its job."""
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     def can(self, *path: str) -> Any:
         """The value of one client capability, `can("workspace", "apply_edit")`; None when it is not there."""
@@ -86,16 +93,12 @@ class HipServer(LanguageServer):
         if file is None or text is None:
             return None
         kept = self._marks.get(file)
-        fresh = self.store.marks(file, text)
+        fresh = self.store.marks(file, text, self.text)
         if (
             kept
             and fresh
-            and (kept.report, kept.profiled, kept.current)
-            == (
-                fresh.report,
-                fresh.profiled,
-                fresh.current,
-            )
+            and (kept.report, kept.profiled, kept.current, kept.other_headers)
+            == (fresh.report, fresh.profiled, fresh.current, fresh.other_headers)
         ):
             return kept
         if fresh:

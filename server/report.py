@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import math
 import os
+import re
 from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hipscope.formulas.optimize import OptimizeResult
 
 Overlays = Mapping[Path, bytes]
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
 def profile_report(
@@ -45,6 +47,8 @@ def profile_report(
     faults = [_fault(f) for f in profile.faults]
     files = {row["file"] for k in kernels for row in k["lines"]}
     files |= {x["file"] for x in (*kernels, *findings, *faults) if x["file"]}
+    headers = {file: included for file in sorted(files) if (included := sources.headers(file))}
+    files |= {header for included in headers.values() for header in included}
     return {
         "schema": PROFILE_SCHEMA,
         "device": profile.device.model_dump(mode="json"),
@@ -61,6 +65,7 @@ def profile_report(
             "output": profile.program.output,
         },
         "partial": profile.partial,
+        "headers": headers,
         "sources": {file: digest for file in sorted(files) if (digest := sources.digest(file))},
     }
 
@@ -132,6 +137,19 @@ class _Sources:
     def digest(self, file: str) -> str | None:
         text = self.text(file)
         return hashlib.sha256(text).hexdigest() if text is not None else None
+
+    def headers(self, file: str) -> list[str]:
+        """What a file includes in quotation marks from beside it, and what that includes, and so on."""
+        found: list[str] = []
+        waiting = [file]
+        while waiting:
+            at = waiting.pop()
+            for name in _INCLUDE.findall(self.text(at) or b""):
+                header = real(str(Path(at).parent / os.fsdecode(name)))
+                if header != file and header not in found and self.text(header) is not None:
+                    found.append(header)
+                    waiting.append(header)
+        return sorted(found)
 
     def extent(self, file: str, line: int, name: str) -> tuple[int, int]:
         """The first and last line of a kernel's definition; the known line twice when it cannot be found."""

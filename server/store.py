@@ -7,6 +7,7 @@ one file: where each line is now, and which kernels changed since. Nothing here 
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hipscope.server.positions import LineMap
-from hipscope.server.view import Kernel, Line, Report
+from hipscope.server.view import Kernel, Line, Report, base_name
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,16 @@ class Known:
 
 @dataclass(frozen=True)
 class Marks:
-    """A report on the current text of one file."""
+    """A report on the current text of one file.
+
+    `other_headers`: a header of the project that it includes has changed.
+    """
 
     report: Report
     file: str
     profiled: str
     current: str
+    other_headers: bool = False
 
     @cached_property
     def lines(self) -> LineMap:
@@ -67,8 +72,10 @@ class Marks:
 
     @cached_property
     def stale(self) -> frozenset[str]:
-        """Mangled names of the kernels whose text, or that of a function they call here, has changed."""
-        if self.profiled == self.current:
+        """Mangled names of the kernels of which something has changed: their text, that of a function they call here,
+        a constant, macro or type of this file that they use, or a header.
+        """
+        if self.profiled == self.current and not self.other_headers:
             return frozenset()
         return frozenset(k.mangled for k in self.report.kernels if self._changed(k))
 
@@ -95,9 +102,27 @@ class Marks:
 
     def _changed(self, kernel: Kernel) -> bool:
         own = kernel.file == self.file and kernel.start_line and kernel.end_line
-        if own and self.lines.changed(kernel.start_line, kernel.end_line):
+        if own and (self.other_headers or self.lines.changed(kernel.start_line, kernel.end_line)):
+            return True
+        name = base_name(kernel.name)
+        if own and self._declarations[0].get(name) != self._declarations[1].get(name):
             return True
         return any(r.file == self.file and self.lines.to_new(r.line) is None for r in kernel.lines)
+
+    @cached_property
+    def _declarations(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
+        """What each kernel uses of the file around it, as it was profiled and as it is now."""
+        from hipscope.formulas.llm.declarations import needed_declarations
+        from hipscope.formulas.syntax import parse
+
+        def used(text: str) -> dict[str, list[str]]:
+            source = text.encode("utf-8", "surrogatepass")
+            return {
+                k.name: [" ".join(d.text.split()) for d in needed_declarations(source, k)]
+                for k in parse(source).kernels
+            }
+
+        return used(self.profiled), used(self.current)
 
     def _near(self, line: int) -> int | None:
         """The new place of a changed line, from the closest line above that is still there."""
@@ -161,12 +186,19 @@ class Store:
         """Drop what is known of a project."""
         self._known.pop(key, None)
 
-    def marks(self, file: str, current: str) -> Marks | None:
-        """The newest report that has something on this file, put on its current text."""
+    def marks(self, file: str, current: str, read: Callable[[str], str | None]) -> Marks | None:
+        """The newest report that has something on this file, put on its current text. `read` gives that of headers."""
         for known in reversed(self._known.values()):
             if known.report is not None and file in known.texts:
-                return Marks(known.report, file, known.texts[file], current)
+                headers = (h for h in known.report.headers.get(file, ()) if h in known.texts)
+                changed = any(_words(read(h) or "") != _words(known.texts[h]) for h in headers)
+                return Marks(known.report, file, known.texts[file], current, changed)
         return None
+
+    def including(self, header: str) -> set[str]:
+        """The files with marks that include this header of the project."""
+        reports = (known.report for known in self._known.values() if known.report is not None)
+        return {file for report in reports for file, headers in report.headers.items() if header in headers}
 
     def owner(self, file: str) -> str | None:
         """The key of the project that was profiled last with that file in it."""
@@ -210,6 +242,11 @@ def _has_build(config: Path) -> bool:
 def digest(text: str) -> str:
     """SHA-256 of a text in UTF-8, as reports and edits name it."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _words(text: str) -> list[str]:
+    """A text without its layout and comments, which no kernel depends on."""
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL).split()
 
 
 def _is_of(report: Report, file: str, text: str) -> bool:

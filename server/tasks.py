@@ -5,6 +5,7 @@ Both the command line and the worker call these. This module imports what comput
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,8 @@ from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.server.report import optimize_report, profile_report
 
 Progress = Callable[[str, float | None], None]
-CHECKS = ("bounds", "races", "barriers", "alignment", "stale")
+_LOWEST_PRIORITY = 19
+CHECKS = ("bounds", "races", "barriers", "alignment", "stale", "uninitialised")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,18 @@ def profile(request: Request, progress: Progress, cancel: threading.Event) -> di
         project, options=ProfileOptions(overlay=request.overlays), progress=progress, cancel=cancel
     )
     return profile_report(session.profile, config.formulas, config.min_share, request.overlays)
+
+
+def prepare(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+    """Make what rewrites of the program will be held against, with the lowest priority. Raises HipscopeError."""
+    from hipscope.formulas.prepared import prepare_project
+
+    project = find_project(request)
+    if not project.config.optimize.prepare:
+        return {"prepared": False}
+    os.nice(_LOWEST_PRIORITY)
+    made = prepare_project(project, overlay=request.overlays, progress=progress, cancel=cancel)
+    return {"prepared": made}
 
 
 def check(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
@@ -115,6 +129,7 @@ def validate(
 ) -> dict[str, Any]:
     """Is the candidate's kernel the reference's? The `hipscope.verdict/1` object. Raises HipscopeError."""
     from hipscope.accordo import api
+    from hipscope.analysis.confine import isolation
     from hipscope.formulas.syntax import parse
 
     def say(message: str) -> None:
@@ -142,7 +157,13 @@ def validate(
             cancel=cancel,
         )
     files = {"reference": str(request.target), "candidate": str(candidate)}
-    return {"schema": "hipscope.verdict/1", "kernel": kernel, **files, **verdict.model_dump(mode="json")}
+    return {
+        "schema": "hipscope.verdict/1",
+        "kernel": kernel,
+        **files,
+        **verdict.model_dump(mode="json"),
+        "isolation": isolation() if api.is_source(candidate) else None,
+    }
 
 
 def apply(report: Mapping[str, Any]) -> Path:

@@ -125,7 +125,7 @@ class Finding:
     related: tuple[Place, ...] = ()
     title: str = ""
     remedy: tuple[str, ...] = ()
-    max_speedup: float | None = None
+    estimated_speedup: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One profile, ready to be shown. `sources` maps each file with marks to the SHA-256 of the profiled text."""
+    """One profile, ready to be shown.
+
+    `sources` maps each file with marks, and each header of the project that one includes (`headers`), to the SHA-256 of
+    the profiled text.
+    """
 
     provenance: str
     source: str
@@ -154,6 +158,7 @@ class Report:
     program: Mapping[str, Any] = field(default_factory=dict)
     partial: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     diagnoses: tuple[Finding, ...] = ()
     """What bounds the kernels without a finding: shown when somebody asks about such a kernel."""
 
@@ -170,13 +175,14 @@ class Report:
         return next((d for d in self.diagnoses if d.mangled == kernel.mangled), None)
 
     def findings_in(self, file: str) -> Iterator[Finding]:
-        """The findings whose place is in that file."""
-        return (f for f in self.findings if f.file == file)
+        """The findings whose place is in that file. One of a kernel without debug information has no line: no place."""
+        return (f for f in self.findings if f.file == file and f.line > 0)
 
     def files(self) -> set[str]:
-        """Every file that has something to show."""
+        """Every file that has something to show, or that one of these includes."""
         places = {row.file for k in self.kernels for row in k.lines}
         places |= {k.file for k in self.kernels if k.file} | {f.file for f in self.findings if f.file}
+        places |= {header for headers in self.headers.values() for header in headers}
         return places | {f.file for f in self.faults if f.file}
 
     def failure(self) -> str | None:
@@ -241,6 +247,7 @@ class Optimization:
     file: str | None = None
     line: int | None = None
     findings: tuple[Finding, ...] = ()
+    isolation: str | None = None
 
     @property
     def provenance(self) -> str:
@@ -264,6 +271,7 @@ def read_report(data: Mapping[str, Any]) -> Report:
         program=data.get("program", {}),
         partial=data.get("partial"),
         sources=data.get("sources", {}),
+        headers=data.get("headers", {}),
     )
 
 

@@ -52,7 +52,7 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
         output.write(json.dumps({"type": kind, **fields}) + "\n")
         output.flush()
 
-    from hipscope.analysis.errors import HipscopeError
+    from hipscope.analysis.errors import HipscopeError, disk_full
 
     def progress(message: str, fraction: float | None = None) -> None:
         emit("progress", message=message, fraction=fraction)
@@ -60,7 +60,12 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
     try:
         from hipscope.server import tasks
 
-        work = {"profile": tasks.profile, "check": tasks.check, "optimize": tasks.optimize}[request["kind"]]
+        work = {
+            "profile": tasks.profile,
+            "prepare": tasks.prepare,
+            "check": tasks.check,
+            "optimize": tasks.optimize,
+        }[request["kind"]]
         emit("result", report=work(read_request(request), progress, cancel))
     except HipscopeError as failure:
         emit("error", **describe(failure))
@@ -68,6 +73,9 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
     except BrokenPipeError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and (full := disk_full(error)):
+            emit("error", **describe(full))
+            return full.exit_code
         # A defect of ours: the user sees one line, the log has the rest.
         traceback.print_exc(file=sys.stderr)
         emit("error", message=f"internal error: {type(error).__name__}: {error}", exit_code=70)

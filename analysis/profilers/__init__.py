@@ -9,11 +9,11 @@ import shutil
 from pathlib import Path
 
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.profilers.base import Profiler, ProfilerRun
+from hipscope.analysis.profilers.base import MeasuringProfiler, Profiler, ProfilerRun
 from hipscope.analysis.profilers.emulator import EmulatorProfiler
 from hipscope.analysis.profilers.rocm import RocmProfiler
 
-__all__ = ["Profiler", "ProfilerRun", "choose_profiler"]
+__all__ = ["MeasuringProfiler", "Profiler", "ProfilerRun", "choose_profiler"]
 
 _KFD = Path("/dev/kfd")
 

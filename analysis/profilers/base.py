@@ -16,6 +16,7 @@ from typing import ClassVar
 from hipscope.analysis.build import BuiltProgram
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import ProgramFailed
+from hipscope.analysis.ingest.launches import Launch
 from hipscope.analysis.process import Completed
 from hipscope.analysis.toolchain import Toolchain
 
@@ -52,6 +53,25 @@ class Profiler(ABC):
         """Run the program and fill `run.directory`; give the directory of recorded dispatches, if asked for.
 
         Raises `ProgramFailed` when the program left nothing to look at, `MissingTool` when the profiler is missing.
+        """
+
+
+@dataclass(frozen=True)
+class TimedRun:
+    """One run of a program: its launches in order, and how it ended."""
+
+    launches: tuple[Launch, ...]
+    exit_code: int
+
+
+class MeasuringProfiler(Profiler):
+    """One that runs the program on a GPU: its times are measured, and differ from run to run."""
+
+    @abstractmethod
+    def time_launches(self, run: ProfilerRun) -> TimedRun:
+        """Run the program once with nothing but time stamps. Nothing is left in `run.directory`.
+
+        Raises `ProgramFailed` when the program or the tool failed, `MissingTool` when there is no tool.
         """
 
 

@@ -14,13 +14,13 @@ from typing import ClassVar
 
 from hipscope.analysis.confine import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.devices import find_device
-from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
 from hipscope.analysis.paths import cache_directory
 from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
-from hipscope.emulator.raw import read_dispatches, read_faults
+from hipscope.emulator.raw import read_dispatches, read_faults, read_loss
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
 RECORDED_DISPATCHES = "dispatches"
@@ -69,7 +69,10 @@ class EmulatorProfiler(Profiler):
 def run_emulated(
     run: ProfilerRun, raw: Path | None, recorded: Path | None, sanitize: str | None = None
 ) -> Completed:
-    """Run the program on the emulator; `raw` and `recorded` None record nothing of that kind."""
+    """Run the program on the emulator; `raw` and `recorded` None record nothing of that kind.
+
+    Raises `CannotWrite` when what was to be recorded could not be written.
+    """
     config = run.config
     cache = cache_directory() / "disassembly"
     cache.mkdir(parents=True, exist_ok=True)
@@ -96,21 +99,29 @@ def run_emulated(
     except NativePartsMissing as error:
         raise MissingTool(str(error), "run make, or install a wheel of hipscope") from error
     if run.confined:
-        return _run_confined(run, variables, [d for d in (raw, recorded, cache) if d is not None])
-    return run_process(
-        run.built.argv,
-        timeout=config.timeout_s,
-        cwd=run.built.directory,
-        env={**os.environ, **config.env, **run.built.env, **variables},
-        cancel=run.cancel,
-    )
+        completed = _run_confined(run, variables, [d for d in (raw, recorded, cache) if d is not None])
+    else:
+        completed = run_process(
+            run.built.argv,
+            timeout=config.timeout_s,
+            cwd=run.built.directory,
+            env={**os.environ, **config.env, **run.built.env, **variables},
+            cancel=run.cancel,
+        )
+    if raw is not None and (reason := read_loss(raw)):
+        raise CannotWrite(reason)
+    return completed
 
 
 def _run_confined(run: ProfilerRun, variables: Mapping[str, str], writable: Sequence[Path]) -> Completed:
     """The program with no network, a private home, and a copy of its directory to write to."""
     with private_copy(run.built.directory) as shown:
         words = [*run.built.argv, *variables.values(), *run.config.env.values()]
-        read = (run.built.directory, *(p if p.is_dir() else p.parent for p in paths_in(words)))
+        read = (
+            run.built.directory,
+            *(p if p.is_dir() else p.parent for p in paths_in(words)),
+            *run.config.optimize.read_paths,
+        )
         for directory in writable:
             directory.mkdir(parents=True, exist_ok=True)
         return run_confined(

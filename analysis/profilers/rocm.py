@@ -14,9 +14,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from hipscope.analysis.errors import MissingTool
+from hipscope.analysis.errors import MissingTool, ProgramFailed
+from hipscope.analysis.ingest.launches import read_kernel_trace
 from hipscope.analysis.process import Completed, run_process
-from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
+from hipscope.analysis.profilers.base import (
+    MeasuringProfiler,
+    ProfilerRun,
+    Progress,
+    TimedRun,
+    program_failed,
+    shown,
+)
 
 # Counters that the roofline, occupancy and findings use, by hardware block, with how many of a block fit one pass
 # (rocprofiler-compute, mi_gpu_spec.yaml). What a GPU does not have, rocprofv3 refuses: that pass is skipped.
@@ -37,18 +45,14 @@ _COUNTERS = (
 _DECODER = "librocprof-trace-decoder.so"
 
 
-class RocmProfiler(Profiler):
+class RocmProfiler(MeasuringProfiler):
     """Needs an AMD GPU and rocprofv3 (ROCm 6.3 or later). Times are measured."""
 
     title: ClassVar[str] = "the AMD GPU"
 
     def record(self, run: ProfilerRun, progress: Progress) -> Path | None:
         """Trace, then counters, then a thread trace; only the trace has to succeed."""
-        tool = shutil.which("rocprofv3")
-        if tool is None:
-            raise MissingTool(
-                "rocprofv3 is not on PATH", "install ROCm's rocprofiler-sdk, or use --backend emulator"
-            )
+        tool = _tool()
         offers = _help(tool, run)
         passes = list(counter_passes(_COUNTERS)) if "--pmc" in offers else []
         steps = 1 + len(passes)
@@ -75,6 +79,21 @@ class RocmProfiler(Profiler):
         _write_sidecar(run, traced, tool, notes)
         return None
 
+    def time_launches(self, run: ProfilerRun) -> TimedRun:
+        """The kernel trace of one run."""
+        out = run.directory / "timing"
+        try:
+            traced = _rocprofv3(_tool(), run, out, ["--kernel-trace"])
+            traces = sorted(out.rglob("*kernel_trace.csv"))
+            if traced.timed_out or (not traced.ok and not traces):
+                raise program_failed(traced, run.config.timeout_s)
+            if not traces:
+                raise ProgramFailed("rocprofv3 wrote no kernel trace", output=shown(traced))
+            launches = tuple(launch for trace in traces for launch in read_kernel_trace(trace))
+            return TimedRun(launches, traced.returncode)
+        finally:
+            shutil.rmtree(out, ignore_errors=True)
+
 
 def counter_passes(counters: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Split counters so that each pass asks no block for more than it can count at once."""
@@ -89,6 +108,15 @@ def counter_passes(counters: Sequence[str]) -> Iterator[tuple[str, ...]]:
                 taken.append(counter)
         yield tuple(taken)
         waiting = [counter for counter in waiting if counter not in taken]
+
+
+def _tool() -> str:
+    tool = shutil.which("rocprofv3")
+    if tool is None:
+        raise MissingTool(
+            "rocprofv3 is not on PATH", "install ROCm's rocprofiler-sdk, or use --backend emulator"
+        )
+    return tool
 
 
 def _rocprofv3(tool: str, run: ProfilerRun, out: Path, options: Sequence[str]) -> Completed:

@@ -108,15 +108,15 @@ class ModelProposer:
         bench: Bench,
         findings: Sequence[Finding],
         *,
-        whole_program: Callable[[bytes], str | None] = lambda _text: None,
+        confirm: Callable[[Judgement], Judgement] = lambda judgement: judgement,
         progress: Progress = lambda _message, _share: None,
         cancel: threading.Event | None = None,
     ) -> ModelRewrites | None:
         """Ask for rewrites of the bench's kernel; every candidate goes through `judge_candidate`.
 
-        Those that pass go through `whole_program`, which says what is different with them, so that the model hears of
-        it. None when the budget is used up. Raises `ModelError` when the model
-        cannot be asked at all, `Cancelled`, and `UsageError` when the report cannot be made small enough.
+        Those that pass go through `confirm`, the gates behind it, so that the model hears of what they say. None when
+        the budget is used up. Raises `ModelError` when the model cannot be asked at all, `Cancelled`, and `UsageError`
+        when the report cannot be made small enough.
         """
         if self._budget.attempts < 1 or self._budget.seconds <= 0:
             return None
@@ -134,8 +134,8 @@ class ModelProposer:
             finding = answered_finding(findings, proposal.beliefs)
             formula = find_formula(finding.formula) if finding is not None else None
             judgement = judge_candidate(bench, proposal.candidate, formula, progress=progress, cancel=cancel)
-            if judgement.accepted and (failure := whole_program(proposal.candidate.text)) is not None:
-                judgement = replace(judgement, stage="program_differs", reason=failure)
+            if judgement.accepted:
+                judgement = confirm(judgement)
             judgements[proposal.number] = judgement
             return ruling_of(bench, judgement)
 
@@ -211,7 +211,7 @@ def render_prompt(
     session = profile_project(project, options=options, progress=progress, cancel=cancel)
     chosen = _chosen_kernel(project, session.profile, kernel)
     source, original, syntax = find_source(project, chosen, overlay or {})
-    facts = recorded_launches(project, session, source, original, syntax, cancel)
+    facts = recorded_launches(project, session, source, original, chosen, syntax, cancel)
     findings = kernel_findings(project, session.profile, chosen)
     subject = _subject(project, session.profile, chosen, findings, source, original, syntax, facts)
     config = project.config.llm

@@ -20,7 +20,10 @@ from hipscope.formulas.recipes import (
     index_swap,
     launch_bounds,
     lds_histogram,
+    merge_branches,
+    packed_float,
     pad_lds,
+    reciprocal,
     register_cache,
     restrict,
     sequential_tree,
@@ -46,11 +49,11 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     ),
     "atomicContention": (block_reduce.propose, lds_histogram.propose),
     "registerPressure": (launch_bounds.propose, unroll.limit),
-    "branchDivergence": (sequential_tree.propose, advice.regroup_work),
+    "branchDivergence": (sequential_tree.propose, merge_branches.propose, advice.regroup_work),
     "memoryLocality": (xcd_remap.propose, restrict.propose, register_cache.propose),
     "latencyHiding": (unroll.deepen, restrict.propose, launch_bounds.propose),
-    "precision": (float_math.propose, division.propose),
-    "launchConfig": (advice.launch_shape,),
+    "precision": (float_math.propose, division.propose, reciprocal.propose),
+    "launchConfig": (packed_float.propose, advice.launch_shape),
 }
 # Less precise: only when the project asks for them.
 FAST_MATH: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.propose,)}

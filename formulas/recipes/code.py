@@ -49,6 +49,15 @@ class Style:
         return out
 
 
+def fresh_name(name: str, style: Style, given: Iterable[str]) -> str:
+    """As `style.fresh`, and different from the names that a recipe has given already."""
+    styled, used = style.fresh(name), set(given)
+    candidate, number = styled, 2
+    while candidate in used or candidate in style.taken:
+        candidate, number = f"{styled}{number}", number + 1
+    return candidate
+
+
 def style_of(source: bytes, kernel: KernelSyntax) -> Style:
     """The style of the kernel's text."""
     first = next((c for c in kernel.body_node.named_children if c.type != "comment"), None)

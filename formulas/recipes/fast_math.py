@@ -21,8 +21,8 @@ from hipscope.formulas.candidate import (
     apply_splices,
 )
 from hipscope.formulas.nodes import child_of
-from hipscope.formulas.recipes.code import declared_type
-from hipscope.formulas.syntax import KernelSyntax, arguments_of, called, names_in, text_of, walk
+from hipscope.formulas.recipes.arithmetic import kind_of
+from hipscope.formulas.syntax import FileSyntax, KernelSyntax, arguments_of, called, parse, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -38,6 +38,7 @@ _FAST = {
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate with every function and float division replaced."""
     del finding, facts
+    file = parse(source)
     splices: list[Splice] = []
     for node in walk(kernel.body_node):
         if any(s.start <= node.start_byte < s.end for s in splices):
@@ -48,7 +49,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             splices.append(
                 Splice(function.start_byte, function.end_byte, _FAST[name.removeprefix("std::")].encode())
             )
-        elif _is_float_division(node, kernel):
+        elif _is_float_division(node, kernel, file):
             splices += _divided(node)
     if not splices:
         return Refusal(
@@ -59,8 +60,8 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             recipe=NAME,
             title="Use the device's fast approximations",
             text=apply_splices(source, splices),
-            expected="A few instructions instead of tens for each function and division. Results lose their last "
-            "digits, and sine and cosine of large arguments more.",
+            expected="A few instructions instead of ten and more for each function and division. Results lose their "
+            "last digits, sine and cosine of large arguments more, and a quotient by more than 1e38 is 0.",
             exact=False,
             assumes=("results within the tolerance are good enough for all inputs",),
         )
@@ -75,39 +76,31 @@ def advise(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: 
     return Advice(
         NAME,
         "Multiply by `__builtin_amdgcn_rcpf(x)` instead of dividing by x, and use the fast forms of functions",
-        # Not more of divisions: the headers' own `__fdividef` is often compiled to the accurate division.
-        "results lose their last digits; with `optimize.fast_math = true` in hipscope.toml functions are tried",
+        "results lose their last digits; `optimize.fast_math = true` in hipscope.toml allows that",
     )
 
 
-def _is_float_division(node: Node, kernel: KernelSyntax) -> bool:
+def _is_float_division(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
     if node.type != "binary_expression" or text_of(child_of(node, "operator")) != "/":
         return False
-    sides = [child_of(node, side) for side in ("left", "right")]
-    types = {declared_type(name, kernel) for side in sides for name in names_in(side)}
-    return "float" in types and "double" not in types and _is_float(sides[1], kernel)
-
-
-def _is_float(node: Node, kernel: KernelSyntax) -> bool:
-    """A float for sure: a float literal, a name of that type, or an expression with one outside of subscripts."""
-    if node.type == "number_literal":
-        return text_of(node).lower().endswith("f")
-    inside = {n.id for listed in walk(node) if listed.type == "subscript_argument_list" for n in walk(listed)}
-    return any(
-        n.type == "identifier" and n.id not in inside and declared_type(text_of(n), kernel) == "float"
-        for n in walk(node)
-    )
+    kinds = [kind_of(child_of(node, side), kernel, file) for side in ("left", "right")]
+    return None not in kinds and "float" in kinds
 
 
 def _divided(node: Node) -> list[Splice]:
-    """`rsqrtf(x)` for `1.0f / sqrtf(x)`, else `__fdividef(a, b)` around the operands as they stand."""
+    """`rsqrtf(x)` for `1.0f / sqrtf(x)`, else the quotient by the device's own reciprocal.
+
+    `__fdividef` would be the portable word, but ROCm's headers make a plain, accurate division of it.
+    """
     left, right = child_of(node, "left"), child_of(node, "right")
     one = left.type == "number_literal" and text_of(left) in ("1.0f", "1.f", "1f")
     if one and called(right) == "sqrtf" and len(arguments_of(right)) == 1:
         return [Splice(node.start_byte, child_of(right, "arguments").start_byte, b"rsqrtf")]
     operator = child_of(node, "operator")
-    return [
-        Splice(node.start_byte, node.start_byte, b"__fdividef("),
-        Splice(left.end_byte, operator.end_byte, b","),
-        Splice(node.end_byte, node.end_byte, b")"),
+    grouped = right.type == "parenthesized_expression"
+    head = "" if one else "* "
+    start = node.start_byte if one else operator.start_byte
+    splices = [
+        Splice(start, right.start_byte, f"{head}__builtin_amdgcn_rcpf{'' if grouped else '('}".encode())
     ]
+    return splices if grouped else [*splices, Splice(node.end_byte, node.end_byte, b")")]

@@ -16,7 +16,7 @@ from hipscope.formulas.lanes import NotStatic, element_bytes, evaluate, lines_to
 from hipscope.formulas.recipes.code import EarlyReturn, early_returns
 from hipscope.formulas.syntax import FileSyntax, KernelSyntax, Subscript, called, names_in, text_of, walk
 
-_LANE_FUNCTIONS = (
+LANE_FUNCTIONS = (
     "__shfl",
     "__ballot",
     "__any",
@@ -70,7 +70,7 @@ def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Sh
     if kernel.barriers or kernel.shared or kernel.atomics:
         return "the threads of a workgroup already work together (LDS, barriers or atomics)"
     for node in walk(kernel.body_node):
-        if (called(node) or "").startswith(_LANE_FUNCTIONS) or node.type == "gnu_asm_expression":
+        if (called(node) or "").startswith(LANE_FUNCTIONS) or node.type == "gnu_asm_expression":
             return f"line {node.start_point.row + 1} depends on which lanes share a wave"
     returns = early_returns(kernel)
     if isinstance(returns, str):

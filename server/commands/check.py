@@ -20,7 +20,9 @@ def check(
     program_args: cli.Arguments = None,
     checks: Annotated[
         str,
-        typer.Option(help="all, or some of bounds, races, barriers, alignment, stale (with commas)."),
+        typer.Option(
+            help="all, or some of bounds, races, barriers, alignment, stale, uninitialised (with commas)."
+        ),
     ] = "all",
     device: cli.DeviceOption = None,
     format: cli.FormatOption = cli.Format.TEXT,

@@ -61,7 +61,7 @@ def add(app: typer.Typer) -> None:
 
             before, program = _split(words)
             jobs = rocprof_options.parse(before)
-            if not program:
+            if not program or not program[0].strip():
                 raise UsageError("no program", "hipscope emulate [OPTIONS] -- PROGRAM [ARGS]")
             code = 0
             for job in jobs:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hipscope.server.cli import failures_reported
+from hipscope.server.cli import failures_reported, named_path
 
 
 def add(app: typer.Typer) -> None:
@@ -16,7 +16,7 @@ def add(app: typer.Typer) -> None:
 
     @app.command()
     def restore(
-        file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to restore.")],
+        file: Annotated[Path, typer.Argument(parser=named_path, metavar="FILE", help="The file to restore.")],
         force: Annotated[
             bool, typer.Option("--force", help="Also if it has changed since; later changes are lost.")
         ] = False,

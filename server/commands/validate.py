@@ -10,7 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from hipscope.server.cli import Arguments, DeviceOption, failures_reported, result_stream, run_task
+from hipscope.server.cli import (
+    Arguments,
+    DeviceOption,
+    failures_reported,
+    named_path,
+    result_stream,
+    run_task,
+)
 
 
 class VerdictFormat(StrEnum):
@@ -28,9 +35,16 @@ def add(app: typer.Typer) -> None:
     @app.command()
     def validate(
         kernel: Annotated[str, typer.Option(help="The kernel's name in the source.")],
-        reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="A program: source or binary.")],
+        reference: Annotated[
+            Path, typer.Argument(parser=named_path, metavar="REFERENCE", help="A program: source or binary.")
+        ],
         candidate: Annotated[
-            Path, typer.Argument(metavar="CANDIDATE", help="A source, binary or code object with the kernel.")
+            Path,
+            typer.Argument(
+                parser=named_path,
+                metavar="CANDIDATE",
+                help="A source, binary or code object with the kernel.",
+            ),
         ],
         program_args: Arguments = None,
         tolerance: Annotated[

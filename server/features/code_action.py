@@ -17,7 +17,7 @@ from hipscope.server.store import Marks
 from hipscope.server.view import Kernel
 
 KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, lsp.CodeActionKind.Source)
-CHECK = "hipscope.check"
+CHECK = "hipscope.server.check"
 
 
 def register(server: HipServer) -> None:

@@ -41,6 +41,8 @@ def register(server: HipServer) -> None:
         def settle() -> None:
             waiting.pop(uri, None)
             show(ls, uri)
+            for file in ls.store.including(path_of(uri) or ""):
+                show(ls, ls.uri(file))
 
         waiting[uri] = asyncio.get_running_loop().call_later(_QUIET_SECONDS, settle)
 

@@ -30,6 +30,9 @@ from hipscope.server.view import Optimization, base_name, read_optimization, rea
 
 CANCEL = "hipscope.server.cancel"
 HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
+PREPARING = "preparing"
+"""The key of the job that prepares rewrites: there is one for all projects."""
+
 _SEND = "Send"
 _STATES = {"profile": "profiling", "check": "checking", "optimize": "optimizing"}
 
@@ -86,7 +89,18 @@ async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
             "partial": known.report.partial,
         }
 
-    return await _run(ls, key, "profiling", work(), asked)
+    answer = await _run(ls, key, "profiling", work(), asked)
+    if answer.get("findings") and ls.jobs.idle:
+        ls.in_background(_prepare(ls, key, uri))
+    return answer
+
+
+async def _prepare(ls: HipServer, key: Path, uri: str) -> None:
+    """Make what rewrites will need while nobody waits for anything; any other job ends it, and nobody hears of it."""
+    overlays = dirty_texts(list(ls.open_documents()))
+    with contextlib.suppress(JobStopped, JobFailed):
+        work = run_worker(_request(ls, "prepare", key, uri, overlays), lambda _message, _share: None)
+        await ls.jobs.run(PREPARING, work)
 
 
 async def check(ls: HipServer, uri: str) -> Answer:
@@ -173,8 +187,24 @@ async def _work(
     options: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Any]:
     """Have a worker do it."""
+
+    def tell(message: str, fraction: float | None) -> None:
+        report(message, fraction)
+        ls.status(_STATES[kind], message)
+
+    return await run_worker(_request(ls, kind, key, uri, overlays, options), tell)
+
+
+def _request(
+    ls: HipServer,
+    kind: str,
+    key: Path,
+    uri: str,
+    overlays: Mapping[str, str],
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     settings = ls.settings
-    request = {
+    return {
         "kind": kind,
         "target": str(key),
         "file": path_of(uri),
@@ -187,15 +217,10 @@ async def _work(
         **(options or {}),
     }
 
-    def tell(message: str, fraction: float | None) -> None:
-        report(message, fraction)
-        ls.status(_STATES[kind], message)
-
-    return await run_worker(request, tell)
-
 
 async def _run(ls: HipServer, key: Path, state: str, work: Any, asked: bool) -> Answer:
     """Run a job, show what it found or how it failed, and leave the status as it should be."""
+    ls.jobs.cancel(PREPARING)
     ls.status(state, key.name)
     try:
         answer: Answer = await ls.jobs.run(str(key), work)

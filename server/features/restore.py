@@ -24,7 +24,7 @@ def register(server: HipServer) -> None:
     """Hook the command into the server."""
 
     @server.command(RESTORE)
-    def restore_command(ls: HipServer, arguments: object = None, *_: object) -> dict[str, Any]:
+    async def restore_command(ls: HipServer, arguments: object = None, *_: object) -> dict[str, Any]:
         uri = arguments.get("uri") if isinstance(arguments, Mapping) else None
         file = path_of(uri) if isinstance(uri, str) else None
         if file is None:

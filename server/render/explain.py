@@ -61,12 +61,13 @@ def finding_sentence(report: Report, finding: Finding) -> str:
     page = formula_page(finding.formula)
     title = f"[{finding.formula}]({page})" if page else f"`{finding.formula}`"
     at_stake = f"{percent(report.gpu_share(finding))} of GPU time at stake"
-    return f"{title}: {finding.message} ({at_stake}{at_most(finding)})"
+    return f"{title}: {finding.message} ({at_stake}{possible_speedup(finding)})"
 
 
-def at_most(finding: Finding) -> str:
-    """The upper bound of the gain, to be put behind the time at stake; empty when there is none."""
-    return f", at most {finding.max_speedup:.1f}x as fast" if finding.max_speedup is not None else ""
+def possible_speedup(finding: Finding) -> str:
+    """An estimate of the gain, to be put behind the time at stake; empty when there is none."""
+    times = finding.estimated_speedup
+    return f", the kernel up to about {times:.1f}x as fast" if times is not None else ""
 
 
 def finding_reasons(finding: Finding) -> list[Block]:

@@ -15,8 +15,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from hipscope.server.render.explain import at_most, bound_words, evidence_values
-from hipscope.server.render.words import bar, duration, percent, reason, sparkline, top_reasons
+from hipscope.server.render.explain import bound_words, evidence_values, possible_speedup
+from hipscope.server.render.words import bar, borders, duration, percent, reason, sparkline, top_reasons
 from hipscope.server.view import Finding, Kernel, Line, Optimization, Report, base_name
 
 DEFAULT_KERNELS = 5
@@ -75,7 +75,7 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
 def render_optimization(found: Optimization, console: Console) -> None:
     """Print what was found, what was tried, the change, its proof and its speed-up."""
     for finding in found.findings:
-        _print_finding(finding, finding.share, console)
+        _print_finding(finding, f"{percent(finding.share)} of the kernel's time", console)
     for attempt in found.attempts:
         mark, style = _OUTCOMES.get(attempt.outcome, ("✗", "yellow"))
         head = Text(f"  {mark} ", style)
@@ -143,13 +143,16 @@ def proof_table(found: Optimization) -> Table:
         table.add_row("compared", Text("\n".join(f"{count} x {inputs}" for inputs, count in same)))
         exact = "none: every bit is the same" if verdict.get("bit_exact") else _differences(verdict)
         table.add_row("difference", exact)
+    if found.isolation:
+        table.add_row("isolation", Text(borders(found.isolation)))
     before, after = found.before, found.after
     if before.get("time_ns") and after.get("time_ns"):
         table.add_row(f"time ({found.provenance})", _change(before["time_ns"], after["time_ns"], duration))
     metrics = before.get("metrics") or {}, after.get("metrics") or {}
     for name in metrics[0]:
         if name in metrics[1] and metrics[0][name] != metrics[1][name]:
-            table.add_row(name, _change(metrics[0][name], metrics[1][name], _plain))
+            label = name if found.provenance == "modelled" else f"{name} (modelled)"
+            table.add_row(label, _change(metrics[0][name], metrics[1][name], _plain))
     changed = [
         f"{label} {before[name]} → {after[name]}"
         for name, label in _RESOURCES.items()
@@ -222,7 +225,7 @@ def _print_findings(report: Report, console: Console) -> None:
         return
     console.print(Text(f"\n{len(report.findings)} finding{'s' if len(report.findings) > 1 else ''}", "bold"))
     for finding in sorted(report.findings, key=report.gpu_share, reverse=True):
-        _print_finding(finding, report.gpu_share(finding), console)
+        _print_finding(finding, f"{percent(report.gpu_share(finding))} of GPU time", console)
 
 
 def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console) -> None:
@@ -232,7 +235,7 @@ def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console
         console.print(Text(f"  {kernel.base_name}: {diagnosis.message}", "dim"))
 
 
-def _print_finding(finding: Finding, share: float, console: Console) -> None:
+def _print_finding(finding: Finding, stake: str, console: Console) -> None:
     head = Text(f"  {finding.formula}", "bold yellow")
     where = (
         f"{short_path(finding.file)}:{finding.line}"
@@ -240,7 +243,7 @@ def _print_finding(finding: Finding, share: float, console: Console) -> None:
         else f"kernel {base_name(finding.kernel)}"
     )
     head += Text(f"  {where}", "bold")
-    console.print(head + Text(f"  {percent(share)} at stake{at_most(finding)}", "dim"))
+    console.print(head + Text(f"  {stake} at stake{possible_speedup(finding)}", "dim"))
     console.print(Padding(Text(finding.message), (0, 0, 0, 4)))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))
     for evidence in finding.evidence:

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from hipscope.server.render.json import render_json
+from hipscope.server.render.words import borders
 
 _CELL = 10  # pixels
 _COLOURS = {"x": "#c62828", ".": "#a5d6a7"}
@@ -35,7 +36,7 @@ def markdown(report: Report) -> str:
             lines += [f"|{row}|" for row in mismatch["map"].splitlines()] + ["```", ""]
     lines += ["| dispatch | inputs | outcome |", "|---|---|---|"]
     lines += [f"| {t['dispatch']} | {_cell(t['inputs'])} | {_cell(_outcome(t))} |" for t in report["trials"]]
-    lines += ["", *(f"- {note}" for note in report["notes"])]
+    lines += ["", *(f"- {note}" for note in (*report["notes"], *_isolation(report)))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -56,7 +57,7 @@ def html(report: Report) -> str:
         f"<tr><td>{t['dispatch']}<td>{escape(t['inputs'])}<td>{escape(_outcome(t))}" for t in report["trials"]
     )
     parts.append(f"<h2>What was tried</h2><table><tr><th>dispatch<th>inputs<th>outcome{rows}</table>")
-    notes = "".join(f"<li>{escape(note)}" for note in report["notes"])
+    notes = "".join(f"<li>{escape(note)}" for note in (*report["notes"], *_isolation(report)))
     parts.append(f"<ul>{notes}</ul></html>\n")
     return "\n".join(parts)
 
@@ -80,6 +81,13 @@ def _lines(report: Report) -> Iterator[str]:
     tried = [t for t in report["trials"] if t["outcome"] != "dropped"]
     yield f"tried: {', '.join(dict.fromkeys(t['inputs'] for t in tried))}" if tried else "tried: nothing"
     yield from (f"note: {note}" for note in report["notes"])
+    yield from _isolation(report)
+
+
+def _isolation(report: Report) -> Iterator[str]:
+    """What was around the compiler; nothing is compiled or run of a candidate that is a binary but its GPU code."""
+    if report["isolation"] is not None:
+        yield f"isolation: {borders(report['isolation'])}"
 
 
 def _facts(mismatch: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

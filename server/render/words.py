@@ -26,6 +26,13 @@ REASONS: Mapping[str, tuple[str, str]] = {
 }
 
 
+def borders(isolation: str) -> str:
+    """What kept confined code from everything else."""
+    if isolation == "limits":
+        return "limits only: what was compiled and run could read the user's files"
+    return isolation
+
+
 def duration(nanoseconds: float | None) -> str:
     """12345.0 -> `12.3 us`; `unknown` for a time that was not recorded."""
     if nanoseconds is None:

@@ -15,8 +15,9 @@ import pytest
 from hipscope.accordo import replay
 from hipscope.accordo.capture import read_capture_set
 from hipscope.accordo.defences import NOTHING_OFF, Without
-from hipscope.accordo.reference import Settings, Signature, prepare_reference
+from hipscope.accordo.reference import prepare_reference
 from hipscope.accordo.replay import ReplayTool
+from hipscope.accordo.settings import Settings, Signature
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
 from hipscope.analysis.process import Completed
@@ -39,6 +40,8 @@ def write_capture(
     code: str = "f",
     number: int = 1,
     first: float = -3.0,
+    workgroup: int = 64,
+    size: int = N,
 ) -> Path:
     """A capture set with a dispatch, whose after-images come from the reference itself."""
     dispatch = folder / f"dispatch_{number}"
@@ -52,7 +55,7 @@ def write_capture(
     ]  # fmt: skip
     for i, data in enumerate(before):
         (dispatch / f"buffer_{i}.before").write_bytes(data)
-    (dispatch / "kernarg.bin").write_bytes(struct.pack("<QQif", 4096, 8192, N, 2.0))
+    (dispatch / "kernarg.bin").write_bytes(struct.pack("<QQif", 4096, 8192, size, 2.0))
     (dispatch / "code_object.co").write_text(kernel)
     arguments = [
         {"offset": 0, "size": 8, "value_kind": "global_buffer"},
@@ -67,7 +70,8 @@ def write_capture(
         (dispatch / "global_0.before").write_bytes(struct.pack("<i", 5))
     symbol = "_Z1kPKfPfif" if code == "f" else "_Z1kPKiPiif"
     meta = {
-        "id": number, "kernel": symbol, "code_object": "00", "grid": [64, 1, 1], "workgroup": [64, 1, 1],
+        "id": number, "kernel": symbol, "code_object": "00", "grid": [64, 1, 1],
+        "workgroup": [workgroup, 1, 1],
         "dynamic_lds": 0, "kernarg_bytes": 24, "arguments": arguments, "buffers": buffers, "globals": variables,
         "complete": True, "reason": None,
     }  # fmt: skip
@@ -75,7 +79,7 @@ def write_capture(
     scope: dict[str, object] = {}
     exec(Path(__file__).with_name("fake_replay.py").read_text().split("def main(")[0], scope)
     exec(kernel, scope)
-    scope |= {"n": N, "scale": 2.0, "block": 64, "v": [5]}
+    scope |= {"n": size, "scale": 2.0, "block": workgroup, "rows": 1, "v": [5]}
     images = [scope["Buffer"](b, code) for b in before]  # type: ignore[operator]
     scope["kernel"](images, list(range(64)))  # type: ignore[operator]
     for i, image in enumerate(images):
@@ -119,12 +123,16 @@ def judge(tmp_path: Path, tool: ReplayTool, quick_replays: None) -> Judge:
         code: str = "f",
         without: Without = NOTHING_OFF,
         firsts: tuple[float, ...] = (-3.0,),
+        workgroup: int = 64,
+        size: int = N,
         **settings: Any,
     ) -> Verdict:
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
         capture = folder / "capture"
         for number, first in enumerate(firsts, 1):
-            write_capture(capture, reference, code=code, number=number, first=first)
+            write_capture(
+                capture, reference, code=code, number=number, first=first, workgroup=workgroup, size=size
+            )
         chosen = Settings(tool, Path("/nowhere/llvm-cxxfilt"), folder / "work", without=without, **settings)
         kind = "float" if code == "f" else "int"
         signature = Signature(("in", "out", "n", "scale"), (f"const {kind}*", f"{kind}*", "int", "float"))

@@ -1,8 +1,9 @@
 """A stand-in for the replay executable: its "code objects" are Python files that define kernel(b, order).
 
 `b` is a list of buffers of 32-bit floats (or ints) that record what is read and written, `order` the thread ids in the
-order that --seed gives, `n` and `scale` (global) the third and fourth argument, `block` the workgroup's size, `v` a
-device variable of one int. It takes the same options and leaves the same files as the real one.
+order that --seed gives, `n` and `scale` (global) the third and fourth argument, `block` the workgroup's size, `rows`
+the work-items along y and z, `v` a device variable of one int. It takes the same options and leaves the same files as
+the real one.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def main(argv: list[str]) -> None:
         parser.add_argument(f"--{name}")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--poison", type=int)
+    parser.add_argument("--poison-fill", action="append", default=[])
     parser.add_argument("--trace-access", action="store_true")
     parser.add_argument("--sanitize")
     options = parser.parse_args(argv)
@@ -74,6 +76,7 @@ def main(argv: list[str]) -> None:
     meta = json.loads((dispatch / "meta.json").read_text())
     n, scale = struct.unpack_from("<if", (dispatch / "kernarg.bin").read_bytes(), 16)
     scope: dict[str, Any] = {"n": n, "scale": scale, "block": meta["workgroup"][0]}
+    scope["rows"] = meta["grid"][1] * meta["grid"][2]
     if meta["globals"]:
         scope["v"] = list(struct.unpack("<i", (dispatch / meta["globals"][0]["before"]).read_bytes()))
     exec(Path(options.code_object).read_text(), scope)
@@ -85,6 +88,9 @@ def main(argv: list[str]) -> None:
         if options.poison is not None and options.poison_mask:
             mask = (Path(options.poison_mask) / f"access_{entry['index']}.bin").read_bytes()
             noise = random.Random(options.poison).randbytes(len(data))
+            fills = dict(fill.split("=") for fill in options.poison_fill)
+            if (hexadecimal := fills.get(str(entry["index"]))) is not None:
+                noise = bytes.fromhex(hexadecimal) * len(data)
             for i, bits in enumerate(mask):
                 if bits & WRITTEN and not bits & READ_FIRST:
                     data[i] = noise[i]

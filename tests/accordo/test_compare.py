@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hipscope.accordo.access import READ, WRITTEN, AccessMap
 from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.compare import Piece, compare_buffer
 from hipscope.accordo.dtypes import BYTES, Segment, argument_types, element_of, pointees, segments
-from hipscope.accordo.inputs import write_fresh_inputs
-from hipscope.accordo.replay import READ, WRITTEN
+from hipscope.accordo.inputs import TRIALS, write_fresh_inputs
 from hipscope.accordo.tolerance import EXACT, Tolerance, UserTolerance, tolerance_for
 from hipscope.accordo.verdict import Mismatch
 from hipscope.emulator.captures import seal
@@ -172,7 +172,9 @@ def test_fresh_inputs_permute_and_rescale_only_what_is_read_and_never_written(tm
 
     def fresh(access: int, trial: int) -> np.ndarray | None:
         folder = tmp_path / f"{access}_{trial}"
-        count = write_fresh_inputs((one,), pieces, {0: np.full(128, access, dtype=np.uint8)}, folder, trial)
+        count = write_fresh_inputs(
+            (one,), pieces, {0: AccessMap.of(np.full(128, access, dtype=np.uint8))}, folder, trial
+        )
         return np.frombuffer((folder / "buffer_0.before").read_bytes(), dtype="<f4") if count else None
 
     permuted, scaled = fresh(READ, 1), fresh(READ, 2)
@@ -185,3 +187,43 @@ def test_fresh_inputs_permute_and_rescale_only_what_is_read_and_never_written(tm
     assert fresh(READ | WRITTEN, 1) is None
     assert fresh(0, 1) is None
     np.testing.assert_array_equal(fresh(READ, 1), permuted)
+
+
+def test_of_a_launch_that_reads_little_only_what_lies_around_is_replaced(tmp_path: Path) -> None:
+    values = np.arange(1 << 19, dtype="<i4")
+    (tmp_path / "buffer_0.before").write_bytes(values.tobytes())
+    seal(tmp_path)
+    one = buffer(values.nbytes, (0, 0), folder=tmp_path)
+    read = np.full(8192, READ, dtype=np.uint8)
+    touched = AccessMap(values.nbytes, ((0, read), (1 << 20, read)))
+    assert write_fresh_inputs((one,), {0: segments(one, {0: "int"})}, {0: touched}, tmp_path / "fresh", 1)
+    fresh = np.frombuffer((tmp_path / "fresh" / "buffer_0.before").read_bytes(), dtype="<i4")
+    assert sorted(fresh) == sorted(values)
+    pages = (fresh != values).reshape(-1, 1024).any(axis=1)
+    assert pages[:3].all()
+    assert pages[255:259].all()
+    assert not pages[3:255].any()
+    assert pages[259 : 259 + 15].all()
+    assert not pages[259 + 15 :].any()
+
+
+@pytest.mark.parametrize("kind", ["float", "double", "__half", "__bf16", "int"])
+@pytest.mark.parametrize("trial", range(1, 9))
+def test_fresh_inputs_of_every_trial_and_type_are_whole_and_other_ones(
+    tmp_path: Path, kind: str, trial: int
+) -> None:
+    element = element_of(kind)
+    data = np.random.default_rng(1).integers(1, 64, 256).astype(f"<u{element.size}").tobytes()
+    (tmp_path / "buffer_0.before").write_bytes(data)
+    seal(tmp_path)
+    one = buffer(len(data), (0, 0), folder=tmp_path)
+    touched = {0: AccessMap.of(np.full(len(data), READ, dtype=np.uint8))}
+    count = write_fresh_inputs((one,), {0: segments(one, {0: kind})}, touched, tmp_path / "fresh", trial)
+    only = {"special_inputs": "float", "not_finite_inputs": "float", "large_integers": "integer"}
+    assert count == (only.get(TRIALS[trial], element.kind) == element.kind)
+    if count:
+        fresh = (tmp_path / "fresh" / "buffer_0.before").read_bytes()
+        assert len(fresh) == len(data)
+        assert fresh != data
+        numbers = element.numbers(fresh)
+        assert np.isfinite(numbers).all() == (TRIALS[trial] != "not_finite_inputs")

@@ -40,7 +40,8 @@ def first_thread(seed: int) -> int:
 
 def in_order(seed: int, factor: float) -> str:
     """Wrong by a factor, in one order of the captured launch only."""
-    when = f"order[0] == {first_thread(seed)} and len(order) == 64 and n == 48 and b[0].address == 4096 and scale == 2"
+    launch = "len(order) == 64 and rows == 1 and n == 48 and b[0].address == 4096 and scale == 2"
+    when = f"order[0] == {first_thread(seed)} and {launch}"
     captured = "[b[0][i] for i in range(48)] == [i * 0.5 - 3 for i in range(48)]"
     return RIGHT.replace("scale * b[0][i]", f"scale * b[0][i] * ({factor} if {when} and {captured} else 1.0)")
 
@@ -48,6 +49,7 @@ def in_order(seed: int, factor: float) -> str:
 # defence -> (reference, candidate, how it is judged)
 ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     "poison": (LOOP.format("if i < n: b[1][i] = 7.0"), LOOP.format("pass"), {}),
+    "poison_fillings": (RIGHT, RIGHT.replace("= scale", "= (1.0 if b[1][3] == b[1][3] else 2.0) * scale"), {}),
     "other_order": (RIGHT, in_order(4, 1.5), {}),
     "repeats": (RIGHT, in_order(5, 1 + 1e-6), {"exact": False}),
     "relocation": (RIGHT, RIGHT.replace("scale", "(scale if b[0].address < b[1].address or n != 48 else 1.0)"), {}),
@@ -60,10 +62,17 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     "large_integers": (INTEGERS, INTEGERS.replace("2 * b[0][i]", "2 * (b[0][i] % 65536)"), {"code": "i"}),
     "one_changed_input": (RIGHT, SEEN.format("moved == 1"), {}),
     "other_scalars": (RIGHT, RIGHT.replace("scale", "2.0"), {}),
-    "other_workgroups": (
-        RIGHT, "def kernel(b, order):\n    for i in range(n): b[1][i] = scale * b[0][i]\n", {},
+    "turned_flags": (
+        LOOP.format("if i < 48: b[1][i] = (2 - n) * b[0][i]"), LOOP.format("if i < 48: b[1][i] = 2 * b[0][i]"),
+        {"size": 0},
     ),
+    "other_variables": (RIGHT.replace("scale *", "v[0] *"), RIGHT.replace("scale *", "5 *"), {}),
+    "other_workgroups": (
+        RIGHT, RIGHT.replace("in order", "in (range(n) if rows == 1 else order)"), {},
+    ),
+    "more_dimensions": (RIGHT, RIGHT.replace("scale *", "(scale if rows == 1 else 1.0) *"), {}),
     "other_sizes": (RIGHT, RIGHT.replace("i < n", "i < 48"), {}),
+    "whole_workgroups": (RIGHT, RIGHT.replace("i < n", "i < n and n != 40"), {"workgroup": 20}),
     "inputs_untouched": (RIGHT, RIGHT.rstrip() + "; b[0][i] = 0.0\n", {}),
     "written_bytes_only": (RIGHT, RIGHT + "    b[1][60] = 1.0\n", {}),
     "not_finite_places": (
@@ -81,8 +90,9 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     ),
 }  # fmt: skip
 ELSEWHERE: dict[Defence, str] = {
-    # It needs a compiler: tests/formulas/test_defences.py.
+    # They need a compiler: tests/formulas/test_defences.py.
     "oracle": "test_less_precision_than_the_reference_is_seen_against_double",
+    "pointers_apart": "test_what_is_right_only_where_two_pointers_are_the_same_is_refused",
 }
 
 
@@ -118,6 +128,26 @@ def test_only_the_bounds_check_sees_an_access_outside_of_a_buffer(
     assert words in verdict.reason
 
 
+@pytest.mark.parametrize("old", ["b[1][3] != b[1][3]", "b[1][3] == math.inf", "b[1][3] == 0"])
+def test_an_old_output_of_nan_of_infinity_and_of_zero_is_tried(judge: Judge, old: str) -> None:
+    verdict = judge("import math\n" + RIGHT.replace("= scale", f"= (2.0 if {old} else 1.0) * scale"), RIGHT)
+    assert verdict.outcome == "different"
+
+
+@pytest.mark.parametrize("size", [40, 41, 39, 20])
+def test_sizes_around_whole_workgroups_are_tried(judge: Judge, size: int) -> None:
+    # 48 elements in workgroups of 20; 39 is one less than two of them.
+    verdict = judge(RIGHT.replace("i < n", f"i < n and n != {size}"), RIGHT, workgroup=20)
+    assert (verdict.outcome, verdict.trials[-1].outcome) == ("different", "different")
+
+
+def test_more_dimensions_are_not_tried_where_the_reference_itself_races(judge: Judge) -> None:
+    wrong = RIGHT.replace("scale *", "(scale if rows == 1 else 1.0) *")
+    verdict = judge(wrong, RIGHT + "    # defect data-race\n")
+    assert verdict.equivalent, verdict.reason
+    assert any("not well defined there: a data-race" in note for note in verdict.notes)
+
+
 def test_a_size_of_zero_is_tried(judge: Judge) -> None:
     # Reads the last element whether there is one or not.
     verdict = judge(RIGHT.replace("    for", "    b[0][n - 1]\n    for", 1), RIGHT)
@@ -127,6 +157,13 @@ def test_a_size_of_zero_is_tried(judge: Judge) -> None:
 def test_a_size_of_one_more_is_tried_on_longer_buffers(judge: Judge) -> None:
     verdict = judge(RIGHT.replace("i < n", "i < min(n, 48)"), RIGHT)
     assert verdict.trials[-1].inputs == "integer arguments one more, longer buffers"
+
+
+def test_infinity_in_what_is_updated_is_tried(judge: Judge) -> None:
+    # 0 * x changes nothing but infinity.
+    update = LOOP.format("if i < n: b[1][i] = b[1][i] + scale * b[0][i]")
+    verdict = judge(update.rstrip() + " + 0 * b[1][i]\n", update)
+    assert "some floats NaN or infinite" in verdict.reason
 
 
 def test_a_variable_that_only_the_reference_has_must_keep_its_value(judge: Judge) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from hipscope.analysis.build import build_program, compile_device
 from hipscope.analysis.codeobject import code_object_metadata, embedded_code_objects
+from hipscope.analysis.confine import isolation
 from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, UsageError
 from hipscope.analysis.process import run_process
 from hipscope.analysis.project import Project, resolve_project
@@ -316,6 +317,26 @@ class TestBuildCommand:
         assert build_program(project, toolchain).cached
         other = build_program(project, toolchain, overlay={source: source.read_bytes().replace(b"5", b"8")})
         assert b"return 8" in (other.directory / "other.cpp").read_bytes()
+
+    def test_a_candidate_is_built_confined_whatever_is_on_the_search_path(
+        self, made: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What lies beside `/bin` is all of the machine, and beside `~/bin` all that is the user's."""
+        monkeypatch.setenv("HOME", str(made.parent))
+        (made.parent / "bin").mkdir()
+        secret = made.parent / "secret"
+        secret.write_text("hidden")
+        monkeypatch.setenv("PATH", f"{made.parent}/bin:{os.environ['PATH']}:/bin")
+        (made / "Makefile").write_text(
+            f"show: app\n\tcat {secret} > shown; true\n" + (made / "Makefile").read_text()
+        )
+        project = resolve_project(made)
+        source = made / "other.cpp"
+        overlay = {source: source.read_bytes().replace(b"5", b"7")}
+        candidate = build_program(project, toolchain, overlay=overlay, confined=True)
+        assert (candidate.directory / "app").exists()
+        if isolation() != "limits":
+            assert (candidate.directory / "shown").read_text() == ""
 
     def test_the_gpu_side_of_one_file_compiles_with_the_flags_of_the_build(
         self, made: Path, toolchain: Toolchain

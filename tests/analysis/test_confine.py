@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.build import compile_device
-from hipscope.analysis.config import Config
+from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.confine import (
     CONFINED,
     Box,
@@ -22,6 +22,7 @@ from hipscope.analysis.confine import (
     plain_environment,
     private_copy,
     run_confined,
+    tool_directories,
 )
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.process import Completed, Limits
@@ -171,9 +172,10 @@ def test_memory_is_bounded(kind: Isolation, kinds: dict[Isolation, bool]) -> Non
 def test_it_does_not_sleep_forever(kind: Isolation, kinds: dict[Isolation, bool], tmp_path: Path) -> None:
     if not kinds[kind]:
         pytest.skip(f"{kind} does not work here")
-    done = shell(kind, "setsid sleep 4242 & sleep 4242", seconds=1)
+    long = f"4242.{os.getpid()}"
+    done = shell(kind, f"setsid sleep {long} & sleep {long}", seconds=1)
     assert done.timed_out
-    left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x004242" in _bytes(p)]
+    left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if f"sleep\0{long}".encode() in _bytes(p)]
     assert left == []
 
 
@@ -195,6 +197,54 @@ def test_a_program_writes_to_a_copy_of_its_directory(tmp_path: Path) -> None:
         )  # fmt: skip
     assert done.stdout == b"oldnew\n"
     assert (tmp_path / "data").read_text() == "old"
+
+
+def test_a_copy_of_a_project_that_holds_our_own_directories_leaves_them_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would hold a copy of itself, and one of that, without end."""
+    scratch, cache = tmp_path / "scratch", tmp_path / "cache"
+    (scratch / "theirs").mkdir(parents=True)
+    (cache / "hipscope" / "captures").mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    with private_copy(tmp_path) as shown:
+        copy = shown[tmp_path]
+        assert sorted(str(p.relative_to(copy)) for p in copy.rglob("*")) == [
+            "cache",
+            "scratch",
+            "scratch/theirs",
+        ]
+
+
+@pytest.mark.parametrize("kind", BORDERS)
+def test_what_a_copy_leaves_out_can_be_read_where_it_is_named(
+    kind: Isolation, kinds: dict[Isolation, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cache in the project: the program that was built there runs, and what else is there is hidden."""
+    if not kinds[kind]:
+        pytest.skip(f"{kind} does not work here")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    built = tmp_path / "cache" / "hipscope" / "built"
+    built.mkdir(parents=True)
+    text = "echo started; echo changed > cache/hipscope/built/program\n"
+    (built / "program").write_text(text)
+    (built.parent / "other").write_text("hidden")
+    with private_copy(tmp_path) as shown:
+        done = run_confined(
+            ["/bin/sh", "-c", ". cache/hipscope/built/program; cat cache/hipscope/other"],
+            Box(read=(tmp_path, built), shown=shown), timeout=20, cwd=tmp_path, env=plain_environment({}), kind=kind,
+        )  # fmt: skip
+    assert done.stdout == b"started\n"
+    assert (built / "program").read_text() == text
+
+
+def test_tools_are_shown_with_their_libraries_but_not_with_the_users_home(tmp_path: Path) -> None:
+    home = Path.home()
+    path = f"/bin:/opt/rocm/bin:relative:{home}/bin:{home}/.local/bin:{home}/tools/bin:/usr/bin:/opt/rocm/bin"
+    assert tool_directories(path) == (
+        Path("/bin"), Path("/opt/rocm"), home / "bin", home / ".local" / "bin", home / "tools", Path("/usr"),
+    )  # fmt: skip
 
 
 KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k(int* p) { *p = 1; }\n"
@@ -249,3 +299,29 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+@pytest.mark.skipif(isolation() == "limits", reason="needs bubblewrap or namespaces")
+@pytest.mark.parametrize("named", [True, False])
+def test_a_confined_program_reads_outside_of_its_project_only_what_is_named(
+    tmp_path: Path, named: bool
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "weights.txt").write_text("1")
+    (tmp_path / "project").mkdir()
+    file = tmp_path / "project" / "reader.hip"
+    weights = tmp_path / "data" / "weights.txt"
+    file.write_text(
+        KERNEL + "#include <cstdio>\nint main() { int* p; (void)hipMalloc(&p, 4); k<<<1, 1>>>(p); "
+        f'std::printf("%d %d\\n", hipDeviceSynchronize(), std::fopen("{weights}", "r") != nullptr); }}\n'
+    )
+    optimize = OptimizeConfig(read_paths=[tmp_path / "data"] if named else [])
+    project = resolve_project(file, config=Config(backend="emulator", optimize=optimize))
+    confined = profile_project(project, options=ProfileOptions(confined=True)).profile
+    assert confined.program.output == ("0 1\n" if named else "0 0\n")
+
+
+@pytest.mark.parametrize("path", ["data", "/"])
+def test_what_may_be_read_is_an_absolute_path_below_the_root(path: str) -> None:
+    with pytest.raises(ValueError, match="not an absolute path below /"):
+        OptimizeConfig.model_validate({"read_paths": [path]})

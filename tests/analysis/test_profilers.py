@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,41 +16,7 @@ from hipscope.analysis.profilers import ProfilerRun, choose_profiler
 from hipscope.analysis.profilers.emulator import EmulatorProfiler
 from hipscope.analysis.profilers.rocm import RocmProfiler, counter_passes
 from hipscope.analysis.toolchain import Toolchain
-
-DATA = Path(__file__).parents[1] / "data" / "captures"
-
-# Understands what RocmProfiler passes on, runs the program, and writes tables as rocprofv3 does.
-STAND_IN = """#!{python}
-import pathlib, shutil, subprocess, sys
-arguments = sys.argv[1:]
-if arguments == ["--help"]:
-    print({options!r})
-    sys.exit(0)
-if arguments == ["--version"]:
-    print("rocprofv3 version: 1.0.0")
-    sys.exit(0)
-split = arguments.index("--")
-own, command = arguments[:split], arguments[split + 1:]
-assert own[own.index("-f") + 1] == "csv", own
-out = pathlib.Path(own[own.index("-d") + 1])
-assert own[own.index("-o") + 1] == "out", own
-with (pathlib.Path(__file__).parent / "calls").open("a") as log:
-    log.write(" ".join(own[:own.index("-f")]) + chr(10))
-status = subprocess.run(command).returncode
-out.mkdir(parents=True)
-data = pathlib.Path({data!r})
-if "--kernel-trace" in own and status == 0:
-    shutil.copy(data / "mi300x_trace" / "ps_file_kernel_trace.csv", out / "out_kernel_trace.csv")
-if "--pmc" in own:
-    counters = own[own.index("--pmc") + 1:own.index("-f")]
-    if {refused!r} in counters:
-        sys.exit("counter not available")
-    header, *rows = (data / "mi300x_vcopy" / "pmc_perf.csv").read_text().splitlines()
-    rows = [row for row in rows if row.rsplit(",", 2)[1] in counters]
-    if rows:
-        (out / "out_counter_collection.csv").write_text(chr(10).join([header, *rows]) + chr(10))
-sys.exit(status)
-"""
+from tests.fake_rocprofv3 import Answers, calls, install
 
 
 @pytest.fixture
@@ -62,12 +27,6 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{directory}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("ROCPROF_ATT_LIBRARY_PATH", raising=False)
     return directory
-
-
-def install(tools: Path, *, options: str = "--pmc --att", refused: str = "") -> None:
-    path = tools / "rocprofv3"
-    path.write_text(STAND_IN.format(python=sys.executable, options=options, data=str(DATA), refused=refused))
-    path.chmod(0o755)
 
 
 def run_of(tmp_path: Path, *command: str) -> ProfilerRun:
@@ -83,10 +42,6 @@ def run_of(tmp_path: Path, *command: str) -> ProfilerRun:
         flags=(),
     )  # fmt: skip
     return ProfilerRun(built, toolchain, Config(timeout_s=20), "mi300x", 1.0, directory)
-
-
-def calls(tools: Path) -> list[str]:
-    return (tools / "calls").read_text().splitlines()
 
 
 def test_without_a_gpu_the_emulator_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -155,13 +110,13 @@ def test_without_the_decoder_the_profile_says_what_is_missing(tools: Path, tmp_p
 
 
 def test_an_old_rocprofv3_is_asked_for_no_counters(tools: Path, tmp_path: Path) -> None:
-    install(tools, options="--kernel-trace")
+    install(tools, Answers(options="--kernel-trace"))
     RocmProfiler().record(run_of(tmp_path), lambda _message, _share: None)
     assert calls(tools) == ["--kernel-trace --stats"]
 
 
 def test_a_counter_that_the_gpu_lacks_costs_its_pass_only(tools: Path, tmp_path: Path) -> None:
-    install(tools, refused="TCC_BUBBLE_sum")
+    install(tools, Answers(refused="TCC_BUBBLE_sum"))
     run = run_of(tmp_path)
     RocmProfiler().record(run, lambda _message, _share: None)
     profile = read_capture(run.directory)

@@ -141,6 +141,28 @@ def test_a_missing_device_library_is_made_beside_links_to_the_others(cache: Path
     assert device_library_directory(system, "gfx942", found.clang, tools / "llvm-as") == made
 
 
+def test_a_compiler_that_links_fewer_libraries_finds_their_constants_beside_the_number(
+    cache: Path, tmp_path: Path
+) -> None:
+    """Clang 22 no longer links oclc_daz_opt, which Debian's mathematics library asks for."""
+    found = find_toolchain(Config())
+    tools = found.clang.resolve().parent
+    newer = tmp_path / "bin" / "clang++"
+    newer.parent.mkdir()
+    newer.write_text(f'#!/bin/sh\nexec "{found.clang}" "$@"\n')
+    newer.chmod(0o755)
+    (tmp_path / "lib" / "clang" / "22").mkdir(parents=True)
+    system = tmp_path / "system"
+    system.mkdir()
+    (system / "oclc_isa_version_90a.bc").write_bytes(b"library")
+    made = device_library_directory(system, "gfx90a", newer, tools / "llvm-as")
+    listed = subprocess.run(
+        [tools / "llvm-nm", made / "oclc_isa_version_90a.bc"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "__oclc_daz_opt" in listed
+    assert "__oclc_ISA_version" in listed
+
+
 def test_a_complete_set_of_libraries_is_used_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "oclc_isa_version_942.bc").write_bytes(b"x")
     assert device_library_directory(tmp_path, "gfx942", Path("clang"), None) == tmp_path

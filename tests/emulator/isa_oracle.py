@@ -77,12 +77,12 @@ def probe() -> Path:
     return next(build.glob("**/hipscope-isa-probe"))
 
 
-def disassemble(lines: Sequence[str], folder: Path) -> Path:
-    """Assembles gfx942 text and disassembles it again, as the emulator's decoder gets to see it."""
+def disassemble(lines: Sequence[str], folder: Path, target: str = "gfx942") -> Path:
+    """Assembles text and disassembles it again, as the emulator's decoder gets to see it."""
     source, binary, text = folder / "in.s", folder / "in.o", folder / "in.txt"
     source.write_text("\n".join(lines) + "\n")
     subprocess.run(
-        [tool("llvm-mc"), "-arch=amdgcn", "-mcpu=gfx942", "-filetype=obj", str(source), "-o", str(binary)],
+        [tool("llvm-mc"), "-arch=amdgcn", f"-mcpu={target}", "-filetype=obj", str(source), "-o", str(binary)],
         check=True,
     )
     text.write_bytes(
@@ -91,12 +91,20 @@ def disassemble(lines: Sequence[str], folder: Path) -> Path:
     return text
 
 
-def run(lines: Sequence[str], states: np.ndarray, folder: Path) -> np.ndarray:
+def run(lines: Sequence[str], states: np.ndarray, folder: Path, target: str = "gfx942") -> np.ndarray:
     """Runs `states` (dtype CASE; `first` and `count` choose instructions of `lines`) and returns them afterwards."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = disassemble(lines, folder)
+    return run_disassembly(disassemble(lines, folder, target), states, folder, target)
+
+
+def run_disassembly(text: Path, states: np.ndarray, folder: Path, target: str) -> np.ndarray:
+    """The same on text that a disassembler has written."""
     states.tofile(folder / "cases")
-    subprocess.run([str(probe()), str(text), str(folder / "cases"), str(folder / "results")], check=True)
+    subprocess.run(
+        [str(probe()), str(text), str(folder / "cases"), str(folder / "results")],
+        env={**os.environ, "HIPSCOPE_ISA_TARGET": target},
+        check=True,
+    )
     return np.fromfile(folder / "results", dtype=CASE)
 
 

@@ -27,12 +27,19 @@ class Row:
     oracle: Oracle
     ulps: int = 0
     accumulates: bool = False
+    target: str = "gfx942"
 
 
 def row(
-    text: str, out: str | None, ins: str, oracle: Oracle, ulps: int = 0, accumulates: bool = False
+    text: str,
+    out: str | None,
+    ins: str,
+    oracle: Oracle,
+    ulps: int = 0,
+    accumulates: bool = False,
+    target: str = "gfx942",
 ) -> Row:
-    return Row(text, out, tuple(ins.split()), oracle, ulps, accumulates)
+    return Row(text, out, tuple(ins.split()), oracle, ulps, accumulates, target)
 
 
 def minimum(a: float, b: float) -> float:
@@ -265,12 +272,6 @@ def floats() -> Iterator[Row]:
     yield row("v_mul_f32_e64 {d}, -{a}, |{b}|", "f32", "f32 f32", lambda a, b: mul(-a, abs(b), "f32"))
     yield row(
         "v_add_f32_e64 {d}, -|{a}|, {b} clamp", "f32", "f32 f32", lambda a, b: unit(add(-abs(a), b, "f32"))
-    )
-    yield row(
-        "v_mul_f32_e64 {d}, {a}, {b} mul:2", "f32", "f32 f32", lambda a, b: mul(mul(a, b, "f32"), 2.0, "f32")
-    )
-    yield row(
-        "v_mul_f32_e64 {d}, {a}, {b} div:2", "f32", "f32 f32", lambda a, b: mul(mul(a, b, "f32"), 0.5, "f32")
     )
     yield row(
         "v_mul_f32_e32 {d}, 0x3f8ccccd, {a}", "f32", "f32", lambda a: mul(1.10000002384185791015625, a, "f32")

@@ -112,6 +112,27 @@ def test_what_the_runtime_writes_is_read_by_python_and_by_the_replay(whole: Path
         assert replayed(dispatch.directory, tmp_path / dispatch.kernel)["status"] == "ok"
 
 
+def test_a_launch_is_recorded_for_each_way_in_which_its_pointers_share_memory(
+    kept: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "product.hip"
+    source.write_text(
+        "#include <hip/hip_runtime.h>\n"
+        "__global__ void product(const float* a, const float* b, float* out) { if (b) *out = *a * *b; }\n"
+        "int main() { float* p[3]; for (float*& x : p) (void)hipMalloc(&x, 256);\n"
+        "  auto run = [](float* a, float* b, float* out) { product<<<1, 1>>>(a, b, out); };\n"
+        "  run(p[0], p[0], p[2]); run(p[1], p[1] + 1, p[2]);  // the same way\n"
+        "  run(p[0], p[1], p[2]); run(p[2], p[0], p[1]);\n"
+        "  run(p[0], nullptr, p[1]); run(p[0], p[1], p[0]); run(p[0], p[0], p[0]);  // the last is one too many\n"
+        "  return hipDeviceSynchronize(); }\n"
+    )
+    config = Config()
+    built = build_program(resolve_project(source, config=config), find_toolchain(config))
+    done = run(built, kept, tmp_path / "captures")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [d.id for d in read_capture_set(tmp_path / "captures")] == [1, 3, 5, 6]
+
+
 def test_python_and_the_runtime_write_the_same_checksums(copy: Path) -> None:
     before = (copy / "checksums").read_bytes()
     seal(copy)
@@ -159,10 +180,11 @@ def test_the_replay_refuses_a_damaged_capture_and_names_the_file(
 def test_other_versions_and_foreign_folders_are_refused(copy: Path, tmp_path: Path) -> None:
     text = (copy / "checksums").read_text()
     for first, words in (
-        ("hipscope-dispatch 3", "version 3 of the format"),
-        ("something 2", "not from hipscope"),
+        ("hipscope-dispatch 2", "version 2 of the format"),
+        ("hipscope-dispatch 4", "version 4 of the format"),
+        ("something 3", "not from hipscope"),
     ):
-        (copy / "checksums").write_text(text.replace("hipscope-dispatch 2", first, 1))
+        (copy / "checksums").write_text(text.replace("hipscope-dispatch 3", first, 1))
         assert words in str(replayed(copy, tmp_path / first)["message"])
         with pytest.raises(CaptureUnreadable, match=words):
             read_dispatch(copy)
@@ -179,6 +201,18 @@ def test_a_full_disk_stops_the_recording_and_not_the_program(
 ) -> None:
     done = run(program, kept, tmp_path / "captures", file_bytes=2000)
     assert (done.returncode, done.stdout) == (0, "PASS\n")
-    assert "cannot write the capture file" in done.stderr
+    assert "cannot write" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert list((tmp_path / "captures").iterdir()) == []
+
+
+def test_a_disassembly_that_did_not_fit_is_not_kept(
+    program: BuiltProgram, kept: Path, whole: Path, tmp_path: Path
+) -> None:
+    """Else the next run, on a disk with room, would read half of the code."""
+    room = (whole / "dispatch_1" / "code_object.co").stat().st_size
+    assert all(file.stat().st_size > room for file in kept.iterdir())
+    cache = tmp_path / "cache"
+    done = run(program, cache, tmp_path / "captures", file_bytes=room)
+    assert (done.returncode, done.stdout) == (0, "PASS\n")
+    assert list(cache.iterdir()) == []

@@ -51,7 +51,7 @@ def is_refused(name: str, rows: dict[str, str]) -> bool:
     return name in rows or any(row.endswith("_") and name.startswith(row) for row in rows)
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx90a"])
+@pytest.mark.parametrize("target", ["gfx942", "gfx90a", "gfx950"])
 def test_every_instruction_that_llvm_knows_is_executed_or_refused_with_a_reason(target: str) -> None:
     tool = isa.tool("llvm-mc")
     if not isa.knows(tool, target):
@@ -69,14 +69,14 @@ def test_every_instruction_that_llvm_knows_is_executed_or_refused_with_a_reason(
     assert missing == set()
 
 
-def test_8_bit_floats_of_gfx950_are_refused_because_they_are_other_formats(tmp_path: Path) -> None:
+def test_8_bit_floats_of_gfx950_are_other_formats(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("\tv_cvt_f32_fp8_e32 v0, v1                // 000000001700: 7E00A901\n")
-    for target, refused_count in (("gfx942", 0), ("gfx950", 1)):
-        tool = isa.probe().with_name("hipscope-coverage")
-        done = subprocess.run([str(tool), target, str(text)], capture_output=True, text=True, check=False)
-        assert done.returncode == refused_count
-        assert ("8-bit floats" in done.stdout) == bool(refused_count)
+    states = isa.fresh()
+    states["vgpr"][0][1] = 0x38
+    for target, want in (("gfx942", 0.5), ("gfx950", 1.0)):
+        after = isa.run_disassembly(text, states, tmp_path, target)[0]
+        assert isa.decode(int(after["vgpr"][0][0]), "f32") == want
 
 
 def test_the_page_of_the_emulator_lists_what_is_refused() -> None:

@@ -33,6 +33,7 @@ class Shape:
     b: str
     out: str
     sparse: bool
+    target: str = "gfx942"
 
     @property
     def stored(self) -> int:
@@ -63,7 +64,34 @@ NAMES = [
     "v_smfmac_i32_16x16x64_i8", "v_smfmac_i32_32x32x32_i8",
     *(f"v_smfmac_f32_{s}_{a}_{b}" for s in ("16x16x64", "32x32x32") for a in FORMATS for b in FORMATS),
 ]  # fmt: skip
-SHAPES = [shape(name) for name in NAMES]
+
+# gfx90a spells them without blocks; its bf16 forms without _1k hold half as many values per lane.
+GFX90A = re.compile(r"v_mfma_(f32|i32|f64)_(\d+)x\2x(\d+)(f32|f16|bf16|i8|f64)(?:_1k)?")
+GFX90A_BLOCKS = {
+    2: "f32_32x32x1f32 f32_32x32x4f16 f32_32x32x4bf16_1k f32_32x32x2bf16 i32_32x32x4i8",
+    4: "f32_16x16x1f32 f32_16x16x4f16 f32_16x16x4bf16_1k f32_16x16x2bf16 i32_16x16x4i8 f64_4x4x4f64",
+    16: "f32_4x4x1f32 f32_4x4x4f16 f32_4x4x4bf16_1k f32_4x4x2bf16 i32_4x4x4i8",
+    1: """f32_32x32x2f32 f32_16x16x4f32 f32_32x32x8f16 f32_16x16x16f16 f32_32x32x8bf16_1k f32_16x16x16bf16_1k
+        f32_32x32x4bf16 f32_16x16x8bf16 i32_32x32x8i8 i32_16x16x16i8 f64_16x16x4f64""",
+}
+
+
+def shape_of_gfx90a(name: str, blocks: int) -> Shape:
+    found = GFX90A.fullmatch(name)
+    assert found is not None, name
+    out, size, depth, kind = found.groups()
+    return Shape(name, int(size), int(depth), blocks, kind, kind, out, False, "gfx90a")
+
+
+SHAPES = [
+    *(shape(name) for name in NAMES),
+    *(
+        shape_of_gfx90a(f"v_mfma_{n}", blocks)
+        for blocks, names in GFX90A_BLOCKS.items()
+        for n in names.split()
+    ),
+]
+NAMES = [s.name for s in SHAPES]
 
 
 @functools.cache
@@ -165,10 +193,16 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     before = isa.fresh(len(SHAPES))
     want = []
     for index, s in enumerate(SHAPES):
-        before[index]["first"] = index
         want.append(fill(before[index], s, rng))
-    after = isa.run([line(s) for s in SHAPES], before, tmp_path_factory.mktemp("matrix"))
-    return list(zip(want, after, strict=True))
+    results: dict[int, np.void] = {}
+    for target in ("gfx942", "gfx90a"):
+        chosen = [index for index, s in enumerate(SHAPES) if s.target == target]
+        states = before[chosen]
+        states["first"] = range(len(chosen))
+        folder = tmp_path_factory.mktemp("matrix")
+        after = isa.run([line(SHAPES[index]) for index in chosen], states, folder, target)
+        results |= dict(zip(chosen, after, strict=True))
+    return [(product, results[index]) for index, product in enumerate(want)]
 
 
 @pytest.mark.parametrize("index", range(len(SHAPES)), ids=NAMES)

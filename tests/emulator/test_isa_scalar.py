@@ -69,6 +69,19 @@ def bit_field(a: int, spec: int, width: int, is_signed: bool) -> int:
     return part - (1 << size) if is_signed and part >> (size - 1) else part
 
 
+def quads(a: int, width: int) -> int:
+    """One bit for each group of four of which a bit is set."""
+    return sum(1 << n for n in range(width // 4) if a >> 4 * n & 15)
+
+
+def whole_quads(a: int, width: int) -> int:
+    return sum(15 << 4 * n for n in range(width // 4) if a >> 4 * n & 15)
+
+
+def twice_each_bit(a: int) -> int:
+    return int("".join(2 * digit for digit in f"{a:032b}"), 2)
+
+
 def first_one(a: int, width: int) -> int:
     return -1 if a == 0 else (a & -a).bit_length() - 1
 
@@ -136,6 +149,14 @@ def rows() -> list[Row]:
                 plain(lambda x, y, top=top: ((1 << (x & top)) - 1) << (y & top)),
             ),
             Row(f"s_mov_{t} {d}, {a}", kind, kind, plain(lambda x: x)),
+            Row(
+                f"s_cmov_{t} {d}, {a}",
+                kind,
+                f"{kind} old{width}",
+                lambda x, old, scc: (x if scc else old, None),
+            ),
+            Row(f"s_wqm_{t} {d}, {a}", kind, kind, nonzero(lambda x, w=width: whole_quads(x, w), width)),
+            Row(f"s_quadmask_{t} {d}, {a}", kind, kind, nonzero(lambda x, w=width: quads(x, w), width)),
             Row(f"s_not_{t} {d}, {a}", kind, kind, nonzero(lambda x: ~x, width)),
             Row(f"s_brev_{t} {d}, {a}", kind, kind, plain(lambda x, w=width: int(f"{x:0{w}b}"[::-1], 2))),
             Row(f"s_bcnt1_i32_{t} {d}, {a}", "u32", kind, nonzero(lambda x: x.bit_count(), 32)),
@@ -227,12 +248,17 @@ def rows() -> list[Row]:
         Row(
             f"s_pack_hh_b32_b16 {d}, {a}, {b}", "u32", "u32 u32", plain(lambda x, y: x >> 16 | y & 0xFFFF0000)
         ),
-        Row(
-            f"s_lshl3_add_u32 {d}, {a}, {b}",
-            "u32",
-            "u32 u32",
-            lambda x, y, scc: ((x << 3) + y, int((x << 3) + y > M32)),
+        *(
+            Row(
+                f"s_lshl{n}_add_u32 {d}, {a}, {b}",
+                "u32",
+                "u32 u32",
+                lambda x, y, scc, n=n: ((x << n) + y, int((x << n) + y > M32)),
+            )
+            for n in (1, 2, 3, 4)
         ),
+        Row(f"s_cmovk_i32 {d}, 0x8001", "u32", "old32", lambda old, scc: (-32767 if scc else old, None)),
+        Row(f"s_bitreplicate_b64_b32 {d}, {a}", "u64", "u32", plain(twice_each_bit)),
         Row(f"s_cmp_eq_u64 {a}, {b}", None, "u64 u64", only_scc(lambda x, y: x == y)),
         Row(f"s_cmp_lg_u64 {a}, {b}", None, "u64 u64", only_scc(lambda x, y: x != y)),
         Row(f"s_mov_b32 {d}, 1.0", "u32", "", plain(lambda: 0x3F800000)),

@@ -243,3 +243,15 @@ def test_scalar_stores(form: str, dwords: int, tmp_path_factory: pytest.TempPath
     last = 2 if "buffer" in form else dwords
     want = [11 + i if i < min(dwords, last) else 0 for i in range(4)]
     assert list(after["memory"][4:8]) == want
+
+
+@pytest.mark.parametrize("line", ["s_store_dword s16, s[2:3], -0x10", "s_atomic_swap s16, s[2:3], -0x10"])
+def test_scalar_writes_count_a_negative_offset_back(
+    line: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    states = isa.fresh()
+    address = isa.MEMORY_ADDRESS + 32
+    states["sgpr"][0][2:4] = [address & M32, address >> 32]
+    states["sgpr"][0][16] = 11
+    after = isa.run([line], states, tmp_path_factory.mktemp("back"))[0]
+    assert list(after["memory"][3:9]) == [0, 11, 0, 0, 0, 0]

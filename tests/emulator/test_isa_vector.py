@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.emulator import isa_oracle as isa
 from tests.emulator.isa_rows import Row, all_rows
+from tests.emulator.isa_rows_helpers import all_helper_rows
 from tests.emulator.isa_rows_rare import all_rare_rows
 
-ROWS = [*all_rows(), *all_rare_rows()]
+ROWS = [*all_rows(), *all_rare_rows(), *all_helper_rows()]
 VARIANTS = 3  # corner values, random values, random values under a partial mask
 MASK_IN, MASK_OUT = 20, 30
 JUNK = 0xDEADBEEF
@@ -66,37 +68,44 @@ def fill(state: np.void, row: Row, rng: random.Random, corners: bool) -> list[li
     return operands
 
 
+Outcome = dict[int, list[tuple[np.void, np.void, list[list[int]]]]]
+
+
 @pytest.fixture(scope="module")
-def outcome(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[int, list[tuple[np.void, np.void, list[list[int]]]]]:
-    """All rows in one run of the probe: row -> (state before, state after, operands) for each variant."""
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """All rows in one run of the probe per target: row -> (state before, state after, operands) for each variant."""
+    results: Outcome = {}
+    for target in sorted({row.target for row in ROWS}):
+        chosen = [index for index, row in enumerate(ROWS) if row.target == target]
+        results |= run_rows(chosen, target, tmp_path_factory.mktemp("isa"))
+    return results
+
+
+def run_rows(indices: list[int], target: str, folder: Path) -> Outcome:
     rng = random.Random(942)
-    before = isa.fresh(len(ROWS) * VARIANTS)
+    before = isa.fresh(len(indices) * VARIANTS)
     operands = []
-    for index, row in enumerate(ROWS):
+    for place, index in enumerate(indices):
         for variant in range(VARIANTS):
-            state = before[index * VARIANTS + variant]
-            state["first"] = index
+            state = before[place * VARIANTS + variant]
+            state["first"] = place
             state["vgpr"][0:2] = JUNK
             state["sgpr"][MASK_OUT : MASK_OUT + 2] = JUNK
             if variant == 2:
                 state["sgpr"][isa.EXEC] = rng.getrandbits(32)
                 state["sgpr"][isa.EXEC + 1] = rng.getrandbits(32)
-            operands.append(fill(state, row, rng, corners=variant == 0))
-    after = isa.run([assemble(row) for row in ROWS], before, tmp_path_factory.mktemp("isa"))
+            operands.append(fill(state, ROWS[index], rng, corners=variant == 0))
+    after = isa.run([assemble(ROWS[index]) for index in indices], before, folder, target)
     return {
-        index: [(before[i], after[i], operands[i]) for i in range(index * VARIANTS, (index + 1) * VARIANTS)]
-        for index in range(len(ROWS))
+        index: [(before[i], after[i], operands[i]) for i in range(place * VARIANTS, (place + 1) * VARIANTS)]
+        for place, index in enumerate(indices)
     }
 
 
 @pytest.mark.parametrize(
     "index", range(len(ROWS)), ids=[r.text.split(" ", 1)[0] + f"-{i}" for i, r in enumerate(ROWS)]
 )
-def test_result_is_the_exact_one(
-    index: int, outcome: dict[int, list[tuple[np.void, np.void, list[list[int]]]]]
-) -> None:
+def test_result_is_the_exact_one(index: int, outcome: Outcome) -> None:
     row = ROWS[index]
     for before, after, operands in outcome[index]:
         assert after["step"] == isa.STEP_NEXT, f"{row.text}: fault {after['fault']}"

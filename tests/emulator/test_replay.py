@@ -78,6 +78,16 @@ def test_inputs_launch_order_and_poison_can_differ(capture: Path) -> None:
     assert all(again(capture, schedule=k, poison=k, threads=2).buffers == expected for k in range(1, 6))
 
 
+def test_launches_whose_sizes_do_not_fit_into_32_bits_are_not_cut_off(capture: Path) -> None:
+    most = 2**32 - 1
+    long = again(capture, launch=LaunchShape((most, 1, 1), (64, 1, 1)), timeout_s=0.3)
+    assert long.status == "timeout"  # and not over at once, with no workgroup
+    vast = again(capture, launch=LaunchShape((most, most, most), (1, 1, 1)), timeout_s=0.3)
+    assert vast.message == "the launch has more workgroups than can be counted"
+    wide = again(capture, launch=LaunchShape((64, 1, 1), (1 << 31, 1 << 31, 4)))
+    assert "work-items, the kernel allows" in wide.message
+
+
 def test_replays_from_several_threads_do_not_disturb_each_other(capture: Path) -> None:
     def one(k: int) -> bytes:
         return again(capture, inputs={0: struct.pack("<256i", *range(k, k + 256))}).buffers[1]

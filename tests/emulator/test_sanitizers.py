@@ -26,7 +26,7 @@ def check(source: Path) -> CheckResult:
 def planted(source: Path) -> set[tuple[str, int]]:
     """Class and line of every defect that the file says it has."""
     lines = source.read_text().splitlines()
-    return {(m[1], n) for n, line in enumerate(lines, 1) if (m := _MARK.search(line))}
+    return {(m[1], n) for n, line in enumerate(lines, 1) for m in _MARK.finditer(line)}
 
 
 def lines_of(report: SanitizerReport) -> set[tuple[str, int]]:
@@ -82,8 +82,39 @@ def test_a_report_names_kernel_thread_allocation_and_both_host_calls() -> None:
     assert "hipFree(freed)" in text[freed.freed_at[0].line - 1]
 
 
+def test_an_undefined_value_is_told_with_its_use_its_load_and_its_allocation() -> None:
+    source = HERE / "planted" / "uninitialised.hip"
+    text = source.read_text().splitlines()
+    reports = {r.kernel.partition("(")[0]: r for r in check(source).run.reports}
+    missing = reports["one_lane_missing"]
+    assert missing.at.thread == (5, 0, 0)
+    assert missing.count == 1
+    assert missing.memory is not None
+    assert (missing.memory.space, missing.memory.address, missing.memory.write) == ("lds", 20, False)
+    shuffled = reports["through_a_shuffle"]
+    assert shuffled.at.thread == (8, 0, 0)
+    assert shuffled.memory is not None
+    assert shuffled.allocation is not None
+    assert shuffled.memory.address - shuffled.allocation.address == 36
+    field = reports["read_the_field"]
+    assert field.memory is not None
+    assert field.allocation is not None
+    assert field.memory.address - field.allocation.address == 4
+    assert "hipMalloc(&particles" in text[field.allocation.allocated_at[0].line - 1]
+    assert reports["half_copied"].count == 32
+    assert "leave_a_field_out" not in reports
+
+
+def test_only_the_checks_that_were_asked_for_run() -> None:
+    source = HERE / "planted" / "uninitialised.hip"
+    quiet = check_project(resolve_project(source), checks="bounds,stale").run
+    assert not quiet.reports
+    assert quiet.checks == ("bounds", "stale")
+    assert check_project(resolve_project(source), checks="uninitialised").run.reports
+
+
 def test_all_classes_are_planted_ten_times() -> None:
     count = Counter(kind for source in PLANTED for kind, _ in planted(source))
     assert count["out-of-bounds"] + count["use-after-free"] >= 10
-    kinds = ("divergent-barrier", "misaligned", "data-race", "stale-read")
+    kinds = ("divergent-barrier", "misaligned", "data-race", "stale-read", "uninitialised-read")
     assert all(count[kind] >= 10 for kind in kinds)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import (
     Dispatch,
     Frame,
@@ -17,10 +16,7 @@ from hipscope.analysis.profile import (
     KernelName,
     MemoryPattern,
     Profile,
-    ProgramRun,
-    Provenance,
     Resources,
-    Source,
     StallReason,
 )
 from hipscope.analysis.project import resolve_project
@@ -28,6 +24,7 @@ from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_pr
 from hipscope.formulas.base import Finding, Formula, format_value
 from hipscope.formulas.places import column_range, constant_value, launch_of, shared_array_at, subscripts_at
 from hipscope.formulas.registry import FORMULAS, all_formulas, detect_all, find_formula
+from tests.formulas.hand_made import modelled_profile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KNOWN = {formula.name for formula in FORMULAS}
@@ -189,13 +186,7 @@ def profile_of(*instructions: Instruction, time_ns: float = 1e4, bound_by: str |
         instructions=indexed,
         bound_by=bound_by,
     )
-    return Profile(
-        source=Source.EMULATOR,
-        provenance=Provenance.MODELLED,
-        device=find_device("mi300x"),
-        kernels=(kernel,),
-        program=ProgramRun(command=(), exit_code=0, output=""),
-    )
+    return modelled_profile(kernel)
 
 
 def shares(profile: Profile) -> list[tuple[str, float]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import (
     Dispatch,
     Frame,
@@ -10,16 +9,13 @@ from hipscope.analysis.profile import (
     Kernel,
     KernelName,
     MemoryPattern,
-    Profile,
-    ProgramRun,
-    Provenance,
     Resources,
-    Source,
     StallReason,
 )
 from hipscope.formulas.gate import Decision, decide, trade_sentence
 from hipscope.formulas.measure import Measured
 from hipscope.formulas.registry import find_formula
+from tests.formulas.hand_made import modelled_profile
 
 
 def measured(
@@ -53,13 +49,7 @@ def measured(
         resources=Resources(vgprs=vgprs, agprs=0, sgprs=16, lds_bytes=1024),
         instructions=instructions,
     )
-    profile = Profile(
-        source=Source.EMULATOR,
-        provenance=Provenance.MODELLED,
-        device=find_device("mi300x"),
-        kernels=(kernel,),
-        program=ProgramRun(command=(), exit_code=0, output=""),
-    )
+    profile = modelled_profile(kernel)
     return Measured(profile, kernel)
 
 
@@ -81,6 +71,10 @@ def test_less_than_three_per_cent_is_not_faster_and_a_metric_that_stays_is_said(
     assert stays.stage == "metric_not_moved"
     assert "not for the reason it was made" in stays.reason
     assert decided(BEFORE, measured(50, conflicts=5900), formula=None).stage == "accepted"
+
+
+def test_a_metric_that_was_0_and_is_0_has_not_moved() -> None:
+    assert decided(measured(100), measured(50), formula="precision").stage == "metric_not_moved"
 
 
 def test_half_of_the_waves_may_go_but_not_more() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.devices import find_device
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.profile import (
     Dispatch,
@@ -17,14 +16,13 @@ from hipscope.analysis.profile import (
     KernelName,
     MemoryPattern,
     Profile,
-    ProgramRun,
-    Provenance,
     Resources,
-    Source,
     StallReason,
 )
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.registry import FORMULAS, all_formulas, detect_all, diagnose, measure_all
+from hipscope.formulas.stakes import estimated_speedup
+from tests.formulas.hand_made import modelled_profile
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 FILE = "/k.hip"
@@ -72,13 +70,7 @@ def profile_of(
         counters=dict(counters or {}),
         bound_by=bound_by,
     )
-    return Profile(
-        source=Source.EMULATOR,
-        provenance=Provenance.MODELLED,
-        device=find_device("mi300x"),
-        kernels=(kernel,),
-        program=ProgramRun(command=(), exit_code=0, output=""),
-    )
+    return modelled_profile(kernel)
 
 
 def only(profile: Profile, formula: str) -> Finding | None:
@@ -347,14 +339,20 @@ def test_a_gain_is_bounded_by_what_is_at_stake_and_by_the_roofline() -> None:
     spill = instruction("scratch_load_dword v1, off, off", 3600, StallReason.SCRATCH_MEMORY, None)
     finding = only(profile_of(spill, other(6000)), "registerPressure")
     assert finding is not None
-    assert finding.max_speedup == pytest.approx(1 / 0.6)
+    assert finding.estimated_speedup == pytest.approx(1 / 0.6)
     half_peak = 0.5 * 5.3e12 * 10e-6 / 64
     counters = {"SQ_LDS_BANK_CONFLICT": 0.8 * BUSY_US, "SQ_LDS_IDX_ACTIVE": 0.9 * BUSY_US}
     traffic = {"TCC_EA0_RDREQ_sum": half_peak, "TCC_EA0_WRREQ_sum": 0.0}
     bounded = only(profile_of(counters={**counters, **traffic}), "bankConflict")
     assert bounded is not None
     assert bounded.share == pytest.approx(0.8)
-    assert bounded.max_speedup == pytest.approx(2.0)
+    assert bounded.estimated_speedup == pytest.approx(2.0)
+
+
+def test_no_gain_is_larger_than_what_an_empty_launch_leaves() -> None:
+    """All but 0.1 % of 6 us is at stake, but the shortest launch takes 1.5 us."""
+    profile = profile_of(other(6000), time_ns=6000.0)
+    assert estimated_speedup(profile, profile.kernels[0], 0.999, ()) == pytest.approx(4.0)
 
 
 def test_a_kernel_with_a_finding_is_not_diagnosed() -> None:

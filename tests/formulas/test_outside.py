@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import load_config
-from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import (
     Dispatch,
     Frame,
@@ -19,12 +18,10 @@ from hipscope.analysis.profile import (
     Kernel,
     KernelName,
     Profile,
-    ProgramRun,
-    Provenance,
     Resources,
-    Source,
     StallReason,
 )
+from tests.formulas.hand_made import modelled_profile
 
 PACKAGE = Path(__file__).parent / "outside_package"
 
@@ -54,13 +51,7 @@ def profile() -> Profile:
         resources=Resources(),
         instructions=(load, instruction(1, "v_add_f32_e32 v0, v1, v2", 5000, {})),
     )
-    return Profile(
-        source=Source.EMULATOR,
-        provenance=Provenance.MODELLED,
-        device=find_device("mi300x"),
-        kernels=(kernel,),
-        program=ProgramRun(command=(), exit_code=0, output=""),
-    )
+    return modelled_profile(kernel)
 
 
 def instruction(index: int, text: str, latency: float, stalls: dict[StallReason, float]) -> Instruction:

@@ -81,6 +81,7 @@ def test_the_native_parts_are_where_the_runner_looks(clean: Path) -> None:
         "from hipscope.emulator.runner import native_library_dir, replay_executable\n"
         "import os; print(native_library_dir()); print(replay_executable())\n"
         "assert os.access(replay_executable(), os.X_OK)\n"
+        "from hipscope.emulator.extension import native_module; native_module().replay\n"
         "print(sorted(os.listdir(native_library_dir())))"
     )
     library, replay, names = run(clean / "bin" / "python", "-I", "-c", code).splitlines()

@@ -3,7 +3,8 @@
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
 dies, `// worker: refuse` optimizes to nothing, `// worker: ask` wants leave to send before it optimizes,
-`// worker: keys` says which keys it was given, and refuses.
+`// worker: keys` says which keys it was given, and refuses. `// prepares FILE` makes a preparation write its process id
+into that file and go on for ever.
 `/*slow*/` inside a kernel is what an optimization replaces.
 """
 
@@ -25,6 +26,12 @@ def main() -> None:
     request = json.loads(sys.stdin.readline())
     file = request["file"]
     text = request["overlays"].get(file) or Path(file).read_bytes().decode()
+    if request["kind"] == "prepare":
+        if "// prepares " in text:
+            Path(text.partition("// prepares ")[2].split()[0]).write_text(str(os.getpid()))
+            time.sleep(1000)
+        emit("result", report={"prepared": True})
+        return
     emit("progress", message="building", fraction=0.25)
     for number, line in enumerate(text.splitlines(), 1):
         order = line.partition("// worker: ")[2]
@@ -99,6 +106,8 @@ def profile(file: str, text: str) -> Object:
             kernels.append(kernel(file, found.group(1), number, lines))
         if found := re.search(r"// find (\w+)", line):
             findings.append(finding(file, found.group(1), number, kernels[-1]))
+    beside = (Path(file).with_name(name) for name in re.findall(r'#include "(\w+\.h)"', text))
+    headers = {str(path): path.read_text() for path in beside}
     total = sum(k["time_ns"] for k in kernels)
     for k in kernels:
         k["share"] = k["time_ns"] / total
@@ -113,7 +122,8 @@ def profile(file: str, text: str) -> Object:
         "faults": [],
         "program": {"command": ["./a.out"], "exit_code": 0, "output": "PASS\n"},
         "partial": None,
-        "sources": {file: hashlib.sha256(text.encode()).hexdigest()},
+        "headers": {file: list(headers)},
+        "sources": {f: hashlib.sha256(t.encode()).hexdigest() for f, t in {file: text, **headers}.items()},
     }
 
 

@@ -242,8 +242,19 @@ def test_a_port_that_is_taken_is_one_line(cli: Cli) -> None:
 
 def test_doctor_lists_the_compiler_and_version_prints_one_line(cli: Cli) -> None:
     assert "compiler" in cli("doctor").stdout
-    outcome = cli("version")
-    assert (outcome.code, outcome.stdout.split()[0]) == (0, "hipscope")
+    for words in ("version", "--version"):
+        outcome = cli(words)
+        assert (outcome.code, outcome.stdout.split()[0]) == (0, "hipscope")
+
+
+def test_a_reader_that_leaves_early_is_no_verdict(cli: Cli) -> None:
+    """1 would mean that no improvement was found, or a defect."""
+    process = cli.start("doctor")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    said = process.stderr.read()
+    assert (process.wait(timeout=60), said) == (128 + signal.SIGPIPE, "")
 
 
 def test_the_worker_answers_a_failure_as_one_message_with_its_diagnostics(cli: Cli) -> None:
@@ -299,7 +310,16 @@ def test_an_optimization_shows_finding_change_proof_and_speed_and_writes_only_wh
     source = cli.write(SLOW)
     outcome = cli("optimize", source)
     assert outcome.code == 0, outcome.stderr
-    for part in ("bankConflict  program.hip:31", "+  __shared__", "proof", "modelled", "as fast", "--apply"):
+    stake = "of the kernel's time at stake, the kernel up to about "
+    for part in (
+        "bankConflict  program.hip:31",
+        stake,
+        "+  __shared__",
+        "proof",
+        "modelled",
+        "as fast",
+        "--apply",
+    ):
         assert part in outcome.stdout
     assert (cli.folder / source).read_text() == SLOW
 
@@ -313,7 +333,7 @@ def test_an_optimization_shows_finding_change_proof_and_speed_and_writes_only_wh
     edited = (cli.folder / source).read_text()
     assert edited != SLOW
 
-    outcome = cli("optimize", source)
+    outcome = cli("optimize")  # the only program of the current directory
     assert outcome.code == 0
     assert "othing to do" in outcome.stdout
     assert (cli.folder / source).read_text() == edited
@@ -340,3 +360,28 @@ def test_a_fault_leaves_nothing_to_optimize_and_is_named_with_its_line(cli: Cli)
         assert outcome.code == 4
         assert "program.hip:4" in outcome.line
         assert "fill" in outcome.line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("profile", ""),
+        ("optimize", "--apply", ""),
+        ("check", " "),
+        ("validate", "--kernel", "k", "program.hip", ""),
+        ("restore", ""),
+        ("doctor", ""),
+    ],
+)
+def test_an_empty_name_is_not_the_working_directory(cli: Cli, arguments: tuple[str, ...]) -> None:
+    cli.write(GOOD)
+    outcome = cli(*arguments)
+    assert outcome.code == 2
+    assert "the name is empty" in outcome.stderr
+    assert outcome.stdout == ""
+
+
+def test_an_empty_program_is_no_program_to_emulate(cli: Cli) -> None:
+    outcome = cli("emulate", "--", "")
+    assert outcome.code == 2
+    assert outcome.line == "hipscope: no program"

@@ -246,6 +246,34 @@ def test_jobs_of_an_input_file_have_folders_of_their_own(program: Path, tmp_path
 
 
 @pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("section table", "the code object is truncated"),
+        ("metadata", "the code object is damaged: its metadata is not a map"),
+        ("ELF magic", "the device code is not an ELF file"),
+    ],
+)
+def test_damaged_device_code_is_told_in_a_line(program: Path, tmp_path: Path, part: str, said: str) -> None:
+    image = bytearray(program.read_bytes())
+    elf = image.index(b"\x7fELF", image.index(b"__CLANG_OFFLOAD_BUNDLE__"))
+    at = {
+        "section table": elf + 40,
+        "metadata": image.index(b"AMDGPU\0", elf) + 8,
+        "ELF magic": elf,
+    }[part]
+    image[at : at + 8] = b"\xfb" * 8
+    broken = tmp_path / "broken"
+    broken.write_bytes(image)
+    broken.chmod(0o755)
+    done = emulate("-d", tmp_path / "out", "--kernel-trace", "--", broken)
+    assert done.returncode == 0  # the program's own, which does not look at errors
+    assert done.stderr.splitlines() == [
+        f"hipscope emulator: {said}",
+        "hipscope: the program started no kernel; nothing was written",
+    ]
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--hip-trace"], "rocprofv3's --hip-trace is not emulated"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hipscope.server.features import code_action, code_lens, diagnostics, heat, 
 from hipscope.server.features.diagnostics import ClientSide
 from hipscope.server.settings import Settings
 from hipscope.server.store import Marks, Problem
-from hipscope.server.view import Report
+from hipscope.server.view import Report, read_report
 
 UTF16 = lsp.PositionEncodingKind.Utf16
 URI = "file:///project/transpose.hip"
@@ -82,6 +83,32 @@ def test_marks_move_with_the_text_and_stay_current_when_another_kernel_changes(m
     found = next(d for d in shown(moved) if d.code == "bankConflict")
     assert found.range.start.line == HOT + 1
     assert "stale" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stale"),
+    [
+        ("#define SIDE 32", "#define SIDE 33", True),
+        ("constexpr int kSide = SIDE;", "constexpr int kSide = SIDE + 1;", True),
+        ("constexpr int kSide = SIDE;", "constexpr  int kSide = SIDE;  // wide", False),
+        ("constexpr int kRuns = 3;", "constexpr int kRuns = 4;", False),
+    ],
+)
+def test_a_kernel_is_stale_when_a_constant_or_macro_that_it_uses_changed(
+    marks: Marks, fake: ModuleType, old: str, new: str, stale: bool
+) -> None:
+    text = "#define SIDE 32\nconstexpr int kSide = SIDE;\nconstexpr int kRuns = 3;\n" + marks.profiled
+    text = text.replace("tile[32][32]", "tile[kSide][kSide]").replace("<<<1, 64>>>", "<<<kRuns, 64>>>")
+    typed = Marks(read_report(fake.profile(marks.file, text)), marks.file, text, text.replace(old, new))
+    transpose, copy = typed.report.kernels
+    assert (typed.is_stale(transpose), typed.is_stale(copy)) == (stale, False)
+
+
+def test_a_finding_without_a_line_is_shown_nowhere(marks: Marks) -> None:
+    (finding,) = marks.report.findings
+    lost = replace(marks.report, findings=(replace(finding, line=0, end_line=0),))
+    assert "bankConflict" in [d.code for d in shown(marks)]
+    assert "bankConflict" not in [d.code for d in shown(replace(marks, report=lost))]
 
 
 def test_a_kernel_whose_text_changed_is_shown_as_stale_everywhere(marks: Marks) -> None:

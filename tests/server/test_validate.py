@@ -11,11 +11,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hipscope.analysis.config import Config
+from hipscope.analysis.confine import isolation
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.formulas.edit import apply_edit, edit_between
 from hipscope.formulas.program import failed_tests
 from hipscope.server.cli import app
+from hipscope.server.render.words import borders
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -57,6 +59,21 @@ def test_two_sources_that_do_the_same_leave_with_0(folder: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "scale: equivalent" in done.stdout
     assert "integer arguments 0" in done.stdout
+    assert f"isolation: {borders(isolation())}" in done.stdout.splitlines()
+
+
+def test_what_only_the_sanitizers_see_is_seen(folder: Path) -> None:
+    """A decision on what nobody has written, right with every content that is tried."""
+    text = PROGRAM.replace("n) {\n", "n) {\n  __shared__ float seen[64];\n", 1)
+    text = text.replace(
+        "3.0f * in[i];",
+        "3.0f * in[i];\n  if (i < n && in[i] > 1e6f) seen[threadIdx.x] = 1;\n  __syncthreads();\n"
+        "  if (i < n && seen[63 - threadIdx.x] == 12345.0f) out[i] = 0;",
+    )
+    (folder / "unwritten.hip").write_text(text)
+    done = run(folder, "unwritten.hip")
+    assert done.exit_code == 1, done.output
+    assert "it uses a value that nobody has written on line 9" in " ".join(done.stdout.split())
 
 
 def test_a_difference_is_shown_as_text_json_markdown_and_html(folder: Path) -> None:
@@ -65,6 +82,7 @@ def test_a_difference_is_shown_as_text_json_markdown_and_html(folder: Path) -> N
     assert "100 of 300 elements of `out` are wrong; the first is element 200" in text.stdout
     report = json.loads(run(folder, "wrong.hip", "--format", "json").stdout)
     assert report["schema"] == "hipscope.verdict/1"
+    assert report["isolation"] == isolation()
     first = report["mismatches"][0]
     assert (first["first_index"], first["count"], first["total"]) == (200, 100, 300)
     assert {"max_absolute", "max_relative", "max_ulp", "map"} <= set(first)

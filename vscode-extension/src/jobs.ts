@@ -8,13 +8,16 @@ import type {
   ProgressToken,
   WorkDoneProgressReport,
 } from "vscode-languageclient/node";
-import { SERVER_OPTIMIZE, SERVER_PROFILE } from "./protocol";
+import { SERVER_CHECK, SERVER_OPTIMIZE, SERVER_PROFILE } from "./protocol";
 
 interface Job {
   readonly report: (step: { message?: string; increment?: number }) => void;
   readonly end: () => void;
   percentage: number;
 }
+
+/** Commands that take long enough for a notification. */
+const LONG: ReadonlySet<string> = new Set([SERVER_PROFILE, SERVER_CHECK, SERVER_OPTIMIZE]);
 
 export class Jobs {
   /** Requests from the user that the server has not answered yet. */
@@ -25,7 +28,7 @@ export class Jobs {
 
   readonly middleware: Pick<Middleware, "executeCommand" | "handleWorkDoneProgress"> = {
     executeCommand: async (command, args, next): Promise<unknown> => {
-      if (command !== SERVER_PROFILE && command !== SERVER_OPTIMIZE) return next(command, args);
+      if (!LONG.has(command)) return next(command, args);
       this.#asked += 1;
       try {
         return await next(command, args);

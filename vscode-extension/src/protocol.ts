@@ -7,6 +7,8 @@ import { NotificationType } from "vscode-languageclient/node";
  */
 export const SERVER_PROFILE = "hipscope.server.profile";
 export const SERVER_OPTIMIZE = "hipscope.server.optimize";
+export const SERVER_CHECK = "hipscope.server.check";
+export const SERVER_RESTORE = "hipscope.server.restore";
 export const SERVER_CANCEL = "hipscope.server.cancel";
 
 /** Initialization option that tells the server to send the two notifications below. */
@@ -31,7 +33,7 @@ export interface HeatParams {
   readonly lines: readonly HotLine[];
 }
 
-export type JobState = "idle" | "profiling" | "optimizing" | "error";
+export type JobState = "idle" | "profiling" | "checking" | "optimizing" | "error";
 
 export interface StatusParams {
   readonly state: JobState;

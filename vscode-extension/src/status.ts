@@ -7,6 +7,9 @@ export type Condition =
   | { readonly state: "starting" | "stopped" | "missing" | "untrusted"; readonly message?: string }
   | StatusParams;
 
+/** States in which a job runs that can be cancelled. */
+const BUSY: ReadonlySet<string> = new Set(["profiling", "checking", "optimizing"]);
+
 export class StatusItem implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("hipscope.status", vscode.StatusBarAlignment.Left, 10);
   #condition: Condition = { state: "stopped" };
@@ -19,7 +22,7 @@ export class StatusItem implements vscode.Disposable {
 
   set(condition: Condition): void {
     this.#condition = condition;
-    const busy = condition.state === "profiling" || condition.state === "optimizing";
+    const busy = BUSY.has(condition.state);
     void vscode.commands.executeCommand("setContext", "hipscope.busy", busy);
     this.refresh();
   }
@@ -71,7 +74,7 @@ export class StatusItem implements vscode.Disposable {
       );
     }
     tooltip.appendMarkdown("\n\n---\n\n");
-    const busy = this.#condition.state === "profiling" || this.#condition.state === "optimizing";
+    const busy = BUSY.has(this.#condition.state);
     tooltip.appendMarkdown(
       busy
         ? "[Cancel](command:hipscope.cancel) · "
@@ -98,6 +101,7 @@ const faces: Readonly<Record<Condition["state"], { text: string; says: string; c
     click: "workbench.trust.manage",
   },
   idle: { text: "$(flame) hipscope", says: "ready; click to profile", click: "hipscope.profile" },
+  checking: { text: "$(sync~spin) Checking", says: "checking", click: "hipscope.showLog" },
   profiling: { text: "$(sync~spin) Profiling", says: "profiling", click: "hipscope.showLog" },
   optimizing: { text: "$(sync~spin) Optimizing", says: "optimizing", click: "hipscope.showLog" },
   error: {

@@ -7,8 +7,8 @@
 
 #include "capture/meta.hpp"
 #include "capture/poison.hpp"
-#include "capture/record.hpp"
 #include "capture/replay_options.hpp"
+#include "core/files.hpp"
 #include "engine/bundle.hpp"
 #include "engine/json.hpp"
 #include "replay/device.hpp"
@@ -31,9 +31,7 @@ void write_result(const std::string& out, const Outcome& outcome) {
     if (outcome.time_ns) json.value(*outcome.time_ns);
     else json.null();
     json.close('}');
-    const std::string path = out + "/result.json";
-    write_capture_file(path + ".part", json.text().data(), json.text().size());
-    fs::rename(path + ".part", path);
+    replace_file(out + "/result.json", json.text());
 }
 
 std::string name_of(const char* what, std::size_t index, const char* ending) {
@@ -47,7 +45,10 @@ std::string before(const ReplayOptions& o, const Checksums& files, const Capture
     std::string content = replaced ? read_file(o.inputs + "/" + name) : files.read(name);
     if (content.size() != buffer.bytes) throw std::runtime_error(name + " has the wrong size");
     const std::string mask = o.poison_mask + "/" + name_of("access_", index, ".bin");
-    if (o.poison && !o.poison_mask.empty() && fs::exists(mask)) poison(content.data(), content.size(), read_file(mask), *o.poison, index);
+    if (o.poison && !o.poison_mask.empty() && fs::exists(mask)) {
+        const std::string flags = read_file(mask);
+        poison(content.data(), content.size(), {{0, flags}}, *o.poison, index, o.fill(index));
+    }
     return content;
 }
 
@@ -71,7 +72,7 @@ Outcome replay(const ReplayOptions& o) {
     const CapturedDispatch captured = CapturedDispatch::read(o.dispatch);
     gpu::Device device;
     device.map(captured.buffers);
-    const std::string elf = read_file(o.code_object);
+    const std::string elf = o.code_object.empty() ? captured.files.read("code_object.co") : read_file(o.code_object);
     device.load(elf);
     const gpu::DeviceLaunch launch = prepare(o, captured, elf, device);
     for (std::size_t i = 0; i < captured.buffers.size(); ++i)
@@ -87,8 +88,7 @@ Outcome replay(const ReplayOptions& o) {
     const double time = device.run(launch, limit);
     if (time < 0) return {"timeout", "it did not end within " + std::to_string(static_cast<int>(limit)) + " s", std::nullopt};
     const auto save = [&](const std::string& name, std::uint64_t address, std::uint64_t bytes) {
-        const std::string content = device.read(address, bytes);
-        write_capture_file(o.out + "/" + name, content.data(), content.size());
+        write_file(o.out + "/" + name, device.read(address, bytes));
     };
     for (std::size_t i = 0; i < captured.buffers.size(); ++i)
         save(name_of("buffer_", i, ".after"), captured.buffers[i].address, captured.buffers[i].bytes);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <set>
 #include <stdexcept>
 
@@ -68,7 +67,7 @@ std::vector<RecordedBuffer> reachable_blocks(const std::vector<KernelArgument>& 
 
 Snapshot::Snapshot(const Settings& settings, std::uint64_t id, const hsa_kernel_dispatch_packet_t& packet,
                    std::shared_ptr<const LoadedKernel> kernel, DeviceMemory memory)
-    : kernel_(std::move(kernel)), memory_(std::move(memory)), folder_(settings.directory + "/dispatch_" + std::to_string(id)) {
+    : kernel_(std::move(kernel)), memory_(std::move(memory)) {
     const KernelMetadata& m = kernel_->metadata;
     const std::string kernarg = memory_.read(reinterpret_cast<std::uint64_t>(packet.kernarg_address), m.kernarg_bytes);
     record_.id = id;
@@ -87,31 +86,27 @@ Snapshot::Snapshot(const Settings& settings, std::uint64_t id, const hsa_kernel_
         record_.reason = "not all memory that the arguments reach was recorded: the limit is " +
                          std::to_string(settings.max_bytes) + " bytes";
     for (const Variable& v : kernel_->object->variables) record_.globals.push_back({v.symbol, v.address, v.bytes});
-    std::filesystem::create_directories(folder_);
+    files_ = DispatchWriter(settings.directory + "/dispatch_" + std::to_string(id));
     write_memory(".before");
-    write_capture_file(folder_ + "/kernarg.bin", kernarg.data(), kernarg.size());
-    write_capture_file(folder_ + "/code_object.co", kernel_->object->elf.data(), kernel_->object->elf.size());
+    files_.add("kernarg.bin", kernarg);
+    files_.add("code_object.co", kernel_->object->elf);
 }
 
 void Snapshot::finish() {
     write_memory(".after");
-    write_meta(folder_, record_);
+    write_meta(files_, record_);
 }
 
 void Snapshot::give_up(const std::string& reason) {
     record_.reason = reason;
-    write_meta(folder_, record_);
+    write_meta(files_, record_);
 }
 
-void Snapshot::write_memory(const std::string& ending) const {
-    const auto write = [&](const char* kind, std::size_t i, std::uint64_t address, std::uint64_t bytes) {
-        const std::string content = memory_.read(address, bytes);
-        write_capture_file(folder_ + "/" + kind + std::to_string(i) + ending, content.data(), content.size());
-    };
+void Snapshot::write_memory(const std::string& ending) {
     for (std::size_t i = 0; i < record_.buffers.size(); ++i)
-        write("buffer_", i, record_.buffers[i].address, record_.buffers[i].bytes);
+        files_.add_memory("buffer_" + std::to_string(i) + ending, memory_.read(record_.buffers[i].address, record_.buffers[i].bytes));
     for (std::size_t i = 0; i < record_.globals.size(); ++i)
-        write("global_", i, record_.globals[i].address, record_.globals[i].bytes);
+        files_.add_memory("global_" + std::to_string(i) + ending, memory_.read(record_.globals[i].address, record_.globals[i].bytes));
 }
 
 }  // namespace hipscope::gpu

@@ -39,11 +39,11 @@ public:
     void give_up(const std::string& reason);
 
 private:
-    void write_memory(const std::string& ending) const;
+    void write_memory(const std::string& ending);
 
     std::shared_ptr<const LoadedKernel> kernel_;
     DeviceMemory memory_;
-    std::string folder_;
+    DispatchWriter files_;
     CapturedLaunch record_;
 };
 

@@ -2,6 +2,7 @@
 #include "capture/capture.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 
@@ -10,8 +11,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const void* contents(std::uint64_t address) {
-    return reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+constexpr std::size_t kMostPatterns = 4;  // ways in which the pointers of one launch shape share memory
+
+std::string_view contents(std::uint64_t address, std::uint64_t bytes) {
+    return {reinterpret_cast<const char*>(address), bytes};  // NOLINT(performance-no-int-to-ptr)
 }
 
 CapturedLaunch describe(std::uint64_t id, const Launch& launch) {
@@ -27,6 +30,30 @@ CapturedLaunch describe(std::uint64_t id, const Launch& launch) {
     record.explicit_bytes = launch.kernarg.size();
     record.arguments = launch.kernel->arguments;
     return record;
+}
+
+/// Which words of the arguments point to the same block, and which pointers are null: "0.1" shares no memory, "0.0" does.
+/// A launch whose pointers share memory does not show what a kernel does where they do not.
+std::string sharing(const Launch& launch, const Memory& memory) {
+    std::string pattern;
+    std::vector<std::uint64_t> seen;  // blocks, by address
+    for (const KernelArgument& argument : launch.kernel->arguments) {
+        if (argument.value_kind.starts_with("hidden_")) continue;
+        const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{argument.offset} + argument.size, launch.kernarg.size());
+        for (std::uint64_t at = argument.offset; at + 8 <= end; at += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, launch.kernarg.data() + at, 8);
+            const Allocation* block = memory.find(word);
+            if (block == nullptr) {
+                if (argument.value_kind == "global_buffer") pattern += 'n';
+                continue;
+            }
+            const auto known = std::find(seen.begin(), seen.end(), block->address);
+            pattern += std::to_string(known - seen.begin()) + '.';
+            if (known == seen.end()) seen.push_back(block->address);
+        }
+    }
+    return pattern;
 }
 
 /// Write a part of the dispatch; on an error remove all of it.
@@ -54,11 +81,14 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     const std::string& symbol = p.launch.kernel->symbol;
     const auto& wanted = settings_.kernels;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol) == wanted.end()) return false;
-    if (taken_[shape] >= settings_.per_shape) return false;
-    ++taken_[shape];
+    std::map<std::string, std::uint64_t>& taken = taken_[shape];
+    const std::string pattern = sharing(p.launch, memory_);
+    if (taken.size() == kMostPatterns && !taken.contains(pattern)) return false;
+    if (taken[pattern] >= settings_.per_shape) return false;
+    ++taken[pattern];
     folder_ = settings_.directory + "/dispatch_" + std::to_string(id);
     record_ = describe(id, p.launch);
-    fs::create_directories(folder_);
+    files_ = DispatchWriter(folder_);
     std::uint64_t total = 0;
     for (const auto& [address, block] : memory_.blocks())
         if (std::find(internal.begin(), internal.end(), address) == internal.end()) {
@@ -84,8 +114,8 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
             record_.globals.push_back({name, variable.address, variable.bytes});
     write_or_remove(folder_, [&] {
         write_memory(".before");
-        write_capture_file(folder_ + "/kernarg.bin", contents(p.kernarg_address), p.launch.kernel->kernarg_bytes);
-        write_capture_file(folder_ + "/code_object.co", p.launch.object->elf.data(), p.launch.object->elf.size());
+        files_.add("kernarg.bin", contents(p.kernarg_address, p.launch.kernel->kernarg_bytes));
+        files_.add("code_object.co", p.launch.object->elf);
     });
     return true;
 }
@@ -94,18 +124,15 @@ void Capture::after(const DispatchResult& result) {
     if (result.fault) record_.reason = "the dispatch faulted: " + result.fault->message;
     write_or_remove(folder_, [&] {
         if (!result.fault) write_memory(".after");
-        write_meta(folder_, record_);
+        write_meta(files_, record_);
     });
 }
 
-void Capture::write_memory(const std::string& ending) const {
-    const auto write = [&](const char* kind, std::size_t i, std::uint64_t address, std::uint64_t bytes) {
-        write_capture_file(folder_ + "/" + kind + std::to_string(i) + ending, contents(address), bytes);
-    };
+void Capture::write_memory(const std::string& ending) {
     for (std::size_t i = 0; i < record_.buffers.size(); ++i)
-        write("buffer_", i, record_.buffers[i].address, record_.buffers[i].bytes);
+        files_.add_memory("buffer_" + std::to_string(i) + ending, contents(record_.buffers[i].address, record_.buffers[i].bytes));
     for (std::size_t i = 0; i < record_.globals.size(); ++i)
-        write("global_", i, record_.globals[i].address, record_.globals[i].bytes);
+        files_.add_memory("global_" + std::to_string(i) + ending, contents(record_.globals[i].address, record_.globals[i].bytes));
 }
 
 }  // namespace hipscope

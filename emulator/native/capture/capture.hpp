@@ -16,7 +16,7 @@ namespace hipscope {
 struct CaptureSettings {
     std::string directory;
     std::vector<std::string> kernels;  // mangled names; empty: all
-    std::uint64_t per_shape = 1;
+    std::uint64_t per_shape = 1;       // and for each way in which its pointers share memory
     std::uint64_t max_bytes = 1ULL << 30U;  // of one dispatch
 };
 
@@ -31,12 +31,13 @@ public:
     void after(const DispatchResult& result);
 
 private:
-    void write_memory(const std::string& ending) const;
+    void write_memory(const std::string& ending);
 
     CaptureSettings settings_;
     Memory& memory_;
-    std::map<std::string, std::uint64_t> taken_;
+    std::map<std::string, std::map<std::string, std::uint64_t>> taken_;  // shape -> sharing -> launches
     std::string folder_;
+    DispatchWriter files_;
     CapturedLaunch record_;
 };
 

@@ -1,23 +1,27 @@
-// Text format, one line each: "hipscope-dispatch 2", then "CRC BYTES NAME" sorted by name, then "end CRC" of all before.
+// Text format, one line each: "hipscope-dispatch 3", then "CRC BYTES NAME" sorted by name, then "end CRC" of all before.
 #include "capture/checksum.hpp"
 
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <set>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
-#include "capture/record.hpp"
+#include "capture/frames.hpp"
+#include "core/files.hpp"
 
 namespace hipscope {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFile = "checksums", kMeta = "meta.json", kFormat = "hipscope-dispatch";
-constexpr int kVersion = 2;
+constexpr std::string_view kFile = "checksums", kMeta = "meta.json", kFormat = "hipscope-dispatch", kPacked = ".zst";
+constexpr int kVersion = 3;
+constexpr std::size_t kWorthPacking = 1U << 14U;  // a smaller file is not much larger than what a packed one takes on disk
+constexpr std::uint64_t kMostHeld = 4ULL << 30U;  // bytes of unpacked contents that are kept for the next replay
+constexpr std::size_t kMostFiles = 256;           // and how many there may be: each is an open file
 
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
@@ -54,26 +58,38 @@ std::uint32_t crc32(std::string_view bytes) {
     return ~crc;
 }
 
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read '" + path + "'");
-    return {std::istreambuf_iterator<char>(file), {}};
+DispatchWriter::DispatchWriter(std::string folder) : folder_(std::move(folder)) {
+    std::error_code error;
+    fs::create_directories(folder_, error);
+    if (error) throw std::runtime_error("cannot write '" + folder_ + "': " + error.message());
 }
 
-void write_checksums(const std::string& folder, std::string_view meta) {
-    std::map<std::string, std::string> lines{{std::string(kMeta), line(crc32(meta), meta.size(), kMeta)}};
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-        const std::string name = entry.path().filename().string();
-        if (!entry.is_regular_file() || name == kFile || name == kMeta || name.ends_with(".part")) continue;
-        const std::string content = read_file(entry.path().string());
-        lines[name] = line(crc32(content), content.size(), name);
-    }
+void DispatchWriter::add(const std::string& name, std::string_view content) {
+    write_file(folder_ + "/" + name, content);
+    note(name, content);
+}
+
+void DispatchWriter::add_memory(const std::string& name, std::string_view content) {
+    if (content.size() < kWorthPacking) return add(name, content);
+    const std::string packed = pack(content);
+    if (packed.size() > content.size() / 4 * 3) return add(name, content);  // a replay maps it, which costs nothing
+    write_file(folder_ + "/" + name + std::string(kPacked), packed);
+    note(name + std::string(kPacked), content);
+}
+
+void DispatchWriter::note(const std::string& name, std::string_view content) {
+    lines_[name] = line(crc32(content), content.size(), name);
+}
+
+void DispatchWriter::seal(std::string_view meta) {
+    note(std::string(kMeta), meta);
     std::string text = std::string(kFormat) + " " + std::to_string(kVersion) + "\n";
-    for (const auto& [name, row] : lines) text += row;
+    for (const auto& [name, row] : lines_) text += row;
     char end[20];
     std::snprintf(end, sizeof end, "end %08x\n", crc32(text));
     text += end;
-    write_capture_file(folder + "/" + std::string(kFile), text.data(), text.size());
+    write_file(folder_ + "/" + std::string(kFile), text);
+    replace_file(folder_ + "/" + std::string(kMeta), meta);
 }
 
 Checksums::Checksums(std::string folder) : folder_(std::move(folder)) {
@@ -92,18 +108,66 @@ Checksums::Checksums(std::string folder) : folder_(std::move(folder)) {
     std::snprintf(expected, sizeof expected, "end %08x\n", crc32(std::string_view(text).substr(0, end)));
     if (end == std::string::npos || text.substr(end) != expected) throw std::runtime_error("'" + path + "' is damaged");
     Entry entry;
-    for (std::string name; in >> std::hex >> entry.crc >> std::dec >> entry.bytes >> name;) entries_[name] = entry;
+    for (std::string name; in >> std::hex >> entry.crc >> std::dec >> entry.bytes >> name;) {
+        if (name.find('/') != std::string::npos) throw std::runtime_error("'" + path + "' names files of other folders");
+        entries_[name] = entry;
+    }
+}
+
+const Checksums::Entries::value_type& Checksums::entry(const std::string& name) const {
+    auto found = entries_.find(name);
+    if (found == entries_.end()) found = entries_.find(name + std::string(kPacked));
+    if (found == entries_.end()) throw std::runtime_error("'" + folder_ + "' has no recorded file " + name);
+    return *found;
+}
+
+void Checksums::check(const Entries::value_type& entry, std::string_view content) const {
+    const auto& [name, recorded] = entry;
+    if (content.size() != recorded.bytes)
+        throw std::runtime_error("'" + folder_ + "/" + name + "' has " + std::to_string(content.size()) + " bytes instead of " +
+                                 std::to_string(recorded.bytes) + "; profile the program again");
+    if (crc32(content) != recorded.crc) throw std::runtime_error("'" + folder_ + "/" + name + "' is damaged; profile the program again");
+}
+
+MappedFile Checksums::open(const Entries::value_type& entry) const {
+    const std::string path = folder_ + "/" + entry.first;
+    return entry.first.ends_with(kPacked) ? MappedFile::unpacked(path, entry.second.bytes) : MappedFile(path);
 }
 
 std::string Checksums::read(const std::string& name) const {
-    const auto entry = entries_.find(name);
-    if (entry == entries_.end()) throw std::runtime_error("'" + folder_ + "' has no recorded file " + name);
-    std::string content = read_file(folder_ + "/" + name);
-    if (content.size() != entry->second.bytes)
-        throw std::runtime_error("'" + folder_ + "/" + name + "' has " + std::to_string(content.size()) + " bytes instead of " +
-                                 std::to_string(entry->second.bytes) + "; profile the program again");
-    if (crc32(content) != entry->second.crc) throw std::runtime_error("'" + folder_ + "/" + name + "' is damaged; profile the program again");
-    return content;
+    const Entries::value_type& recorded = entry(name);
+    const MappedFile file = open(recorded);
+    check(recorded, file.bytes());
+    return std::string(file.bytes());
+}
+
+std::shared_ptr<const MappedFile> Checksums::map(const std::string& name) const {
+    using Key = std::tuple<FileIdentity, std::uint32_t, std::uint64_t>;  // names share files
+    static std::set<Key> sound;
+    static std::map<Key, std::shared_ptr<const MappedFile>> held;
+    static std::uint64_t held_bytes = 0;
+    const Entries::value_type& recorded = entry(name);
+    const bool packed = recorded.first.ends_with(kPacked);
+    const Key key{identity_of(folder_ + "/" + recorded.first), recorded.second.crc, recorded.second.bytes};
+    if (const auto known = held.find(key); known != held.end()) return known->second;
+    auto file = std::make_shared<const MappedFile>(open(recorded));
+    if (sound.contains(key)) return file;
+    check(recorded, file->bytes());
+    if (!packed) {
+        sound.insert(key);
+        return file;
+    }
+    if (held_bytes + recorded.second.bytes > kMostHeld || held.size() >= kMostFiles) {
+        held.clear();
+        held_bytes = 0;
+    }
+    held_bytes += recorded.second.bytes;
+    return held[key] = std::move(file);
+}
+
+void Checksums::check_buffers() const {
+    for (const auto& [name, recorded] : entries_)
+        if (name.starts_with("buffer_") && name.find(".before") != std::string::npos) static_cast<void>(map(name));
 }
 
 }  // namespace hipscope

@@ -3,11 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
 
-#include "capture/checksum.hpp"
 #include "engine/json.hpp"
 
 namespace hipscope {
@@ -30,14 +26,7 @@ void find_references(const std::vector<KernelArgument>& arguments, std::string_v
     }
 }
 
-void write_capture_file(const std::string& path, const void* data, std::uint64_t bytes) {
-    std::ofstream file(path, std::ios::binary);
-    file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
-    file.close();
-    if (!file) throw std::runtime_error("cannot write the capture file '" + path + "'");
-}
-
-void write_meta(const std::string& folder, const CapturedLaunch& r) {
+void write_meta(DispatchWriter& files, const CapturedLaunch& r) {
     Json json;
     json.open('{').field("id", r.id).field("kernel", r.kernel).field("code_object", r.code_object_hash);
     json.list("grid", r.grid).list("workgroup", r.workgroup).field("dynamic_lds", r.dynamic_lds);
@@ -61,10 +50,7 @@ void write_meta(const std::string& folder, const CapturedLaunch& r) {
     if (r.reason.empty()) json.null();
     else json.value(r.reason);
     json.close('}');
-    write_checksums(folder, json.text());
-    const std::string path = folder + "/meta.json";
-    write_capture_file(path + ".part", json.text().data(), json.text().size());
-    std::filesystem::rename(path + ".part", path);
+    files.seal(json.text());
 }
 
 }  // namespace hipscope

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/checksum.hpp"
 #include "engine/kernel_argument.hpp"
 
 namespace hipscope {
@@ -44,10 +45,7 @@ struct CapturedLaunch {
 void find_references(const std::vector<KernelArgument>& arguments, std::string_view kernarg,
                      std::vector<RecordedBuffer>& buffers);
 
-/// Write a file of the capture. Throws std::runtime_error naming it.
-void write_capture_file(const std::string& path, const void* data, std::uint64_t bytes);
-
 /// Write meta.json. It comes last, so that a folder that has it is whole. Throws std::runtime_error.
-void write_meta(const std::string& folder, const CapturedLaunch& record);
+void write_meta(DispatchWriter& files, const CapturedLaunch& record);
 
 }  // namespace hipscope

@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
+#include "capture/mapped_file.hpp"
 #include "capture/meta.hpp"
 #include "capture/poison.hpp"
+#include "capture/runs.hpp"
 #include "capture/trace.hpp"
+#include "core/files.hpp"
 #include "engine/bundle.hpp"
 #include "engine/host_services.hpp"
 #include "engine/json.hpp"
@@ -43,7 +45,7 @@ public:
         for (const CapturedBuffer& b : captured_.buffers)
             if (!memory_.allocate_at(b.address, b.bytes)) throw std::runtime_error("the capture's buffers overlap");
         const std::string arch = device_ ? device_->text("arch", "gfx942") : "gfx942";
-        object_ = load_code_object(extract_code_object(read_file(o_.code_object), arch), memory_, {o_.objdump, o_.cache});
+        object_ = load_code_object(extract_code_object(o_.code_object.empty() ? captured_.files.read("code_object.co") : read_file(o_.code_object), arch), memory_, {o_.objdump, o_.cache});
         EngineSettings settings;
         settings.threads = o_.trace_access && !o_.profile ? 1 : o_.threads;
         settings.seed = o_.seed;
@@ -59,7 +61,7 @@ public:
         } catch (const std::exception& error) {
             const auto kernel = object_->kernels.find(kernel_name());
             const bool unsupported = kernel != object_->kernels.end() && !kernel->second.obstacle.empty();
-            return {unsupported ? "unsupported" : "launch_error", error.what(), std::nullopt, std::nullopt};
+            return {unsupported ? "unsupported" : "launch_error", error.what()};
         }
         if (o_.trace_access) {
             fill_memory();
@@ -105,15 +107,18 @@ private:
     }
 
     void fill_memory() {
+        before_.clear();
         for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
             const CapturedBuffer& b = captured_.buffers[i];
             const std::string name = name_of("buffer_", i, ".before");
             const bool replaced = !o_.inputs.empty() && fs::exists(o_.inputs + "/" + name);
-            const std::string content = replaced ? read_file(o_.inputs + "/" + name) : captured_.files.read(name);
-            if (content.size() != b.bytes) throw std::runtime_error(name + " has " + std::to_string(content.size()) + " bytes instead of " + std::to_string(b.bytes));
-            std::memcpy(pointer_to(b.address), content.data(), content.size());
+            auto content = replaced ? std::make_shared<const MappedFile>(o_.inputs + "/" + name) : captured_.files.map(name);
+            if (content->bytes().size() != b.bytes)
+                throw std::runtime_error(name + " has " + std::to_string(content->bytes().size()) + " bytes instead of " + std::to_string(b.bytes));
+            content->place_at(b.address);
             if (o_.poison && !o_.poison_mask.empty()) poison(i);
             engine_->touched(b.address, b.bytes);  // as after the program's own copies
+            if (o_.runs) before_.push_back(std::move(content));
         }
         for (const CapturedGlobal& g : captured_.globals) {
             const auto variable = object_->variables.find(g.symbol);
@@ -125,20 +130,26 @@ private:
 
     /// Overwrite what the reference writes without reading it first: a candidate must not depend on it either.
     void poison(std::size_t buffer) {
-        const std::string path = o_.poison_mask + "/" + name_of("access_", buffer, ".bin");
-        if (!fs::exists(path)) return;
-        const std::string mask = read_file(path);
+        const std::string whole = o_.poison_mask + "/" + name_of("access_", buffer, ".bin");
+        const std::string parts = o_.poison_mask + "/" + name_of("access_", buffer, ".runs");
+        const bool in_parts = fs::exists(parts);
+        if (!in_parts && !fs::exists(whole)) return;
+        const std::string text = read_file(in_parts ? parts : whole);
+        const std::vector<Run> mask = in_parts ? read_runs(text) : std::vector<Run>{{0, text}};
         const CapturedBuffer& b = captured_.buffers[buffer];
-        hipscope::poison(pointer_to(b.address), b.bytes, mask, *o_.poison, buffer);
+        hipscope::poison(pointer_to(b.address), b.bytes, mask, *o_.poison, buffer, o_.fill(buffer));
+        if (sanitizer_) each_poisoned(mask, b.bytes, [&](std::size_t offset, std::size_t bytes) { sanitizer_->undefined(b.address + offset, bytes); });
     }
 
     DispatchResult trace(const PreparedLaunch& launch) {
         AccessMap map(captured_.buffers);
         DispatchResult result = engine_->trace(launch, [&](const MemoryAccess& access) { map.note(access); });
         for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
-            const auto& flags = map.flags(i);
-            std::ofstream(o_.out + "/" + name_of("access_", i, ".bin"), std::ios::binary)
-                .write(reinterpret_cast<const char*>(flags.data()), static_cast<std::streamsize>(flags.size()));
+            if (o_.runs) {
+                write_runs(o_.out + "/" + name_of("access_", i, ".runs"), map.accessed(i));
+                continue;
+            }
+            write_file(o_.out + "/" + name_of("access_", i, ".bin"), map.flags(i));
         }
         return result;
     }
@@ -156,29 +167,32 @@ private:
         output.add_code_object(*object_);
         output.add({1, &launch, &result, 0}, engine_->timing());
         if (result.fault) output.add_fault(1, kernel_name(), object_->hash, *result.fault);
+        output.flush();
+        if (output.lost()) throw std::runtime_error(*output.lost());
     }
 
     void write_buffers() const {
         for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
             const CapturedBuffer& b = captured_.buffers[i];
-            std::ofstream file(o_.out + "/" + name_of("buffer_", i, ".after"), std::ios::binary);
-            file.write(pointer_to(b.address), static_cast<std::streamsize>(b.bytes));
-            if (!file) throw std::runtime_error("cannot write the result buffers to '" + o_.out + "'");
+            if (o_.runs) {
+                const std::string_view now{pointer_to(b.address), b.bytes};
+                write_runs(o_.out + "/" + name_of("buffer_", i, ".runs"), different_runs(before_[i]->bytes(), now));
+                continue;
+            }
+            write_file(o_.out + "/" + name_of("buffer_", i, ".after"), {pointer_to(b.address), b.bytes});
         }
         for (std::size_t i = 0; i < captured_.globals.size(); ++i) {
             const auto variable = object_->variables.find(captured_.globals[i].symbol);
             if (variable == object_->variables.end() || variable->second.bytes != captured_.globals[i].bytes) continue;
-            std::ofstream file(o_.out + "/" + name_of("global_", i, ".after"), std::ios::binary);
-            file.write(pointer_to(variable->second.address), static_cast<std::streamsize>(variable->second.bytes));
-            if (!file) throw std::runtime_error("cannot write the variables to '" + o_.out + "'");
+            write_file(o_.out + "/" + name_of("global_", i, ".after"), {pointer_to(variable->second.address), variable->second.bytes});
         }
     }
 
     [[nodiscard]] ReplayOutcome fault(const DispatchFault& f) const {
-        if (f.kind != fault_name(FaultKind::runaway)) return {"fault", f.message, f, std::nullopt};
+        if (f.kind != fault_name(FaultKind::runaway)) return {"fault", f.message, f};
         char text[64];
         std::snprintf(text, sizeof text, "it did not end within %g s", o_.max_seconds);
-        return {"timeout", text, std::nullopt, std::nullopt};
+        return {"timeout", text};
     }
 
     const ReplayOptions& o_;
@@ -190,6 +204,7 @@ private:
     std::optional<LaunchArea> area_;
     std::unique_ptr<CodeObject> object_;
     std::optional<Engine> engine_;
+    std::vector<std::shared_ptr<const MappedFile>> before_;  // the contents of the buffers, when only what changed is written
 };
 
 }  // namespace
@@ -198,7 +213,7 @@ ReplayOutcome replay_dispatch(const ReplayOptions& options) {
     try {
         return Replay(options).run();
     } catch (const std::exception& error) {
-        return {"launch_error", error.what(), std::nullopt, std::nullopt};
+        return {"launch_error", error.what()};
     }
 }
 
@@ -216,10 +231,9 @@ void write_result(const std::string& out, const ReplayOutcome& outcome) {
     json.key("time_ns");
     if (outcome.time_ns) json.value(*outcome.time_ns);
     else json.null();
+    if (outcome.seconds > 0) json.field("seconds", outcome.seconds);
     json.close('}');
-    const std::string path = out + "/result.json";
-    std::ofstream(path + ".part") << json.text();
-    fs::rename(path + ".part", path);
+    replace_file(out + "/result.json", json.text());
 }
 
 }  // namespace hipscope

@@ -11,8 +11,9 @@ namespace hipscope {
 
 struct ReplayOutcome {
     std::string status = "ok", message;  // ok, fault, timeout, unsupported, launch_error
-    std::optional<DispatchFault> fault;
-    std::optional<double> time_ns;
+    std::optional<DispatchFault> fault = {};
+    std::optional<double> time_ns = {};
+    double seconds = 0;  // of ours, start to end; 0 when not known
 };
 
 /// Run it and write the buffers, and what else was asked for, into `options.out`. Never throws: what goes wrong is the

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace hipscope {
 namespace {
@@ -25,6 +26,18 @@ std::array<std::uint32_t, 3> triple(std::string_view option, const std::string& 
     return value;
 }
 
+/// INDEX=HEX: the bytes that one buffer is filled with.
+std::pair<std::size_t, std::string> filling(std::string_view option, const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const std::string hex = equals == std::string::npos ? "" : text.substr(equals + 1);
+    if (hex.empty() || hex.size() % 2 != 0 || hex.find_first_not_of("0123456789abcdef") != std::string::npos)
+        throw std::runtime_error(std::string(option) + ": '" + text + "' is not INDEX=HEX");
+    std::string bytes;
+    for (std::size_t i = 0; i < hex.size(); i += 2)
+        bytes += static_cast<char>(std::strtoul(hex.substr(i, 2).c_str(), nullptr, 16));
+    return {static_cast<std::size_t>(number(option, text.substr(0, equals))), bytes};
+}
+
 }  // namespace
 
 ReplayOptions ReplayOptions::parse(int argc, char** argv) {
@@ -35,6 +48,7 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
         const std::string_view option = argv[i];
         if (option == "--trace-access") { o.trace_access = true; continue; }
         if (option == "--profile") { o.profile = true; continue; }
+        if (option == "--runs") { o.runs = true; continue; }
         if (i + 1 >= argc) throw std::runtime_error("unknown option or missing value: " + std::string(option));
         const std::string value = argv[++i];
         if (option == "--dispatch") o.dispatch = value;
@@ -48,6 +62,7 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
         else if (option == "--poison-mask") o.poison_mask = value;
         else if (option == "--sanitize") o.sanitize = value;
         else if (option == "--seed") o.seed = static_cast<std::uint64_t>(number(option, value));
+        else if (option == "--poison-fill") o.poison_fill.insert(filling(option, value));
         else if (option == "--poison") o.poison = static_cast<std::uint64_t>(number(option, value));
         else if (option == "--grid") o.grid = triple(option, value);
         else if (option == "--workgroup") o.workgroup = triple(option, value);
@@ -58,11 +73,10 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
     }
     if (o.dispatch.empty() || o.out.empty())
         throw std::runtime_error("usage: hipscope-replay --dispatch DIR --code-object FILE --out DIR [--kernel NAME] "
-                                 "[--profile --device-config FILE] [--trace-access] [--seed N] [--poison N --poison-mask DIR] "
+                                 "[--profile --device-config FILE] [--trace-access] [--runs] [--seed N] [--poison N --poison-mask DIR [--poison-fill BUFFER=HEX]...] "
                                  "[--sanitize all|CHECK,...] [--inputs DIR] [--objdump FILE] [--cache DIR] [--threads N] [--max-seconds S]");
     if (o.profile && o.device_config.empty()) throw std::runtime_error("--profile needs --device-config");
     if (o.profile && !o.sanitize.empty()) throw std::runtime_error("--profile and --sanitize exclude each other");
-    if (o.code_object.empty()) o.code_object = o.dispatch + "/code_object.co";
     return o;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -14,9 +15,14 @@ struct ReplayOptions {
     std::optional<std::uint32_t> dynamic_lds;
     std::uint64_t seed = 0;
     std::optional<std::uint64_t> poison;
+    std::map<std::size_t, std::string> poison_fill;  // by buffer: bytes to repeat instead of random ones
     bool trace_access = false, profile = false;
+    bool runs = false;  // write what changed and where accesses were, instead of whole buffers and maps
     double max_seconds = 0;  // 0: no limit
     int threads = 1;
+
+    /// What buffer `index` is poisoned with; empty for random bytes.
+    std::string fill(std::size_t index) const { return poison_fill.count(index) != 0 ? poison_fill.at(index) : std::string(); }
 
     /// Throws std::runtime_error with one line about the argument that is wrong.
     static ReplayOptions parse(int argc, char** argv);

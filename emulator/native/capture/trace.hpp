@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "capture/meta.hpp"
+#include "capture/runs.hpp"
 #include "core/wave.hpp"
 #include "engine/launch.hpp"
 
@@ -20,14 +24,20 @@ class AccessMap {
 public:
     explicit AccessMap(const std::vector<CapturedBuffer>& buffers);
     void note(const MemoryAccess& access);
-    [[nodiscard]] const std::vector<std::uint8_t>& flags(std::size_t buffer) const { return flags_[buffer]; }
+    [[nodiscard]] std::string_view flags(std::size_t buffer) const;
+    /// The blocks of a buffer with an access in them.
+    [[nodiscard]] std::vector<Run> accessed(std::size_t buffer) const;
 
 private:
-    void note(std::uint64_t address, std::uint32_t bytes, AccessKind kind);
+    struct Flags {
+        std::unique_ptr<std::uint8_t, decltype(&std::free)> bytes;  // takes memory where there are accesses only
+        std::vector<bool> blocks;
+    };
+    void note(std::uint64_t address, std::uint64_t bytes, AccessKind kind);
 
     std::map<std::uint64_t, std::size_t> starts_;  // buffer address -> index
     std::vector<CapturedBuffer> buffers_;
-    std::vector<std::vector<std::uint8_t>> flags_;
+    std::vector<Flags> flags_;
 };
 
 }  // namespace hipscope

@@ -69,24 +69,54 @@ void decode_vop3p(const Line& line, Instruction& in) {
     if (in.modifiers.clamp) in.simple = false;
 }
 
-/// VOP3P-MAI (13.3.7): CBSZ, ABID and BLGP sit where the packed modifiers are.
+/// VOP3P-MAI (13.3.7): CBSZ, ABID and BLGP sit where the packed modifiers are. With scales (gfx950), two words before
+/// them say which bytes of the scale registers count.
 void decode_matrix(const Line& line, Instruction& in) {
+    if (line.word_count == 4) {
+        in.modifiers.neg_hi = static_cast<std::uint8_t>((line.words[2] >> 8U) & 7U);
+        in.modifiers.neg_lo = static_cast<std::uint8_t>((line.words[3] >> 29U) & 7U);
+        in.modifiers.op_sel = static_cast<std::uint8_t>((line.words[0] >> 11U) & 3U);
+        in.modifiers.op_sel_hi = static_cast<std::uint8_t>((line.words[1] >> 27U) & 3U);
+        return;
+    }
     in.modifiers.neg_hi = static_cast<std::uint8_t>((line.words[0] >> 8U) & 7U);
     in.modifiers.op_sel = static_cast<std::uint8_t>((line.words[0] >> 11U) & 15U);
     in.modifiers.neg_lo = static_cast<std::uint8_t>((line.words[1] >> 29U) & 7U);
 }
 
-/// True when source k can be used as it lies in the register file (see Operand::plain).
-bool is_plain(const Instruction& in, std::size_t k, Type type) {
+/// True when nothing but the sign of source k changes before use.
+bool is_plain_but_for_sign(const Instruction& in, std::size_t k, Type type) {
     const Operand& o = in.source[k];
     const unsigned bit = 1U << k;
-    if (o.negate || o.absolute || o.sign_extend || o.select != 6 || type == Type::mix) return false;
+    if (o.sign_extend || o.select != 6 || type == Type::mix) return false;
     if (in.dpp.present && k == 0) return false;
     if (o.kind == OperandKind::sgpr && o.index >= sreg::count) return false;
     if (in.packed && (type == Type::pk16 || type == Type::pk_f16 || type == Type::pk_f32)) {
         return (in.modifiers.op_sel & bit) == 0 && (in.modifiers.op_sel_hi & bit) != 0 && ((in.modifiers.neg_lo | in.modifiers.neg_hi) & bit) == 0;
     }
     return in.packed || (in.modifiers.op_sel & bit) == 0 || (type != Type::f16 && type != Type::b16);
+}
+
+/// True when source k can be used as it lies in the register file (see Operand::plain).
+bool is_plain(const Instruction& in, std::size_t k, Type type) {
+    return !in.source[k].negate && !in.source[k].absolute && is_plain_but_for_sign(in, k, type);
+}
+
+bool is_vector(const Operand& o) { return o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr; }
+
+/// The handler for the operands that the instruction has.
+Handler handler_for(const Entry& entry, const Instruction& in) {
+    if (!in.simple || in.sources > 3) return entry.run;
+    std::size_t form = 0;
+    bool signs = false;
+    for (unsigned k = 0; k < in.sources; ++k) {
+        const Operand& o = in.source[k];
+        if (!is_plain_but_for_sign(in, k, entry.source[k])) return entry.run;
+        if (!is_vector(o) && entry.source[k] != Type::mask) form |= 1U << k;
+        signs = signs || o.negate || o.absolute;
+    }
+    if (signs) form += isa::signed_forms;
+    return entry.forms[form] == nullptr ? entry.run : entry.forms[form];
 }
 
 std::string_view strip_encoding(std::string_view mnemonic) {
@@ -154,9 +184,7 @@ void decode_buffer_format(const Line& line, Instruction& in) {
 }
 
 /// Why an instruction of the table is refused all the same in this form, or nothing.
-std::string_view form_not_supported(Format format, const Line& line, std::string_view target, std::string_view name) {
-    const bool bytes = name.find("fp8") != std::string_view::npos || name.find("bf8") != std::string_view::npos;
-    if (target == "gfx950" && bytes) return "8-bit floats of gfx950, which are not those of gfx942";
+std::string_view form_not_supported(Format format, const Line& line, std::string_view name) {
     if (format == Format::memory && flag(line.modifiers, "tfe")) return "texture fail enable";
     if (format == Format::ds && !name.starts_with("ds_gws_") && flag(line.modifiers, "gds")) return "global data share, which these devices lack";
     return {};
@@ -178,13 +206,15 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
         const std::string_view why = isa::reason_for(name);
         return why.empty() ? "unknown mnemonic " + std::string(line.mnemonic) : "refused: " + std::string(why);
     }
-    if (const std::string_view why = form_not_supported(format, line, target, name); !why.empty()) return std::string(why);
+    if (const std::string_view why = form_not_supported(format, line, name); !why.empty()) return std::string(why);
 
     const bool compare = name.starts_with("v_cmp");
     if (format == Format::vop3) decode_vop3(line, entry->destinations == 2, in);
+    // v_bitop3: the sign and output modifier fields are the table of the function.
+    if (name.starts_with("v_bitop3")) in.target = (in.modifiers.omod << 6U) | ((line.words[0] >> 8U) & 7U) << 3U | line.words[1] >> 29U;
     if (format == Format::vop3p && entry->unit == Unit::mfma) decode_matrix(line, in);
     else if (format == Format::vop3p) decode_vop3p(line, in);
-    const bool integer_clamp = in.modifiers.clamp && !is_float(entry->source[0]);
+    const bool integer_clamp = in.modifiers.clamp && !entry->float_result && !is_float(entry->source[0]);
     if (integer_clamp && !compare) {
         entry = isa::find(std::string(name) + "_clamp");
         if (entry == nullptr) return "clamp on " + std::string(name);
@@ -233,13 +263,16 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
 
     if (format == Format::vop && line.word_count == 2) {
         const std::uint32_t source0 = line.words[0] & 0x1ffU;
-        if (source0 == 0xf9) decode_sdwa(line.words[1], compare, in);
+        if (source0 == 0xf9) {
+            decode_sdwa(line.words[1], compare, in);
+            if (in.modifiers.dst_select == 7) return "its destination selects a reserved part of a register";
+        }
         if (source0 == 0xfa) decode_dpp(line.words[1], in);
     }
     for (std::size_t k = 0; k < entry->sources; ++k) in.source[k].plain = is_plain(in, k, entry->source[k]);
     if (in.keeps_high) in.simple = false;
     if (name.ends_with("mixhi_f16")) in.modifiers.op_sel |= 8U;  // the result goes to the upper half
-    in.run = entry->run;
+    in.run = handler_for(*entry, in);
     return {};
 }
 

@@ -56,12 +56,13 @@ Memory::~Memory() {
 
 std::uint64_t Memory::allocate(std::uint64_t bytes, bool host_visible, std::uint64_t alignment) {
     const std::lock_guard lock(mutex_);
-    return allocate_locked(bytes, host_visible, alignment);
+    if (bytes > limit_ - in_use_) return 0;
+    const std::uint64_t start = find_space(footprint(bytes), alignment);
+    if (start != 0) place(start, bytes, host_visible);
+    return start;
 }
 
-std::uint64_t Memory::allocate_locked(std::uint64_t bytes, bool host_visible, std::uint64_t alignment) {
-    if (bytes > limit_ - in_use_) return 0;
-    const std::uint64_t need = footprint(bytes);
+std::uint64_t Memory::find_space(std::uint64_t need, std::uint64_t alignment) {
     for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
         const auto [from, size] = *hole;
         const std::uint64_t start = round_up(from, alignment);
@@ -69,41 +70,73 @@ std::uint64_t Memory::allocate_locked(std::uint64_t bytes, bool host_visible, st
         holes_.erase(hole);
         if (start > from) holes_.emplace(from, start - from);
         if (from + size > start + need) holes_.emplace(start + need, from + size - start - need);
-        return place(start, bytes, host_visible) ? start : 0;
+        return start;
     }
     const std::uint64_t start = round_up(next_, alignment);
     const bool fits = start <= base + reserved && need <= base + reserved - start;
     if (!fits && !freed_.empty()) {  // address space is short: forget what was freed
         for (const auto& [freed, block] : freed_) add_hole(freed, footprint(block.bytes));
         freed_.clear();
-        return allocate_locked(bytes, host_visible, alignment);
+        return find_space(need, alignment);
     }
     if (!fits) return 0;
     if (start > next_) holes_.emplace(next_, start - next_);
     next_ = start + need;
-    return place(start, bytes, host_visible) ? start : 0;
+    return start;
+}
+
+bool Memory::overlaps(std::uint64_t address, std::uint64_t bytes) const {
+    const auto after = blocks_.lower_bound(address);
+    if (after != blocks_.end() && after->first < address + bytes) return true;
+    if (after == blocks_.begin()) return false;
+    const Allocation& before = std::prev(after)->second;
+    return before.address + before.bytes > address;
 }
 
 bool Memory::allocate_at(std::uint64_t address, std::uint64_t bytes, bool host_visible) {
     const std::lock_guard lock(mutex_);
     if (address < base + kPage || address >= base + reserved || bytes > base + reserved - address) return false;
-    const auto after = blocks_.lower_bound(address);
-    if (after != blocks_.end() && after->first < address + bytes) return false;
-    if (after != blocks_.begin()) {
-        const Allocation& before = std::prev(after)->second;
-        if (before.address + before.bytes > address) return false;
-    }
+    if (overlaps(address, bytes)) return false;
     const std::uint64_t end = address + footprint(bytes);
     if (end > next_) next_ = round_up(end, kPage);
     holes_.clear();  // later blocks must not land in a range this one may now cover
-    return place(address, bytes, host_visible);
+    place(address, bytes, host_visible);
+    return true;
 }
 
-bool Memory::place(std::uint64_t address, std::uint64_t bytes, bool host_visible) {
+std::uint64_t Memory::reserve(std::uint64_t bytes, std::uint64_t alignment) {
+    const std::lock_guard lock(mutex_);
+    return bytes > reserved ? 0 : find_space(footprint(bytes), alignment);
+}
+
+void Memory::unreserve(std::uint64_t address, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(taken_, [&](const auto& block) { return block.first - address < bytes; });
+    add_hole(address, footprint(bytes));
+}
+
+bool Memory::put(std::uint64_t address, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes > limit_ - in_use_ || overlaps(address, bytes)) return false;
+    place(address, bytes, false);
+    return true;
+}
+
+bool Memory::take(std::uint64_t address) {
+    const std::lock_guard lock(mutex_);
+    const auto block = blocks_.find(address);
+    if (block == blocks_.end()) return false;
+    mark(address, block->second.bytes, false);
+    if (keep_freed_) taken_.insert_or_assign(address, block->second);
+    in_use_ -= block->second.bytes;
+    blocks_.erase(block);
+    return true;
+}
+
+void Memory::place(std::uint64_t address, std::uint64_t bytes, bool host_visible) {
     blocks_[address] = Allocation{address, bytes, next_id_++, host_visible};
     in_use_ += bytes;
     mark(address, bytes, true);
-    return true;
 }
 
 bool Memory::release(std::uint64_t address) {
@@ -152,7 +185,17 @@ const Allocation* Memory::find(std::uint64_t address) const {
 
 const Allocation* Memory::find_freed(std::uint64_t address) const {
     const std::lock_guard lock(mutex_);
-    return holder(freed_, address);
+    const Allocation* freed = holder(freed_, address);
+    return freed != nullptr ? freed : holder(taken_, address);
+}
+
+std::uint64_t Memory::room(std::uint64_t address) const {
+    const std::lock_guard lock(mutex_);
+    const Allocation* block = holder(blocks_, address);
+    if (block == nullptr) return 0;
+    std::uint64_t end = block->address + block->bytes;
+    for (auto next = blocks_.find(end); next != blocks_.end() && next->second.bytes > 0; next = blocks_.find(end)) end += next->second.bytes;
+    return end - address;
 }
 
 std::optional<Allocation> Memory::at_or_below(std::uint64_t address) const {

@@ -2,8 +2,10 @@
 // pointer is also a host pointer and any stray access is caught by a shadow look-up.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -40,9 +42,20 @@ public:
     bool allocate_at(std::uint64_t address, std::uint64_t bytes, bool host_visible = false);
     /// False when `address` is not the start of a live block.
     bool release(std::uint64_t address);
+
+    /// Address space alone, for blocks that come and go in it: 0 when there is none left.
+    std::uint64_t reserve(std::uint64_t bytes, std::uint64_t alignment = 4096);
+    void unreserve(std::uint64_t address, std::uint64_t bytes);
+    /// A live block in reserved address space. False when a live one is in the way or `limit` would be passed.
+    bool put(std::uint64_t address, std::uint64_t bytes);
+    /// End a block that `put` made; its address space stays reserved. False when there is none. Known like a freed one.
+    bool take(std::uint64_t address);
+
     /// The live block that holds `address`, or nullptr.
     [[nodiscard]] const Allocation* find(std::uint64_t address) const;
     [[nodiscard]] const std::map<std::uint64_t, Allocation>& blocks() const { return blocks_; }
+    /// Bytes from `address` to the end of its block and of those that follow without a gap; 0 outside of all.
+    [[nodiscard]] std::uint64_t room(std::uint64_t address) const;
     /// The live block with the highest start that is not above `address`; safe while kernels allocate.
     [[nodiscard]] std::optional<Allocation> at_or_below(std::uint64_t address) const;
 
@@ -73,10 +86,25 @@ public:
         return true;
     }
 
+    /// The same for ranges of many granules.
+    [[nodiscard]] bool valid_range(std::uint64_t address, std::uint32_t bytes) const {
+        const std::uint64_t offset = address - base;
+        if (offset >= reserved - bytes) return registered(address, bytes);
+        std::uint64_t g = offset >> granule_bits;
+        const std::uint64_t last = offset + bytes - 1;
+        constexpr std::uint64_t eight_full = 0x0101010101010101ULL << granule_bits;
+        for (std::uint64_t eight = 0; g + 8 <= last >> granule_bits; g += 8) {
+            std::memcpy(&eight, shadow_ + g, sizeof eight);
+            if (eight != eight_full) return valid(address, bytes);
+        }
+        return valid(base + std::max(g << granule_bits, offset), static_cast<std::uint32_t>(last + 1 - std::max(g << granule_bits, offset)));
+    }
+
 private:
     [[nodiscard]] bool registered(std::uint64_t address, std::uint32_t bytes) const;
-    std::uint64_t allocate_locked(std::uint64_t bytes, bool host_visible, std::uint64_t alignment);
-    bool place(std::uint64_t address, std::uint64_t bytes, bool host_visible);
+    std::uint64_t find_space(std::uint64_t need, std::uint64_t alignment);
+    [[nodiscard]] bool overlaps(std::uint64_t address, std::uint64_t bytes) const;
+    void place(std::uint64_t address, std::uint64_t bytes, bool host_visible);
     void mark(std::uint64_t address, std::uint64_t bytes, bool valid);
     /// Address space that a block takes, guard included: whole pages, so that a freed block can be given back.
     [[nodiscard]] std::uint64_t footprint(std::uint64_t bytes) const;
@@ -91,6 +119,7 @@ private:
     std::map<std::uint64_t, std::uint64_t> host_ranges_;  // start -> bytes
     std::map<std::uint64_t, std::uint64_t> holes_;        // freed address ranges, start -> bytes with guard
     std::map<std::uint64_t, Allocation> freed_;           // kept for the sanitizers, see keep_freed
+    std::map<std::uint64_t, Allocation> taken_;           // the same for blocks in address space that is still reserved
     mutable std::mutex mutex_;
     std::uint64_t next_ = 0;
     std::uint64_t in_use_ = 0;

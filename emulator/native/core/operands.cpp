@@ -144,6 +144,8 @@ bool parse_operand(std::string_view s, Type type, const Line& line, Operand& o) 
         o.sign_extend = true;
         s = s.substr(5, s.size() - 6);
     }
+    // LLVM 22 marks literals whose value an inline constant could also give.
+    if (s.starts_with("lit(") && s.ends_with(")")) s = s.substr(4, s.size() - 5);
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     const bool is_constant = is_digit(s.front()) || (s.size() > 1 && s.front() == '-' && is_digit(s[1]));
     if (is_constant) {

@@ -39,8 +39,17 @@ struct MemoryAccess {
     AccessKind kind = AccessKind::load;
     std::uint8_t bytes = 0;            // per lane and address
     std::uint8_t addresses = 1;        // 2 for ds_read2/ds_write2
+    bool run = false;                  // all lanes, one behind the other: only lane 0's addresses are filled in
     std::uint64_t lanes = 0;           // execution mask of the access; 1 for scalar loads
     std::uint64_t address[2][kLanes];  // absolute for global/scalar, LDS offset for lds
+
+    /// Fill in the addresses of a run, for those who look at them one by one.
+    void spell_out() {
+        if (!run) return;
+        run = false;
+        for (std::size_t which = 0; which < addresses; ++which)
+            for (std::size_t lane = 1; lane < kLanes; ++lane) address[which][lane] = address[which][0] + lane * bytes;
+    }
 };
 
 enum class FaultKind : std::uint8_t { none, out_of_bounds, unsupported, trap, misaligned, stack_overflow, assertion, runaway };

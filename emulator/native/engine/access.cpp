@@ -178,8 +178,14 @@ constexpr ConflictSets kQuad = [] {
 
 void collect_lines(const MemoryAccess& access, Lines& lines) {
     lines.count = lines.sectors = lines.accesses = lines.lookups = 0;
+    lines.indexed = false;
     if (access.lanes == 0) return;
     const std::uint64_t* address = access.address[0];
+    if (access.run) {
+        add_range(address[0], address[0] + std::uint64_t{kLanes} * access.bytes, lines);
+        count_consecutive_lookups(address[0], access.bytes, lines);
+        return;
+    }
     const int first = std::countr_zero(access.lanes);
     const int last = 63 - std::countl_zero(access.lanes);
     if (consecutive(access, address, first, last)) {
@@ -191,6 +197,7 @@ void collect_lines(const MemoryAccess& access, Lines& lines) {
         return;
     }
     count_lookups(access, lines);
+    lines.indexed = true;
     lines.index.clear();
     std::uint64_t previous = ~0ULL;
     for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
@@ -210,6 +217,10 @@ LdsCost lds_cost(const MemoryAccess& access) {
     const bool atomic = access.kind == AccessKind::atomic || access.kind == AccessKind::atomic_return;
     const ConflictSets& sets = access.bytes <= 4 ? kWord : access.bytes <= 8 ? kDouble : kQuad;
     const int per_lane = (access.bytes + 3) / 4;
+    if (access.run) {
+        cost.cycles = sets.sets * access.addresses;
+        return cost;
+    }
     const int first = std::countr_zero(access.lanes);
     const int last = 63 - std::countl_zero(access.lanes);
     for (int which = 0; which < access.addresses; ++which) {

@@ -34,15 +34,23 @@ private:
     std::uint16_t now_ = 1;
 };
 
+inline constexpr int kMostLines = 2 * kLanes + 2;  // every lane may lie in two
+
 /// Distinct cache lines of one access, in order of first touch.
 struct Lines {
     int count = 0;
     int sectors = 0;                          // distinct 64-byte halves
     int accesses = 0;                         // what the L1 counts as accesses (TCP_TOTAL_ACCESSES)
     int lookups = 0;                          // tag look-ups, four accesses at a time (TCP_TOTAL_CACHE_ACCESSES)
-    std::uint64_t line[2 * kLanes + 2];       // address >> kLineBits
-    std::uint8_t parts[2 * kLanes + 2];       // bit 0 to 3: which 32 bytes were touched
+    std::uint64_t line[kMostLines];           // address >> kLineBits
+    std::uint8_t parts[kMostLines];           // bit 0 to 3: which 32 bytes were touched
+    bool indexed = false;                     // else they follow each other
     KeyIndex index;
+
+    /// Where a line of the access is.
+    [[nodiscard]] int position(std::uint64_t of) {
+        return indexed ? index.find_or_add(of, line, 0) : static_cast<int>(of - line[0]);
+    }
 };
 
 /// How many 64-byte halves of a line a set of its 32-byte parts lies in.

@@ -3,6 +3,7 @@
 #include "engine/bundle.hpp"
 
 #include <dlfcn.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -86,10 +87,7 @@ Function loaded(const char* library, const char* name) {
 
 /// Bytes that came out.
 std::size_t decompress_with(std::uint16_t method, std::string& plain, std::string_view packed) {
-    if (method == 1) {
-        using Zstd = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
-        return loaded<Zstd>("libzstd.so.1", "ZSTD_decompress")(plain.data(), plain.size(), packed.data(), packed.size());
-    }
+    if (method == 1) return ZSTD_decompress(plain.data(), plain.size(), packed.data(), packed.size());  // errors are very large
     if (method != 0) throw std::runtime_error("compressed offload bundle with a method other than zlib and zstd; compile with -fno-offload-compress");
     using Zlib = int (*)(unsigned char*, unsigned long*, const unsigned char*, unsigned long);
     unsigned long size = plain.size();

@@ -265,6 +265,8 @@ std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memo
     const std::vector<Elf64_Shdr> sections = elf.sections();
     const std::vector<Symbol> symbols = dynamic_symbols(elf, sections);
     const msgpack::Value note = metadata(elf, sections);
+    if (note.kind != msgpack::Value::Kind::map && note.kind != msgpack::Value::Kind::nil)
+        throw std::runtime_error("the code object is damaged: its metadata is not a map");
     object->arch = architecture_of(note);
     object->code = std::make_shared<Disassembly>(decode(disassembler(object->elf), object->arch));
     const Image image = copy_segments(elf, memory);

@@ -18,6 +18,16 @@ void count_line(PatternCounts& row, std::uint64_t line, std::uint64_t lanes) {
     else if (row.atomic_lines.size() < kAtomicLines) row.atomic_lines.emplace(line, lanes);
 }
 
+/// Lanes of an atomic on each line: added up here first, since looking a line up costs much more.
+void count_lines(PatternCounts& row, const MemoryAccess& access, Lines& lines) {
+    std::uint8_t lanes[kMostLines];
+    std::fill_n(lanes, lines.count, std::uint8_t{0});
+    for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1)
+        ++lanes[lines.position(access.address[0][std::countr_zero(rest)] >> kLineBits)];
+    for (int i = 0; i < lines.count; ++i)
+        if (lanes[i] != 0) count_line(row, lines.line[i], lanes[i]);
+}
+
 }  // namespace
 
 void DistinctCount::add(std::uint64_t value) {
@@ -111,17 +121,9 @@ void CountingObserver::accessed(std::uint32_t pc, const MemoryAccess& access) {
             if (access.kind == AccessKind::load)
                 for (int i = 0; i < lines.count; ++i) row.distinct_lines.add(lines.line[i]);
             if (access.kind == AccessKind::load || access.kind == AccessKind::store) break;
+            count_lines(row, access, lines);
             same_address = same_address_lanes(access, lines.index);
             row.same_address += static_cast<std::uint64_t>(same_address);
-            for (std::uint64_t rest = access.lanes; rest != 0;) {
-                const std::uint64_t line = access.address[0][std::countr_zero(rest)] >> kLineBits;
-                std::uint64_t count = 0;
-                while (rest != 0 && access.address[0][std::countr_zero(rest)] >> kLineBits == line) {
-                    ++count;
-                    rest &= rest - 1;
-                }
-                count_line(row, line, count);
-            }
             break;
         }
         default: break;

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "core/files.hpp"
 #include "engine/code_object.hpp"
 
 extern char** environ;
@@ -111,9 +112,12 @@ std::string disassemble(const std::string& elf, const std::string& hash, const D
         std::error_code ignored;  // the cache saves time only; a full disk must not stop the run
         fs::create_directories(settings.cache, ignored);
         const fs::path part = kept.string() + "." + std::to_string(getpid());
-        std::ofstream(part, std::ios::binary) << text;
-        fs::rename(part, kept, ignored);
-        if (ignored) fs::remove(part, ignored);
+        try {
+            write_file(part.string(), text);
+            fs::rename(part, kept);
+        } catch (const std::exception&) {
+            fs::remove(part, ignored);
+        }
     }
     return text;
 }

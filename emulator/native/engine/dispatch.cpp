@@ -111,7 +111,10 @@ public:
     static constexpr bool active = true;
     explicit TracingObserver(const std::function<void(const MemoryAccess&)>& observe) : observe_(observe) {}
     void executed(std::uint32_t, std::uint64_t) {}
-    void accessed(std::uint32_t, const MemoryAccess& access) { observe_(access); }
+    void accessed(std::uint32_t, MemoryAccess& access) {
+        access.spell_out();
+        observe_(access);
+    }
 
 private:
     const std::function<void(const MemoryAccess&)>& observe_;
@@ -191,15 +194,17 @@ private:
             }
             if (active_.size() < run_.max_active_)
                 if (const auto number = run_.groups_.next_functional()) {
-                    active_.push_back(idle_group());
-                    active_.back()->kernarg = kernarg_;
-                    active_.back()->start(run_.launch_, *number);
-                    if constexpr (requires { observer_.started(*active_.back()); }) observer_.started(*active_.back());
-                    advance(active_.size() - 1);
+                    auto group = idle_group();
+                    group->kernarg = kernarg_;
+                    group->start(run_.launch_, *number);
+                    if constexpr (requires { observer_.started(*group); }) observer_.started(*group);
+                    advance(std::move(group));
                     return true;
                 }
             if (active_.empty()) return false;
-            advance(0);
+            auto oldest = std::move(active_.front());
+            active_.pop_front();
+            advance(std::move(oldest));
             return true;
         }
 
@@ -210,9 +215,7 @@ private:
             idle_.pop_back();
             return group;
         }
-        void advance(std::size_t which) {
-            auto group = std::move(active_[which]);
-            active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(which));
+        void advance(std::unique_ptr<Workgroup> group) {
             std::size_t faulted = 0;
             switch (run_group(*group, run_.schedule_, observer_, host_, faulted)) {
                 case GroupEnd::done: idle_.push_back(std::move(group)); return;
@@ -349,7 +352,7 @@ private:
     GroupSource groups_;
     Schedule schedule_;
     std::size_t max_active_ = kActiveGroups;
-    std::atomic<bool> stop_{false};
+    alignas(64) std::atomic<bool> stop_{false};  // behind the cache line that hands out workgroups
     std::atomic<bool> closed_{false};  // no workgroup will be timed any more
     std::mutex mutex_;
     std::optional<std::pair<std::uint64_t, DispatchFault>> fault_;
@@ -361,7 +364,7 @@ private:
 
 Engine::Engine(Memory& memory, const EngineSettings& settings, std::optional<TimingConstants> timing)
     : memory_(memory), settings_(settings), timing_(timing), pool_(settings.threads) {
-    if (timing_) history_ = std::make_unique<MallHistory>(timing_->mall_bytes);
+    if (timing_) history_ = std::make_unique<MallHistory>(timing_->mall_bytes, timing_->mall_ways);
 }
 
 DispatchResult Engine::run(const PreparedLaunch& launch, bool profile) {

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <span>
+#include <utility>
 
 #include "engine/counts.hpp"
 #include "engine/host_services.hpp"
@@ -101,17 +102,18 @@ inline bool settle(Workgroup& group, std::size_t wave, Step result) {
 /// Run a workgroup until it ends, faults (`faulted` says which wave) or has used its turns.
 template <class Observer>
 GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observer, const HostLine& host, std::size_t& faulted) {
-    std::vector<std::size_t> order;
+    std::size_t order[kMaxWavesPerGroup];
+    const std::size_t count = group.waves.size();
     std::uint64_t random = schedule.seed ^ (group.number * 0x9e3779b97f4a7c15ULL) ^ group.executed;
     const auto next_random = [&random] {
         random = random * 6364136223846793005ULL + 1442695040888963407ULL;
         return static_cast<std::uint32_t>(random >> 33U);
     };
-    for (std::size_t i = 0; i < group.waves.size(); ++i) order.push_back(i);
+    for (std::size_t i = 0; i < count; ++i) order[i] = i;
     for (std::uint32_t round = 0; round < schedule.group_rounds; ++round) {
         if (schedule.seed != 0)
-            for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[next_random() % i]);
-        for (const std::size_t i : order) {
+            for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[next_random() % i]);
+        for (const std::size_t i : std::span(order, count)) {
             if (group.state[i] != WaveState::ready) continue;
             const std::uint32_t slice = schedule.seed == 0 ? schedule.wave_slice : 1 + next_random() % 64;
             const std::uint64_t before = group.executed;
@@ -127,8 +129,8 @@ GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observe
             if (group.barrier_complete()) observer.barrier_released(group);
         group.release_barrier();
         if (group.executed > schedule.max_instructions) {
-            faulted = order.front();
-            for (const std::size_t i : order)
+            faulted = order[0];
+            for (const std::size_t i : std::span(order, count))
                 if (group.state[i] == WaveState::ready) faulted = i;
             Fault& fault = group.waves[faulted].fault;
             fault.kind = FaultKind::runaway;

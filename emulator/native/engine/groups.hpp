@@ -57,8 +57,9 @@ private:
     std::uint64_t first_ = 0, step_ = 1;
     bool timed_;
     std::atomic<bool> timed_open_;
-    std::atomic<std::uint64_t> timed_next_{0};
-    std::atomic<std::uint64_t> functional_next_{0};
+    // Every thread writes the second: in cache lines of their own, so that what all only read stays with each.
+    alignas(64) std::atomic<std::uint64_t> timed_next_{0};
+    alignas(64) std::atomic<std::uint64_t> functional_next_{0};
 };
 
 }  // namespace hipscope

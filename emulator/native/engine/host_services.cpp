@@ -181,6 +181,7 @@ void HostServices::memory_request(std::uint64_t* slots) {
         if (block == heap_blocks_.end()) return;  // freed twice, or never allocated: as on the device, nothing happens
         heap_bytes_ -= block->second;
         heap_blocks_.erase(block);
+        if (slab_disappears) slab_disappears(address);
         memory_.release(address);
         return;
     }
@@ -189,6 +190,7 @@ void HostServices::memory_request(std::uint64_t* slots) {
     if (slots[0] != 0) {
         heap_blocks_[slots[0]] = bytes;
         heap_bytes_ += bytes;
+        if (slab_appeared) slab_appeared(slots[0]);
     } else if (!heap_full_said_) {
         heap_full_said_ = true;
         std::fprintf(stderr, "hipscope emulator: the device heap is full (%llu of %llu bytes are used, %llu more were asked for); "

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -32,6 +33,8 @@ public:
     std::uint64_t heap();
     /// Bytes that the device heap may take from device memory.
     std::uint64_t heap_limit = 4ULL << 30U;
+    /// Told of what the device heap takes from device memory and gives back.
+    std::function<void(std::uint64_t address)> slab_appeared, slab_disappears;
 
     /// The real-time clock of all waves of the dispatch. The device heap waits by it and compares what different waves
     /// have read, so it must not seem to run backwards from one wave to another.

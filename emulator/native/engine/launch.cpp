@@ -91,12 +91,16 @@ PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_
     const Kernel& kernel = *launch.kernel;
     if (!kernel.obstacle.empty()) throw std::runtime_error(kernel.obstacle);
     std::uint64_t threads = 1;
+    std::uint64_t groups = 1;
+    bool countable = true;
     for (unsigned d = 0; d < 3; ++d) {
         if (launch.workgroup[d] == 0 || launch.grid[d] == 0)
             throw std::runtime_error("the launch has an empty grid or workgroup");
-        threads *= launch.workgroup[d];
-        p.groups[d] = (launch.grid[d] + launch.workgroup[d] - 1) / launch.workgroup[d];
+        threads = std::min<std::uint64_t>(threads, 1U << 20U) * launch.workgroup[d];  // more is refused anyway
+        p.groups[d] = static_cast<std::uint32_t>((std::uint64_t{launch.grid[d]} + launch.workgroup[d] - 1) / launch.workgroup[d]);
+        countable = countable && !__builtin_mul_overflow(groups, p.groups[d], &groups);
     }
+    if (!countable) throw std::runtime_error("the launch has more workgroups than can be counted");
     if (threads > 1024 || threads > kernel.max_workgroup_size)
         throw std::runtime_error("the workgroup has " + std::to_string(threads) + " work-items, the kernel allows " +
                                  std::to_string(std::min<std::uint32_t>(1024, kernel.max_workgroup_size)));
@@ -107,7 +111,7 @@ PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_
                                  std::to_string(lds_limit));
     if (std::max<std::uint64_t>(kernel.kernarg_bytes, launch.kernarg.size()) > LaunchArea::bytes - kKernargOffset)
         throw std::runtime_error("the kernel's arguments are too large");
-    p.group_count = std::uint64_t{p.groups[0]} * p.groups[1] * p.groups[2];
+    p.group_count = groups;
     p.waves_per_group = static_cast<std::uint32_t>((threads + kLanes - 1) / kLanes);
     p.scratch_per_lane = kernel.scratch_bytes + (kernel.uses_dynamic_stack ? kStackReserve : 0);
     if (p.scratch_per_lane > kLargestScratch)

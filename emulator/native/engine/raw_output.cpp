@@ -1,12 +1,15 @@
 // Raw output files.
 #include "engine/raw_output.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
+#include "core/files.hpp"
 #include "engine/counters.hpp"
 #include "engine/json.hpp"
 
@@ -15,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
+
+constexpr std::size_t kLostBytes = 4096;
 
 constexpr std::string_view space_name(Space space) {
     switch (space) {
@@ -43,13 +48,6 @@ int trace_category(const Instruction& i) {
         case Unit::waitcnt: case Unit::internal: case Unit::barrier: case Unit::end_program: break;
     }
     return 9;
-}
-
-void replace_file(const std::string& path, const std::string& text) {
-    const std::string part = path + ".part";
-    std::ofstream(part, std::ios::binary) << text;
-    std::error_code ignored;
-    fs::rename(part, path, ignored);
 }
 
 void triple(Json& json, std::string_view name, const std::array<std::uint32_t, 3>& values) { json.list(name, values); }
@@ -90,9 +88,11 @@ RawOutput::RawOutput(const std::string& directory, std::optional<DeviceConfig> d
     : directory_(directory), device_(std::move(device)), executable_(std::move(executable)) {
     std::error_code error;
     fs::create_directories(fs::path(directory) / "code_objects", error);
-    dispatches_ = std::fopen((directory + "/dispatches.jsonl").c_str(), "ae");
-    if (error || dispatches_ == nullptr)
+    if (!error) dispatches_ = std::fopen((directory + "/dispatches.jsonl").c_str(), "ae");
+    if (dispatches_ == nullptr)
         throw std::runtime_error("cannot write to the output folder '" + directory + "' (HIPSCOPE_OUT)");
+    // Its place is taken now: on a full disk there would be none for the message that the disk is full.
+    write_file(directory_ + "/lost", std::string(kLostBytes, '\n'));
 }
 
 RawOutput::~RawOutput() {
@@ -100,9 +100,23 @@ RawOutput::~RawOutput() {
     std::fclose(dispatches_);
 }
 
+void RawOutput::attempt(const std::function<void()>& write) {
+    if (lost_) return;
+    try {
+        write();
+    } catch (const std::exception& error) {
+        lost_ = error.what();
+        const int file = ::open((directory_ + "/lost").c_str(), O_WRONLY | O_CLOEXEC);
+        if (file < 0) return;
+        // Nothing more can be done if even this fails: the file then stays empty, and what is missing is seen as missing.
+        [[maybe_unused]] const ssize_t ignored = ::write(file, lost_->data(), std::min(lost_->size(), kLostBytes - 1));
+        ::close(file);
+    }
+}
+
 void RawOutput::add_code_object(const CodeObject& object) {
     if (!objects_.insert(object.hash).second) return;
-    replace_file(directory_ + "/code_objects/" + object.hash + ".co", object.elf);
+    attempt([&] { replace_file(directory_ + "/code_objects/" + object.hash + ".co", object.elf); });
 }
 
 void RawOutput::add(const DispatchRecord& record, const TimingConstants* constants) {
@@ -112,7 +126,7 @@ void RawOutput::add(const DispatchRecord& record, const TimingConstants* constan
     ++count_;
     profiled_ += profiled ? 1 : 0;
     kernels_.insert(p.launch.kernel->symbol);
-    if (profiled) write_profile(record);  // before the line that announces it
+    if (profiled) attempt([&] { write_profile(record); });  // before the line that announces it
     Json json;
     json.open('{').field("id", record.id).field("kernel", p.launch.kernel->symbol);
     json.field("code_object", p.launch.object->hash);
@@ -131,7 +145,7 @@ void RawOutput::add(const DispatchRecord& record, const TimingConstants* constan
         json.close('}');
     }
     json.close('}');
-    std::fputs((json.text() + "\n").c_str(), dispatches_);
+    attempt([&] { add_line(json.text()); });
     // A program of many tiny launches must not spend its time on flushing.
     if (profiled || count_ < 100 || steady_clock::now() - flushed_ > std::chrono::milliseconds(50)) flush();
 }
@@ -188,7 +202,8 @@ void RawOutput::add_fault(std::uint64_t dispatch, const std::string& kernel, con
     if (fault.instruction_address) json.value(*fault.instruction_address);
     else json.null();
     json.field("instruction", fault.instruction).field("code_object", code_object).close('}');
-    std::ofstream(directory_ + "/faults.jsonl", std::ios::app) << json.text() << '\n';
+    faults_ += json.text() + "\n";
+    attempt([&] { replace_file(directory_ + "/faults.jsonl", faults_); });
     flush();
 }
 
@@ -196,9 +211,19 @@ void RawOutput::set_partial(const std::string& why) {
     if (!partial_) partial_ = why;
 }
 
+void RawOutput::add_line(const std::string& text) {
+    if (std::fputs((text + "\n").c_str(), dispatches_) < 0) lines_lost();
+}
+
+void RawOutput::lines_lost() const {
+    throw std::runtime_error("cannot write '" + directory_ + "/dispatches.jsonl': " + std::strerror(errno));
+}
+
 void RawOutput::flush() {
-    std::fflush(dispatches_);
-    write_run();
+    attempt([&] {
+        if (std::fflush(dispatches_) != 0) lines_lost();
+        write_run();
+    });
     flushed_ = steady_clock::now();
 }
 

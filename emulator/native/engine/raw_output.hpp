@@ -1,9 +1,11 @@
 // Writes the raw output folder: run.json, dispatches.jsonl, profile_<id>.json, faults.jsonl, code_objects/.
-// A killed process leaves whole lines and whole files behind.
+// A killed process leaves whole lines and whole files behind. `lost` has only white space, or why something could not
+// be written: then what is there is not the whole run.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,8 +37,14 @@ public:
     /// Why not everything was profiled; the first reason is kept.
     void set_partial(const std::string& why);
     void flush();
+    /// Do `write`, which writes below the folder. When it throws, the reason is kept and nothing more is written.
+    void attempt(const std::function<void()>& write);
+    /// What could not be written, and why.
+    [[nodiscard]] const std::optional<std::string>& lost() const { return lost_; }
 
 private:
+    void add_line(const std::string& text);
+    [[noreturn]] void lines_lost() const;
     void write_profile(const DispatchRecord& record);
     void write_run();
 
@@ -46,7 +54,8 @@ private:
     std::FILE* dispatches_ = nullptr;
     std::set<std::string> kernels_, objects_;
     std::uint64_t count_ = 0, profiled_ = 0;
-    std::optional<std::string> partial_;
+    std::string faults_;
+    std::optional<std::string> partial_, lost_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), flushed_ = begin_;
 };
 

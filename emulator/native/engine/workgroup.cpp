@@ -27,7 +27,8 @@ void fill_random(void* memory, std::size_t bytes, std::uint64_t seed) {
     }
 }
 
-void set_scalars(Wave& wave, const PreparedLaunch& p, std::uint64_t kernarg, const std::uint32_t (&group)[3]) {
+/// Gives how many SGPRs, from s0 on, the launch sets.
+std::uint32_t set_scalars(Wave& wave, const PreparedLaunch& p, std::uint64_t kernarg, const std::uint32_t (&group)[3]) {
     const Kernel& kernel = *p.launch.kernel;
     int next = 0;
     const auto enabled = [&](EnableBit bit) { return ((kernel.enable_bits >> bit) & 1U) != 0; };
@@ -53,14 +54,22 @@ void set_scalars(Wave& wave, const PreparedLaunch& p, std::uint64_t kernarg, con
     for (unsigned d = 0; d < 3; ++d)
         if (((kernel.rsrc2 >> (7 + d)) & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = group[d];
     if (((kernel.rsrc2 >> 10U) & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = 0;  // workgroup info
-    if (!architected && (kernel.rsrc2 & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next)] = 0;
+    if (!architected && (kernel.rsrc2 & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = 0;
     wave.mode = ((kernel.rsrc1 >> 12U) & 0xffU) | ((kernel.rsrc1 >> 21U) & 1U) << 8U | ((kernel.rsrc1 >> 23U) & 1U) << 9U;
+    return static_cast<std::uint32_t>(next);
+}
+
+/// Which bits of the packed work-item ids are set up (ENABLE_VGPR_WORKITEM_ID): a kernel that asks for x alone takes the
+/// whole register for it.
+std::uint32_t id_bits(std::uint32_t rsrc2) {
+    const std::uint32_t last = (rsrc2 >> 11U) & 3U;
+    return last == 0 ? 0x3ffU : last == 1 ? 0xfffffU : 0x3fffffffU;
 }
 
 /// Packed work-item ids of one wave, x first; goes on from `at` and leaves it at the next wave's first work-item.
-void number_lanes(std::uint32_t* row, const std::uint32_t (&size)[3], std::uint32_t (&at)[3]) {
+void number_lanes(std::uint32_t* row, std::uint32_t bits, const std::uint32_t (&size)[3], std::uint32_t (&at)[3]) {
     for (int lane = 0; lane < kLanes; ++lane) {
-        row[lane] = at[0] | at[1] << 10U | at[2] << 20U;
+        row[lane] = (at[0] | at[1] << 10U | at[2] << 20U) & bits;
         if (++at[0] < size[0]) continue;
         at[0] = 0;
         if (++at[1] < size[1]) continue;
@@ -114,16 +123,22 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
     } else if (!lds.empty()) {
         std::memset(lds.data(), 0, lds.size());
     }
+    const std::uint32_t bits = id_bits(launch.kernel->rsrc2);
     std::uint32_t at[3] = {0, 0, 0};
     for (std::uint32_t i = 0; i < p.waves_per_group; ++i) {
         Wave& wave = waves[i];
-        wave.sgpr.fill(0);
+        if (i == 0) {
+            wave.sgpr.fill(0);
+            scalars_set = set_scalars(wave, p, kernarg != 0 ? kernarg : p.kernarg_address, group);
+        } else {  // all waves start with the same scalars, but for EXEC
+            wave.sgpr = waves[0].sgpr;
+            wave.mode = waves[0].mode;
+        }
         wave.scc = false;
         wave.pc = p.entry;
         wave.clock = 0;
         wave.sync_wait = 0;
-        wave.fault = {};
-        set_scalars(wave, p, kernarg != 0 ? kernarg : p.kernarg_address, group);
+        if (wave.fault.kind != FaultKind::none) wave.fault = {};
         wave.realtime_base = p.realtime;
         wave.realtime = p.services != nullptr ? &p.services->realtime : nullptr;
         const std::uint32_t first = i * kLanes;
@@ -132,7 +147,7 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
         if (size[0] == items) {  // one row, the usual case
             for (std::uint32_t lane = 0; lane < kLanes; ++lane) wave.vgpr[0][lane] = first + lane;
         } else {
-            number_lanes(wave.vgpr[0], size, at);
+            number_lanes(wave.vgpr[0], bits, size, at);
         }
         state[i] = active == 0 ? WaveState::done : WaveState::ready;
         if (active == 0) --alive;

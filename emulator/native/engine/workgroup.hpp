@@ -10,6 +10,8 @@
 
 namespace hipscope {
 
+inline constexpr std::size_t kMaxWavesPerGroup = 1024 / kLanes;
+
 enum class WaveState : std::uint8_t { ready, at_barrier, done };
 
 struct Workgroup {
@@ -19,6 +21,7 @@ struct Workgroup {
     std::uint32_t alive = 0;
     std::uint32_t waiting = 0;             // at the barrier
     std::uint64_t executed = 0;            // instructions, for the run-away limit
+    std::uint32_t scalars_set = 0;         // SGPRs of each wave that the launch has given a value, from s0 on
     std::uint64_t kernarg = 0;             // address of its kernarg segment; 0: the launch's own
     std::unique_ptr<std::uint32_t[][kLanes]> registers;
     std::vector<std::uint8_t> lds;

@@ -6,7 +6,9 @@
 #include <cstdint>
 
 namespace hipscope {
+struct Event;
 struct Function;
+struct Graph;
 struct Stream;
 }  // namespace hipscope
 
@@ -53,6 +55,34 @@ struct Memcpy3DParms {
     PitchedPtr dst_ptr;
     Extent extent;
     int kind;
+};
+
+struct Memcpy3DPeerParms {
+    void* src_array;
+    Pos src_pos;
+    PitchedPtr src_ptr;
+    int src_device;
+    void* dst_array;
+    Pos dst_pos;
+    PitchedPtr dst_ptr;
+    int dst_device;
+    Extent extent;
+};
+/// HIP_LAUNCH_CONFIG.
+struct LaunchAttribute;
+struct DriverLaunchConfig {
+    unsigned grid[3], workgroup[3], dynamic_lds;
+    Stream* stream;
+    LaunchAttribute* attributes;
+    unsigned attribute_count;
+};
+/// hipStreamBatchMemOpParams: the part that waits and writes have in common.
+struct StreamMemoryOperation {
+    int type;
+    void* address;
+    std::uint64_t value;
+    unsigned flags;
+    char rest[16];
 };
 
 /// hipLaunchParams and hipFunctionLaunchParams: one device's part of a launch on several.
@@ -111,9 +141,78 @@ struct MemsetParams {
     unsigned value;
     std::size_t width;
 };
+struct MemLocation {
+    int type, id;
+};
+inline constexpr int kLocationDevice = 1, kAccessNone = 0, kAccessReadWrite = 3;
+struct MemAccessDesc {
+    int location_type, location_id, flags;
+};
+struct MemPoolProps {
+    int allocation_type, handle_types, location_type, location_id;
+    void* security;
+    unsigned char reserved[64];
+};
+struct MemAllocNodeParams {
+    MemPoolProps pool;
+    const MemAccessDesc* access;
+    std::size_t access_count, bytes;
+    void* pointer;
+};
+/// hipMemAllocationProp: the same fields in another order before HIP 6; handed back as they came.
+struct MemAllocationProp {
+    char bytes[32];
+};
 struct HostNodeParams {
     void (*function)(void*);
     void* data;
+};
+/// HIP_MEMSET_NODE_PARAMS.
+struct DriverMemsetParams {
+    void* dst;
+    std::size_t pitch;
+    unsigned value, element_size;
+    std::size_t width, height;
+};
+/// HIP_MEMCPY3D; its numbers are `unsigned` before HIP 6, `size_t` since.
+template <class Number>
+struct DriverMemcpy3DSide {
+    Number x, y, z, level;
+    unsigned type;
+    const void* host;
+    void *device, *array;
+    Number pitch, height;
+};
+template <class Number>
+struct DriverMemcpy3DOf {
+    DriverMemcpy3DSide<Number> from, to;
+    Number width, height, depth;
+};
+struct DriverMemcpy3D;  // one of the two
+struct GraphInstantiateParams {
+    void* culprit;
+    unsigned long long flags;
+    int result;
+    Stream* upload;
+};
+struct MemcpyNodeParams {
+    int flags, reserved[3];
+    Memcpy3DParms params;
+};
+struct GraphNodeParams {
+    int type, reserved0[3];
+    union {
+        long long reserved1[29];
+        KernelNodeParams kernel;
+        MemcpyNodeParams copy;
+        MemsetParams fill;
+        HostNodeParams host;
+        Graph* child;
+        Event* event;
+        MemAllocNodeParams allocation;
+        void* pointer;
+    };
+    long long reserved2;
 };
 
 struct MemoryTypes {
@@ -137,6 +236,9 @@ struct FunctionAttributes {
     int max_dynamic_shared_size_bytes, max_threads_per_block, num_regs, preferred_shared_memory_carveout, ptx_version;
     std::size_t shared_size_bytes;
 };
+
+/// Of the one device; without its end, 16 bytes.
+inline constexpr char kUuid[] = "GPU-hipscope-emu";
 
 /// hipDeviceProp_t up to HIP 5.x.
 struct DevicePropertiesOld {

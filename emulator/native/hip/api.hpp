@@ -37,6 +37,13 @@ inline std::span<const std::uint8_t> packed_arguments(void** extra) {
     return {buffer, buffer == nullptr ? 0 : size};
 }
 
+}  // namespace hipscope
+
+HIPSCOPE_API hipscope::abi::Error hipMalloc(void** pointer, std::size_t bytes);
+HIPSCOPE_API hipscope::abi::Error hipFree(void* pointer);
+
+namespace hipscope {
+
 /// Success, or the error that is noted for hipGetLastError.
 inline abi::Error finish(abi::Error error) { return error == abi::error::success ? error : fail(error); }
 

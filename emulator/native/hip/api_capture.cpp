@@ -1,4 +1,6 @@
 // Stream capture: recording what is put into streams as a graph.
+#include <algorithm>
+
 #include "hip/api.hpp"
 
 namespace {
@@ -8,7 +10,8 @@ using abi::Error;
 
 enum Status { none, active, invalidated };
 
-Error begin(Stream* handle, int mode) {
+/// `graph`: the one to record into, a new one when empty. The first nodes come after `before`.
+Error begin(Stream* handle, int mode, std::shared_ptr<Graph> graph = nullptr, std::vector<GraphNode*> before = {}) {
     Call call;
     Stream* stream = call->stream_of(handle);
     if (stream == nullptr) return fail(abi::error::invalid_handle);
@@ -19,15 +22,17 @@ Error begin(Stream* handle, int mode) {
     capture->origin = stream;
     capture->mode = mode;
     capture->id = ++call->captures_begun;
+    if (graph != nullptr) capture->graph = std::move(graph);
+    capture->first = capture->graph->nodes.size();
     stream->capture = capture;
-    stream->tail.clear();
+    stream->tail = std::move(before);
     std::erase_if(call->captures, [](const auto& c) { return c.expired(); });
     call->captures.push_back(capture);
     return abi::error::success;
 }
 
-/// Every node must lie before one that the origin waits for: else another stream has not come back.
-bool joined(const Graph& graph, const std::vector<GraphNode*>& tail) {
+/// Every recorded node must lie before one that the origin waits for: else another stream has not come back.
+bool joined(const Graph& graph, std::size_t first, const std::vector<GraphNode*>& tail) {
     std::set<const GraphNode*> seen(tail.begin(), tail.end());
     std::vector<const GraphNode*> open(tail.begin(), tail.end());
     while (!open.empty()) {
@@ -36,7 +41,7 @@ bool joined(const Graph& graph, const std::vector<GraphNode*>& tail) {
         for (const GraphNode* b : node->before)
             if (seen.insert(b).second) open.push_back(b);
     }
-    return seen.size() == graph.nodes.size();
+    return std::all_of(graph.nodes.begin() + static_cast<std::ptrdiff_t>(first), graph.nodes.end(), [&](const auto& node) { return seen.contains(node.get()); });
 }
 
 Error end(Stream* handle, Graph** graph) {
@@ -49,7 +54,7 @@ Error end(Stream* handle, Graph** graph) {
     const auto capture = stream->capture;
     if (capture->origin != stream) return fail(abi::error::stream_capture_unmatched);
     if (capture->mode != 2 && capture->thread != std::this_thread::get_id()) return fail(abi::error::stream_capture_wrong_thread);
-    const bool whole = joined(*capture->graph, stream->tail);
+    const bool whole = joined(*capture->graph, capture->first, stream->tail);
     for (Stream* other : capture->joined) {
         other->capture.reset();
         other->tail.clear();
@@ -72,6 +77,14 @@ Status status_of(const Stream& stream) { return !stream.capture ? none : stream.
 
 HIPSCOPE_API Error hipStreamBeginCapture(Stream* s, int mode) { return begin(s, mode); }
 HIPSCOPE_API Error hipStreamBeginCapture_spt(Stream* s, int mode) { return begin(per_thread(s), mode); }
+HIPSCOPE_API Error hipStreamBeginCaptureToGraph(Stream* s, Graph* graph, GraphNode* const* before, const void* edges, std::size_t count, int mode) {
+    Call call;
+    const auto found = call->graphs.find(graph);
+    if (found == call->graphs.end() || edges != nullptr || (count > 0 && before == nullptr)) return fail(abi::error::invalid_value);
+    for (std::size_t i = 0; i < count; ++i)
+        if (!graph->holds(before[i])) return fail(abi::error::invalid_value);
+    return begin(s, mode, found->second, {before, before + count});
+}
 HIPSCOPE_API Error hipStreamEndCapture(Stream* s, Graph** graph) { return end(s, graph); }
 HIPSCOPE_API Error hipStreamEndCapture_spt(Stream* s, Graph** graph) { return end(per_thread(s), graph); }
 HIPSCOPE_API Error hipStreamIsCapturing(Stream* s, int* status) {
@@ -97,6 +110,11 @@ HIPSCOPE_API Error hipStreamGetCaptureInfo_v2(Stream* s, int* status, unsigned l
 }
 HIPSCOPE_API Error hipStreamGetCaptureInfo(Stream* s, int* status, unsigned long long* id) {
     return hipStreamGetCaptureInfo_v2(s, status, id, nullptr, nullptr, nullptr);
+}
+HIPSCOPE_API Error hipStreamIsCapturing_spt(Stream* s, int* status) { return hipStreamIsCapturing(per_thread(s), status); }
+HIPSCOPE_API Error hipStreamGetCaptureInfo_spt(Stream* s, int* status, unsigned long long* id) { return hipStreamGetCaptureInfo(per_thread(s), status, id); }
+HIPSCOPE_API Error hipStreamGetCaptureInfo_v2_spt(Stream* s, int* status, unsigned long long* id, Graph** graph, GraphNode*** tail, std::size_t* count) {
+    return hipStreamGetCaptureInfo_v2(per_thread(s), status, id, graph, tail, count);
 }
 /// flags 0: wait for these nodes too; 1: for these only.
 HIPSCOPE_API Error hipStreamUpdateCaptureDependencies(Stream* s, GraphNode** nodes, std::size_t count, unsigned flags) {

@@ -1,5 +1,6 @@
 // Copies, fills and symbols. Functions that end in Async put work into a stream; the others wait for it.
 #include "hip/api.hpp"
+#include "hip/copies.hpp"
 
 namespace {
 
@@ -53,6 +54,12 @@ std::optional<Work> box(const abi::Memcpy3DParms* p, Error& error) {
         return std::nullopt;
     }
     return CopyWork{*p};
+}
+
+/// A copy between devices is one inside of the only one.
+std::optional<abi::Memcpy3DParms> one_device(const abi::Memcpy3DPeerParms* p) {
+    if (p == nullptr || p->src_device != 0 || p->dst_device != 0) return std::nullopt;
+    return abi::Memcpy3DParms{p->src_array, p->src_pos, p->src_ptr, p->dst_array, p->dst_pos, p->dst_ptr, p->extent, 3};
 }
 
 /// hip_Memcpy2D of the driver-style functions.
@@ -142,16 +149,46 @@ HIPSCOPE_API Error hipMemcpy2DAsync(void* to, std::size_t tp, const void* from, 
     auto work = rows(to, tp, from, fp, w, h, kind);
     return work ? later(*work, s) : fail(abi::error::invalid_value);
 }
+HIPSCOPE_API Error hipMemcpy2DAsync_spt(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, int kind, Stream* s) {
+    return hipMemcpy2DAsync(to, tp, from, fp, w, h, kind, per_thread(s));
+}
 HIPSCOPE_API Error hipMemcpy3D(const abi::Memcpy3DParms* p) {
     Error error = 0;
     auto work = box(p, error);
     return work ? now(*work) : fail(error);
+}
+HIPSCOPE_API Error hipMemcpy3DPeer(const abi::Memcpy3DPeerParms* p) {
+    const auto same = one_device(p);
+    return hipMemcpy3D(same ? &*same : nullptr);
 }
 HIPSCOPE_API Error hipMemcpy3D_spt(const abi::Memcpy3DParms* p) { return hipMemcpy3D(p); }
 HIPSCOPE_API Error hipMemcpy3DAsync(const abi::Memcpy3DParms* p, Stream* s) {
     Error error = 0;
     auto work = box(p, error);
     return work ? later(*work, s) : fail(error);
+}
+HIPSCOPE_API Error hipMemcpy3DAsync_spt(const abi::Memcpy3DParms* p, Stream* s) { return hipMemcpy3DAsync(p, per_thread(s)); }
+HIPSCOPE_API Error hipMemcpy3DPeerAsync(const abi::Memcpy3DPeerParms* p, Stream* s) {
+    const auto same = one_device(p);
+    return hipMemcpy3DAsync(same ? &*same : nullptr, s);
+}
+HIPSCOPE_API Error hipDrvMemcpy3D(const abi::DriverMemcpy3D* p) {
+    const auto work = driver_copy(Call().runtime, p);
+    return work ? now(*work) : fail(p == nullptr ? abi::error::invalid_value : abi::error::not_supported);
+}
+HIPSCOPE_API Error hipDrvMemcpy3DAsync(const abi::DriverMemcpy3D* p, Stream* s) {
+    const auto work = driver_copy(Call().runtime, p);
+    return work ? later(*work, s) : fail(p == nullptr ? abi::error::invalid_value : abi::error::not_supported);
+}
+/// Attributes are hints for how to copy. An error stops the batch at the copy that `failed` names.
+HIPSCOPE_API Error hipMemcpyBatchAsync(void** to, void** from, const std::size_t* bytes, std::size_t count, void*, void*, std::size_t, std::size_t* failed, Stream* s) {
+    if (to == nullptr || from == nullptr || bytes == nullptr) return fail(abi::error::invalid_value);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Error error = copy(to[i], from[i], bytes[i], 4, s);
+        if (error != abi::error::success && failed != nullptr) *failed = i;
+        if (error != abi::error::success) return error;
+    }
+    return abi::error::success;
 }
 HIPSCOPE_API Error hipMemcpyParam2D(const abi::DriverMemcpy2D* p) {
     Error error = 0;
@@ -180,6 +217,20 @@ HIPSCOPE_API Error hipMemset2D_spt(void* to, std::size_t pitch, int value, std::
 HIPSCOPE_API Error hipMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t w, std::size_t h, Stream* s) {
     return later(rows_of(to, pitch, value, w, h), s);
 }
+HIPSCOPE_API Error hipMemset2DAsync_spt(void* to, std::size_t pitch, int value, std::size_t w, std::size_t h, Stream* s) {
+    return hipMemset2DAsync(to, pitch, value, w, h, per_thread(s));
+}
+#define HIPSCOPE_MEMSET_D2D(name, bytes)                                                                                          \
+    HIPSCOPE_API Error name(void* to, std::size_t pitch, unsigned value, std::size_t w, std::size_t h) {                          \
+        return now(FillWork{{to, bytes, h, pitch, value, w}});                                                                    \
+    }                                                                                                                             \
+    HIPSCOPE_API Error name##Async(void* to, std::size_t pitch, unsigned value, std::size_t w, std::size_t h, Stream* s) {         \
+        return later(FillWork{{to, bytes, h, pitch, value, w}}, s);                                                               \
+    }
+HIPSCOPE_MEMSET_D2D(hipMemsetD2D8, 1)
+HIPSCOPE_MEMSET_D2D(hipMemsetD2D16, 2)
+HIPSCOPE_MEMSET_D2D(hipMemsetD2D32, 4)
+#undef HIPSCOPE_MEMSET_D2D
 HIPSCOPE_API Error hipMemset3D(abi::PitchedPtr p, int value, abi::Extent e) {
     return fill_slices(p, value, e, [](FillWork w) { return now(w); });
 }
@@ -187,6 +238,7 @@ HIPSCOPE_API Error hipMemset3D_spt(abi::PitchedPtr p, int value, abi::Extent e) 
 HIPSCOPE_API Error hipMemset3DAsync(abi::PitchedPtr p, int value, abi::Extent e, Stream* s) {
     return fill_slices(p, value, e, [s](FillWork w) { return later(w, s); });
 }
+HIPSCOPE_API Error hipMemset3DAsync_spt(abi::PitchedPtr p, int value, abi::Extent e, Stream* s) { return hipMemset3DAsync(p, value, e, per_thread(s)); }
 
 HIPSCOPE_API Error hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t n, std::size_t offset, int kind) {
     Error error = 0;
@@ -201,6 +253,9 @@ HIPSCOPE_API Error hipMemcpyToSymbolAsync(const void* symbol, const void* from, 
     void* to = inside_symbol(symbol, n, offset, error);
     return to == nullptr ? error : copy(to, from, n, kind, s);
 }
+HIPSCOPE_API Error hipMemcpyToSymbolAsync_spt(const void* symbol, const void* from, std::size_t n, std::size_t offset, int kind, Stream* s) {
+    return hipMemcpyToSymbolAsync(symbol, from, n, offset, kind, per_thread(s));
+}
 HIPSCOPE_API Error hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t n, std::size_t offset, int kind) {
     Error error = 0;
     const void* from = inside_symbol(symbol, n, offset, error);
@@ -213,6 +268,9 @@ HIPSCOPE_API Error hipMemcpyFromSymbolAsync(void* to, const void* symbol, std::s
     Error error = 0;
     const void* from = inside_symbol(symbol, n, offset, error);
     return from == nullptr ? error : copy(to, from, n, kind, s);
+}
+HIPSCOPE_API Error hipMemcpyFromSymbolAsync_spt(void* to, const void* symbol, std::size_t n, std::size_t offset, int kind, Stream* s) {
+    return hipMemcpyFromSymbolAsync(to, symbol, n, offset, kind, per_thread(s));
 }
 HIPSCOPE_API Error hipGetSymbolAddress(void** pointer, const void* symbol) {
     Error error = abi::error::invalid_value;

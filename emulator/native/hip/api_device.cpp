@@ -205,20 +205,19 @@ HIPSCOPE_API Error hipDeviceTotalMem(std::size_t* bytes, int device) {
     *bytes = numbers(Call().runtime).memory_bytes;
     return valid_device(device);
 }
-HIPSCOPE_API Error hipDeviceGetPCIBusId(char* text, int length, int device) {
-    std::strncpy(text, "0000:01:00.0", static_cast<std::size_t>(length));
-    return valid_device(device);
-}
 HIPSCOPE_API Error hipGetDeviceProperties(abi::DevicePropertiesOld* p, int device) {
     if (p == nullptr) return fail(abi::error::invalid_value);
     fill_properties(*p, numbers(Call().runtime));
     p->gcnArch = 942;
     return valid_device(device);
 }
+/// The older layout under the name that HIP 6 gives it.
+HIPSCOPE_API Error hipGetDevicePropertiesR0000(abi::DevicePropertiesOld* p, int device) { return hipGetDeviceProperties(p, device); }
 HIPSCOPE_API Error hipGetDevicePropertiesR0600(abi::DevicePropertiesR0600* p, int device) {
     if (p == nullptr) return fail(abi::error::invalid_value);
     const DeviceNumbers d = numbers(Call().runtime);
     fill_properties(*p, d);
+    std::copy_n(abi::kUuid, sizeof p->uuid, p->uuid);
     p->unifiedAddressing = p->hostRegisterSupported = p->memoryPoolsSupported = p->unifiedFunctionPointers = 1;
     p->asyncEngineCount = 2;
     p->maxBlocksPerMultiProcessor = d.simds * d.waves_per_simd;
@@ -239,6 +238,7 @@ HIPSCOPE_API Error hipDeviceGetAttribute(int* value, int which, int device) {
     return valid_device(device);
 }
 HIPSCOPE_API Error hipChooseDevice(int* device, const void*) { *device = 0; return abi::error::success; }
+HIPSCOPE_API Error hipChooseDeviceR0000(int* device, const void*) { *device = 0; return abi::error::success; }
 HIPSCOPE_API Error hipChooseDeviceR0600(int* device, const void*) { *device = 0; return abi::error::success; }
 HIPSCOPE_API Error hipDeviceGetLimit(std::size_t* value, int limit) {
     if (value == nullptr || limit < 0 || limit > 2) return fail(abi::error::invalid_value);
@@ -255,19 +255,6 @@ HIPSCOPE_API Error hipDeviceGetCacheConfig(int* config) { *config = 0; return ab
 HIPSCOPE_API Error hipDeviceSetCacheConfig(int) { return abi::error::success; }
 HIPSCOPE_API Error hipDeviceGetSharedMemConfig(int* config) { *config = 0; return abi::error::success; }
 HIPSCOPE_API Error hipDeviceSetSharedMemConfig(int) { return abi::error::success; }
-HIPSCOPE_API Error hipDeviceCanAccessPeer(int* can, int, int) { *can = 0; return abi::error::success; }
-HIPSCOPE_API Error hipDeviceEnablePeerAccess(int, unsigned) { return fail(abi::error::invalid_device); }
-HIPSCOPE_API Error hipDeviceDisablePeerAccess(int) { return fail(abi::error::peer_not_enabled); }
-HIPSCOPE_API Error hipDeviceGetDefaultMemPool(void** pool, int device) {
-    static int the_pool = 0;
-    if (pool == nullptr) return fail(abi::error::invalid_value);
-    *pool = &the_pool;
-    return valid_device(device);
-}
-HIPSCOPE_API Error hipDeviceGetMemPool(void** pool, int device) { return hipDeviceGetDefaultMemPool(pool, device); }
-HIPSCOPE_API Error hipMemPoolSetAttribute(void*, int, void*) { return abi::error::success; }
-HIPSCOPE_API Error hipMemPoolTrimTo(void*, std::size_t) { return abi::error::success; }
-
 HIPSCOPE_API Error hipFuncSetAttribute(const void*, int, int) { return abi::error::success; }
 HIPSCOPE_API Error hipFuncSetCacheConfig(const void*, int) { return abi::error::success; }
 HIPSCOPE_API Error hipFuncSetSharedMemConfig(const void*, int) { return abi::error::success; }
@@ -320,18 +307,22 @@ HIPSCOPE_API Error hipOccupancyMaxPotentialBlockSize(int* grid, int* block, cons
 HIPSCOPE_API Error hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, Function* f, std::size_t lds, int limit) {
     return best_block(grid, block, f, lds, limit);
 }
-
-// Contexts of the driver-style API: there is one.
-HIPSCOPE_API Error hipCtxCreate(void** context, unsigned, int device) {
-    *context = &Call().runtime;
-    return valid_device(device);
+HIPSCOPE_API Error hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, Function* f, std::size_t lds, int limit, unsigned) {
+    return best_block(grid, block, f, lds, limit);
 }
-HIPSCOPE_API Error hipCtxDestroy(void*) { return abi::error::success; }
-HIPSCOPE_API Error hipCtxSetCurrent(void*) { return abi::error::success; }
-HIPSCOPE_API Error hipCtxGetCurrent(void** context) { *context = &Call().runtime; return abi::error::success; }
-HIPSCOPE_API Error hipCtxGetDevice(int* device) { *device = 0; return abi::error::success; }
-HIPSCOPE_API Error hipCtxSynchronize() { return hipDeviceSynchronize(); }
-HIPSCOPE_API Error hipDevicePrimaryCtxRetain(void** context, int device) { return hipCtxCreate(context, 0, device); }
-HIPSCOPE_API Error hipDevicePrimaryCtxRelease(int) { return abi::error::success; }
+/// Dynamic LDS that lets `blocks` workgroups be on a CU together.
+HIPSCOPE_API Error hipOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* stub, int blocks, int block_size) {
+    Call call;
+    Function* function = function_of(call.runtime, stub);
+    if (bytes == nullptr || blocks <= 0 || block_size <= 0) return fail(abi::error::invalid_value);
+    if (function == nullptr || !call->resolve(*function)) return fail(abi::error::invalid_device_function);
+    int fit = 0;
+    if (const Error e = occupancy(&fit, function, block_size, 0); e != abi::error::success) return e;
+    if (fit < blocks) return fail(abi::error::invalid_value);
+    const std::size_t share = static_cast<std::size_t>(numbers(call.runtime).lds_bytes / blocks);
+    *bytes = share - std::min<std::size_t>(share, function->kernel->lds_bytes);
+    return abi::error::success;
+}
+
 HIPSCOPE_API Error hipProfilerStart() { return abi::error::success; }
 HIPSCOPE_API Error hipProfilerStop() { return abi::error::success; }

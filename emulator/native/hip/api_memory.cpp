@@ -1,26 +1,14 @@
-// Allocation and what is known of pointers.
-#include <execinfo.h>
-
+// Allocation of memory on the device and the host.
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "hip/api.hpp"
-#include "hip/version.hpp"
 
 namespace {
 
 using namespace hipscope;
 using abi::Error;
-
-/// Return addresses of the program's calls that led here, for the sanitizers' reports; innermost first.
-std::vector<std::uint64_t> callers() {
-    std::array<void*, 12> frames{};
-    const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
-    std::vector<std::uint64_t> result;
-    for (int i = 1; i < count; ++i) result.push_back(address_of(frames[static_cast<std::size_t>(i)]));
-    return result;
-}
 
 Error allocate(void** pointer, std::size_t bytes, bool host_visible, unsigned flags) {
     Call call;
@@ -30,7 +18,7 @@ Error allocate(void** pointer, std::size_t bytes, bool host_visible, unsigned fl
     const std::uint64_t address = call->memory.allocate(bytes, host_visible);
     if (address == 0) return fail(abi::error::out_of_memory);
     if (host_visible) call->host_flags[address] = flags;
-    if (call->sanitizer) call->sanitizer->allocated(address, callers());
+    call->appeared(address, host_visible);
     *pointer = pointer_to(address);
     return abi::error::success;
 }
@@ -38,10 +26,8 @@ Error allocate(void** pointer, std::size_t bytes, bool host_visible, unsigned fl
 Error release(void* pointer) {
     Call call;
     if (pointer == nullptr) return finish(call->pending());
-    call->host_flags.erase(address_of(pointer));
-    call->managed.erase(address_of(pointer));
-    if (call->sanitizer) call->sanitizer->released(address_of(pointer), callers());
-    if (!call->memory.release(address_of(pointer))) return fail(abi::error::invalid_value);
+    call->disappears(address_of(pointer));
+    if (!call->release(address_of(pointer))) return fail(abi::error::invalid_value);
     return finish(call->pending());
 }
 
@@ -51,8 +37,6 @@ constexpr std::size_t kPitch = 256;
 
 HIPSCOPE_API Error hipMalloc(void** p, std::size_t bytes) { return allocate(p, bytes, false, 0); }
 HIPSCOPE_API Error hipExtMallocWithFlags(void** p, std::size_t bytes, unsigned) { return allocate(p, bytes, false, 0); }
-HIPSCOPE_API Error hipMallocAsync(void** p, std::size_t bytes, void*) { return allocate(p, bytes, false, 0); }
-HIPSCOPE_API Error hipMallocFromPoolAsync(void** p, std::size_t bytes, void*, void*) { return allocate(p, bytes, false, 0); }
 HIPSCOPE_API Error hipMallocManaged(void** p, std::size_t bytes, unsigned) {
     Call call;
     const Error error = allocate(p, bytes, true, 0);
@@ -65,7 +49,6 @@ HIPSCOPE_API Error hipExtHostAlloc(void** p, std::size_t bytes, unsigned flags) 
 HIPSCOPE_API Error hipMallocHost(void** p, std::size_t bytes) { return allocate(p, bytes, true, 0); }
 HIPSCOPE_API Error hipMemAllocHost(void** p, std::size_t bytes) { return allocate(p, bytes, true, 0); }
 HIPSCOPE_API Error hipFree(void* p) { return release(p); }
-HIPSCOPE_API Error hipFreeAsync(void* p, void*) { return release(p); }
 HIPSCOPE_API Error hipHostFree(void* p) { return release(p); }
 HIPSCOPE_API Error hipFreeHost(void* p) { return release(p); }
 HIPSCOPE_API Error hipMallocPitch(void** p, std::size_t* pitch, std::size_t width, std::size_t height) {
@@ -122,22 +105,3 @@ HIPSCOPE_API Error hipMemGetAddressRange(void** base, std::size_t* bytes, void* 
     return abi::error::success;
 }
 HIPSCOPE_API Error hipMemPtrGetInfo(void* p, std::size_t* bytes) { return hipMemGetAddressRange(nullptr, bytes, p); }
-HIPSCOPE_API Error hipPointerGetAttributes(abi::PointerAttributes* out, const void* p) {
-    Call call;
-    const Allocation* block = call->memory.find(address_of(p));
-    const bool registered = block == nullptr && p != nullptr && call->memory.valid(address_of(p), 1);
-    if (out == nullptr || (block == nullptr && !registered)) return fail(abi::error::invalid_value);
-    const bool managed = block != nullptr && call->managed.contains(block->address);
-    const bool host = registered || block->host_visible;
-    const abi::MemoryTypes& types = abi::memory_types(hip_major_version());
-    *out = {};
-    out->type = managed ? types.managed : host ? types.host : types.device;
-    out->is_managed = managed ? 1 : 0;
-    out->device_pointer = const_cast<void*>(p);
-    out->host_pointer = host ? const_cast<void*>(p) : nullptr;
-    if (const auto flags = block == nullptr ? call->host_flags.end() : call->host_flags.find(block->address); flags != call->host_flags.end())
-        out->allocation_flags = flags->second;
-    return abi::error::success;
-}
-HIPSCOPE_API Error hipMemPrefetchAsync(const void*, std::size_t, int, void*) { return abi::error::success; }
-HIPSCOPE_API Error hipMemAdvise(const void*, std::size_t, int, int) { return abi::error::success; }

@@ -52,13 +52,6 @@ Error launch(Runtime& runtime, Function& function, void* handle, const Shape& sh
                              runtime.pack(*function.kernel, arguments, packed), shape.cooperative, {}});
 }
 
-Error stub_launch(const void* stub, const Shape& shape, void** arguments, Stream* stream) {
-    Call call;
-    const auto function = call->functions.find(stub);
-    if (function == call->functions.end()) return fail(abi::error::invalid_device_function);
-    return finish(launch(call.runtime, function->second, const_cast<void*>(stub), shape, arguments, {}, stream));
-}
-
 Error module_launch(Function* function, const Shape& shape, void** arguments, void** extra, Stream* stream) {
     Call call;
     if (function == nullptr) return fail(abi::error::invalid_handle);
@@ -66,6 +59,22 @@ Error module_launch(Function* function, const Shape& shape, void** arguments, vo
     if (arguments == nullptr && packed.empty() && call->resolve(*function) && function->kernel->explicit_bytes() > 0)
         return fail(abi::error::invalid_value);
     return finish(launch(call.runtime, *function, function, shape, arguments, packed, stream));
+}
+
+Error stub_launch(const void* stub, const Shape& shape, void** arguments, Stream* stream) {
+    Call call;
+    const auto function = call->functions.find(stub);
+    if (function == call->functions.end() && call->is_function(stub))  // a kernel of a library
+        return module_launch(static_cast<Function*>(const_cast<void*>(stub)), shape, arguments, nullptr, stream);
+    if (function == call->functions.end()) return fail(abi::error::invalid_device_function);
+    return finish(launch(call.runtime, function->second, const_cast<void*>(stub), shape, arguments, {}, stream));
+}
+
+bool cooperative(const abi::LaunchAttribute* attributes, unsigned count) {
+    bool result = false;
+    for (unsigned i = 0; i < count; ++i)
+        if (attributes[i].id == abi::kAttributeCooperative) result = attributes[i].value != 0;
+    return result;
 }
 
 /// Set the events around a launch (hipExt... functions).
@@ -179,10 +188,14 @@ HIPSCOPE_API Error hipExtLaunchKernel(const void* stub, Dim3 grid, Dim3 workgrou
 }
 HIPSCOPE_API Error hipLaunchKernelExC(const abi::LaunchConfig* config, const void* stub, void** arguments) {
     if (config == nullptr) return fail(abi::error::invalid_value);
-    bool cooperative = false;
-    for (unsigned i = 0; i < config->attribute_count; ++i)
-        if (config->attributes[i].id == abi::kAttributeCooperative) cooperative = config->attributes[i].value != 0;
-    return stub_launch(stub, {config->grid, config->workgroup, config->dynamic_lds, cooperative}, arguments, config->stream);
+    const bool together = cooperative(config->attributes, config->attribute_count);
+    return stub_launch(stub, {config->grid, config->workgroup, config->dynamic_lds, together}, arguments, config->stream);
+}
+HIPSCOPE_API Error hipDrvLaunchKernelEx(const abi::DriverLaunchConfig* c, Function* function, void** arguments, void** extra) {
+    if (c == nullptr) return fail(abi::error::invalid_value);
+    const Shape shape{{c->grid[0], c->grid[1], c->grid[2]}, {c->workgroup[0], c->workgroup[1], c->workgroup[2]}, c->dynamic_lds,
+                      cooperative(c->attributes, c->attribute_count)};
+    return module_launch(function, shape, arguments, extra, c->stream);
 }
 HIPSCOPE_API Error hipGetFuncBySymbol(Function** function, const void* symbol) {
     Call call;

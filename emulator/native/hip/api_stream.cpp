@@ -1,6 +1,7 @@
 // Streams, events, errors. Work runs eagerly in the order of the calls, so every stream is always idle; streams and
 // events carry modelled time (timeline.hpp).
 #include <algorithm>
+#include <cstring>
 
 #include "hip/api.hpp"
 
@@ -73,6 +74,40 @@ Error host_function(Stream* handle, HostWork work) {
     }
     work.function(work.data);  // it may wait for another thread of the program
     return abi::error::success;
+}
+
+/// A write takes effect at its place in the stream. A wait finds its value there or cannot go on: all that the program has
+/// enqueued before has run, and what it does later it does after this call.
+Error memory_operation(Stream* handle, bool wide, bool wait, void* pointer, std::uint64_t value, unsigned flags, std::uint64_t mask) {
+    Call call;
+    Stream* stream = call->stream_of(handle);
+    if (stream == nullptr) return fail(abi::error::invalid_handle);
+    if (stream->capture) return fail(abi::error::stream_capture_unsupported);
+    const std::size_t bytes = wide ? 8 : 4;
+    const std::uint64_t range = wide ? ~0ULL : 0xffffffffULL;
+    if (pointer == nullptr || address_of(pointer) % bytes != 0) return fail(abi::error::invalid_value);
+    if (call->memory.room(address_of(pointer)) < bytes && !call->memory.valid(address_of(pointer), static_cast<std::uint32_t>(bytes)))
+        return fail(abi::error::invalid_value);
+    if (!wait) {
+        std::memcpy(pointer, &value, bytes);
+        call->touched(pointer, bytes);
+        if (call->sanitizer) call->sanitizer->filled(pointer, bytes);
+        return abi::error::success;
+    }
+    std::uint64_t found = 0;
+    std::memcpy(&found, pointer, bytes);
+    found &= mask & range;
+    bool there = false;
+    switch (flags) {
+        case 0: there = found >= (value & range); break;
+        case 1: there = found == (value & range); break;
+        case 2: there = (found & value) != 0; break;
+        case 3: there = (~(found | (value & mask)) & range) != 0; break;
+        default: return fail(abi::error::invalid_value);
+    }
+    if (there) return abi::error::success;
+    call->say_unsupported("hipStreamWaitValue for a value that is not there yet");
+    return fail(abi::error::not_supported);
 }
 
 struct ErrorText {
@@ -193,6 +228,54 @@ HIPSCOPE_API Error hipStreamAddCallback(Stream* s, void (*callback)(Stream*, Err
         state = call->pending();
     }
     callback(s, state, data);
+    return abi::error::success;
+}
+HIPSCOPE_API Error hipStreamAddCallback_spt(Stream* s, void (*callback)(Stream*, Error, void*), void* data, unsigned flags) {
+    return hipStreamAddCallback(per_thread(s), callback, data, flags);
+}
+HIPSCOPE_API Error hipStreamWriteValue32(Stream* s, void* p, std::uint32_t value, unsigned flags) { return memory_operation(s, false, false, p, value, flags, 0); }
+HIPSCOPE_API Error hipStreamWriteValue64(Stream* s, void* p, std::uint64_t value, unsigned flags) { return memory_operation(s, true, false, p, value, flags, 0); }
+HIPSCOPE_API Error hipStreamWaitValue32(Stream* s, void* p, std::uint32_t value, unsigned flags, std::uint32_t mask) {
+    return memory_operation(s, false, true, p, value, flags, mask);
+}
+HIPSCOPE_API Error hipStreamWaitValue64(Stream* s, void* p, std::uint64_t value, unsigned flags, std::uint64_t mask) {
+    return memory_operation(s, true, true, p, value, flags, mask);
+}
+HIPSCOPE_API Error hipStreamBatchMemOp(Stream* s, unsigned count, const abi::StreamMemoryOperation* list, unsigned) {
+    enum { wait_32 = 1, write_32, flush, wait_64, write_64, barrier };  // hipStreamBatchMemOpType
+    if (count > 0 && list == nullptr) return fail(abi::error::invalid_value);
+    for (unsigned i = 0; i < count; ++i) {
+        const auto& o = list[i];
+        if (o.type == flush || o.type == barrier) continue;  // everything before has ended
+        if (o.type < wait_32 || o.type > barrier) return fail(abi::error::invalid_value);
+        const bool wait = o.type == wait_32 || o.type == wait_64;
+        const Error e = memory_operation(s, o.type == wait_64 || o.type == write_64, wait, o.address, o.value, o.flags, ~0ULL);
+        if (e != abi::error::success) return e;
+    }
+    return abi::error::success;
+}
+/// Memory can be used from all streams anyway.
+HIPSCOPE_API Error hipStreamAttachMemAsync(Stream* s, void*, std::size_t, unsigned) {
+    return Call()->stream_of(s) == nullptr ? fail(abi::error::invalid_handle) : abi::error::success;
+}
+HIPSCOPE_API Error hipStreamGetId(Stream* handle, unsigned long long* id) {
+    Call call;
+    const Stream* stream = call->stream_of(handle);
+    if (stream == nullptr) return fail(abi::error::invalid_handle);
+    if (id == nullptr) return fail(abi::error::invalid_value);
+    *id = address_of(stream);
+    return abi::error::success;
+}
+/// Every CU of the device: streams are not bound to some.
+HIPSCOPE_API Error hipExtStreamGetCUMask(Stream* s, std::uint32_t words, std::uint32_t* mask) {
+    Call call;
+    if (call->stream_of(s) == nullptr) return fail(abi::error::invalid_handle);
+    const auto units = static_cast<std::uint32_t>(call->number("compute_units", 304));
+    if (mask == nullptr || words * 32 < units) return fail(abi::error::invalid_value);
+    for (std::uint32_t i = 0; i < words; ++i) {
+        const std::uint32_t left = units > i * 32 ? units - i * 32 : 0;
+        mask[i] = left >= 32 ? ~0U : (1U << left) - 1;
+    }
     return abi::error::success;
 }
 HIPSCOPE_API Error hipLaunchHostFunc(Stream* s, void (*function)(void*), void* data) {

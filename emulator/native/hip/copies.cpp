@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "hip/runtime.hpp"
+#include "hip/version.hpp"
 
 namespace hipscope {
 namespace {
@@ -16,9 +17,7 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 /// True when a pointer into device memory does not have `bytes` valid bytes behind it.
 bool overruns(const Runtime& runtime, const void* pointer, std::size_t bytes) {
     const std::uint64_t address = address_of(pointer);
-    const Allocation* block = runtime.memory.find(address);
-    if (block == nullptr) return address >= Memory::base && address < Memory::base + Memory::reserved;
-    return bytes > block->address + block->bytes - address;
+    return address >= Memory::base && address < Memory::base + Memory::reserved && bytes > runtime.memory.room(address);
 }
 
 /// Bytes from the first to the last that a box touches.
@@ -28,6 +27,31 @@ std::size_t span(std::size_t width, std::size_t height, std::size_t depth, const
 
 char* first(const abi::PitchedPtr& base, const abi::Pos& pos) {
     return static_cast<char*>(base.ptr) + pos.x + (pos.y + pos.z * base.ysize) * base.pitch;
+}
+
+/// A pitch or height of 0 means rows and slices that lie close together.
+template <class Number>
+abi::PitchedPtr pitched(const abi::DriverMemcpy3DSide<Number>& side, const abi::Extent& extent) {
+    const bool host = side.host != nullptr && (side.device == nullptr || static_cast<int>(side.type) == abi::memory_types(hip_major_version()).host);
+    void* const start = host ? const_cast<void*>(side.host) : side.device;
+    return {start, side.pitch == 0 ? side.x + extent.width : side.pitch, extent.width, side.height == 0 ? side.y + extent.height : side.height};
+}
+
+template <class Number>
+std::optional<CopyWork> driver_copy_of(Runtime& runtime, const abi::DriverMemcpy3DOf<Number>& d) {
+    if (d.from.array != nullptr || d.to.array != nullptr) {
+        runtime.say_unsupported("hipDrvMemcpy3D with arrays");
+        return std::nullopt;
+    }
+    constexpr int infer = 4;
+    CopyWork w;
+    w.p.extent = {d.width, d.height, d.depth};
+    w.p.src_ptr = pitched(d.from, w.p.extent);
+    w.p.dst_ptr = pitched(d.to, w.p.extent);
+    w.p.src_pos = {d.from.x, d.from.y, d.from.z};
+    w.p.dst_pos = {d.to.x, d.to.y, d.to.z};
+    w.p.kind = infer;
+    return w;
 }
 
 template <class T>
@@ -54,7 +78,17 @@ Error copy_box(Runtime& runtime, const abi::Memcpy3DParms& p) {
             std::memmove(to + (z * p.dst_ptr.ysize + y) * p.dst_ptr.pitch, from + (z * p.src_ptr.ysize + y) * p.src_ptr.pitch, width);
     runtime.touched(to, to_span);
     runtime.touched(from, from_span);
+    if (runtime.sanitizer)
+        for (std::size_t z = 0; z < depth; ++z)
+            for (std::size_t y = 0; y < height; ++y)
+                runtime.sanitizer->copied(to + (z * p.dst_ptr.ysize + y) * p.dst_ptr.pitch, from + (z * p.src_ptr.ysize + y) * p.src_ptr.pitch, width);
     return abi::error::success;
+}
+
+std::optional<CopyWork> driver_copy(Runtime& runtime, const abi::DriverMemcpy3D* p) {
+    if (p == nullptr) return std::nullopt;
+    if (hip_major_version() < 6) return driver_copy_of(runtime, *reinterpret_cast<const abi::DriverMemcpy3DOf<unsigned>*>(p));
+    return driver_copy_of(runtime, *reinterpret_cast<const abi::DriverMemcpy3DOf<std::size_t>*>(p));
 }
 
 Error fill_box(Runtime& runtime, const abi::MemsetParams& p) {
@@ -72,6 +106,8 @@ Error fill_box(Runtime& runtime, const abi::MemsetParams& p) {
         else fill_row<std::uint32_t>(to, p.value, p.width);
     }
     runtime.touched(p.dst, bytes);
+    if (runtime.sanitizer)
+        for (std::size_t y = 0; y < p.height; ++y) runtime.sanitizer->filled(static_cast<char*>(p.dst) + y * p.pitch, row);
     return abi::error::success;
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "hip/api.hpp"
 #include "hip/copies.hpp"
-#include "hip/runtime.hpp"
 
 namespace hipscope {
 namespace {
@@ -36,6 +36,17 @@ struct Runner {
     abi::Error operator()(const RecordWork& w) const {
         runtime.record(*w.event, stream);
         return abi::error::success;
+    }
+    abi::Error operator()(const AllocateWork& w) const {
+        if (runtime.memory.find(w.memory->address) != nullptr) return abi::error::invalid_value;  // still there from the last launch
+        if (!runtime.memory.put(w.memory->address, w.memory->bytes)) return abi::error::out_of_memory;
+        runtime.appeared(w.memory->address, false);
+        runtime.graph_bytes_high = std::max(runtime.graph_bytes_high, runtime.graph_bytes());
+        return abi::error::success;
+    }
+    abi::Error operator()(const FreeWork& w) const {
+        runtime.disappears(address_of(w.pointer));
+        return runtime.release(address_of(w.pointer)) ? abi::error::success : abi::error::invalid_value;
     }
 
 private:
@@ -70,6 +81,19 @@ FillWork fill_work(void* to, unsigned value, unsigned element, std::size_t count
     return {{to, element, 1, count * element, value, count}};
 }
 
+std::shared_ptr<GraphMemory> GraphMemory::make(Runtime& runtime, std::size_t bytes) {
+    const std::uint64_t address = bytes == 0 ? 0 : runtime.memory.reserve(bytes);
+    if (address == 0) return nullptr;
+    runtime.graph_memory[address] = bytes;
+    return std::shared_ptr<GraphMemory>(new GraphMemory(runtime, address, bytes));
+}
+
+GraphMemory::~GraphMemory() {
+    const std::lock_guard lock(runtime_.mutex);
+    runtime_.graph_memory.erase(address);
+    if (runtime_.memory.find(address) == nullptr) runtime_.memory.unreserve(address, bytes);
+}
+
 GraphNode* Graph::add(Work work, std::vector<GraphNode*> before) {
     auto node = std::make_unique<GraphNode>();
     node->graph = this;
@@ -85,10 +109,12 @@ bool Graph::holds(const GraphNode* node) const {
 
 std::shared_ptr<Graph> Graph::clone() const {
     auto copy = std::make_shared<Graph>();
+    copy->objects = objects;
     std::map<const GraphNode*, GraphNode*> made;
     for (const auto& node : nodes) {
         GraphNode* n = made[node.get()] = copy->add(node->work, {});
         n->original = node.get();
+        n->enabled = node->enabled;
         if (auto* child = std::get_if<ChildWork>(&n->work)) child->graph = child->graph->clone();
     }
     for (const auto& node : nodes)
@@ -159,7 +185,7 @@ abi::Error run_graph(Runtime& runtime, Stream& stream, const Graph& graph) {
         lane.flags = kStreamNonBlocking;
         lane.ready_ns = base;
         for (const GraphNode* b : node->before) lane.ready_ns = std::max(lane.ready_ns, ended[b]);
-        if (const abi::Error e = run(runtime, lane, node->work); e != abi::error::success) return e;
+        if (const abi::Error e = node->enabled ? run(runtime, lane, node->work) : abi::error::success; e != abi::error::success) return e;
         ended[node] = lane.ready_ns;
         last = std::max(last, lane.ready_ns);
     }

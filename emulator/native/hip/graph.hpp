@@ -48,8 +48,29 @@ struct WaitWork {
 struct RecordWork {
     Event* event = nullptr;
 };
-/// In the order of hipGraphNodeType.
-using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork>;
+/// Address space of an allocation node: kept as long as a graph with that node exists, so that the address stays the same
+/// in every launch. A block that is live at the end belongs to the program, which frees it.
+class GraphMemory {
+public:
+    /// nullptr when there is no address space left.
+    static std::shared_ptr<GraphMemory> make(Runtime& runtime, std::size_t bytes);
+    ~GraphMemory();
+    GraphMemory(const GraphMemory&) = delete;
+    GraphMemory& operator=(const GraphMemory&) = delete;
+    const std::uint64_t address, bytes;
+
+private:
+    GraphMemory(Runtime& runtime, std::uint64_t address, std::uint64_t bytes) : address(address), bytes(bytes), runtime_(runtime) {}
+    Runtime& runtime_;
+};
+struct AllocateWork {
+    std::shared_ptr<GraphMemory> memory;
+};
+struct FreeWork {
+    void* pointer = nullptr;
+};
+/// In the order of hipGraphNodeType, which has two kinds for external semaphores before the last two here.
+using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork, AllocateWork, FreeWork>;
 
 /// Device address and size of the variable whose host shadow is `symbol`.
 abi::Error symbol_range(Runtime& runtime, const void* symbol, std::uint64_t& address, std::size_t& bytes);
@@ -61,10 +82,23 @@ struct GraphNode {
     Work work;
     std::vector<GraphNode*> before;  // nodes that must have ended
     GraphNode* original = nullptr;   // of a clone
+    bool enabled = true;             // a node that is not runs as an empty one
+};
+
+/// Something of the program's that `destroy` ends when nobody holds it any more.
+struct UserObject {
+    void* pointer;
+    void (*destroy)(void*);
+    UserObject(void* pointer, void (*destroy)(void*)) : pointer(pointer), destroy(destroy) {}
+    ~UserObject() { destroy(pointer); }
+    UserObject(const UserObject&) = delete;
+    UserObject& operator=(const UserObject&) = delete;
 };
 
 struct Graph {
     std::vector<std::unique_ptr<GraphNode>> nodes;
+    std::vector<std::shared_ptr<UserObject>> objects;
+    unsigned long long flags = 0;  // of hipGraphInstantiateWithFlags
 
     GraphNode* add(Work work, std::vector<GraphNode*> before);
     [[nodiscard]] bool holds(const GraphNode* node) const;
@@ -79,6 +113,7 @@ struct Graph {
 /// A stream, and those that joined it through events, being recorded.
 struct StreamCapture {
     std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+    std::size_t first = 0;  // nodes of the graph that were there before
     Stream* origin = nullptr;
     std::set<Stream*> joined;
     std::uint64_t id = 0;

@@ -1,28 +1,16 @@
 // hipRTC: compiles HIP text while the program runs, with the compiler that HIPSCOPE_HIPRTC names (one argument a line).
 // Part of libamdhip64 and, alone, libhiprtc.
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
-#include <sstream>
-#include <thread>
 
 #include "engine/elf.hpp"
+#include "hip/rtc_tools.hpp"
 
 #define HIPSCOPE_API extern "C" __attribute__((visibility("default")))
-
-extern char** environ;
 
 namespace hipscope {
 
@@ -32,7 +20,7 @@ struct RtcProgram {
     std::map<std::string, std::string> headers;      // by the name that #include has
     std::vector<std::string> expressions;            // of which the symbol's name is wanted
     std::map<std::string, std::string> lowered;
-    std::string code, log;
+    std::string code, bitcode, log;
     bool compiled = false;
 };
 
@@ -40,76 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Result = int;
-enum : Result { ok, out_of_memory, creation_failure, invalid_input, invalid_program, invalid_option, compilation, builtin_failure,
-                no_expressions_after_compilation, no_names_before_compilation, expression_not_valid, internal_error };
-constexpr int kTimeoutSeconds = 120;
 constexpr const char* kNamePrefix = "__hipscope_name_";
-
-/// A folder that is gone when its owner is.
-struct Folder {
-    std::string path = (fs::temp_directory_path() / "hipscope-rtc-XXXXXX").string();
-    Folder() {
-        if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder in " + fs::temp_directory_path().string());
-    }
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-};
-
-std::vector<std::string> compiler() {
-    const char* lines = std::getenv("HIPSCOPE_HIPRTC");
-    if (lines == nullptr) throw std::runtime_error("hiprtc: HIPSCOPE_HIPRTC names no compiler; run the program with `hipscope profile` or `hipscope emulate`");
-    std::vector<std::string> result;
-    std::istringstream text(lines);
-    for (std::string line; std::getline(text, line);)
-        if (!line.empty()) result.push_back(line);
-    return result;
-}
-
-std::string content_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Run the compiler with its output in `log`. False when it fails; throws when it cannot run or takes too long.
-bool run(const std::vector<std::string>& arguments, const std::string& log) {
-    std::vector<char*> argv;
-    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    std::vector<char*> environment;  // the compiler must not load this library
-    for (char** e = environ; *e != nullptr; ++e)
-        if (!std::string_view(*e).starts_with("LD_PRELOAD=") && !std::string_view(*e).starts_with("HIPSCOPE_")) environment.push_back(*e);
-    environment.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    pid_t child = 0;
-    const int failed = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environment.data());
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    if (failed != 0) throw std::runtime_error("hiprtc: cannot run the compiler '" + arguments[0] + "'");
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kTimeoutSeconds);
-    int status = 0;
-    while (waitpid(child, &status, WNOHANG) == 0) {
-        if (std::chrono::steady_clock::now() > deadline) {
-            kill(-child, SIGKILL);
-            waitpid(child, &status, 0);
-            throw std::runtime_error("hiprtc: the compiler did not finish in " + std::to_string(kTimeoutSeconds) + " s");
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 /// One pointer for each name expression: its relocation tells which symbol the expression means.
 std::string with_names(const RtcProgram& program) {
@@ -177,15 +96,17 @@ Result compile(RtcProgram& program, const std::vector<std::string>& options) {
     arguments.push_back("-I" + folder.path);
     for (const std::string& o : options)
         arguments.push_back(o.rfind("--gpu-architecture=", 0) == 0 ? "--offload-arch=" + o.substr(19) : o);
+    // Code that is to be linked with other code later stays bitcode, as it does with ROCm.
+    const bool separate = std::find(options.begin(), options.end(), "-fgpu-rdc") != options.end();
+    if (separate) arguments.insert(arguments.end(), {"-c", "-emit-llvm"});
     const std::string object = folder.path + "/program.co";
     const std::string log = folder.path + "/log";
     arguments.insert(arguments.end(), {source, "-o", object});
     const bool done = run(arguments, log);
-    program.log = content_of(log);
-    for (std::size_t at; (at = program.log.find(folder.path + "/")) != std::string::npos;) program.log.erase(at, folder.path.size() + 1);
+    program.log = said(folder, log);
     if (!done) return compilation;
-    program.code = content_of(object);
-    program.lowered = lowered_names(program);
+    (separate ? program.bitcode : program.code) = content_of(object);
+    if (!separate) program.lowered = lowered_names(program);
     program.compiled = true;
     return ok;
 }
@@ -209,6 +130,7 @@ HIPSCOPE_API const char* hiprtcGetErrorString(int result) {
         case 9: return "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
         case 10: return "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
         case 11: return "HIPRTC_ERROR_INTERNAL_ERROR";
+        case 100: return "HIPRTC_ERROR_LINKING";
         default: return "HIPRTC_ERROR_UNKNOWN";
     }
 }
@@ -266,6 +188,18 @@ HIPSCOPE_API int hiprtcGetCode(RtcProgram* program, char* code) {
     if (program == nullptr || code == nullptr) return hipscope::invalid_input;
     if (!program->compiled) return hipscope::invalid_program;
     std::memcpy(code, program->code.data(), program->code.size());
+    return hipscope::ok;
+}
+/// Of a program that was compiled with -fgpu-rdc; hiprtcLinkAddData takes it.
+HIPSCOPE_API int hiprtcGetBitcodeSize(RtcProgram* program, std::size_t* bytes) {
+    if (program == nullptr || bytes == nullptr) return hipscope::invalid_input;
+    *bytes = program->bitcode.size();
+    return program->bitcode.empty() ? hipscope::invalid_program : hipscope::ok;
+}
+HIPSCOPE_API int hiprtcGetBitcode(RtcProgram* program, char* bitcode) {
+    if (program == nullptr || bitcode == nullptr) return hipscope::invalid_input;
+    if (program->bitcode.empty()) return hipscope::invalid_program;
+    std::memcpy(bitcode, program->bitcode.data(), program->bitcode.size());
     return hipscope::ok;
 }
 /// Sizes of text include its end, as in CUDA's interface.

@@ -1,9 +1,11 @@
 // Start-up, modules, and the path of a launch: prepare, capture, run, record.
 #include "hip/runtime.hpp"
 
+#include <execinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,13 +27,15 @@ std::string executable_path() {
 
 void say(const std::string& line) { std::fprintf(stderr, "hipscope emulator: %s\n", line.c_str()); }
 
-/// Do a part of a recording. On an error (a full disk must not end the program) say it, record no more, return false.
+/// Do a part of a recording. On an error (a full disk must not end the program) say it, here and in `output`, record
+/// no more, return false.
 template <class Part>
-bool try_capture(std::unique_ptr<Capture>& capture, Part part) {
+bool try_capture(std::unique_ptr<Capture>& capture, RawOutput* output, Part part) {
     try {
         return part();
     } catch (const std::exception& error) {
         say(std::string(error.what()) + "; no more launches are recorded");
+        if (output != nullptr) output->attempt([] { throw; });
         capture.reset();
         return false;
     }
@@ -47,6 +51,15 @@ std::string shape_of(const Launch& launch) {
 abi::Error error_of(const DispatchFault& fault) {
     return fault.kind == "out_of_bounds" || fault.kind == "misaligned" ? abi::error::illegal_address
                                                                        : abi::error::launch_failure;
+}
+
+/// Return addresses of the program's calls that led here, for the sanitizers' reports; innermost first.
+std::vector<std::uint64_t> callers() {
+    std::array<void*, 12> frames{};
+    const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+    std::vector<std::uint64_t> result;
+    for (int i = 1; i < count; ++i) result.push_back(reinterpret_cast<std::uint64_t>(frames[static_cast<std::size_t>(i)]));
+    return result;
 }
 
 }  // namespace
@@ -82,6 +95,8 @@ Runtime::Runtime() : settings(Settings::from_environment()) {
     if (!settings.sanitize.empty()) {
         if (settings.out.empty()) throw std::runtime_error("HIPSCOPE_SANITIZE needs HIPSCOPE_OUT, the folder for the reports");
         sanitizer = std::make_unique<sanitize::Sanitizer>(sanitize::Checks::parse(settings.sanitize), memory);
+        services.slab_appeared = [this](std::uint64_t address) { appeared(address, false); };
+        services.slab_disappears = [this](std::uint64_t address) { disappears(address); };
     }
     EngineSettings engine;
     engine.threads = settings.threads;
@@ -97,7 +112,7 @@ Runtime::Runtime() : settings(Settings::from_environment()) {
         std::atexit([] {
             const std::lock_guard lock(get().mutex);
             get().output_->flush();
-            if (get().sanitizer) get().sanitizer->reports().write(get().settings.out + "/sanitize.json");
+            get().write_reports();
         });
     }
     if (!settings.capture.empty())
@@ -147,6 +162,20 @@ CodeObject* Runtime::load(Module& module) {
         say(module.problem);
     }
     return module.object.get();
+}
+
+bool Runtime::release(std::uint64_t address) {
+    host_flags.erase(address);
+    managed.erase(address);
+    pools.gave_back(address);
+    return graph_memory.contains(address) ? memory.take(address) : memory.release(address);
+}
+
+std::uint64_t Runtime::graph_bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& [address, bytes] : graph_memory)
+        if (memory.find(address) != nullptr) sum += bytes;
+    return sum;
 }
 
 bool Runtime::is_function(const void* handle) const {
@@ -227,7 +256,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         internal.push_back(area_->address());
         for (const auto& module : modules_)
             if (module->object) internal.push_back(module->object->image);
-        captured = try_capture(capture_, [&] { return capture_->before(id, prepared, shape, internal); });
+        captured = try_capture(capture_, output_.get(), [&] { return capture_->before(id, prepared, shape, internal); });
     }
     const bool profile = output_ && engine_->can_profile() && wants_profile(prepared, shape);
     const DispatchResult result = sanitizer ? check(prepared, id) : engine_->run(prepared, profile);
@@ -238,7 +267,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         profiling_ms_ += result.wall_ms;
     }
     if (captured)
-        try_capture(capture_, [&] {
+        try_capture(capture_, output_.get(), [&] {
             capture_->after(result);
             return true;
         });
@@ -271,8 +300,12 @@ DispatchResult Runtime::check(const PreparedLaunch& launch, std::uint64_t id) {
     DispatchResult result = engine_->check(launch, *sanitizer);
     sanitizer->end();
     // After each dispatch: a program that is killed leaves what was found until then.
-    if (sanitizer->reports().changed()) sanitizer->reports().write(settings.out + "/sanitize.json");
+    if (sanitizer->reports().changed()) write_reports();
     return result;
+}
+
+void Runtime::write_reports() {
+    if (sanitizer) output_->attempt([this] { sanitizer->reports().write(settings.out + "/sanitize.json"); });
 }
 
 bool Runtime::wants_profile(const PreparedLaunch&, const std::string& shape) {
@@ -361,6 +394,14 @@ abi::Error Runtime::refuse(const LaunchRequest& request, const std::string& why,
 void Runtime::report(const std::string& kernel, const std::string& line) { say("kernel " + kernel + ": " + line); }
 
 void Runtime::reset() { fault_ = abi::error::success; }
+
+void Runtime::appeared(std::uint64_t address, bool written) {
+    if (sanitizer) sanitizer->allocated(address, callers(), written);
+}
+
+void Runtime::disappears(std::uint64_t address) {
+    if (sanitizer) sanitizer->released(address, callers());
+}
 
 void Runtime::touched(const void* address, std::size_t bytes) {
     const auto start = reinterpret_cast<std::uint64_t>(address);

@@ -19,6 +19,7 @@
 #include "engine/raw_output.hpp"
 #include "hip/abi.hpp"
 #include "hip/graph.hpp"
+#include "hip/memory_pool.hpp"
 #include "hip/settings.hpp"
 #include "hip/timeline.hpp"
 #include "sanitize/sanitizer.hpp"
@@ -113,6 +114,10 @@ public:
     void reset();
     /// Copies and fills: keeps the cache model informed.
     void touched(const void* address, std::size_t bytes);
+    /// For the sanitizers: a block has appeared, or is about to go, by the program's call that is being served.
+    /// `written`: somebody may have put values there without a call that says so.
+    void appeared(std::uint64_t address, bool written);
+    void disappears(std::uint64_t address);
     /// Workgroups of this launch that fit on one CU together.
     [[nodiscard]] int groups_per_cu(const PreparedLaunch& launch) const;
     [[nodiscard]] Engine& engine() { return *engine_; }
@@ -142,11 +147,19 @@ public:
     std::set<Event*> events;
     std::set<std::uint64_t> managed;  // blocks of hipMallocManaged
     std::map<std::uint64_t, unsigned> host_flags;  // of pinned allocations
+    MemoryPools pools;
+    std::map<std::uint64_t, std::uint64_t> graph_memory;  // address space of allocation nodes, start -> bytes
+    std::uint64_t graph_bytes_high = 0;
+    [[nodiscard]] std::uint64_t graph_bytes() const;  // of allocation nodes, live now
+    std::map<UserObject*, std::vector<std::shared_ptr<UserObject>>> user_objects;  // the program's own references
+    /// End a block, wherever it came from. False when none starts at `address`.
+    bool release(std::uint64_t address);
     void say_unsupported(const char* name);
 
 private:
     Runtime();
     DispatchResult check(const PreparedLaunch& launch, std::uint64_t id);
+    void write_reports();
     abi::Error refuse(const LaunchRequest& request, const std::string& why, abi::Error error);
     bool wants_profile(const PreparedLaunch& launch, const std::string& shape);
     double plain_time(const std::string& shape) const;

@@ -43,6 +43,22 @@ HIPSCOPE_INLINE void load_lane(const void* from, u32 (*to)[kLanes], int lane) {
         else r = (r & 0xffffU) | (wide << 16U);
     }
 }
+/// A dword of memory at any address.
+using LooseDword [[gnu::may_alias, gnu::aligned(1)]] = u32;
+
+/// The same for all lanes, from elements that follow each other.
+template <class Format>
+HIPSCOPE_INLINE void load_run(const void* from, u32 (*to)[kLanes]) {
+    if constexpr (Format::whole) {
+        const auto* dwords = static_cast<const LooseDword*>(from);
+        HIPSCOPE_EVERY_LANE {
+            for (int d = 0; d < Format::dwords; ++d) to[d][i] = dwords[i * Format::dwords + d];
+        }
+    } else {
+        const auto* parts = static_cast<const u8*>(from);
+        HIPSCOPE_EVERY_LANE { load_lane<Format>(parts + static_cast<u32>(i) * Format::bytes, to, i); }
+    }
+}
 template <class Format>
 HIPSCOPE_INLINE void store_lane(void* to, const u32 (*from)[kLanes], int lane) {
     if constexpr (Format::whole) {
@@ -56,12 +72,26 @@ HIPSCOPE_INLINE void store_lane(void* to, const u32 (*from)[kLanes], int lane) {
     }
 }
 
+template <class Format>
+HIPSCOPE_INLINE void store_run(void* to, const u32 (*from)[kLanes]) {
+    if constexpr (Format::whole) {
+        auto* dwords = static_cast<LooseDword*>(to);
+        HIPSCOPE_EVERY_LANE {
+            for (int d = 0; d < Format::dwords; ++d) dwords[i * Format::dwords + d] = from[d][i];
+        }
+    } else {
+        auto* parts = static_cast<u8*>(to);
+        HIPSCOPE_EVERY_LANE { store_lane<Format>(parts + static_cast<u32>(i) * Format::bytes, from, i); }
+    }
+}
+
 /// Fills the access record; the addresses are written by the caller.
 HIPSCOPE_INLINE void record(Wave& w, Space space, AccessKind kind, u32 bytes, u64 lanes, u8 addresses = 1) {
     w.access.space = space;
     w.access.kind = kind;
     w.access.bytes = static_cast<u8>(bytes);
     w.access.addresses = addresses;
+    w.access.run = false;
     w.access.lanes = lanes;
 }
 
@@ -78,11 +108,33 @@ HIPSCOPE_INLINE void global_addresses(const Wave& w, const Instruction& in, int 
     }
 }
 
-/// True when lane i's address is the first one plus i * bytes, for all lanes.
-HIPSCOPE_INLINE bool contiguous(const u64* address, u32 bytes) {
-    u64 difference = 0;
-    for (u32 i = 0; i < kLanes; ++i) difference |= address[i] ^ (address[0] + u64{i} * bytes);
-    return difference == 0;
+/// True when row[i] is row[0] + i * bytes, for all lanes and without a wrap.
+HIPSCOPE_INLINE bool consecutive(const u32* row, u32 bytes) {
+    const u32 first = row[0];
+    u32 difference = 0;
+    for (u32 i = 0; i < kLanes; ++i) difference |= row[i] ^ (first + i * bytes);
+    return difference == 0 && first <= ~u32{0} - (kLanes - 1) * bytes;
+}
+
+/// The address of lane 0 when those of all lanes follow each other, as coalesced code has it; else 0, which is no address.
+HIPSCOPE_INLINE u64 start_of_run(const Wave& w, const Instruction& in, int saddr, u32 bytes) {
+    const u32* lo = w.vgpr[in.source[0].index];
+    if (!consecutive(lo, bytes)) return 0;
+    const u64 start = lo[0] + static_cast<u64>(i64{in.modifiers.offset});
+    if (in.modifiers.scalar_base) return scalar64(w, in.source[saddr]) + start;
+    const u32* hi = w.vgpr[in.source[0].index + 1];
+    u32 difference = 0;
+    for (int i = 0; i < kLanes; ++i) difference |= hi[i] ^ hi[0];
+    return difference == 0 ? start + (u64{hi[0]} << 32U) : 0;
+}
+
+/// An access of all lanes to elements that follow each other. The addresses are spelled out only where the lanes that the
+/// L1 takes together may lie in two lines.
+HIPSCOPE_INLINE void record_run(Wave& w, Space space, AccessKind kind, u32 bytes, u64 first) {
+    record(w, space, kind, bytes, ~u64{0});
+    w.access.address[0][0] = first;
+    w.access.run = true;
+    if (space == Space::global && first % (4U * bytes) != 0) [[unlikely]] w.access.spell_out();
 }
 
 /// The first lane of `active` whose access leaves every live block, or -1.

@@ -83,7 +83,7 @@ Table control() {
         special("s_sleep", Unit::internal, 0, {}, [](Wave& w, const Instruction& in) { w.clock += 64ULL * (in.target & 127U); return Step::yield; }),
         special("s_setprio", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
         special("s_sethalt", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::yield; }),
-        special("s_setkill", Unit::end_program, 0, {}, [](Wave&, const Instruction&) { return Step::end; }),
+        special("s_setkill", Unit::end_program, 0, {}, [](Wave&, const Instruction& in) { return (in.target & 1U) != 0 ? Step::end : Step::next; }),
         special("s_icache_inv", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
         special("s_incperflevel", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
         special("s_decperflevel", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),

@@ -14,6 +14,8 @@ namespace hipscope::isa {
 /// What an operand holds; decides how constants are widened and which modifiers mean what.
 enum class Type : std::uint8_t { none, b32, b64, i64, f32, f64, b16, f16, mask, pk16, pk_f16, pk_f32, mix, wide };
 
+inline constexpr std::size_t signed_forms = 8;
+
 struct Entry {
     std::string_view name;          // without _e32/_e64/_sdwa/_dpp
     Unit unit = Unit::internal;
@@ -24,8 +26,12 @@ struct Entry {
     bool accumulates = false;       // the destination is also the last source
     bool returns = false;           // atomics: sc0 adds a destination
     bool keeps_high = false;        // 16-bit result that leaves the other half alone
+    bool float_result = false;      // clamp means [0, 1], not the limits of an integer
     std::uint32_t extra = 0;
     std::uint8_t passes = 1;
+    /// Handlers for plain operands: bit k of the index says that source k is an SGPR or a constant. From `signed_forms` on,
+    /// floats may be negated or absolute. nullptr: `run` does it.
+    std::array<Handler, 2 * signed_forms> forms{};
 
     // Options of a table row, chained after the row's constructor.
     [[nodiscard]] constexpr Entry accumulate() const { Entry e = *this; e.accumulates = true; return e; }

@@ -15,6 +15,8 @@ isa::Table valu_f64();
 isa::Table valu_int();
 isa::Table valu_16bit();
 isa::Table valu_packed();
+isa::Table valu_gfx950();
+isa::Table small_float();
 isa::Table compare();
 isa::Table convert();
 isa::Table transcendental();

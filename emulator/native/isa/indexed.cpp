@@ -3,7 +3,7 @@
 
 namespace hipscope::isa {
 
-Step run_indexed(Wave& wave, const Instruction& in) {
+Instruction moved_by_index(const Wave& wave, const Instruction& in) {
     const std::uint32_t m0 = wave.sgpr[sreg::m0];
     const auto offset = static_cast<std::uint16_t>(m0 & 0xffU);
     const std::uint32_t chosen = (m0 >> 12U) & 15U;
@@ -15,7 +15,10 @@ Step run_indexed(Wave& wave, const Instruction& in) {
     move(moved.source[1], 2);
     move(moved.source[2], 4);
     move(moved.destination[0], 8);
-    return in.unindexed(wave, moved);
+    moved.run = in.unindexed;
+    return moved;
 }
+
+Step run_indexed(Wave& wave, const Instruction& in) { return in.unindexed(wave, moved_by_index(wave, in)); }
 
 }  // namespace hipscope::isa

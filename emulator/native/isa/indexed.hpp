@@ -5,7 +5,10 @@
 
 namespace hipscope::isa {
 
-/// Runs Instruction::unindexed with the registers that M0 asks for moved.
+/// The instruction with the registers that M0 asks for moved, and the handler proper.
+Instruction moved_by_index(const Wave& wave, const Instruction& in);
+
+/// Runs it.
 Step run_indexed(Wave& wave, const Instruction& in);
 
 }  // namespace hipscope::isa

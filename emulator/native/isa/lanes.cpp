@@ -5,10 +5,6 @@
 
 #include "isa/raise.hpp"
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
 
@@ -107,8 +103,14 @@ void widen_mixed(const Instruction& in, int k, u32* row) {
 /// What the clamp bit does to NaN depends on MODE.DX10_CLAMP: zero when it is set (as at the start of a kernel).
 enum class Clamp : u8 { off, nan_to_zero, keep_nan };
 
+/// Output modifiers (manual section 6.2): denormals and -0 become +0.
 template <class T>
-T scaled(T x, u8 omod) { return omod == 1 ? x * T{2} : omod == 2 ? x * T{4} : omod == 3 ? x * T{0.5} : x; }
+T scaled(T x, u8 omod) {
+    if (omod == 0) return x;
+    const T r = omod == 1 ? x * T{2} : omod == 2 ? x * T{4} : x * T{0.5};
+    constexpr T smallest = sizeof(T) == 8 ? T(0x1p-1022) : T(0x1p-126);
+    return std::fabs(r) < smallest ? T{0} : r;
+}
 template <class T>
 T clamped(T x, Clamp clamp) {
     if (clamp == Clamp::off || (clamp == Clamp::keep_nan && x != x)) return x;
@@ -116,7 +118,14 @@ T clamped(T x, Clamp clamp) {
 }
 f16 finish_half(f16 x, u8 omod, Clamp clamp) {
     if (omod == 0 && clamp == Clamp::off) return x;
-    return narrow(clamped(scaled(widen(x), omod), clamp));
+    const f16 r = narrow(clamped(scaled(widen(x), omod), clamp));
+    return omod != 0 && (r.bits & 0x7c00U) == 0 ? f16{0} : r;
+}
+/// They are ignored in IEEE mode and where results may be denormal.
+u8 output_modifier(const Wave& wave, u8 omod, Type type) {
+    const u32 keeps_denormals = type == Type::f32 ? 5 : 7;
+    const bool ignored = ((wave.mode >> mode_ieee_bit) & 1U) != 0 || ((wave.mode >> keeps_denormals) & 1U) != 0;
+    return ignored ? u8{0} : omod;
 }
 
 }  // namespace
@@ -129,28 +138,16 @@ u32 special_source(const Wave& wave, u32 index) {
     }
 }
 
-u64 collect_mask(const u32* row) {
-    u64 mask = 0;
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-    for (u32 i = 0; i < 4; ++i) mask |= u64{_mm512_movepi32_mask(_mm512_load_si512(row + 16 * i))} << (16U * i);
-#elif defined(__SSE2__)
-    for (u32 i = 0; i < 4; ++i) {
-        const auto* p = reinterpret_cast<const __m128i*>(row + 16 * i);
-        const __m128i words0 = _mm_packs_epi32(_mm_load_si128(p), _mm_load_si128(p + 1));
-        const __m128i words1 = _mm_packs_epi32(_mm_load_si128(p + 2), _mm_load_si128(p + 3));
-        mask |= u64{static_cast<u32>(_mm_movemask_epi8(_mm_packs_epi16(words0, words1)))} << (16U * i);
-    }
-#else
-    for (u32 i = 0; i < 64; ++i) mask |= u64{row[i] & 1U} << i;
-#endif
-    return mask;
-}
-
 Row fetch_modified(const Wave& wave, const Instruction& in, int k, RowBuffer& buffer, Type type, u64& active) {
     const Operand& o = in.source[k];
     const bool two = type == Type::b64 || type == Type::i64 || type == Type::f64 || type == Type::pk_f32;
     if (o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr) {
         const Row row{wave.vgpr[o.index], wave.vgpr[o.index + 1]};
+        if (type == Type::f32 && o.select == 6 && !in.dpp.present) {  // a sign, which is what most of these operands have
+            const u32 keep = o.absolute ? 0x7fffffffU : ~0U, flip = o.negate ? 0x80000000U : 0U;
+            for (int i = 0; i < kLanes; ++i) buffer[0][i] = (row.lo[i] & keep) ^ flip;
+            return {buffer[0], buffer[1]};
+        }
         if (in.dpp.present && k == 0) {
             permute(wave, in, row, buffer, two, active);
         } else {
@@ -200,20 +197,21 @@ Row fetch_modified(const Wave& wave, const Instruction& in, int k, RowBuffer& bu
 
 void write_modified(Wave& wave, const Instruction& in, RowBuffer& out, int dwords, u64 active, Type type) {
     const Modifiers& m = in.modifiers;
-    if (m.omod != 0 || m.clamp) {
+    const u8 omod = m.omod == 0 ? u8{0} : output_modifier(wave, m.omod, type);
+    if (omod != 0 || m.clamp) {
         const Clamp clamp = !m.clamp ? Clamp::off : ((wave.mode >> mode_dx10_clamp_bit) & 1U) != 0 ? Clamp::nan_to_zero : Clamp::keep_nan;
         for (int i = 0; i < kLanes; ++i) {
             if (type == Type::f32) {
-                out[0][i] = bits<u32>(clamped(scaled(bits<f32>(out[0][i]), m.omod), clamp));
+                out[0][i] = bits<u32>(clamped(scaled(bits<f32>(out[0][i]), omod), clamp));
             } else if (type == Type::f16) {
-                out[0][i] = finish_half({static_cast<u16>(out[0][i])}, m.omod, clamp).bits;
+                out[0][i] = finish_half({static_cast<u16>(out[0][i])}, omod, clamp).bits;
             } else if (type == Type::pk_f16) {
-                out[0][i] = u32{finish_half({static_cast<u16>(out[0][i])}, m.omod, clamp).bits} | (u32{finish_half({static_cast<u16>(out[0][i] >> 16U)}, m.omod, clamp).bits} << 16U);
+                out[0][i] = u32{finish_half({static_cast<u16>(out[0][i])}, omod, clamp).bits} | (u32{finish_half({static_cast<u16>(out[0][i] >> 16U)}, omod, clamp).bits} << 16U);
             } else if (type == Type::pk_f32) {
                 out[0][i] = bits<u32>(clamped(bits<f32>(out[0][i]), clamp));
                 out[1][i] = bits<u32>(clamped(bits<f32>(out[1][i]), clamp));
             } else if (type == Type::f64) {
-                const u64 b = bits<u64>(clamped(scaled(bits<f64>(u64{out[0][i]} | (u64{out[1][i]} << 32U)), m.omod), clamp));
+                const u64 b = bits<u64>(clamped(scaled(bits<f64>(u64{out[0][i]} | (u64{out[1][i]} << 32U)), omod), clamp));
                 out[0][i] = static_cast<u32>(b);
                 out[1][i] = static_cast<u32>(b >> 32U);
             }

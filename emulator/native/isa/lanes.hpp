@@ -5,7 +5,6 @@
 // done here, once; a row of an instruction table is only the arithmetic.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string_view>
 #include <tuple>
@@ -16,11 +15,16 @@
 #include "isa/mode.hpp"
 #include "isa/number.hpp"
 
-#if defined(__clang__)
-#define HIPSCOPE_EVERY_LANE _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < kLanes; ++i)
-#else
-#define HIPSCOPE_EVERY_LANE _Pragma("GCC ivdep") for (int i = 0; i < kLanes; ++i)
+#if defined(__SSE2__)
+#include <immintrin.h>
 #endif
+
+#if defined(__clang__)
+#define HIPSCOPE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define HIPSCOPE_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define HIPSCOPE_EVERY_LANE HIPSCOPE_INDEPENDENT for (int i = 0; i < kLanes; ++i)
 
 namespace hipscope::HIPSCOPE_ISA {
 
@@ -156,16 +160,43 @@ HIPSCOPE_INLINE u64 scalar64(const Wave& w, const Operand& o) {
 
 /// One row of 0 / ~0 per bit of `mask`.
 HIPSCOPE_INLINE void expand_mask(u64 mask, u32* row) {
+#if defined(__AVX512F__)
+    for (u32 i = 0; i < 4; ++i) _mm512_storeu_si512(row + 16 * i, _mm512_maskz_set1_epi32(static_cast<__mmask16>(mask >> (16U * i)), -1));
+#else
     const u32 half[2] = {static_cast<u32>(mask), static_cast<u32>(mask >> 32U)};
     for (int h = 0; h < 2; ++h) {
         for (u32 i = 0; i < 32; ++i) row[h * 32 + static_cast<int>(i)] = 0U - ((half[h] >> i) & 1U);
     }
+#endif
 }
-/// Bit i is set when row[i] is ~0 (rows hold 0 or ~0).
-u64 collect_mask(const u32* row);
+
+/// Bit i is set when row[i] is ~0 (rows hold 0 or ~0 and are aligned to a cache line).
+HIPSCOPE_INLINE u64 collect_mask(const u32* row) {
+    u64 mask = 0;
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+    for (u32 i = 0; i < 4; ++i) mask |= u64{_mm512_movepi32_mask(_mm512_load_si512(row + 16 * i))} << (16U * i);
+#elif defined(__SSE2__)
+    for (u32 i = 0; i < 4; ++i) {
+        const auto* p = reinterpret_cast<const __m128i*>(row + 16 * i);
+        const __m128i words0 = _mm_packs_epi32(_mm_load_si128(p), _mm_load_si128(p + 1));
+        const __m128i words1 = _mm_packs_epi32(_mm_load_si128(p + 2), _mm_load_si128(p + 3));
+        mask |= u64{static_cast<u32>(_mm_movemask_epi8(_mm_packs_epi16(words0, words1)))} << (16U * i);
+    }
+#else
+    for (u32 i = 0; i < 64; ++i) mask |= u64{row[i] & 1U} << i;
+#endif
+    return mask;
+}
 
 /// Copies the lanes of `mask` from `from` to `to`.
 HIPSCOPE_INLINE void blend(u32* to, const u32* from, u64 mask) {
+#if defined(__AVX512F__)
+    // Whole stores: what is stored under a mask is not handed on to a load that follows soon.
+    for (u32 i = 0; i < 4; ++i) {
+        const __m512i kept = _mm512_loadu_si512(to + 16 * i), taken = _mm512_loadu_si512(from + 16 * i);
+        _mm512_storeu_si512(to + 16 * i, _mm512_mask_mov_epi32(kept, static_cast<__mmask16>(mask >> (16U * i)), taken));
+    }
+#else
     const u32 half[2] = {static_cast<u32>(mask), static_cast<u32>(mask >> 32U)};
     for (int h = 0; h < 2; ++h) {
         for (u32 i = 0; i < 32; ++i) {
@@ -174,6 +205,7 @@ HIPSCOPE_INLINE void blend(u32* to, const u32* from, u64 mask) {
             to[lane] = (to[lane] & keep) | (from[lane] & ~keep);
         }
     }
+#endif
 }
 
 using RowBuffer = u32[2][kLanes];
@@ -211,16 +243,67 @@ HIPSCOPE_INLINE void write_mask(Wave& w, const Instruction& in, const Operand& o
     if (compare && in.extra == 1) w.set_s64(sreg::exec, mask);
 }
 
-template <class F, class R, class... A, std::size_t... K>
-HIPSCOPE_INLINE void each_lane(Target target, std::index_sequence<K...>, const std::array<Row, sizeof...(A)>& rows, std::tuple<A...>*, R*) {
-    const std::tuple<decltype((void)K, Row{})...> r{rows[K]...};
-    HIPSCOPE_EVERY_LANE { Lane<R>::store(target, i, F{}(Lane<A>::load(std::get<K>(r), i)...)); }
+/// Two neighbouring dwords of a row as one value, and 64-bit lanes made of them: those of even and of odd number. A loop
+/// over such pairs needs shifts and masks only, where one over lanes would have to shuffle low and high dwords together.
+using Pair [[gnu::may_alias]] = u64;
+inline constexpr Pair even_dword = 0xffffffffU;
+
+template <class T>
+inline constexpr bool in_pairs = std::is_same_v<T, u64> || std::is_same_v<T, i64> || std::is_same_v<T, f64> || std::is_same_v<T, u32> ||
+                                 std::is_same_v<T, i32>;
+/// A source that is the same for all lanes.
+template <class T>
+struct Same {
+    T value;
+};
+template <class T>
+HIPSCOPE_INLINE T lane(Row r, int i) { return Lane<T>::load(r, i); }
+template <class T>
+HIPSCOPE_INLINE T lane(Same<T> s, int) { return s.value; }
+
+template <class T>
+HIPSCOPE_INLINE T pair_lane(Same<T> s, int, bool) { return s.value; }
+template <class T>
+HIPSCOPE_INLINE T pair_lane(Row r, int j, bool odd) {
+    const Pair lo = reinterpret_cast<const Pair*>(r.lo)[j];
+    if constexpr (Lane<T>::dwords == 1) return bits<T>(static_cast<u32>(odd ? lo >> 32U : lo));
+    else {
+        const Pair hi = reinterpret_cast<const Pair*>(r.hi)[j];
+        return bits<T>(u64{odd ? lo >> 32U | (hi & ~even_dword) : (lo & even_dword) | hi << 32U});
+    }
+}
+template <class F, class R, class... A, class... Source, std::size_t... K>
+HIPSCOPE_INLINE void each_pair(Target target, std::index_sequence<K...>, const std::tuple<Source...>& sources, std::tuple<A...>*, R*) {
+    const std::tuple<Source...> r = sources;
+    auto *lo = reinterpret_cast<Pair*>(target.lo), *hi = reinterpret_cast<Pair*>(target.hi), *mask = reinterpret_cast<Pair*>(target.mask);
+    HIPSCOPE_INDEPENDENT for (int j = 0; j < kLanes / 2; ++j) {
+        const R even = F{}(pair_lane<A>(std::get<K>(r), j, false)...), odd = F{}(pair_lane<A>(std::get<K>(r), j, true)...);
+        if constexpr (std::is_same_v<R, bool>) {
+            mask[j] = ((0U - static_cast<Pair>(even)) & even_dword) | ((0U - static_cast<Pair>(odd)) & ~even_dword);
+        } else {
+            const u64 first = bits<u64>(even), second = bits<u64>(odd);
+            lo[j] = (first & even_dword) | second << 32U;
+            hi[j] = first >> 32U | (second & ~even_dword);
+        }
+    }
+}
+
+/// `sources`: for each operand its Row or, when all lanes have the same, its Same.
+template <class F, class R, class... A, class... Source, std::size_t... K>
+HIPSCOPE_INLINE void each_lane(Target target, std::index_sequence<K...> k, const std::tuple<Source...>& sources, std::tuple<A...>* a, R* r) {
+    constexpr bool wide_result = in_pairs<R> && Lane<R>::dwords == 2, wide_operand = ((Lane<A>::dwords == 2) || ...);
+    if constexpr ((in_pairs<A> && ...) && (wide_result || (std::is_same_v<R, bool> && wide_operand))) {
+        each_pair<F>(target, k, sources, a, r);
+    } else {
+        const std::tuple<Source...> source = sources;
+        HIPSCOPE_EVERY_LANE { Lane<R>::store(target, i, F{}(lane<A>(std::get<K>(source), i)...)); }
+    }
 }
 template <class F, class R, class... A, std::size_t... K>
-HIPSCOPE_INLINE void active_lanes(Target target, u64 active, std::index_sequence<K...>, const std::array<Row, sizeof...(A)>& rows, std::tuple<A...>*, R*) {
+HIPSCOPE_INLINE void active_lanes(Target target, u64 active, std::index_sequence<K...>, const std::tuple<decltype((void)K, Row{})...>& rows, std::tuple<A...>*, R*) {
     for (u64 left = active; left != 0; left &= left - 1) {
         const int i = std::countr_zero(left);
-        Lane<R>::store(target, i, F{}(Lane<A>::load(rows[K], i)...));
+        Lane<R>::store(target, i, F{}(Lane<A>::load(std::get<K>(rows), i)...));
     }
 }
 
@@ -251,7 +334,7 @@ struct LaneOp {
             if (((w.mode >> mode_fp16_overflow_bit) & 1U) != 0) [[unlikely]] return fault(w, FaultKind::unsupported, 0, 0, -1, false);
         }
         u64 active = w.exec();
-        const std::array<Row, sizeof...(A)> rows{fetch<A>(w, in, static_cast<int>(K), buffer[K], active)...};
+        const std::tuple<decltype((void)K, Row{})...> rows{fetch<A>(w, in, static_cast<int>(K), buffer[K], active)...};
         const bool direct = in.simple && active == ~u64{0};
         const Operand& d = in.destination[0];
         Target target{out[0], out[1], mask};
@@ -282,25 +365,29 @@ struct LaneOp {
     }
 };
 
-template <bool Scalarly, class F, class R, class... A>
-constexpr Entry lane_entry(std::string_view name, Unit unit, R (F::*)(A...) const) {
+template <class F, bool Scalarly, class R, class... A>
+constexpr Entry lane_entry(std::string_view name, Unit unit) {
     Entry e;
     e.name = name;
     e.unit = unit;
     e.run = &LaneOp<F, Scalarly, R, A...>::run;
     e.destinations = (Lane<R>::dwords != 0 ? 1 : 0) + (Lane<R>::masks ? 1 : 0);
     e.sources = sizeof...(A);
+    e.float_result = is_float<R>;
     std::size_t k = 0;
     ((e.source[k++] = Lane<A>::type), ...);
     return e;
 }
 
+template <bool Scalarly, class F, class R, class... A>
+constexpr Entry entry_of(std::string_view name, Unit unit, R (F::*)(A...) const) { return lane_entry<F, Scalarly, R, A...>(name, unit); }
+
 /// A vector instruction: the lambda is applied to all 64 lanes in a vectorized loop.
 template <class F>
-constexpr Entry op(std::string_view name, Unit unit, F) { return lane_entry<false>(name, unit, &F::operator()); }
+constexpr Entry op(std::string_view name, Unit unit, F) { return entry_of<false>(name, unit, &F::operator()); }
 /// The same, lane by lane and only where EXEC is set.
 template <class F>
-constexpr Entry slow_op(std::string_view name, Unit unit, F) { return lane_entry<true>(name, unit, &F::operator()); }
+constexpr Entry slow_op(std::string_view name, Unit unit, F) { return entry_of<true>(name, unit, &F::operator()); }
 
 /// A vector instruction with a vectorized form for waves of which no active lane has its VCC bit set, and another.
 template <class Common, class Rare>

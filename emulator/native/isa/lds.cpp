@@ -27,9 +27,26 @@ bool lds_addresses(Wave& w, const Instruction& in, u32 which, i32 offset, u32 by
     return true;
 }
 
+/// The usual case: all lanes are at consecutive elements, which one or two runs of them hold. Gives lane 0's offset, or
+/// `no_run` when it is not so or the access must be looked at closer.
+constexpr u32 no_run = ~u32{0};
+template <class Format>
+u32 lds_run(Wave& w, const Instruction& in, i32 offset, u64 active) {
+    if constexpr (!Format::whole) return no_run;
+    const u32* row = w.vgpr[in.source[0].index];
+    const u32 first = row[0] + static_cast<u32>(offset);
+    if (active != ~u64{0} || u64{first} + kLanes * Format::bytes > w.lds_bytes || !consecutive(row, Format::bytes)) return no_run;
+    return first;
+}
+
 template <class Format>
 Step read(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
+    if (const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active); first != no_run) {
+        record_run(w, Space::lds, AccessKind::load, Format::bytes, first);
+        load_run<Format>(w.lds + first, w.vgpr + in.destination[0].index);
+        return Step::next;
+    }
     if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
     record(w, Space::lds, AccessKind::load, Format::bytes, active);
     u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
@@ -48,6 +65,11 @@ Step read(Wave& w, const Instruction& in) {
 template <class Format>
 Step write(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
+    if (const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active); first != no_run) {
+        record_run(w, Space::lds, AccessKind::store, Format::bytes, first);
+        store_run<Format>(w.lds + first, w.vgpr + in.source[1].index);
+        return Step::next;
+    }
     if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, true)) return Step::fault;
     record(w, Space::lds, AccessKind::store, Format::bytes, active);
     const u32(*from)[kLanes] = w.vgpr + in.source[1].index;
@@ -63,6 +85,15 @@ Step write(Wave& w, const Instruction& in) {
 template <class Format>
 Step read2(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
+    const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active), second = lds_run<Format>(w, in, in.modifiers.offset1, active);
+    if (first != no_run && second != no_run) {
+        record_run(w, Space::lds, AccessKind::load, Format::bytes, first);
+        w.access.addresses = 2;
+        w.access.address[1][0] = second;
+        load_run<Format>(w.lds + first, w.vgpr + in.destination[0].index);
+        load_run<Format>(w.lds + second, w.vgpr + in.destination[0].index + Format::dwords);
+        return Step::next;
+    }
     if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
     if (!lds_addresses(w, in, 1, in.modifiers.offset1, Format::bytes, active, false)) return Step::fault;
     record(w, Space::lds, AccessKind::load, Format::bytes, active, 2);

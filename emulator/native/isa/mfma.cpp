@@ -9,6 +9,7 @@
 
 #include "isa/families.hpp"
 #include "isa/scalars.hpp"
+#include "isa/small_float.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
@@ -61,6 +62,15 @@ struct BF8 {
     using Value = f32;
     HIPSCOPE_INLINE static f32 value(u64 b) { return bf8_value(static_cast<u32>(b)); }
 };
+/// gfx950's 8-bit floats.
+template <class Small>
+struct Ocp {
+    static constexpr u32 bits = Small::bits;
+    using Value = f32;
+    HIPSCOPE_INLINE static f32 value(u64 b) { return static_cast<f32>(from_small<Small>(static_cast<u32>(b))); }
+};
+using FP8O = Ocp<OcpFp8>;
+using BF8O = Ocp<OcpBf8>;
 struct I8 {
     static constexpr u32 bits = 8;
     using Value = u32;
@@ -192,7 +202,7 @@ Step sparse(Wave& w, const Instruction& in) {
     constexpr u32 groups = kLanes / size;
     constexpr u32 dense = depth / groups;      // values of K per lane in B
     constexpr u32 stored = dense / 2;          // and in A
-    constexpr u32 index_bits = A::bits == 16 ? 8 : 16;
+    constexpr u32 index_bits = 2 * stored;
     const u32 chosen = in.modifiers.op_sel & 3U;  // ABID: which part of the index register
     V a[size][depth] = {}, b[depth][size];
     for (u32 lane = 0; lane < kLanes; ++lane) {
@@ -216,6 +226,64 @@ Step sparse(Wave& w, const Instruction& in) {
     return Step::next;
 }
 
+/// Values of one lane in a format that the instruction chooses: 32 of them, packed from bit 0 of the first register.
+void small_values(const Wave& w, const Operand& o, u32 lane, u32 format, f32* to) {
+    constexpr u32 widths[] = {8, 8, 6, 6, 4};
+    const u32 width = widths[format];
+    for (u32 n = 0; n < 32; ++n) {
+        const u32 at = n * width, word = o.index + at / 32;
+        const u32 next = at % 32 + width > 32 ? w.vgpr[word + 1][lane] : 0;
+        const u32 code = static_cast<u32>((u64{w.vgpr[word][lane]} | (u64{next} << 32U)) >> (at % 32)) & ((1U << width) - 1U);
+        switch (format) {
+            case 0: to[n] = static_cast<f32>(from_small<OcpFp8>(code)); break;
+            case 1: to[n] = static_cast<f32>(from_small<OcpBf8>(code)); break;
+            case 2: to[n] = static_cast<f32>(from_small<OcpFp6>(code)); break;
+            case 3: to[n] = static_cast<f32>(from_small<OcpBf6>(code)); break;
+            default: to[n] = static_cast<f32>(from_small<OcpFp4>(code)); break;
+        }
+    }
+}
+
+/// v_mfma_*_f8f6f4: CBSZ and BLGP are the formats of A and B. Each lane's 32 values have one scale, a byte of a register
+/// that op_sel and op_sel_hi choose; the scale multiplies the sum of their products.
+template <u32 size, u32 depth, bool scaled>
+Step mixed_matrix(Wave& w, const Instruction& in) {
+    constexpr u32 groups = kLanes / size;
+    static_assert(depth == 32 * groups);
+    const u32 formats[2] = {in.modifiers.neg_hi & 7U, in.modifiers.neg_lo & 7U};
+    if (formats[0] > 4 || formats[1] > 4) return fault(w, FaultKind::unsupported, 0, 0, -1, false);
+    alignas(64) f32 values[2][kLanes][32];
+    f64 scale[2][kLanes];
+    for (u32 k = 0; k < 2; ++k) {
+        for (u32 lane = 0; lane < kLanes; ++lane) small_values(w, in.source[k], lane, formats[k], values[k][lane]);
+        const Operand& o = in.source[3 + k];
+        const u32 byte = ((in.modifiers.op_sel >> k) & 1U) | ((in.modifiers.op_sel_hi >> k) & 1U) << 1U;
+        for (u32 lane = 0; lane < kLanes; ++lane) {
+            if constexpr (scaled) {
+                const u32 bytes = o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr ? w.vgpr[o.index][lane] : scalar32(w, o);
+                scale[k][lane] = scale_of((bytes >> (8U * byte)) & 0xffU);
+            } else {
+                scale[k][lane] = 1;
+            }
+        }
+    }
+    for (u32 i = 0; i < size; ++i) {
+        const Place p = result_place<size, 1, false>(0, i, 0);
+        f32 d[size];
+        load_part<f32, size>(w, in.source[2], p, d);
+        for (u32 j = 0; j < size; ++j) {
+            for (u32 g = 0; g < groups; ++g) {
+                const u32 a = i + size * g, b = j + size * g;
+                f64 sum = 0;
+                for (u32 n = 0; n < 32; ++n) sum += static_cast<f64>(values[0][a][n]) * static_cast<f64>(values[1][b][n]);
+                d[j] = static_cast<f32>(sum * scale[0][a] * scale[1][b] + static_cast<f64>(d[j]));
+            }
+        }
+        store_part<f32, size>(w, in.destination[0], p, d);
+    }
+    return Step::next;
+}
+
 constexpr Entry row(std::string_view name, Handler run, u8 passes, Type c) {
     Entry e;
     e.name = name;
@@ -234,6 +302,15 @@ constexpr Entry mm(std::string_view name, u8 passes) {
 }
 template <class A, class B, u32 size, u32 depth>
 constexpr Entry sm(std::string_view name, u8 passes) { return row(name, &sparse<A, B, size, depth>, passes, Type::b32); }
+template <u32 size, u32 depth>
+constexpr Entry small_mm(std::string_view name, u8 passes) { return row(name, &mixed_matrix<size, depth, false>, passes, Type::f32); }
+template <u32 size, u32 depth>
+constexpr Entry small_mm_scaled(std::string_view name, u8 passes) {
+    Entry e = row(name, &mixed_matrix<size, depth, true>, passes, Type::f32);
+    e.sources = 5;
+    e.source[3] = e.source[4] = Type::b32;
+    return e;
+}
 
 }  // namespace
 
@@ -315,6 +392,48 @@ Table mfma() {
         sm<FP8, BF8, 32, 32>("v_smfmac_f32_32x32x32_fp8_bf8", 8),
         sm<BF8, FP8, 32, 32>("v_smfmac_f32_32x32x32_bf8_fp8", 8),
         sm<BF8, BF8, 32, 32>("v_smfmac_f32_32x32x32_bf8_bf8", 8),
+
+        // gfx950: twice the depth, its own 8-bit floats, formats chosen by the instruction
+        mm<F16, F16, 16, 1, 32>("v_mfma_f32_16x16x32_f16", 4),
+        mm<F16, F16, 32, 1, 16>("v_mfma_f32_32x32x16_f16", 8),
+        mm<BF16, BF16, 16, 1, 32>("v_mfma_f32_16x16x32_bf16", 4),
+        mm<BF16, BF16, 32, 1, 16>("v_mfma_f32_32x32x16_bf16", 8),
+        mm<I8, I8, 16, 1, 64>("v_mfma_i32_16x16x64_i8", 4),
+        mm<I8, I8, 32, 1, 32>("v_mfma_i32_32x32x32_i8", 8),
+        small_mm<16, 128>("v_mfma_f32_16x16x128_f8f6f4", 8),
+        small_mm<32, 64>("v_mfma_f32_32x32x64_f8f6f4", 16),
+        small_mm_scaled<16, 128>("v_mfma_scale_f32_16x16x128_f8f6f4", 8),
+        small_mm_scaled<32, 64>("v_mfma_scale_f32_32x32x64_f8f6f4", 16),
+        sm<F16, F16, 16, 64>("v_smfmac_f32_16x16x64_f16", 8),
+        sm<F16, F16, 32, 32>("v_smfmac_f32_32x32x32_f16", 16),
+        sm<BF16, BF16, 16, 64>("v_smfmac_f32_16x16x64_bf16", 8),
+        sm<BF16, BF16, 32, 32>("v_smfmac_f32_32x32x32_bf16", 16),
+        sm<I8, I8, 16, 128>("v_smfmac_i32_16x16x128_i8", 8),
+        sm<I8, I8, 32, 64>("v_smfmac_i32_32x32x64_i8", 16),
+        mm<FP8O, FP8O, 16, 1, 32>("v_mfma_f32_16x16x32_fp8_fp8@gfx950", 4),
+        mm<FP8O, BF8O, 16, 1, 32>("v_mfma_f32_16x16x32_fp8_bf8@gfx950", 4),
+        mm<BF8O, FP8O, 16, 1, 32>("v_mfma_f32_16x16x32_bf8_fp8@gfx950", 4),
+        mm<BF8O, BF8O, 16, 1, 32>("v_mfma_f32_16x16x32_bf8_bf8@gfx950", 4),
+        mm<FP8O, FP8O, 32, 1, 16>("v_mfma_f32_32x32x16_fp8_fp8@gfx950", 8),
+        mm<FP8O, BF8O, 32, 1, 16>("v_mfma_f32_32x32x16_fp8_bf8@gfx950", 8),
+        mm<BF8O, FP8O, 32, 1, 16>("v_mfma_f32_32x32x16_bf8_fp8@gfx950", 8),
+        mm<BF8O, BF8O, 32, 1, 16>("v_mfma_f32_32x32x16_bf8_bf8@gfx950", 8),
+        sm<FP8O, FP8O, 16, 64>("v_smfmac_f32_16x16x64_fp8_fp8@gfx950", 4),
+        sm<FP8O, BF8O, 16, 64>("v_smfmac_f32_16x16x64_fp8_bf8@gfx950", 4),
+        sm<BF8O, FP8O, 16, 64>("v_smfmac_f32_16x16x64_bf8_fp8@gfx950", 4),
+        sm<BF8O, BF8O, 16, 64>("v_smfmac_f32_16x16x64_bf8_bf8@gfx950", 4),
+        sm<FP8O, FP8O, 32, 32>("v_smfmac_f32_32x32x32_fp8_fp8@gfx950", 8),
+        sm<FP8O, BF8O, 32, 32>("v_smfmac_f32_32x32x32_fp8_bf8@gfx950", 8),
+        sm<BF8O, FP8O, 32, 32>("v_smfmac_f32_32x32x32_bf8_fp8@gfx950", 8),
+        sm<BF8O, BF8O, 32, 32>("v_smfmac_f32_32x32x32_bf8_bf8@gfx950", 8),
+        sm<FP8O, FP8O, 16, 128>("v_smfmac_f32_16x16x128_fp8_fp8", 8),
+        sm<FP8O, BF8O, 16, 128>("v_smfmac_f32_16x16x128_fp8_bf8", 8),
+        sm<BF8O, FP8O, 16, 128>("v_smfmac_f32_16x16x128_bf8_fp8", 8),
+        sm<BF8O, BF8O, 16, 128>("v_smfmac_f32_16x16x128_bf8_bf8", 8),
+        sm<FP8O, FP8O, 32, 64>("v_smfmac_f32_32x32x64_fp8_fp8", 16),
+        sm<FP8O, BF8O, 32, 64>("v_smfmac_f32_32x32x64_fp8_bf8", 16),
+        sm<BF8O, FP8O, 32, 64>("v_smfmac_f32_32x32x64_bf8_fp8", 16),
+        sm<BF8O, BF8O, 32, 64>("v_smfmac_f32_32x32x64_bf8_bf8", 16),
     };
     return rows;
 }

@@ -12,7 +12,7 @@
 
 namespace hipscope::HIPSCOPE_ISA {
 
-inline constexpr u32 mode_dx10_clamp_bit = 8, mode_fp16_overflow_bit = 23;
+inline constexpr u32 mode_dx10_clamp_bit = 8, mode_ieee_bit = 9, mode_fp16_overflow_bit = 23;
 inline constexpr u32 mode_float_bits = 0xff;
 inline constexpr u32 mode_float_default = 0xf0;  // nearest even, all denormals kept
 

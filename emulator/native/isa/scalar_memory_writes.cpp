@@ -21,22 +21,10 @@ struct Buffer {
     static u64 size(const Wave& w, const Operand& o) { return w.sgpr[o.index + 2U]; }
 };
 
-u32 scalar_offset(const Wave& w, const Instruction& in, int k) {
-    return static_cast<u32>(in.modifiers.offset) + (in.source[k].kind != OperandKind::none ? scalar32(w, in.source[k]) : 0U);
-}
-void record_scalar(Wave& w, AccessKind kind, u64 address, u32 bytes) {
-    w.access.space = Space::scalar;
-    w.access.kind = kind;
-    w.access.bytes = static_cast<u8>(bytes);
-    w.access.addresses = 1;
-    w.access.lanes = 1;
-    w.access.address[0][0] = address;
-}
-
 /// s_buffer_load: each dword out of range reads zero.
 template <u32 dwords>
 Step buffer_load(Wave& w, const Instruction& in) {
-    const u64 size = Buffer::size(w, in.source[0]), offset = scalar_offset(w, in, 1) & ~3U, base = Buffer::base(w, in.source[0]);
+    const u64 size = Buffer::size(w, in.source[0]), offset = smem_offset(w, in, 1) & ~u64{3}, base = Buffer::base(w, in.source[0]);
     u32 value[dwords] = {};
     u32 inside = 0;
     while (inside < dwords && offset + 4 * inside + 4 <= size) ++inside;
@@ -54,7 +42,7 @@ Step buffer_load(Wave& w, const Instruction& in) {
 
 template <class Base, u32 dwords>
 Step store(Wave& w, const Instruction& in) {
-    const u64 offset = (in.source[2].kind != OperandKind::none ? scalar32(w, in.source[2]) : 0U) + static_cast<u32>(in.modifiers.offset);
+    const u64 offset = smem_offset(w, in, 2);
     const u64 size = Base::size(w, in.source[1]);
     const u64 address = (Base::base(w, in.source[1]) + offset) & ~u64{3};
     w.access.space = Space::none;
@@ -71,7 +59,7 @@ Step store(Wave& w, const Instruction& in) {
 template <class Base, class F, class T, bool two>
 Step update(Wave& w, const Instruction& in) {
     using R = std::conditional_t<sizeof(T) == 8, u64, u32>;
-    const u64 offset = (in.source[2].kind != OperandKind::none ? scalar32(w, in.source[2]) : 0U) + static_cast<u32>(in.modifiers.offset);
+    const u64 offset = smem_offset(w, in, 2);
     const u64 address = Base::base(w, in.source[1]) + offset;
     w.access.space = Space::none;
     if (offset + sizeof(T) > Base::size(w, in.source[1])) return Step::next;

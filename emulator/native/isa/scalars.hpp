@@ -67,6 +67,22 @@ constexpr Entry scalar_deduce(std::string_view n, Unit u, R (F::*)(A, B) const) 
 template <class F, class R, class A, class B, class C>
 constexpr Entry scalar_deduce(std::string_view n, Unit u, R (F::*)(A, B, C) const) { return scalar_entry<F, C, R, A, B>(n, u); }
 
+/// Offset of a scalar memory access: the immediate, and the SGPR that source `k` names if there is one.
+inline u64 smem_offset(const Wave& w, const Instruction& in, int k) {
+    const u64 immediate = static_cast<u64>(i64{in.modifiers.offset});
+    return in.source[k].kind == OperandKind::none ? immediate : immediate + scalar32(w, in.source[k]);
+}
+/// Note a scalar memory access for counters and timing.
+inline void record_scalar(Wave& w, AccessKind kind, u64 address, u32 bytes) {
+    w.access.space = Space::scalar;
+    w.access.kind = kind;
+    w.access.bytes = static_cast<u8>(bytes);
+    w.access.addresses = 1;
+    w.access.run = false;
+    w.access.lanes = 1;
+    w.access.address[0][0] = address;
+}
+
 /// A scalar instruction.
 template <class F>
 constexpr Entry sop(std::string_view name, F) { return scalar_deduce(name, Unit::salu, &F::operator()); }

@@ -10,17 +10,10 @@ namespace {
 /// s_load: sources are the base pair and, optionally, an SGPR offset; the immediate is Modifiers::offset.
 template <u32 dwords>
 Step scalar_load(Wave& w, const Instruction& in) {
-    u64 address = scalar64(w, in.source[0]) + static_cast<u64>(i64{in.modifiers.offset});
-    if (in.source[1].kind != OperandKind::none) address += scalar32(w, in.source[1]);
-    address &= ~u64{3};
+    const u64 address = (scalar64(w, in.source[0]) + smem_offset(w, in, 1)) & ~u64{3};
     if (!w.memory->valid(address, dwords * 4)) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address, dwords * 4, -1, false);
     std::memcpy(&w.sgpr[in.destination[0].index], reinterpret_cast<const void*>(address), dwords * 4);
-    w.access.space = Space::scalar;
-    w.access.kind = AccessKind::load;
-    w.access.bytes = dwords * 4;
-    w.access.addresses = 1;
-    w.access.lanes = 1;
-    w.access.address[0][0] = address;
+    record_scalar(w, AccessKind::load, address, dwords * 4);
     return Step::next;
 }
 

@@ -3,19 +3,25 @@
 #include <limits>
 
 #include "isa/families.hpp"
-#include "isa/lanes.hpp"
+#include "isa/forms.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
 
 constexpr f64 turn = 6.283185307179586476925286766559;
 
-HIPSCOPE_INLINE f32 rcp(f32 x) { return with_gpu_nan<f32>(1.0F / x, x); }
-HIPSCOPE_INLINE f64 rcp(f64 x) { return with_gpu_nan<f64>(1.0 / x, x); }
-HIPSCOPE_INLINE f32 root(f32 x) { return with_gpu_nan<f32>(__builtin_sqrtf(x), x); }
-HIPSCOPE_INLINE f64 root(f64 x) { return with_gpu_nan<f64>(__builtin_sqrt(x), x); }
-HIPSCOPE_INLINE f32 rsq(f32 x) { return with_gpu_nan<f32>(static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(x))), x); }
-HIPSCOPE_INLINE f64 rsq(f64 x) { return with_gpu_nan<f64>(1.0 / __builtin_sqrt(x), x); }
+template <class Nan = GpuNan>
+HIPSCOPE_INLINE f32 rcp(f32 x) { return Nan::of(1.0F / x, x); }
+template <class Nan = GpuNan>
+HIPSCOPE_INLINE f64 rcp(f64 x) { return Nan::of(1.0 / x, x); }
+template <class Nan = GpuNan>
+HIPSCOPE_INLINE f32 root(f32 x) { return Nan::of(__builtin_sqrtf(x), x); }
+template <class Nan = GpuNan>
+HIPSCOPE_INLINE f64 root(f64 x) { return Nan::of(__builtin_sqrt(x), x); }
+template <class Nan = GpuNan>
+HIPSCOPE_INLINE f32 rsq(f32 x) { return Nan::of(static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(x))), x); }
+template <class Nan = GpuNan>
+HIPSCOPE_INLINE f64 rsq(f64 x) { return Nan::of(1.0 / __builtin_sqrt(x), x); }
 
 /// Nearest integer, for magnitudes below 2^51; loops over it vectorize.
 HIPSCOPE_INLINE f64 nearest(f64 x) {
@@ -94,13 +100,13 @@ f32 rsq_single(f32 x) { return rsq(x); }
 
 Table transcendental() {
     static constexpr Entry rows[] = {
-        op("v_rcp_f32", Unit::valu_trans, [](f32 a) { return rcp(a); }),
-        op("v_rcp_iflag_f32", Unit::valu_trans, [](f32 a) { return rcp(a); }),
-        op("v_rcp_f64", Unit::valu_trans, [](f64 a) { return rcp(a); }),
-        op("v_sqrt_f32", Unit::valu_trans, [](f32 a) { return root(a); }),
-        op("v_sqrt_f64", Unit::valu_trans, [](f64 a) { return root(a); }),
-        op("v_rsq_f32", Unit::valu_trans, [](f32 a) { return rsq(a); }),
-        op("v_rsq_f64", Unit::valu_trans, [](f64 a) { return rsq(a); }),
+        number_op("v_rcp_f32", Unit::valu_trans, []<class Nan>(f32 a) { return rcp<Nan>(a); }),
+        number_op("v_rcp_iflag_f32", Unit::valu_trans, []<class Nan>(f32 a) { return rcp<Nan>(a); }),
+        number_op("v_rcp_f64", Unit::valu_trans, []<class Nan>(f64 a) { return rcp<Nan>(a); }),
+        number_op("v_sqrt_f32", Unit::valu_trans, []<class Nan>(f32 a) { return root<Nan>(a); }),
+        number_op("v_sqrt_f64", Unit::valu_trans, []<class Nan>(f64 a) { return root<Nan>(a); }),
+        number_op("v_rsq_f32", Unit::valu_trans, []<class Nan>(f32 a) { return rsq<Nan>(a); }),
+        number_op("v_rsq_f64", Unit::valu_trans, []<class Nan>(f64 a) { return rsq<Nan>(a); }),
         op("v_exp_f32", Unit::valu_trans, [](f32 a) { return exp2_of(a); }),
         op("v_exp_legacy_f32", Unit::valu_trans, [](f32 a) { return exp2_of(a); }),
         op("v_log_f32", Unit::valu_trans, [](f32 a) { return log2_of(a); }),

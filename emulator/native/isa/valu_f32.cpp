@@ -1,6 +1,6 @@
 // Single-precision arithmetic: VOP2 and VOP3A f32 (manual sections 12.7, 12.11), division helpers included.
 #include "isa/families.hpp"
-#include "isa/lanes.hpp"
+#include "isa/forms.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
@@ -76,20 +76,20 @@ Cube cube(f32 x, f32 y, f32 z) {
 
 Table valu_f32() {
     static constexpr Entry rows[] = {
-        op("v_add_f32", Unit::valu, [](f32 a, f32 b) { return add(a, b); }),
-        op("v_sub_f32", Unit::valu, [](f32 a, f32 b) { return sub(a, b); }),
-        op("v_subrev_f32", Unit::valu, [](f32 a, f32 b) { return sub(b, a); }),
-        op("v_mul_f32", Unit::valu, [](f32 a, f32 b) { return mul(a, b); }),
+        number_op("v_add_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(a + b, a, b); }),
+        number_op("v_sub_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(a - b, a, b); }),
+        number_op("v_subrev_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(b - a, b, a); }),
+        number_op("v_mul_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(a * b, a, b); }),
         op("v_mul_legacy_f32", Unit::valu, [](f32 a, f32 b) { return mul_legacy(a, b); }),
         op("v_min_f32", Unit::valu, [](f32 a, f32 b) { return min_number(a, b); }),
         op("v_max_f32", Unit::valu, [](f32 a, f32 b) { return max_number(a, b); }),
-        op("v_fmac_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return fma(a, b, c); }).accumulate(),
+        number_op("v_fmac_f32", Unit::valu, []<class Nan>(f32 a, f32 b, f32 c) { return Nan::of(fused(a, b, c), a, b, c); }).accumulate(),
         op("v_mac_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return add(mul(a, b), c); }).accumulate(),
         op("v_madmk_f32", Unit::valu, [](f32 a, f32 k, f32 b) { return add(mul(a, k), b); }),
         op("v_madak_f32", Unit::valu, [](f32 a, f32 b, f32 k) { return add(mul(a, b), k); }),
-        op("v_fmamk_f32", Unit::valu, [](f32 a, f32 k, f32 b) { return fma(a, k, b); }),
-        op("v_fmaak_f32", Unit::valu, [](f32 a, f32 b, f32 k) { return fma(a, b, k); }),
-        op("v_fma_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return fma(a, b, c); }),
+        number_op("v_fmamk_f32", Unit::valu, []<class Nan>(f32 a, f32 k, f32 b) { return Nan::of(fused(a, k, b), a, k, b); }),
+        number_op("v_fmaak_f32", Unit::valu, []<class Nan>(f32 a, f32 b, f32 k) { return Nan::of(fused(a, b, k), a, b, k); }),
+        number_op("v_fma_f32", Unit::valu, []<class Nan>(f32 a, f32 b, f32 c) { return Nan::of(fused(a, b, c), a, b, c); }),
         op("v_mad_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return add(mul(a, b), c); }),
         op("v_mad_legacy_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return add(mul_legacy(a, b), c); }),
         op("v_min3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return min_number(min_number(a, b), c); }),

@@ -1,7 +1,7 @@
 // Double-precision arithmetic (manual sections 12.8, 12.11): division helpers and the reduction of trigonometric
 // arguments included.
 #include "isa/families.hpp"
-#include "isa/lanes.hpp"
+#include "isa/forms.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
@@ -58,7 +58,7 @@ constexpr u64 two_over_pi[19] = {
     0xA2F9836E4E441529ULL, 0xFC2757D1F534DDC0ULL, 0xDB6295993C439041ULL, 0xFE5163ABDEBBC561ULL, 0xB7246E3A424DD2E0ULL,
     0x06492EEA09D1921CULL, 0xFE1DEB1CB129A73EULL, 0xE88235F52EBB4484ULL, 0xE99C7026B45F7E41ULL, 0x3991D639835339F4ULL,
     0x9C845F8BBDF9283BULL, 0x1FF897FFDE05980FULL, 0xEF2F118B5A0A6D1FULL, 0x6D367ECF27CB09B7ULL, 0x4F463F669E5FEA2DULL,
-    0x7527BAC7EBE5F17BULL, 0x3D0739F78A5292EAULL, 0x6BFB5FB1F8D5D085ULL, 0x6033046FC7B6BABFULL,
+    0x7527BAC7EBE5F17BULL, 0x3D0739F78A5292EAULL, 0x6BFB5FB11F8D5D08ULL, 0x56033046FC7B6BABULL,
 };
 /// 53 bits of 2/pi that matter for an argument of this exponent, as a double (v_trig_preop_f64).
 f64 trig_preop(f64 x, u32 segment) {
@@ -79,10 +79,10 @@ f64 trig_preop(f64 x, u32 segment) {
 
 Table valu_f64() {
     static constexpr Entry rows[] = {
-        op("v_add_f64", Unit::valu, [](f64 a, f64 b) { return add(a, b); }),
-        op("v_mul_f64", Unit::valu, [](f64 a, f64 b) { return mul(a, b); }),
-        op("v_fma_f64", Unit::valu, [](f64 a, f64 b, f64 c) { return fma(a, b, c); }),
-        op("v_fmac_f64", Unit::valu, [](f64 a, f64 b, f64 c) { return fma(a, b, c); }).accumulate(),
+        number_op("v_add_f64", Unit::valu, []<class Nan>(f64 a, f64 b) { return Nan::of(a + b, a, b); }),
+        number_op("v_mul_f64", Unit::valu, []<class Nan>(f64 a, f64 b) { return Nan::of(a * b, a, b); }),
+        number_op("v_fma_f64", Unit::valu, []<class Nan>(f64 a, f64 b, f64 c) { return Nan::of(__builtin_fma(a, b, c), a, b, c); }),
+        number_op("v_fmac_f64", Unit::valu, []<class Nan>(f64 a, f64 b, f64 c) { return Nan::of(__builtin_fma(a, b, c), a, b, c); }).accumulate(),
         op("v_min_f64", Unit::valu, [](f64 a, f64 b) { return min_number(a, b); }),
         op("v_max_f64", Unit::valu, [](f64 a, f64 b) { return max_number(a, b); }),
         slow_op("v_ldexp_f64", Unit::valu, [](f64 a, i32 n) { return is_nan(a) ? quiet(a) : std::ldexp(a, n); }),

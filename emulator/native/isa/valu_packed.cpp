@@ -30,8 +30,9 @@ u32 dot_saturated(u32 a, u32 b, u32 c) {
     if (is_signed) return static_cast<u32>(total > 0x7fffffffLL ? 0x7fffffffLL : total < -0x80000000LL ? -0x80000000LL : total);
     return static_cast<u32>(total > 0xffffffffLL ? 0xffffffffLL : total);
 }
-HIPSCOPE_INLINE f32 dot(f16x2 a, f16x2 b, f32 c) { return fma(widen(a.lo), widen(b.lo), fma(widen(a.hi), widen(b.hi), c)); }
-HIPSCOPE_INLINE f32 dot_bfloat(u16x2 a, u16x2 b, f32 c) { return fma(widen_bfloat(a.lo), widen_bfloat(b.lo), fma(widen_bfloat(a.hi), widen_bfloat(b.hi), c)); }
+/// The low halves' product is added first (manual section 12.12); bfloat16's accumulator comes last.
+HIPSCOPE_INLINE f32 dot(f16x2 a, f16x2 b, f32 c) { return fma(widen(a.hi), widen(b.hi), fma(widen(a.lo), widen(b.lo), c)); }
+HIPSCOPE_INLINE f32 dot_bfloat(u16x2 a, u16x2 b, f32 c) { return add(fma(widen_bfloat(a.hi), widen_bfloat(b.hi), mul(widen_bfloat(a.lo), widen_bfloat(b.lo))), c); }
 
 /// v_pk_mov_b32: op_sel picks a dword of the first source for the low result and of the second for the high one.
 Step move_pair(Wave& w, const Instruction& in) {

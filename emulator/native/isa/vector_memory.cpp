@@ -15,19 +15,31 @@ void record_flat(Wave& w, AccessKind kind, u32 bytes, u64 active) {
     else record(w, Space::scratch, kind, bytes, a.privately);
 }
 
+/// The usual case: all lanes read one run of elements. False when it is not so, or when the access must be looked at closer.
+template <class Format>
+bool loaded_run(Wave& w, const Instruction& in, u64 active) {
+    if (active != ~u64{0}) return false;
+    const u64 first = start_of_run(w, in, 1, Format::bytes);
+    if (first == 0 || !w.memory->valid_range(first, kLanes * Format::bytes)) return false;
+    record_run(w, Space::global, AccessKind::load, Format::bytes, first);
+    load_run<Format>(reinterpret_cast<const void*>(first), w.vgpr + in.destination[0].index);
+    return true;
+}
+template <class Format>
+bool stored_run(Wave& w, const Instruction& in, u64 active) {
+    if (active != ~u64{0}) return false;
+    const u64 first = start_of_run(w, in, 2, Format::bytes);
+    if (first == 0 || !w.memory->valid_range(first, kLanes * Format::bytes)) return false;
+    record_run(w, Space::global, AccessKind::store, Format::bytes, first);
+    store_run<Format>(reinterpret_cast<void*>(first), w.vgpr + in.source[1].index);
+    return true;
+}
+
 template <class Format>
 Step load_global(Wave& w, const Instruction& in, u64 active) {
     u64* address = w.access.address[0];
     u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
     record(w, Space::global, AccessKind::load, Format::bytes, active);
-    if constexpr (Format::whole) {
-        if (active == ~u64{0} && contiguous(address, Format::bytes) && w.memory->valid(address[0], kLanes * Format::bytes)) {
-            const char* from = reinterpret_cast<const char*>(address[0]);
-            if constexpr (Format::dwords == 1) std::memcpy(to[0], from, kLanes * 4);
-            else for (int i = 0; i < kLanes; ++i) load_lane<Format>(from + static_cast<u32>(i) * Format::bytes, to, i);
-            return Step::next;
-        }
-    }
     const int bad = first_invalid(*w.memory, address, active, Format::bytes);
     if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], Format::bytes, bad, false);
     for (u64 left = active; left != 0; left &= left - 1) {
@@ -42,14 +54,6 @@ Step store_global(Wave& w, const Instruction& in, u64 active) {
     u64* address = w.access.address[0];
     const u32(*from)[kLanes] = w.vgpr + in.source[1].index;
     record(w, Space::global, AccessKind::store, Format::bytes, active);
-    if constexpr (Format::whole) {
-        if (active == ~u64{0} && contiguous(address, Format::bytes) && w.memory->valid(address[0], kLanes * Format::bytes)) {
-            char* to = reinterpret_cast<char*>(address[0]);
-            if constexpr (Format::dwords == 1) std::memcpy(to, from[0], kLanes * 4);
-            else for (int i = 0; i < kLanes; ++i) store_lane<Format>(to + static_cast<u32>(i) * Format::bytes, from, i);
-            return Step::next;
-        }
-    }
     const int bad = first_invalid(*w.memory, address, active, Format::bytes);
     if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], Format::bytes, bad, true);
     for (u64 left = active; left != 0; left &= left - 1) {
@@ -77,6 +81,7 @@ template <Segment segment, class Format>
 Step load(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
     if constexpr (segment != Segment::scratch) {
+        if (loaded_run<Format>(w, in, active)) return Step::next;
         global_addresses(w, in, 1, w.access.address[0]);
         if constexpr (segment == Segment::global) return load_global<Format>(w, in, active);
         const Apertures a = apertures(w.access.address[0], active);
@@ -96,6 +101,7 @@ template <Segment segment, class Format>
 Step store(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
     if constexpr (segment != Segment::scratch) {
+        if (stored_run<Format>(w, in, active)) return Step::next;
         global_addresses(w, in, 2, w.access.address[0]);
         if constexpr (segment == Segment::global) return store_global<Format>(w, in, active);
         const Apertures a = apertures(w.access.address[0], active);

@@ -31,6 +31,17 @@ const std::uint32_t (*data_row(const Wave& wave, const Instruction& in, int whic
     return wave.vgpr + in.source[buffer ? 0 : 1 + which].index;
 }
 
+/// True when each lane's bytes lie behind those of the lanes before it, so that no two lanes meet on a word.
+bool ascending(const std::uint64_t* address, std::uint64_t lanes, std::uint64_t bytes) {
+    std::uint64_t end = 0;
+    for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
+        const std::uint64_t start = address[std::countr_zero(rest)];
+        if (start < end) return false;
+        end = start + bytes;
+    }
+    return true;
+}
+
 }  // namespace
 
 void join(Clocks& into, const Clocks& from) {
@@ -54,9 +65,9 @@ struct Races::Access {
 Races::Races() { recent_.fill({~0ULL, nullptr}); }
 Races::~Races() = default;
 
-void Races::begin(const Program& program) {
-    auto [entry, fresh] = known_roles_.try_emplace(&program);
-    if (fresh) entry->second = roles_of(program);
+void Races::begin(const std::shared_ptr<Disassembly>& code) {
+    auto [entry, fresh] = known_roles_.try_emplace(code);
+    if (fresh) entry->second = roles_of(code->program);
     roles_ = &entry->second;
     base_ += static_cast<std::uint32_t>(segments_.size());
     segments_.clear();
@@ -255,6 +266,23 @@ void Races::row_of_words(const Access& a) {
     }
 }
 
+/// Whole aligned dwords of loads in any order: most meet no store of anybody else's. Gives the lanes that do.
+std::uint64_t Races::quiet_loads(const Access& a) {
+    const std::uint32_t segment = a.mine.segment(), base = a.base;
+    const auto foreign = [=](std::uint64_t bits) {
+        const auto by = static_cast<std::uint32_t>(bits >> 32U);
+        return by >= base && by != segment;
+    };
+    std::uint64_t others = 0;
+    for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        const Words words = words_at(a, a.made.address[0][lane]);
+        if (foreign(*words.write)) others |= rest & (~rest + 1);
+        else if (!foreign(*words.read)) *words.read = a.mine.with(static_cast<std::uint32_t>(lane), 15).bits;
+    }
+    return others;
+}
+
 void Races::scattered_words(const Access& a) {
     struct Slot {
         std::uint64_t word;
@@ -262,12 +290,19 @@ void Races::scattered_words(const Access& a) {
         int part;
     };
     Slot seen[256];
-    const bool compare = a.store && !a.load;
+    std::uint64_t lanes = a.lanes;
+    if (!a.store && a.made.bytes == 4 && a.made.addresses == 1 && a.made.space != Space::scalar) {
+        std::uint64_t low = 0;
+        for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) low |= a.made.address[0][std::countr_zero(rest)];
+        if ((low & 3U) == 0) lanes = quiet_loads(a);
+        if (lanes == 0) return;
+    }
     const std::uint64_t limit = a.lds ? a.wave.lds_bytes : ~0ULL;
     for (int which = 0; which < a.made.addresses; ++which) {
+        const bool compare = a.store && !a.load && a.made.bytes >= 4 && !ascending(a.made.address[which], lanes, a.made.bytes);
         if (compare) std::memset(seen, 0xff, sizeof seen);
         const std::uint32_t(*data)[kLanes] = compare ? data_row(a.wave, a.in, which) : nullptr;
-        for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
             const int lane = std::countr_zero(rest);
             const std::uint64_t start = a.made.address[which][lane], end = start + a.made.bytes;
             for (std::uint64_t word = start & ~std::uint64_t{3}; word < end; word += 4) {
@@ -278,7 +313,7 @@ void Races::scattered_words(const Access& a) {
                 const std::uint64_t from = a.lds ? reinterpret_cast<std::uint64_t>(a.wave.lds) + word : word;
                 if (a.store && word + 4 <= limit) std::memcpy(&content, reinterpret_cast<const void*>(from), 4);  // NOLINT
                 touch_one(a, words_at(a, word), word, lane, mask, content);
-                if (!compare || a.made.bytes < 4 || (start & 3U) != 0) continue;
+                if (!compare || (start & 3U) != 0) continue;
                 // Lanes of one store that write different values to one word: which one stays is not defined.
                 const auto part = static_cast<int>((word - start) / 4);
                 std::size_t at = (word >> 2U) * 0x9e37U % 256;

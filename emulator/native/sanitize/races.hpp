@@ -16,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/decode.hpp"
 #include "core/wave.hpp"
 
 namespace hipscope::sanitize {
@@ -104,7 +105,7 @@ public:
     Races(const Races&) = delete;
     Races& operator=(const Races&) = delete;
 
-    void begin(const Program& program);
+    void begin(const std::shared_ptr<Disassembly>& code);
     void started(GroupOrder& order, std::uint64_t group, std::size_t waves, std::uint32_t lds_bytes);
     void barrier(GroupOrder& order, std::uint64_t group);
     void fence(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role);
@@ -153,6 +154,7 @@ private:
     [[nodiscard]] bool ordered(const Access& access, Trace earlier, bool wrote) const;
     [[nodiscard]] bool met(std::uint64_t reader, const Segment& writer) const;
     void row_of_words(const Access& access);
+    std::uint64_t quiet_loads(const Access& access);
     void scattered_words(const Access& access);
     void touch(const Access& access, const Words& words, std::size_t count, std::uint64_t address, std::uint32_t first_word);
     void touch_one(const Access& access, const Words& words, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content);
@@ -161,7 +163,7 @@ private:
     [[nodiscard]] Words words_at(const Access& access, std::uint64_t address);
 
     const std::vector<Role>* roles_ = nullptr;
-    std::unordered_map<const Program*, std::vector<Role>> known_roles_;
+    std::unordered_map<std::shared_ptr<Disassembly>, std::vector<Role>> known_roles_;
     std::vector<Segment> segments_;
     std::uint32_t base_ = 1;
     std::uint64_t time_ = 1;

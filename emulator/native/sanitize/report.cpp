@@ -4,10 +4,9 @@
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
+#include "core/files.hpp"
 #include "engine/json.hpp"
 
 namespace hipscope::sanitize {
@@ -19,7 +18,8 @@ struct Named {
 };
 constexpr Named kChecks[] = {
     {"bounds", &Checks::bounds},       {"races", &Checks::races}, {"barriers", &Checks::barriers},
-    {"alignment", &Checks::alignment}, {"stale", &Checks::stale}, {"exact-alignment", &Checks::exact_alignment},
+    {"alignment", &Checks::alignment}, {"stale", &Checks::stale}, {"uninitialised", &Checks::uninitialised},
+    {"exact-alignment", &Checks::exact_alignment},
 };
 
 std::string_view space_name(Space space) {
@@ -68,6 +68,7 @@ std::string_view defect_name(Defect defect) {
         case Defect::barrier: return "divergent-barrier";
         case Defect::misaligned: return "misaligned";
         case Defect::stale: return "stale-read";
+        case Defect::uninitialised: return "uninitialised-read";
     }
     return "other";
 }
@@ -81,7 +82,7 @@ Checks Checks::parse(std::string_view list) {
         bool found = word == "all";
         for (const Named& check : kChecks)
             if (word == check.name || (word == "all" && check.flag != &Checks::exact_alignment)) checks.*check.flag = found = true;
-        if (!found) throw std::runtime_error("'" + std::string(word) + "' is not a sanitizer (all, bounds, races, barriers, alignment, stale)");
+        if (!found) throw std::runtime_error("'" + std::string(word) + "' is not a sanitizer (all, bounds, races, barriers, alignment, stale, uninitialised)");
     }
     return checks;
 }
@@ -162,13 +163,8 @@ void Reports::write(const std::string& path) {
         json.close('}');
     }
     json.close(']').close('}');
-    std::ofstream file(path + ".part", std::ios::binary);
-    file << json.text();
-    file.close();
-    std::error_code ignored;
-    if (file) std::filesystem::rename(path + ".part", path, ignored);
-    else std::filesystem::remove(path + ".part", ignored);
     changed_ = false;
+    replace_file(path, json.text());
 }
 
 }  // namespace hipscope::sanitize

@@ -16,13 +16,13 @@
 
 namespace hipscope::sanitize {
 
-enum class Defect : std::uint8_t { out_of_bounds, use_after_free, race, barrier, misaligned, stale };
+enum class Defect : std::uint8_t { out_of_bounds, use_after_free, race, barrier, misaligned, stale, uninitialised };
 
 std::string_view defect_name(Defect defect);
 
 /// Which checks run. `exact_alignment`: the code was compiled so that every access is as wide as its C++ alignment allows.
 struct Checks {
-    bool bounds = false, races = false, barriers = false, alignment = false, stale = false;
+    bool bounds = false, races = false, barriers = false, alignment = false, stale = false, uninitialised = false;
     bool exact_alignment = false;
 
     /// From "all" or a list of names ("bounds,races"). Throws std::runtime_error naming the word that is none.

@@ -1,6 +1,8 @@
 // Life of the checks: allocations, dispatches, workgroups, and the execution of one instruction under them.
 #include "sanitize/sanitizer.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -8,23 +10,53 @@
 
 namespace hipscope::sanitize {
 
-Sanitizer::Sanitizer(Checks checks, Memory& memory) : checks_(checks), memory_(memory), reports_(checks) { memory.keep_freed(); }
+Sanitizer::Sanitizer(Checks checks, Memory& memory) : checks_(checks), memory_(memory), reports_(checks) {
+    memory.keep_freed();
+    if (checks.uninitialised) uninitialised_.emplace([this](const UndefinedFound& found) { report_undefined(found); });
+}
 
-void Sanitizer::allocated(std::uint64_t address, std::vector<std::uint64_t> frames) {
-    if (const Allocation* block = memory_.find(address)) allocated_by_[block->id] = std::move(frames);
+void Sanitizer::allocated(std::uint64_t address, std::vector<std::uint64_t> frames, bool written) {
+    const Allocation* block = memory_.find(address);
+    if (block == nullptr) return;
+    allocated_by_[block->id] = std::move(frames);
+    if (uninitialised_ && !written) uninitialised_->memory().undefine(address, block->bytes);
+}
+
+void Sanitizer::copied(const void* to, const void* from, std::uint64_t bytes) {
+    if (uninitialised_) uninitialised_->memory().copy(reinterpret_cast<std::uint64_t>(to), reinterpret_cast<std::uint64_t>(from), bytes);
+}
+
+void Sanitizer::filled(const void* to, std::uint64_t bytes) {
+    if (uninitialised_) uninitialised_->memory().define(reinterpret_cast<std::uint64_t>(to), bytes);
+}
+
+void Sanitizer::undefined(std::uint64_t address, std::uint64_t bytes) {
+    if (!uninitialised_) return;
+    constexpr std::array<std::uint8_t, 64> all = [] {
+        std::array<std::uint8_t, 64> bits{};
+        bits.fill(0xff);
+        return bits;
+    }();
+    for (std::uint64_t done = 0; done < bytes; done += all.size())
+        uninitialised_->memory().set(address + done, static_cast<std::uint32_t>(std::min<std::uint64_t>(all.size(), bytes - done)), all.data());
 }
 
 void Sanitizer::released(std::uint64_t address, std::vector<std::uint64_t> frames) {
-    if (const Allocation* block = memory_.find(address)) freed_by_[block->id] = std::move(frames);
+    const Allocation* block = memory_.find(address);
+    if (block == nullptr) return;
+    freed_by_[block->id] = std::move(frames);
+    if (uninitialised_) uninitialised_->memory().define(block->address, block->bytes);
 }
 
 void Sanitizer::begin(const PreparedLaunch& launch, std::uint64_t dispatch) {
     launch_ = &launch;
     groups_.clear();
+    recent_group_ = nullptr;
     internal_ = {launch.packet};
     if (launch.services != nullptr)
         for (const std::uint64_t block : launch.services->blocks()) internal_.insert(block);
-    if (checks_.races || checks_.stale) races_.begin(launch.launch.object->code->program);
+    if (checks_.races || checks_.stale) races_.begin(launch.launch.object->code);
+    if (uninitialised_) uninitialised_->begin(launch);
     reports_.begin(launch, dispatch);
 }
 
@@ -37,6 +69,7 @@ void Sanitizer::started(Workgroup& group) {
         r.waves[i].begun = group.state[i] != WaveState::done;
     }
     if (checks_.races || checks_.stale) races_.started(r.order, group.number, group.waves.size(), launch_->lds_bytes);
+    if (uninitialised_) uninitialised_->started(group);
 }
 
 Step Sanitizer::step(Wave& wave, const Instruction& instruction) {
@@ -48,7 +81,7 @@ Step Sanitizer::step(Wave& wave, const Instruction& instruction) {
         if (role != Role::none) races_.fence(record(*wave.group).order, wave.group->number, wave.id_in_group, role);
     }
     const bool waited = wave.sync_wait != 0;
-    const Step result = instruction.run(wave, instruction);
+    const Step result = run(wave, instruction);
     if (instruction.unit == Unit::message && (checks_.races || checks_.stale)) {
         const Role role = races_.role(pc);
         if (role != Role::none) races_.grid_sync(record(*wave.group).order, wave.group->number, wave.id_in_group, role, !waited, result == Step::next);
@@ -64,7 +97,7 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
     std::uint64_t refused = 0;
     Step result = Step::next;
     wave.access.space = Space::none;
-    while ((result = in.run(wave, in)) == Step::fault) {
+    while ((result = run(wave, in)) == Step::fault) {
         const FaultKind kind = wave.fault.kind;
         if (kind != FaultKind::out_of_bounds && kind != FaultKind::stack_overflow && kind != FaultKind::misaligned) break;
         stray(wave, in);
@@ -80,10 +113,12 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
     }
     wave.set_s64(sreg::exec, exec);
     if (result != Step::next) return result;
+    wave.access.spell_out();
     if (in.destinations != 0)
         for (std::uint64_t left = refused; left != 0; left &= left - 1)
             for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = 0;
     const MemoryAccess& made = wave.access;
+    if (uninitialised_) uninitialised_->accessed(wave, in);
     if (made.space == Space::none || made.lanes == 0) return result;
     if (checks_.bounds) check_kernarg(wave, made);
     if (checks_.alignment) check_alignment(wave, in, made);

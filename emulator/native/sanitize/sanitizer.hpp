@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "engine/workgroup.hpp"
 #include "sanitize/races.hpp"
 #include "sanitize/report.hpp"
+#include "sanitize/uninitialised.hpp"
 
 namespace hipscope::sanitize {
 
@@ -46,8 +48,15 @@ public:
     Sanitizer& operator=(const Sanitizer&) = delete;
 
     // What the host does. `frames` are return addresses, innermost first.
-    void allocated(std::uint64_t address, std::vector<std::uint64_t> frames);
+    /// `written`: the host may have put values there without a call that says so (pinned and managed memory).
+    void allocated(std::uint64_t address, std::vector<std::uint64_t> frames, bool written);
     void released(std::uint64_t address, std::vector<std::uint64_t> frames);
+
+    /// Copies and fills; each pointer may be one of the host's.
+    void copied(const void* to, const void* from, std::uint64_t bytes);
+    void filled(const void* to, std::uint64_t bytes);
+    /// Nobody has written this memory, whatever it holds.
+    void undefined(std::uint64_t address, std::uint64_t bytes);
 
     /// Before and after each dispatch.
     void begin(const PreparedLaunch& launch, std::uint64_t dispatch);
@@ -61,6 +70,7 @@ public:
     void barrier_released(Workgroup& group);
 
 private:
+    Step run(Wave& wave, const Instruction& instruction) { return uninitialised_ ? uninitialised_->execute(wave, instruction) : instruction.run(wave, instruction); }
     Step access(Wave& wave, const Instruction& instruction);
     void stray(const Wave& wave, const Instruction& instruction);
     void check_kernarg(const Wave& wave, const MemoryAccess& access);
@@ -69,10 +79,17 @@ private:
     void report_conflict(const Wave& wave, const Instruction& instruction, const Conflict& conflict);
     [[nodiscard]] bool is_internal(std::uint64_t address) const;
     void reached_barrier(const Wave& wave);
+    void report_undefined(const UndefinedFound& found);
 
     [[nodiscard]] Place place(const Wave& wave, int lane) const { return {wave.pc, wave.group->number, wave.id_in_group, lane}; }
     [[nodiscard]] std::optional<AllocationNote> note_of(const Allocation* block, bool freed) const;
-    GroupRecord& record(const Workgroup& group) { return groups_[&group]; }
+    GroupRecord& record(const Workgroup& group) {
+        if (recent_group_ != &group) {
+            recent_group_ = &group;
+            recent_ = &groups_[&group];
+        }
+        return *recent_;
+    }
 
     Checks checks_;
     Memory& memory_;
@@ -80,7 +97,10 @@ private:
     const PreparedLaunch* launch_ = nullptr;
     std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> allocated_by_, freed_by_;  // by Allocation::id
     std::unordered_map<const Workgroup*, GroupRecord> groups_;
+    const Workgroup* recent_group_ = nullptr;
+    GroupRecord* recent_ = nullptr;
     Races races_;
+    std::optional<Uninitialised> uninitialised_;  // when it is checked
     std::map<std::pair<std::uint32_t, std::uint32_t>, PendingRace> pending_;  // by the two pcs
     std::set<std::uint64_t> internal_;  // blocks of the runtime's own that kernels use
 };

@@ -65,6 +65,7 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.l2_read_bytes_per_cycle, "l2_read_bytes_per_cycle");
     set(c.l2_write_bytes_per_cycle, "l2_write_bytes_per_cycle");
     set(c.mall_bytes, "mall_bytes");
+    set(c.mall_ways, "mall_ways");
     set(c.mall_bytes_per_s, "mall_bytes_per_s");
     set(c.hbm_read_bytes_per_s, "hbm_read_bytes_per_s");
     set(c.hbm_write_bytes_per_s, "hbm_write_bytes_per_s");

@@ -30,7 +30,10 @@ struct PendingQueue {
     std::uint32_t head = 0, size = 0;
     Pending entries[capacity];
 
-    void push(Pending p) { entries[(head + size++) % capacity] = p; }
+    void push(Pending p) {
+        if (size == 0) head = 0;  // stay in the first lines
+        entries[(head + size++) % capacity] = p;
+    }
     [[nodiscard]] const Pending& front() const { return entries[head]; }
     [[nodiscard]] const Pending& back() const { return entries[(head + size - 1) % capacity]; }
     void pop() {
@@ -47,26 +50,40 @@ struct TimedGroup {
     std::int64_t last_arrival = 0;
 };
 
-struct TimedWave {
+/// Instructions that a wave has executed and the clock has not reached yet: one that others may see or that sees them, and
+/// those behind it that concern the wave alone.
+struct RunAhead {
+    static constexpr std::uint32_t capacity = 32;
+    std::uint32_t jumped = 0;      // one bit for each: a branch that was taken
+    std::uint8_t next = 0, count = 0;
+    Step last = Step::next;        // how the last one ended; the others went on, or jumped
+};
+
+/// What each step of the clock looks at comes first: hundreds of waves take turns, and what they touch must be fetched anew.
+struct alignas(64) TimedWave {
     Wave* wave = nullptr;
     TimedGroup* group = nullptr;
-    std::uint32_t index = 0;  // in the workgroup
-    int simd = 0, simd_slot = 0;
+    std::uint32_t pc = 0;     // of the instruction that the clock reaches next
+    RunAhead ahead;
     std::uint32_t issued_count = 0;
     std::uint32_t fetch_line = ~0U;
-    std::int64_t begin = 0;
-    std::int64_t arrived = 0;  // at the barrier
+    std::uint8_t index = 0;   // in the workgroup
+    std::uint8_t simd = 0, simd_slot = 0;
     bool at_grid_barrier = false;
-    std::int64_t issued[kHistory] = {};
-    PendingQueue<64> vector_memory;
-    PendingQueue<16> local_and_scalar;
     int trace = -1;
+    std::int64_t arrived = 0;  // at the barrier
+    std::int64_t issued[kHistory] = {};
+    PendingQueue<16> local_and_scalar;
+    PendingQueue<64> vector_memory;
+    std::int64_t begin = 0;
 
     void start(Wave& of, TimedGroup& its_group, std::uint32_t which, int on_simd, std::int64_t t) {
         wave = &of;
         group = &its_group;
-        index = which;
-        simd = on_simd;
+        pc = of.pc;
+        ahead = {};
+        index = static_cast<std::uint8_t>(which);
+        simd = static_cast<std::uint8_t>(on_simd);
         issued_count = 0;
         fetch_line = ~0U;
         begin = t;
@@ -76,6 +93,11 @@ struct TimedWave {
         vector_memory.size = 0;
         local_and_scalar.size = 0;
         trace = -1;
+    }
+    /// Have the first lines at hand when its turn comes.
+    void prefetch() const {
+        const auto* line = reinterpret_cast<const char*>(this);
+        for (int i = 0; i < 4; ++i) __builtin_prefetch(line + 64 * i, 1, 2);
     }
 };
 
@@ -111,11 +133,11 @@ struct Simd {
 };
 
 struct Cu {
-    Cu(const TimingConstants& c, int which) : number(which), sqc(sqc_of(c, which)), memory(c) {}
+    Cu(const TimingConstants& c, int which, const std::int64_t& now) : number(which), sqc(sqc_of(c, which)), memory(c, now) { waves.reserve(kMaxWaves); }
     int number;
     int sqc;  // its instruction and scalar cache
     Earliest<kMaxWaves> ready;  // when each wave may issue next
-    std::vector<std::unique_ptr<TimedWave>> waves;
+    std::vector<TimedWave> waves;  // never moved: there is room for all from the start
     Simd simd[4];
     int lds_used = 0, groups = 0;
     std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;
@@ -123,6 +145,12 @@ struct Cu {
     std::int64_t idle_since = 0, busy_cycles = 0;
     int alive = 0;
     CuMemory memory;
+
+    /// Its turn is next, up to `until`: have the waves at hand that will issue.
+    void prefetch(std::int64_t until) const {
+        for (std::size_t slot = 0; slot < waves.size(); ++slot)
+            if (ready.time_of(slot) <= until) waves[slot].prefetch();
+    }
 
     /// Two CUs share the caches; where one of a pair is disabled, the other has them alone.
     static int sqc_of(const TimingConstants& c, int which) {

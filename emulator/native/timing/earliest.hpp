@@ -20,9 +20,13 @@ public:
     Earliest() { keys_.fill(kEmpty); }
 
     void set(std::size_t which, std::int64_t time) {
+        std::int64_t least = time >= never ? kEmpty : (time << bits) | static_cast<std::int64_t>(which);
         std::size_t k = capacity + which;
-        keys_[k] = time >= never ? kEmpty : (time << bits) | static_cast<std::int64_t>(which);
-        for (k >>= 1U; k != 0; k >>= 1U) keys_[k] = std::min(keys_[2 * k], keys_[2 * k + 1]);
+        keys_[k] = least;
+        for (; k != 1; k >>= 1U) {  // up the tree with the winner at hand: only its opponents are loaded
+            least = std::min(least, keys_[k ^ 1U]);
+            keys_[k >> 1U] = least;
+        }
     }
     /// The least time, or `never`.
     [[nodiscard]] std::int64_t time() const { return keys_[1] == kEmpty ? never : keys_[1] >> bits; }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "core/memory.hpp"
@@ -21,13 +22,28 @@ T* sparse_array(std::uint64_t count) {
     return static_cast<T*>(p);
 }
 
+/// The share of lines that a cache of least-recently-used sets still holds after `used` times its capacity went through
+/// it: fewer lines than a set has ways have fallen on theirs, when addresses spread over the sets at random.
+double survival(double used, int ways) {
+    const double expected = used * ways;
+    double probability = std::exp(-expected), sum = 0;
+    for (int lines = 0; lines < ways; ++lines) {
+        sum += probability;
+        probability *= expected / (lines + 1);
+    }
+    return sum;
+}
+
 }  // namespace
 
-MallHistory::MallHistory(double capacity_bytes)
+MallHistory::MallHistory(double capacity_bytes, int ways)
     : pages_(Memory::reserved >> page_bits),
       marks_(sparse_array<std::uint8_t>(pages_)),
       used_in_(sparse_array<std::uint32_t>(pages_)),
-      capacity_(capacity_bytes) {}
+      capacity_(capacity_bytes) {
+    for (std::size_t i = 0; i < kSteps; ++i)
+        survivors_[i] = static_cast<std::uint32_t>(65536.0 * survival(static_cast<double>(i) / kStepsPerCapacity, ways));
+}
 
 MallHistory::~MallHistory() {
     munmap(marks_, pages_);
@@ -69,11 +85,10 @@ bool MallHistory::resident(std::uint64_t line) const {
     if (page >= pages_ || used_in_[page] == 0) return false;
     const std::uint32_t dispatch = used_in_[page];
     if (dispatch + kKeptDispatches < bytes_after_.size()) return false;
-    const double since = bytes_after_[dispatch];
-    if (since <= capacity_) return true;
-    // Replacement is close to least recently used: of a working set half as large again nothing survives a pass.
+    const double step = bytes_after_[dispatch] / capacity_ * kStepsPerCapacity;
+    if (step >= kSteps) return false;
     const std::uint64_t hash = (line * 0x9e3779b97f4a7c15ULL) >> 40U;
-    return static_cast<double>(hash & 0xffffU) < 65536.0 * (1 - 2 * (since / capacity_ - 1));
+    return (hash & 0xffffU) < survivors_[static_cast<std::size_t>(step)];
 }
 
 }  // namespace hipscope

@@ -1,6 +1,7 @@
 // What earlier dispatches left in the memory-side cache (MALL): which pages of device memory were used last.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -13,7 +14,7 @@ class MallHistory {
 public:
     static constexpr unsigned page_bits = 16;
 
-    explicit MallHistory(double capacity_bytes);
+    MallHistory(double capacity_bytes, int ways);
     ~MallHistory();
     MallHistory(const MallHistory&) = delete;
     MallHistory& operator=(const MallHistory&) = delete;
@@ -27,11 +28,13 @@ public:
     void commit();
     void mark_range(std::uint64_t address, std::uint64_t bytes);
 
-    /// True when the line's page survived from earlier dispatches.
+    /// Whether the line is still there from earlier dispatches.
     [[nodiscard]] bool resident(std::uint64_t line) const;
     [[nodiscard]] double capacity() const { return capacity_; }
 
 private:
+    static constexpr std::size_t kStepsPerCapacity = 128, kSteps = 3 * kStepsPerCapacity;
+
     [[nodiscard]] static std::uint64_t page_of(std::uint64_t line);
 
     std::uint64_t pages_;
@@ -40,6 +43,7 @@ private:
     std::uint64_t scanned_end_ = 0;       // pages beyond it were never marked
     std::vector<double> bytes_after_{0};  // per dispatch number: bytes used by it and all later ones
     double capacity_;
+    std::array<std::uint32_t, kSteps> survivors_{};  // of 2^16 lines, by the bytes used since in steps of the capacity
 };
 
 }  // namespace hipscope

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/counts.hpp"
+
 namespace hipscope {
 namespace {
 
@@ -96,6 +98,8 @@ std::vector<InstructionInfo> instruction_infos(const Program& program, const Tim
     for (std::size_t i = 0; i < code.size(); ++i) {
         InstructionInfo& info = infos[i];
         info.unit = code[i].unit;
+        info.target = code[i].target;
+        info.concerns_wave_alone = !accesses_memory(info.unit) && info.unit != Unit::message;
         info.port_cycles = port_cycles(code[i], constants);
         info.fetch_line = static_cast<std::uint32_t>(code[i].address / static_cast<unsigned>(constants.icache_line_bytes));
         info.invalidates_l1 = code[i].text.starts_with("buffer_inv");

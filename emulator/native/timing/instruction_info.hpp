@@ -21,9 +21,11 @@ struct InstructionInfo {
     std::uint8_t dependency_count = 0;
     bool invalidates_l1 = false;
     bool writes_back = false;        // waits for stores: counted like one
+    bool concerns_wave_alone = false;  // reads and changes nothing but the wave's own registers and place in the code
     bool starts_fetch = false;       // first instruction of a fetched block: straight code asks for it here
     std::uint16_t idle_cycles = 4;   // s_nop and friends: cycles until the wave goes on; compilers put it where a result is not there yet
     std::uint32_t fetch_line = 0;
+    std::uint32_t target = 0;        // s_waitcnt: its immediate
     Dependency dependency[4];
 };
 

@@ -10,10 +10,8 @@
 namespace hipscope {
 
 bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
-    TimedWave& w = *cu.waves[slot];
-    Wave& wave = *w.wave;
-    const std::uint32_t pc = wave.pc;
-    const Instruction& instruction = wave.program->instructions[pc];
+    TimedWave& w = cu.waves[slot];
+    const std::uint32_t pc = w.pc;
     const InstructionInfo& i = info[pc];
     const std::int64_t attempted = cu.ready.time_of(slot);
     std::int64_t t = i.fetch_line == w.fetch_line ? attempted : fetch(cu, w, i.fetch_line, attempted, pc);
@@ -48,15 +46,20 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
             t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
             t = take_memory_port(cu, t, i.port_cycles, pc);
             break;
-        case Unit::waitcnt: t = wait_for_counters(w, instruction.target, t, pc); break;
+        case Unit::waitcnt: t = wait_for_counters(w, i.target, t, pc); break;
         case Unit::internal: break;
         case Unit::end_program: case Unit::barrier: case Unit::branch: case Unit::salu: case Unit::message:
             t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
             break;
     }
-    wave.clock = static_cast<std::uint64_t>(t);
     const bool waited = w.at_grid_barrier;
-    const Step outcome = step(wave, instruction, observer);
+    if (w.ahead.next == w.ahead.count) run_ahead(w, t);
+    const unsigned which = w.ahead.next++;
+    const Step outcome = w.ahead.next == w.ahead.count          ? w.ahead.last
+                         : ((w.ahead.jumped >> which) & 1U) != 0 ? Step::jump
+                                                                 : Step::next;
+    // Where the clock goes on with this wave. What ends a run of instructions may have gone anywhere.
+    w.pc = w.ahead.next == w.ahead.count ? w.wave->pc : outcome == Step::jump ? i.target : pc + 1;
     ++result.instructions;
     ++w.group->group.executed;
     w.issued[w.issued_count++ % kHistory] = t;
@@ -65,20 +68,38 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     if (outcome == Step::retry || waited) simd.issue_free = issue_free;
     if (outcome == Step::next && waited) {
         t = leave_grid_barrier(w, pc);
-    } else if (i.unit == Unit::message && outcome == Step::next && instruction.text.starts_with("ds_gws_barrier")) {
+    } else if (i.unit == Unit::message && outcome == Step::next && w.wave->program->instructions[pc].text.starts_with("ds_gws_barrier")) {
         w.arrived = last_grid_arrival = std::max(last_grid_arrival, t);
         t = leave_grid_barrier(w, pc);
     }
     if (outcome != Step::next) return conclude(cu, w, slot, outcome, t, pc);
-    ++wave.pc;
     std::int64_t next = 4;  // cycles until the wave may issue again
-    if (i.unit >= Unit::smem && i.unit <= Unit::lds) complete_memory(cu, w, i, wave.access, t, pc);
+    if (i.unit >= Unit::smem && i.unit <= Unit::lds) complete_memory(cu, w, i, w.wave->access, t, pc);
     else if (i.unit == Unit::branch) next = c.branch_not_taken_cycles;
     else if (i.unit == Unit::internal) next = complete_internal(cu, w, i, t, pc);
     // A request reaches the host by an atomic on its ready stack.
     if (i.unit == Unit::vmem_atomic && launch.services != nullptr) launch.services->answer(0, w.group->group.number);
     cu.ready.set(slot, t + next);
-    return within_limit(w, wave);
+    return within_limit(w, pc);
+}
+
+/// Executes the wave's next instruction, and at once those behind it that concern nobody else: it makes no difference when
+/// they run, and the wave's registers are at hand now.
+void XcdSimulator::Model::run_ahead(TimedWave& w, std::int64_t t) {
+    Wave& wave = *w.wave;
+    RunAhead& a = w.ahead;
+    const Instruction* code = wave.program->instructions.data();
+    wave.clock = static_cast<std::uint64_t>(t);
+    a = {};
+    for (;;) {
+        const std::uint32_t pc = wave.pc;
+        a.last = step(wave, code[pc], observer);
+        if (a.last == Step::next) ++wave.pc;
+        else if (a.last == Step::jump && wave.pc == info[pc].target) a.jumped |= 1U << a.count;
+        else break;
+        if (++a.count == RunAhead::capacity || !info[wave.pc].concerns_wave_alone) return;
+    }
+    ++a.count;
 }
 
 /// A grid barrier opens when the last workgroup arrives. Those that are not timed run at the host's pace, which says nothing;
@@ -97,15 +118,15 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
     switch (outcome) {
         case Step::jump:
             w.fetch_line = ~0U;
-            if (!info[wave.pc].starts_fetch) ++result.refetches;
+            if (!info[w.pc].starts_fetch) ++result.refetches;
             cu.ready.set(slot, t + c.branch_taken_cycles);
-            return within_limit(w, wave);
+            return within_limit(w, pc);
         case Step::yield: {
-            ++wave.pc;
-            const std::int64_t asleep = std::max<std::int64_t>(4, std::int64_t{wave.program->instructions[pc].target} * c.sleep_unit_cycles);
+            w.pc = ++wave.pc;
+            const std::int64_t asleep = std::max<std::int64_t>(4, std::int64_t{info[pc].target} * c.sleep_unit_cycles);
             charge(pc, StallReason::sleep, asleep - 4);
             cu.ready.set(slot, t + asleep);
-            return within_limit(w, wave);
+            return within_limit(w, pc);
         }
         case Step::retry:  // it has not happened: waiting for other waves of the dispatch
             --result.instructions;
@@ -116,9 +137,9 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
                 last_grid_arrival = std::max(last_grid_arrival, t);
             }
             cu.ready.set(slot, t + c.barrier_cycles);
-            return within_limit(w, wave);
+            return within_limit(w, pc);
         case Step::barrier:
-            ++wave.pc;
+            w.pc = ++wave.pc;
             w.arrived = t;
             w.group->last_arrival = std::max(w.group->last_arrival, t);
             group.state[w.index] = WaveState::at_barrier;
@@ -137,13 +158,11 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
     return false;
 }
 
-bool XcdSimulator::Model::within_limit(const TimedWave& w, const Wave& wave) {
-    if (w.group->group.executed <= limits.runaway) return true;
+void XcdSimulator::Model::report_runaway(const TimedWave& w, std::uint32_t pc) {
     Fault f;
     f.kind = FaultKind::runaway;
     f.message = "runaway kernel: a workgroup executed more than " + std::to_string(limits.runaway) + " instructions";
-    fault = TimedFault{w.group->group.number, f, wave.pc};
-    return false;
+    fault = TimedFault{w.group->group.number, f, pc};
 }
 
 void XcdSimulator::Model::note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc) {
@@ -179,12 +198,10 @@ std::int64_t XcdSimulator::Model::dependencies(const TimedWave& w, const Instruc
 }
 
 std::int64_t XcdSimulator::Model::take_port(std::int64_t& port, std::int64_t t, int cycles, std::uint32_t pc, StallReason reason) {
-    if (port > t) {
-        charge(pc, reason, port - t);
-        t = port;
-    }
-    port = t + cycles;
-    return t;
+    const std::int64_t start = std::max(t, port);
+    charge(pc, reason, start - t);  // adding nothing costs less than a branch that is hard to foretell
+    port = start + cycles;
+    return start;
 }
 
 /// The CU's vector memory port. It is closed while the address unit's queue is full, which is then the reason.
@@ -210,9 +227,9 @@ void XcdSimulator::Model::release_if_all_arrived(Cu& cu, TimedGroup& group, std:
     if (group.group.waiting == 0 || group.group.waiting < group.group.alive) return;
     const std::int64_t go = std::max(group.last_arrival, t) + c.barrier_cycles;
     for (const int slot : group.slots) {
-        TimedWave& w = *cu.waves[static_cast<std::size_t>(slot)];
+        TimedWave& w = cu.waves[static_cast<std::size_t>(slot)];
         if (w.wave == nullptr || w.group != &group || group.group.state[w.index] != WaveState::at_barrier) continue;
-        charge(w.wave->pc - 1, StallReason::barrier, go - w.arrived - 4 > 0 ? go - w.arrived - 4 : 0);
+        charge(w.pc - 1, StallReason::barrier, go - w.arrived - 4 > 0 ? go - w.arrived - 4 : 0);
         cu.ready.set(static_cast<std::size_t>(slot), go);
     }
     group.group.release_barrier();

@@ -33,13 +33,13 @@ int atomic_passes(const MemoryAccess& access, std::uint64_t line) {
 
 }  // namespace
 
-XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds)
+XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds, const std::int64_t& now)
     : c_(constants),
       history_(history),
       l2_(constants.l2_bytes, kLine, constants.l2_ways),
-      channels_(static_cast<std::size_t>(constants.l2_channels), Server(1024)),
-      mall_(8192),
-      hbm_(8192),
+      channels_(static_cast<std::size_t>(constants.l2_channels), Server(now)),
+      mall_(now),
+      hbm_(now),
       active_xcds_(active_xcds) {
     const double cycles_per_s = c_.clock_mhz * 1e6;
     // The device's MALL and HBM bandwidth is shared by the XCDs that have work.

@@ -36,8 +36,8 @@ struct InFlight {
 
 /// One CU's side.
 struct CuMemory {
-    explicit CuMemory(const TimingConstants& c)
-        : l1(c.l1_bytes, 1 << kLineBits, c.l1_ways), misses(c.l1_misses_in_flight), stores(c.store_queue), returns(512) {}
+    CuMemory(const TimingConstants& c, const std::int64_t& now)
+        : l1(c.l1_bytes, 1 << kLineBits, c.l1_ways), misses(c.l1_misses_in_flight), stores(c.store_queue), returns(now) {}
 
     Tags l1;
     InFlight misses, stores;
@@ -56,7 +56,8 @@ struct CuMemory {
 
 class XcdMemory {
 public:
-    XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds);
+    /// `now`: the model's clock.
+    XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds, const std::int64_t& now);
     ~XcdMemory();
     XcdMemory(const XcdMemory&) = delete;
     XcdMemory& operator=(const XcdMemory&) = delete;

@@ -29,6 +29,7 @@ struct XcdSimulator::Model {
     TimingLimits limits;
     const std::vector<InstructionInfo>& info;
     Shape shape;
+    std::int64_t now = 0;                  // time of the CU that is furthest behind: nothing happens before it
     XcdMemory shared;
     std::vector<std::unique_ptr<Cu>> cus;  // made when the first workgroup comes; the hardware has more
     Earliest<kMaxCus> order;               // which CU is furthest behind
@@ -61,6 +62,7 @@ struct XcdSimulator::Model {
 
     // issue.cpp: all return the time at which the wave can go on
     bool issue(Cu& cu, std::size_t slot);  // the wave's next instruction; false on a fault
+    void run_ahead(TimedWave& w, std::int64_t t);
     std::int64_t leave_grid_barrier(TimedWave& w, std::uint32_t pc);
     bool conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc);
     void note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc);
@@ -70,7 +72,12 @@ struct XcdSimulator::Model {
     std::int64_t take_port(std::int64_t& port, std::int64_t t, int cycles, std::uint32_t pc, StallReason reason);
     std::int64_t take_memory_port(Cu& cu, std::int64_t t, int cycles, std::uint32_t pc);
     void release_if_all_arrived(Cu& cu, TimedGroup& group, std::int64_t t);
-    bool within_limit(const TimedWave& w, const Wave& wave);
+    void report_runaway(const TimedWave& w, std::uint32_t pc);
+    bool within_limit(const TimedWave& w, std::uint32_t pc) {
+        if (w.group->group.executed <= limits.runaway) [[likely]] return true;
+        report_runaway(w, pc);
+        return false;
+    }
 
     // completion.cpp
     void complete_memory(Cu& cu, TimedWave& w, const InstructionInfo& i, const MemoryAccess& access, std::int64_t t,

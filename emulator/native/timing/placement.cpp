@@ -30,7 +30,7 @@ void XcdSimulator::Model::place_first() {
     for (bool any = true; any && !no_more_groups;) {
         any = false;
         for (int i = 0; i < c.cus_per_xcd() && !no_more_groups; ++i) {
-            if (i == static_cast<int>(cus.size())) cus.push_back(std::make_unique<Cu>(c, i));
+            if (i == static_cast<int>(cus.size())) cus.push_back(std::make_unique<Cu>(c, i, now));
             any = try_launch(*cus[static_cast<std::size_t>(i)], 0) || any;
         }
     }
@@ -86,11 +86,11 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
     for (int s = 1; s < c.simds_per_cu; ++s)
         if (cu.simd[s].waves < cu.simd[best].waves) best = s;
     std::size_t slot = 0;
-    while (slot < cu.waves.size() && cu.waves[slot]->wave != nullptr) ++slot;
-    if (slot == cu.waves.size()) cu.waves.push_back(std::make_unique<TimedWave>());
-    TimedWave& wave = *cu.waves[slot];
+    while (slot < cu.waves.size() && cu.waves[slot].wave != nullptr) ++slot;
+    if (slot == cu.waves.size()) cu.waves.emplace_back();
+    TimedWave& wave = cu.waves[slot];
     wave.start(group.group.waves[index], group, index, best, t);
-    wave.simd_slot = std::countr_one(cu.simd[best].slots);
+    wave.simd_slot = static_cast<std::uint8_t>(std::countr_one(cu.simd[best].slots));
     cu.simd[best].slots |= 1U << static_cast<unsigned>(wave.simd_slot);
     cu.simd[best].waves += 1;
     cu.simd[best].vgprs += shape.vgprs;
@@ -105,7 +105,7 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
 }
 
 void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
-    TimedWave& wave = *cu.waves[slot];
+    TimedWave& wave = cu.waves[slot];
     TimedGroup& group = *wave.group;
     cu.ready.set(slot, kNever);
     cu.simd[wave.simd].slots &= ~(1U << static_cast<unsigned>(wave.simd_slot));

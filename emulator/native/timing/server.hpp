@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -12,12 +13,11 @@ class Server {
 public:
     static constexpr std::int64_t window = 32;
 
-    /// `slots`: windows of backlog that it can hold, a power of two.
-    explicit Server(std::size_t slots) : slots_(slots) {}
+    /// `now`: the model's clock, which outlives the server. Requests come for times at or after it.
+    explicit Server(const std::int64_t& now) : now_(&now), slots_(kSlotsAtFirst) {}
 
     /// Take `cost` cycles of service at or after time `t`; the time at which the service ends.
     std::int64_t serve(std::int64_t t, double cost) {
-        busy_ += cost;
         const std::int64_t w = first_free(t / window);
         double left = cost;
         std::int64_t at = w;
@@ -35,7 +35,6 @@ public:
         const auto end = at * window + static_cast<std::int64_t>(slot->used);
         return std::max(end, t + static_cast<std::int64_t>(cost));
     }
-    [[nodiscard]] double busy() const { return busy_; }
 
 private:
     struct Slot {
@@ -43,23 +42,49 @@ private:
         std::int32_t next = 0;  // where to look on when this one is full: always a later window
         float used = 0;
     };
+    static constexpr std::size_t kSlotsAtFirst = 64;
 
+    /// The window's slot. Windows share slots; one whose time is over leaves its slot to the next, and for two that are
+    /// both still to come there are made more slots. May move all slots.
     Slot& slot_of(std::int64_t w) {
-        Slot& slot = slots_[static_cast<std::size_t>(w) & (slots_.size() - 1)];
         const auto number = static_cast<std::int32_t>(w);  // 2^31 windows are half a minute of device time
+        Slot* slot = &slots_[static_cast<std::size_t>(w) & (slots_.size() - 1)];
+        if (slot->window == number) return *slot;
+        if (slot->window >= *now_ / window) {
+            make_room(number);
+            slot = &slots_[static_cast<std::size_t>(w) & (slots_.size() - 1)];
+        }
         // `next` lies ahead from the start: a sum of floats may round up to a full window.
-        if (slot.window != number) slot = {number, number + 1, 0};
-        return slot;
+        *slot = {number, number + 1, 0};
+        return *slot;
+    }
+    /// Enough slots for all windows from now on that were asked for, and for `number`.
+    void make_room(std::int32_t number) {
+        const auto first = static_cast<std::int32_t>(*now_ / window);
+        std::int32_t earliest = number, latest = number;
+        for (const Slot& slot : slots_) {
+            if (slot.window < first) continue;
+            earliest = std::min(earliest, slot.window);
+            latest = std::max(latest, slot.window);
+        }
+        std::vector<Slot> more(std::bit_ceil(static_cast<std::size_t>(latest - earliest) + 1));
+        for (const Slot& slot : slots_)
+            if (slot.window >= first) more[static_cast<std::size_t>(slot.window) & (more.size() - 1)] = slot;
+        slots_ = std::move(more);
     }
     std::int64_t first_free(std::int64_t w) {
-        std::int64_t at = w;
-        while (slot_of(at).used >= static_cast<float>(window)) at = slot_of(at).next;
-        if (at > w + 1) slot_of(w).next = static_cast<std::int32_t>(at);  // full windows stay full: skip them next time
-        return at;
+        std::int64_t free = w;
+        while (slot_of(free).used >= static_cast<float>(window)) free = slot_of(free).next;
+        for (std::int64_t at = w; at < free;) {  // full windows stay full: skip all of them next time
+            Slot& passed = slot_of(at);
+            at = passed.next;
+            passed.next = static_cast<std::int32_t>(free);
+        }
+        return free;
     }
 
+    const std::int64_t* now_;
     std::vector<Slot> slots_;
-    double busy_ = 0;
 };
 
 }  // namespace hipscope

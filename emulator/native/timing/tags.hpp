@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace hipscope {
@@ -22,23 +23,22 @@ public:
         : ways_(static_cast<std::size_t>(ways)),
           sets_(std::bit_floor(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways)))),
           bits_(static_cast<unsigned>(std::countr_zero(sets_))),
-          tags_(sets_ * ways_, kEmpty),
-          used_(sets_ * ways_, 0),
+          order_(sets_),
+          tags_(sets_ * ways_),
+          neighbours_(sets_ * ways_),
           lines_(sets_ * ways_) {}
 
     /// The line's entry, now the most recently used of its set, or nullptr.
     Line* find(std::uint64_t line) {
-        const std::size_t first = set_of(line) * ways_;
+        const std::size_t set = set_of(line), first = set * ways_;
         const auto tag = static_cast<std::uint32_t>(line);
-        const std::uint32_t* tags = tags_.data() + first;
-        if (tags_[last_] == tag && last_ - first < ways_) return &lines_[last_];
-        std::size_t hit = ways_;
-        for (std::size_t way = 0; way < ways_; ++way)
-            if (tags[way] == tag) hit = way;
-        if (hit == ways_) return nullptr;
-        last_ = first + hit;
-        used_[last_] = ++clock_;
-        return &lines_[last_];
+        const Order& order = order_[set];
+        if (order.began != began_) return nullptr;
+        if (tags_[first + order.newest] == tag) return &lines_[first + order.newest];
+        const std::size_t way = way_of(tags_.data() + first, tag);
+        if (way == ways_) return nullptr;
+        use(set, way);
+        return &lines_[first + way];
     }
     /// Put a line in.
     Line& insert(std::uint64_t line) {
@@ -47,33 +47,78 @@ public:
     }
     /// The same; `evicted` becomes the line that had to leave when it was modified.
     Line& insert(std::uint64_t line, Line& evicted) {
-        const std::size_t first = set_of(line) * ways_;
-        std::size_t victim = first;
-        for (std::size_t at = first; at < first + ways_; ++at)
-            if (used_[at] < used_[victim]) victim = at;
-        if (tags_[victim] != kEmpty && lines_[victim].dirty != 0) evicted = lines_[victim];
-        tags_[victim] = static_cast<std::uint32_t>(line);
-        used_[victim] = ++clock_;
-        lines_[victim] = {line, 0, 0};
-        last_ = victim;
-        return lines_[victim];
+        const std::size_t set = set_of(line);
+        if (order_[set].began != began_) empty(set);
+        const std::size_t way = order_[set].oldest, at = set * ways_ + way;
+        if (tags_[at] != kEmpty && lines_[at].dirty != 0) evicted = lines_[at];
+        tags_[at] = static_cast<std::uint32_t>(line);
+        use(set, way);
+        lines_[at] = {line, 0, 0};
+        return lines_[at];
     }
     /// Call `take(line)` for every modified line and mark it clean.
     template <class Take>
     void clean(Take take) {
-        for (Line& line : lines_)
-            if (line.dirty != 0) {
-                take(line);
-                line.dirty = 0;
-            }
+        for (std::size_t set = 0; set < sets_; ++set) {
+            if (order_[set].began != began_) continue;
+            for (std::size_t at = set * ways_; at < (set + 1) * ways_; ++at)
+                if (tags_[at] != kEmpty && lines_[at].dirty != 0) {
+                    take(lines_[at]);
+                    lines_[at].dirty = 0;
+                }
+        }
     }
-    void clear() {
-        std::fill(tags_.begin(), tags_.end(), kEmpty);
-        std::fill(used_.begin(), used_.end(), 0);
-    }
+    /// Forget all lines. Costs nothing: sets are emptied when they are used again.
+    void clear() { ++began_; }
 
 private:
     static constexpr std::uint32_t kEmpty = ~0U;
+
+    /// A set's lines by their last use, a list from the oldest to the newest; the links are in `neighbours_`.
+    struct Order {
+        std::uint32_t began = 0;  // the `began_` that it belongs to; else the set is empty
+        std::uint8_t oldest = 0, newest = 0;
+    };
+    struct Neighbours {
+        std::uint8_t older, newer;
+    };
+
+    void empty(std::size_t set) {
+        const std::size_t first = set * ways_;
+        for (std::size_t way = 0; way < ways_; ++way) {
+            tags_[first + way] = kEmpty;
+            neighbours_[first + way] = {static_cast<std::uint8_t>(way - 1), static_cast<std::uint8_t>(way + 1)};
+        }
+        order_[set] = {began_, 0, static_cast<std::uint8_t>(ways_ - 1)};
+    }
+    /// Make `way` the newest of its set.
+    void use(std::size_t set, std::size_t way) {
+        Order& order = order_[set];
+        if (order.newest == way) return;
+        Neighbours* of = neighbours_.data() + set * ways_;
+        const Neighbours old = of[way];
+        if (order.oldest == way) order.oldest = old.newer;
+        else of[old.older].newer = old.newer;
+        of[old.newer].older = old.older;
+        of[order.newest].newer = static_cast<std::uint8_t>(way);
+        of[way].older = order.newest;
+        order.newest = static_cast<std::uint8_t>(way);
+    }
+    /// Which of a set's ways has `tag`, or `ways_`.
+    [[nodiscard]] std::size_t way_of(const std::uint32_t* tags, std::uint32_t tag) const {
+        using Four [[gnu::vector_size(16)]] = std::uint32_t;
+        std::size_t way = 0;
+        for (; way + 4 <= ways_; way += 4) {
+            Four four;
+            std::memcpy(&four, tags + way, sizeof four);
+            const auto equal = four == tag;
+            std::uint64_t any[2];
+            std::memcpy(any, &equal, sizeof any);
+            if ((any[0] | any[1]) != 0) break;
+        }
+        while (way < ways_ && tags[way] != tag) ++way;
+        return way;
+    }
     /// All address bits folded into the set's number, so that strides spread evenly.
     [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
         std::uint64_t folded = line;
@@ -87,10 +132,11 @@ private:
 
     std::size_t ways_, sets_;
     unsigned bits_;
-    std::vector<std::uint32_t> tags_, used_;
+    std::uint32_t began_ = 1;
+    std::vector<Order> order_;
+    std::vector<std::uint32_t> tags_;
+    std::vector<Neighbours> neighbours_;
     std::vector<Line> lines_;
-    std::size_t last_ = 0;
-    std::uint32_t clock_ = 0;
 };
 
 }  // namespace hipscope

@@ -23,7 +23,7 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       info(timed.info),
       shape(shape_of(timed.constants, timed.launch)),
       shared(timed.constants, timed.history,
-             static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count))) {
+             static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now) {
     result.times.resize(info.size());
     result.caches.resize(slots.count);
     result.occupancy = static_cast<double>(workgroups_per_cu(c, launch) * shape.waves) / c.simds_per_cu;
@@ -38,10 +38,12 @@ bool XcdSimulator::Model::run(std::uint64_t budget) {
     const std::uint64_t stop_at = result.instructions + budget;
     while (result.instructions < stop_at) {
         if (order.time() >= kNever) return false;
+        now = order.time();
         const std::size_t first = order.which();
         order.set(first, kNever);
         const std::int64_t second = order.time();
         Cu& cu = *cus[first];
+        if (second < kNever) cus[order.which()]->prefetch(second + kQuantum);
         if (!run_cu(cu, second >= kNever ? kNever : second + kQuantum)) return false;
         order.set(first, cu.ready.time());
     }

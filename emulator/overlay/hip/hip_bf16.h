@@ -113,6 +113,22 @@ __HOST_DEVICE__ __hip_bfloat162 __hfma2(__hip_bfloat162 a, __hip_bfloat162 b, __
 __HOST_DEVICE__ __hip_bfloat162 __hneg2(__hip_bfloat162 a) { return {__hneg(a.x), __hneg(a.y)}; }
 __HOST_DEVICE__ __hip_bfloat162 __habs2(__hip_bfloat162 a) { return {__habs(a.x), __habs(a.y)}; }
 
+__HOST_DEVICE__ __hip_bfloat16 __hfma_relu(__hip_bfloat16 a, __hip_bfloat16 b, __hip_bfloat16 c) {
+  const float sum = __builtin_fmaf(float(a), float(b), float(c));
+  return sum < 0 ? 0.0f : sum;  // NaN stays
+}
+__HOST_DEVICE__ __hip_bfloat162 __hfma2_relu(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
+  return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};
+}
+/// Complex a * b + c: the pair's first number is the real part.
+__HOST_DEVICE__ __hip_bfloat162 __hcmadd(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
+  return {__hfma(-float(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
+}
+__HOST_DEVICE__ __hip_bfloat162& operator+=(__hip_bfloat162& a, __hip_bfloat162 b) { return a = a + b; }
+__HOST_DEVICE__ __hip_bfloat162& operator-=(__hip_bfloat162& a, __hip_bfloat162 b) { return a = a - b; }
+__HOST_DEVICE__ __hip_bfloat162& operator*=(__hip_bfloat162& a, __hip_bfloat162 b) { return a = a * b; }
+__HOST_DEVICE__ __hip_bfloat162& operator/=(__hip_bfloat162& a, __hip_bfloat162 b) { return a = a / b; }
+
 #define HIPSCOPE_BF16_OPERATOR(op) \
   __HOST_DEVICE__ __hip_bfloat16 operator op(__hip_bfloat16 a, __hip_bfloat16 b) { return __hip_bfloat16(float(a) op float(b)); }
 HIPSCOPE_BF16_OPERATOR(+)
@@ -136,21 +152,42 @@ HIPSCOPE_BF16_COMPARE(__hge, >=)
 __HOST_DEVICE__ bool __hisnan(__hip_bfloat16 a) { return (a.data & 0x7fffu) > 0x7f80u; }
 __HOST_DEVICE__ int __hisinf(__hip_bfloat16 a) { return (a.data & 0x7fffu) != 0x7f80u ? 0 : (a.data >> 15) != 0 ? -1 : 1; }
 
+__HOST_DEVICE__ __hip_bfloat16 __hmax_nan(__hip_bfloat16 a, __hip_bfloat16 b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }
+__HOST_DEVICE__ __hip_bfloat16 __hmin_nan(__hip_bfloat16 a, __hip_bfloat16 b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }
+// Of pairs: 1 or 0 for each number, and one answer for both.
+#define HIPSCOPE_BF16_COMPARE_PAIRS(name, both, one) \
+  __HOST_DEVICE__ __hip_bfloat162 name(__hip_bfloat162 a, __hip_bfloat162 b) { \
+    return {one(a.x, b.x) ? 1.0f : 0.0f, one(a.y, b.y) ? 1.0f : 0.0f}; \
+  } \
+  __HOST_DEVICE__ bool both(__hip_bfloat162 a, __hip_bfloat162 b) { return one(a.x, b.x) && one(a.y, b.y); }
+HIPSCOPE_BF16_COMPARE_PAIRS(__heq2, __hbeq2, __heq)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hne2, __hbne2, __hne)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hlt2, __hblt2, __hlt)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hle2, __hble2, __hle)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hgt2, __hbgt2, __hgt)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hge2, __hbge2, __hge)
+#undef HIPSCOPE_BF16_COMPARE_PAIRS
+__HOST_DEVICE__ __hip_bfloat162 __hisnan2(__hip_bfloat162 a) { return {__hisnan(a.x) ? 1.0f : 0.0f, __hisnan(a.y) ? 1.0f : 0.0f}; }
+
 // Functions, rounded once from the float function of the device library.
 #define HIPSCOPE_BF16_FUNCTION(name, of) \
-  __device__ inline __hip_bfloat16 name(__hip_bfloat16 a) { return __hip_bfloat16(of(float(a))); }
-HIPSCOPE_BF16_FUNCTION(hsqrt, sqrtf)
-HIPSCOPE_BF16_FUNCTION(hrsqrt, rsqrtf)
-HIPSCOPE_BF16_FUNCTION(hexp, expf)
-HIPSCOPE_BF16_FUNCTION(hexp2, exp2f)
-HIPSCOPE_BF16_FUNCTION(hlog, logf)
-HIPSCOPE_BF16_FUNCTION(hlog2, log2f)
-HIPSCOPE_BF16_FUNCTION(hsin, sinf)
-HIPSCOPE_BF16_FUNCTION(hcos, cosf)
-HIPSCOPE_BF16_FUNCTION(hfloor, floorf)
-HIPSCOPE_BF16_FUNCTION(hceil, ceilf)
-HIPSCOPE_BF16_FUNCTION(htrunc, truncf)
-HIPSCOPE_BF16_FUNCTION(hrint, rintf)
+  __device__ inline __hip_bfloat16 h##name(__hip_bfloat16 a) { return __hip_bfloat16(of(float(a))); } \
+  __device__ inline __hip_bfloat162 h2##name(__hip_bfloat162 a) { return {h##name(a.x), h##name(a.y)}; }
+HIPSCOPE_BF16_FUNCTION(sqrt, sqrtf)
+HIPSCOPE_BF16_FUNCTION(rsqrt, rsqrtf)
+HIPSCOPE_BF16_FUNCTION(exp, expf)
+HIPSCOPE_BF16_FUNCTION(exp2, exp2f)
+HIPSCOPE_BF16_FUNCTION(log, logf)
+HIPSCOPE_BF16_FUNCTION(log2, log2f)
+HIPSCOPE_BF16_FUNCTION(sin, sinf)
+HIPSCOPE_BF16_FUNCTION(cos, cosf)
+HIPSCOPE_BF16_FUNCTION(floor, floorf)
+HIPSCOPE_BF16_FUNCTION(ceil, ceilf)
+HIPSCOPE_BF16_FUNCTION(trunc, truncf)
+HIPSCOPE_BF16_FUNCTION(rint, rintf)
+HIPSCOPE_BF16_FUNCTION(exp10, exp10f)
+HIPSCOPE_BF16_FUNCTION(log10, log10f)
+HIPSCOPE_BF16_FUNCTION(tanh, tanhf)
 #undef HIPSCOPE_BF16_FUNCTION
 
 // Exchange between lanes
@@ -163,6 +200,20 @@ HIPSCOPE_BF16_SHUFFLE(__shfl_up, unsigned)
 HIPSCOPE_BF16_SHUFFLE(__shfl_down, unsigned)
 HIPSCOPE_BF16_SHUFFLE(__shfl_xor, int)
 #undef HIPSCOPE_BF16_SHUFFLE
+
+/// Adds both numbers, each atomically; what was there before.
+__device__ inline __hip_bfloat162 unsafeAtomicAdd(__hip_bfloat162* address, __hip_bfloat162 value) {
+#if defined(__gfx942__) || defined(__gfx950__)
+  typedef short Pair __attribute__((ext_vector_type(2)));
+  return __builtin_bit_cast(__hip_bfloat162, __builtin_amdgcn_flat_atomic_fadd_v2bf16(reinterpret_cast<Pair*>(address), __builtin_bit_cast(Pair, value)));
+#else
+  unsigned* const word = reinterpret_cast<unsigned*>(address);
+  unsigned seen = __hip_atomic_load(word, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  while (!__hip_atomic_compare_exchange_strong(word, &seen, __builtin_bit_cast(unsigned, __builtin_bit_cast(__hip_bfloat162, seen) + value),
+                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)) {}
+  return __builtin_bit_cast(__hip_bfloat162, seen);
+#endif
+}
 #undef __HOST_DEVICE__
 
 #endif

@@ -5,20 +5,14 @@
 //
 // Prints what became of the inputs. A crash, or an error of the sanitizers when built with them, is a finding: the number
 // of the input is on stderr; `FIRST=NUMBER` in the environment runs that one alone.
-#include <atomic>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
+#include <sys/mman.h>
 
 #include "core/decode.hpp"
 #include "engine/bundle.hpp"
@@ -26,57 +20,12 @@
 #include "engine/dispatch.hpp"
 #include "engine/host_services.hpp"
 #include "engine/json_value.hpp"
+#include "damage.hpp"
 
 namespace {
 
 using namespace hipscope;
-
-std::atomic<std::uint64_t> current{0};
-
-extern "C" void tell(int) {
-    char text[64];
-    const int n = std::snprintf(text, sizeof text, "loader-fuzz: input %llu\n", static_cast<unsigned long long>(current.load()));
-    static_cast<void>(!write(2, text, static_cast<std::size_t>(n)));
-    std::_Exit(3);
-}
-
-struct Random {
-    std::uint64_t state;
-    std::uint64_t next() {
-        std::uint64_t z = state += 0x9e3779b97f4a7c15ULL;
-        z = (z ^ z >> 30U) * 0xbf58476d1ce4e5b9ULL;
-        z = (z ^ z >> 27U) * 0x94d049bb133111ebULL;
-        return z ^ z >> 31U;
-    }
-    std::size_t below(std::size_t n) { return n == 0 ? 0 : next() % n; }
-};
-
-/// A few changes: bits, bytes, numbers of 1 to 8 bytes set to corner values, pieces copied, cut off or put in.
-void damage(std::string& bytes, Random& random) {
-    static constexpr std::uint64_t corners[] = {0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 1ULL << 40U, ~0ULL, 1ULL << 63U};
-    // Headers are small and decide most: half of the changes go there, the other half anywhere.
-    for (std::size_t changes = 1 + random.below(6); changes > 0 && !bytes.empty(); --changes) {
-        const std::size_t reach = random.below(2) == 0 ? std::min<std::size_t>(bytes.size(), 0x600) : bytes.size();
-        const std::size_t at = random.below(reach);
-        switch (random.below(8)) {
-            case 0: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8))); break;
-            case 1: bytes[at] = static_cast<char>(random.next()); break;
-            case 2: case 3: case 4: {
-                const std::uint64_t value = random.below(3) == 0 ? random.next() : corners[random.below(std::size(corners))] + random.below(3) - 1;
-                const std::size_t width = std::size_t{1} << random.below(4);
-                std::memcpy(bytes.data() + at, &value, std::min(width, bytes.size() - at));
-                break;
-            }
-            case 5: {
-                const std::size_t from = random.below(bytes.size()), length = random.below(std::min(bytes.size() - from, bytes.size() - at)) % 256;
-                std::memmove(bytes.data() + at, bytes.data() + from, length);
-                break;
-            }
-            case 6: if (random.below(4) == 0) bytes.resize(random.below(bytes.size()) + 1); break;
-            default: bytes.insert(at, random.below(32), static_cast<char>(random.next())); break;
-        }
-    }
-}
+using fuzz::content, fuzz::current, fuzz::damage, fuzz::Random;
 
 class Target {
 public:
@@ -121,16 +70,24 @@ private:
     std::uint64_t buffer_ = 0;
 };
 
-std::string content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read " + path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 struct Sample {
     std::string bytes, text;
     bool json;
 };
+
+/// What is found of a program's embedded image, whose length nobody gives: it ends where its mapping does.
+std::string as_image(const std::string& bytes) {
+    constexpr std::size_t page = 4096;
+    const std::size_t size = (bytes.size() + page - 1) / page * page;
+    void* mapping = mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping == MAP_FAILED) throw std::runtime_error("no memory for an image");
+    mprotect(static_cast<char*>(mapping) + size, page, PROT_NONE);
+    char* image = static_cast<char*>(mapping) + (size - bytes.size());
+    std::memcpy(image, bytes.data(), bytes.size());
+    std::string found(image_bytes(image));
+    munmap(mapping, size + page);
+    return found;
+}
 
 std::string feed(Target& target, const Sample& sample, Random& random) {
     std::string bytes = sample.bytes, text = sample.text;
@@ -145,10 +102,7 @@ std::string feed(Target& target, const Sample& sample, Random& random) {
     }
     if (random.below(4) == 0) damage(text, random);
     else damage(bytes, random);
-    if (random.below(8) == 0) {  // as a program's embedded image, whose length nobody gives
-        const std::string_view found = image_bytes(bytes.data());
-        bytes.assign(found.substr(0, std::min(found.size(), bytes.size())));
-    }
+    if (random.below(8) == 0) bytes = as_image(bytes);
     return target.object(std::move(bytes), text);
 }
 
@@ -166,18 +120,8 @@ int main(int argc, char** argv) {
             const bool json = path.ends_with(".json");
             samples.push_back({content(path), json ? "" : content(stem + ".s"), json});
         }
-        for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, tell);
-        const std::uint64_t inputs = std::strtoull(argv[1], nullptr, 10), seed = std::strtoull(argv[2], nullptr, 10);
-        const char* first = std::getenv("FIRST");
-        std::map<std::string, std::uint64_t> results;
         Target target;
-        const std::uint64_t begin = first == nullptr ? 0 : std::strtoull(first, nullptr, 10);
-        for (current = begin; current < (first == nullptr ? inputs : begin + 1); ++current) {
-            Random random{seed * 1'000'003 + current};
-            const std::string result = feed(target, samples[random.below(samples.size())], random);
-            ++results[result.substr(0, result.find('\''))];
-        }
-        for (const auto& [what, count] : results) std::printf("%8llu  %s\n", static_cast<unsigned long long>(count), what.c_str());
+        fuzz::run(argv[1], argv[2], [&](Random& random) { return feed(target, samples[random.below(samples.size())], random); });
     } catch (const std::exception& error) {
         std::fprintf(stderr, "hipscope-loader-fuzz: input %llu: %s\n", static_cast<unsigned long long>(current.load()), error.what());
         return 1;

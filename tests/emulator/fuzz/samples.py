@@ -1,11 +1,14 @@
-"""Good code objects for the fuzzer of the loader: each as ELF, as an offload bundle and as a compressed one.
+"""Good inputs for the fuzzers: code objects as ELF, as an offload bundle and as a compressed one; and captures.
 
-python tests/emulator/fuzz/samples.py FOLDER    then:  hipscope-loader-fuzz 100000 1 FOLDER/*.co FOLDER/*.bundle
+python tests/emulator/fuzz/samples.py FOLDER
+    hipscope-loader-fuzz 100000 1 FOLDER/*.co FOLDER/*.bundle
+    hipscope-capture-fuzz 100000 1 FOLDER/cache INPUTS FOLDER/captures/*/dispatch_*
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import struct
 import subprocess
@@ -17,8 +20,10 @@ from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.toolchain import find_toolchain
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
+CAPTURED = ("device_variables", "lds_reduction", "histogram")
 CHOSEN = ("atomics_scopes", "indirect_calls", "mfma_gemm", "recursion", "struct_arguments", "inline_asm")
 
 
@@ -43,6 +48,21 @@ def write_samples(folder: Path, programs: Sequence[str] = CHOSEN) -> list[Path]:
             path.write_bytes(data)
             path.with_suffix(".s").write_text(text)
             made.append(path)
+    return made
+
+
+def write_captures(folder: Path, programs: Sequence[str] = CAPTURED) -> list[Path]:
+    """A captured dispatch of each program; the disassembly of their code objects is in `folder`/cache."""
+    config = Config()
+    toolchain = find_toolchain(config)
+    made = []
+    for name in programs:
+        built = build_program(resolve_project(PROGRAMS / f"{name}.hip", config=config), toolchain)
+        captures = folder / "captures" / name
+        options = EmulatorOptions(objdump=toolchain.objdump, cache=folder / "cache", capture=captures)
+        environment = {**os.environ, **built.env, **emulator_environment(options)}
+        subprocess.run(built.argv, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=120)
+        made.append(min(captures.iterdir()))
     return made
 
 
@@ -74,4 +94,6 @@ if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     for sample in write_samples(target):
+        print(sample)
+    for sample in write_captures(target):
         print(sample)

@@ -69,7 +69,7 @@ __global__ void guarded_tile(int* out, int n) {
     if (i < n) {
         t[threadIdx.x] = out[i];
         __syncthreads();  // PLANTED divergent-barrier
-        out[i] = t[127 - threadIdx.x];
+        out[i] = t[127 - threadIdx.x];  // PLANTED uninitialised-read
     }
 }
 __global__ void in_a_switch(int* out) {

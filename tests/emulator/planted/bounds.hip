@@ -26,13 +26,13 @@ __global__ void lds_static(int* out) {
     volatile int* t = tile;
     t[threadIdx.x + 32] = 1;  // PLANTED out-of-bounds
     __syncthreads();
-    out[threadIdx.x] = t[threadIdx.x];
+    out[threadIdx.x] = t[threadIdx.x];  // PLANTED uninitialised-read
 }
 __global__ void lds_dynamic(int* out) {
     extern __shared__ int more[];
     more[threadIdx.x * 2] = 1;  // PLANTED out-of-bounds
     __syncthreads();
-    out[threadIdx.x] = more[threadIdx.x];
+    out[threadIdx.x] = more[threadIdx.x];  // PLANTED uninitialised-read
 }
 __global__ void scratch(int* out, int n) {
     volatile int local[16];
@@ -51,6 +51,60 @@ __global__ void atomic_past(int* out, int n) {
 }
 __global__ void scalar_load(const int* in, int* out, int n) {
     out[threadIdx.x] = in[n * 4096];  // PLANTED out-of-bounds
+}
+
+__global__ void past_a_mapping(int* out) {
+    out[(2 << 20) / 4 + threadIdx.x] = 1;  // PLANTED out-of-bounds
+}
+__global__ void after_unmapping(int* out) {
+    out[threadIdx.x] = 1;  // PLANTED use-after-free
+}
+__global__ void past_a_graph_allocation(int* out) {
+    out[1024 + threadIdx.x] = 1;  // PLANTED out-of-bounds
+}
+__global__ void after_a_graph_freed_it(int* out) {
+    out[threadIdx.x] = 1;  // PLANTED use-after-free
+}
+__global__ void fill(int* out) { out[threadIdx.x] = 1; }
+
+/// Launches on memory that is mapped by hand, and unmapped.
+void mapped_memory() {
+    const size_t bytes = 2 << 20;
+    hipMemAllocationProp properties = {};
+    properties.type = hipMemAllocationTypePinned;
+    properties.location.type = hipMemLocationTypeDevice;
+    hipMemAccessDesc access = {};
+    access.location = properties.location;
+    access.flags = hipMemAccessFlagsProtReadWrite;
+    hipMemGenericAllocationHandle_t memory;
+    void* place;
+    hipMemAddressReserve(&place, 2 * bytes, 0, nullptr, 0);
+    hipMemCreate(&memory, bytes, &properties, 0);
+    hipMemMap(place, bytes, 0, memory, 0);
+    hipMemSetAccess(place, bytes, &access, 1);
+    fill<<<1, 64>>>((int*)place);
+    past_a_mapping<<<1, 64>>>((int*)place);
+    hipMemUnmap(place, bytes);
+    after_unmapping<<<1, 64>>>((int*)place);
+}
+
+/// A graph that allocates and frees; the launches between and after it are stray.
+void graph_memory() {
+    hipStream_t stream;
+    hipGraph_t graph;
+    hipGraphExec_t executable;
+    int* memory;
+    hipStreamCreate(&stream);
+    hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal);
+    hipMallocAsync((void**)&memory, 4096, stream);
+    fill<<<1, 64, 0, stream>>>(memory);
+    past_a_graph_allocation<<<1, 64, 0, stream>>>(memory);
+    hipFreeAsync(memory, stream);
+    hipStreamEndCapture(stream, &graph);
+    hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0);
+    hipGraphLaunch(executable, stream);
+    after_a_graph_freed_it<<<1, 64, 0, stream>>>(memory);
+    hipStreamSynchronize(stream);
 }
 
 int main() {
@@ -74,5 +128,7 @@ int main() {
     arguments<<<1, 64>>>(b, Big{}, 100);
     atomic_past<<<1, 64>>>(a, 100);
     scalar_load<<<1, 64>>>(a, b, 1);
+    mapped_memory();
+    graph_memory();
     return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
 }

@@ -9,7 +9,7 @@ namespace cg = cooperative_groups;
 __global__ void reverse_without_barrier(int* out) {
     __shared__ int t[256];
     t[threadIdx.x] = threadIdx.x;
-    out[threadIdx.x] = t[255 - threadIdx.x];  // PLANTED data-race
+    out[threadIdx.x] = t[255 - threadIdx.x];  // PLANTED data-race // PLANTED uninitialised-read
 }
 __global__ void tree_without_barrier(int* out) {
     __shared__ int t[256];
@@ -55,12 +55,12 @@ __global__ void neighbour_wave(int* out) {
     __shared__ int t[257];
     t[threadIdx.x] = threadIdx.x;
     __builtin_amdgcn_wave_barrier();
-    out[threadIdx.x] = t[threadIdx.x ^ 64];  // PLANTED data-race
+    out[threadIdx.x] = t[threadIdx.x ^ 64];  // PLANTED data-race // PLANTED uninitialised-read
 }
 __global__ void initialised_by_one_wave(int* out) {
     __shared__ int t;
     if (threadIdx.x == 0) t = 5;
-    out[threadIdx.x] = t;  // PLANTED data-race
+    out[threadIdx.x] = t;  // PLANTED data-race // PLANTED uninitialised-read
 }
 
 // ---- global memory ----

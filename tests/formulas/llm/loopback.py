@@ -248,3 +248,11 @@ def said(kernel: str, beliefs: Sequence[Mapping[str, Any]] = ()) -> str:
         f"[[ ## kernel ## ]]\n```cpp\n{kernel}\n```\n\n[[ ## beliefs ## ]]\n{json.dumps(list(beliefs))}\n\n"
         "[[ ## completed ## ]]"
     )
+
+
+def answer_for(example: str) -> tuple[str, list[dict[str, Any]]]:
+    """A kernel that a person wrote for an example, and what it should change: `answers/EXAMPLE.hip`."""
+    text = (Path(__file__).parent / "answers" / f"{example}.hip").read_text(encoding="utf-8")
+    mark = "// belief: "
+    beliefs = [json.loads(row.removeprefix(mark)) for row in text.splitlines() if row.startswith(mark)]
+    return "\n".join(row for row in text.splitlines() if not row.startswith(mark)), beliefs

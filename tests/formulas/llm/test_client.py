@@ -70,7 +70,7 @@ def test_an_answer_is_heard_while_it_is_written(
 ) -> None:
     server = serve(wire.Reply(wire.said(KERNEL, [BELIEF]), sent=1234, received=56))
     heard: list[int] = []
-    (answer,) = client_for(server, engine=engine, timeout_s=60).ask(["a report"], heard=heard.append)
+    (answer,) = client_for(server, engine=engine, timeout_s=300).ask(["a report"], heard=heard.append)
     assert isinstance(answer, Answer), answer
     assert answer.rewrite.kernel == KERNEL
     assert (answer.usage.sent, answer.usage.received) == (1234, 56)
@@ -325,7 +325,7 @@ def test_litellm_asks_the_same_where_it_is_chosen(
 ) -> None:
     pytest.importorskip("litellm")
     server = serve(wire.Reply(wire.said(KERNEL, [BELIEF])))
-    answer = answered(client_for(server, engine="litellm", timeout_s=60.0))
+    answer = answered(client_for(server, engine="litellm", timeout_s=300.0))
     assert answer.rewrite.kernel == KERNEL
     assert server.requests[0].body["messages"] == messages("a report")
 

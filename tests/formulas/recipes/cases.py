@@ -21,7 +21,10 @@ from hipscope.formulas.recipes import (
     index_swap,
     launch_bounds,
     lds_histogram,
+    merge_branches,
+    packed_float,
     pad_lds,
+    reciprocal,
     register_cache,
     restrict,
     sequential_tree,
@@ -37,8 +40,9 @@ BY_NAME: dict[str, Recipe] = {
     **{
         m.NAME: m.propose
         for m in (
-            block_reduce, division, fast_math, float_math, index_swap, launch_bounds, lds_histogram, pad_lds,
-            register_cache, restrict, sequential_tree, tile_transpose, xcd_remap, xor_swizzle,
+            block_reduce, division, fast_math, float_math, index_swap, launch_bounds, lds_histogram,
+            merge_branches, packed_float, pad_lds, reciprocal, register_cache, restrict, sequential_tree,
+            tile_transpose, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

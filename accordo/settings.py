@@ -1,0 +1,41 @@
+"""What a proof is told: how to replay, how strict to be, and what the source calls the kernel's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hipscope.accordo.defences import NOTHING_OFF, Without
+from hipscope.accordo.oracle import WidenedKernel
+from hipscope.accordo.replay import ReplayTool
+from hipscope.accordo.tolerance import UserTolerance
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The kernel's parameters as the source has them: names for messages, types where the mangled name has none."""
+
+    names: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to replay and how strict to be. `tolerance` is what the user allows, None for the type's own.
+
+    `tolerances` does the same for single arguments, by name. `odd_workgroups` asks for workgroups that are no power of
+    two. `without` names defences that are off. `widened` gives the kernel (by mangled name) in double precision, or
+    says why there is none; it is called when the first candidate's floats are not those of the reference.
+    `sanitize` names the checks that a candidate is run under, "" for none ("all", or names with commas).
+    """
+
+    tool: ReplayTool
+    cxxfilt: Path
+    work: Path
+    tolerance: UserTolerance | None = None
+    tolerances: Mapping[str, UserTolerance] = field(default_factory=dict)
+    odd_workgroups: bool = False
+    without: Without = NOTHING_OFF
+    widened: Callable[[str], WidenedKernel | str] | None = None
+    sanitize: str = ""

@@ -1,0 +1,179 @@
+"""What the reference is tried on beside the captured launch: other inputs and other launches, and what it did there.
+
+Takes the reference's run on the captured inputs, gives its runs on everything else, or says why it is not well defined
+there. All trials are replayed side by side.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.accordo import inputs
+from hipscope.accordo.capture import CapturedDispatch
+from hipscope.accordo.defences import Defence
+from hipscope.accordo.dtypes import segments
+from hipscope.accordo.guess import with_guesses
+from hipscope.accordo.poison import POISONS
+from hipscope.accordo.reference_run import (
+    Access,
+    ReferenceRun,
+    access_of,
+    difference_of,
+    floats_by_atomics,
+    same_bits,
+    same_places,
+    unless_same,
+    widen_spread,
+)
+from hipscope.accordo.replay import Replay, Request, patience, replay, replay_all
+from hipscope.accordo.settings import Settings, Signature
+from hipscope.accordo.variants import launch_variants
+
+SEEDS = (1, 2)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One trial that the reference has not run yet. `usual` is what the same launch accesses on the captured inputs."""
+
+    defence: Defence
+    label: str
+    dispatch: CapturedDispatch
+    inputs: Path | None
+    usual: Access | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a trial is dropped: what the reference does there is not well defined."""
+
+    label: str
+    text: str
+
+
+def plan(
+    captured: ReferenceRun, part: ReferenceRun, parameters: Sequence[str], settings: Settings, work: Path
+) -> list[Planned]:
+    """What is tried beside the captured launch on its captured inputs: two trials in full, the rest on `part`."""
+    planned = []
+    guessed = {id(run): with_guesses(run.dispatch.buffers, run.pieces) for run in (captured, part)}
+    for number, defence in inputs.TRIALS.items():
+        fresh = work / f"inputs_{number}"
+        base = captured if number in (inputs.PERMUTED, inputs.SCALED) else part
+        if defence in settings.without:
+            continue
+        # Which NaN comes out, no compiler promises; what has no declared type is compared byte for byte.
+        pieces = base.pieces if number == inputs.NOT_FINITE else guessed[id(base)]
+        if inputs.write_fresh_inputs(base.dispatch.buffers, pieces, base.access, fresh, number):
+            planned.append(Planned(defence, inputs.describe(number), base.dispatch, fresh, base.access))
+    variants = launch_variants(part.dispatch, parameters, work / "launches", odd=settings.odd_workgroups)
+    planned += [Planned(v.defence, v.label, v.dispatch, None) for v in variants]
+    return [p for p in planned if p.defence not in settings.without]
+
+
+def twice(
+    dispatch: CapturedDispatch, out: Path, inputs: Path | None = None, limit: float | None = None
+) -> tuple[Request, Request]:
+    """A traced run of the reference, and one in another order with everything poisoned that it only writes."""
+    code = dispatch.code_object
+    traced = Request(dispatch, code, out, seed=SEEDS[0], inputs=inputs, trace_access=True, timeout_s=limit)
+    again = Request(
+        dispatch,
+        code,
+        out.with_name(f"{out.name}_again"),
+        seed=SEEDS[1],
+        poison=POISONS[0].seed,
+        poison_mask=out,
+        inputs=inputs,
+        timeout_s=limit,
+    )
+    return traced, again
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Runs trials of the reference. `types` are what its pointers point to."""
+
+    captured: ReferenceRun
+    types: Mapping[int, str]
+    settings: Settings
+    signature: Signature
+    cancel: threading.Event | None
+
+    def run(self, planned: Sequence[Planned], work: Path) -> list[ReferenceRun | Reason]:
+        """The reference on each of them."""
+        groups = [self._requests(trial, work / f"trial_{n}") for n, trial in enumerate(planned)]
+        made = replay_all(self.settings.tool, groups, cancel=self.cancel)
+        return [self._seen(trial, runs) for trial, runs in zip(planned, made, strict=True)]
+
+    def _requests(self, trial: Planned, out: Path) -> tuple[Request, ...]:
+        # Inputs that the program never had may make the reference loop for ever.
+        limit = patience(self.settings.tool, self.captured.result)
+        both = twice(trial.dispatch, out, trial.inputs, limit)
+        if trial.defence == "more_dimensions":
+            return *both, self._checked(trial, out)
+        return both if trial.inputs is None or self._by_atomics(self.captured) else both[:1]
+
+    def _checked(self, trial: Planned, out: Path) -> Request:
+        """The reference under the sanitizers: a kernel that was not made for such a launch may race there unseen."""
+        limit = patience(self.settings.tool, self.captured.result)
+        return Request(
+            trial.dispatch,
+            trial.dispatch.code_object,
+            out.with_name(f"{out.name}_checked"),
+            sanitize="all",
+            timeout_s=limit,
+        )
+
+    @staticmethod
+    def _by_atomics(run: ReferenceRun) -> bool:
+        return floats_by_atomics(run.dispatch, run.pieces, run.access)
+
+    @staticmethod
+    def _defect(trial: Planned, runs: Sequence[Replay]) -> str | None:
+        """What the sanitizers say of the reference in the last run, or why they did not get to its end."""
+        checked = runs[-1]
+        if len(runs) < 3 or checked.status != "ok":
+            return next((run.message for run in runs if run.status != "ok"), "it did not run")
+        found = checked.sanitizers(trial.dispatch.code_object)
+        return found.reports[0].message if found is not None and found.reports else None
+
+    def _again(self, trial: Planned, first: Replay) -> Replay:
+        limit = patience(self.settings.tool, self.captured.result)
+        again = twice(trial.dispatch, first.directory, trial.inputs, limit)[1]
+        return replay(self.settings.tool, again, cancel=self.cancel)
+
+    def _seen(self, trial: Planned, runs: Sequence[Replay]) -> ReferenceRun | Reason:
+        """What replays of the reference on a trial make of it; the second is made here where it was not foreseen."""
+        launch = trial.dispatch
+        pieces = {b.index: segments(b, self.types) for b in launch.buffers}
+        result = runs[0]
+        if result.status != "ok":
+            text = f"the reference itself fails there ({result.status}): {result.message}"
+            return Reason(trial.label, text)
+        if trial.defence == "more_dimensions" and (why := self._defect(trial, runs)) is not None:
+            return Reason(trial.label, f"the reference itself is not well defined there: {why}")
+        access = access_of(result, launch)
+        unlike = trial.usual is not None and not same_places(trial.usual, access)
+        if trial.defence == "large_integers" and unlike:
+            return Reason(trial.label, "the kernel takes integers of its input for indices or lengths")
+        # Other inputs may be of quite another size.
+        spread = dict(self.captured.spread) if trial.inputs is None else {}
+        by_atomics, same = floats_by_atomics(launch, pieces, access), False
+        if trial.inputs is None or by_atomics:
+            other = runs[1] if len(runs) > 1 else self._again(trial, result)
+            if other.status != "ok":
+                text = f"the reference itself fails there ({other.status}): {other.message}"
+                return Reason(trial.label, text)
+            difference = difference_of(
+                launch, pieces, access, result, unless_same(result, other), other.variable,
+                self.settings, self.signature,
+            )  # fmt: skip
+            if difference is not None:
+                return Reason(trial.label, f"the reference is not reproducible there: {difference}")
+            widen_spread(spread, launch, pieces, result, other)
+            same = not by_atomics and same_bits(launch, result, other)
+        return ReferenceRun(trial.label, launch, trial.inputs, pieces, result, access, spread, same)

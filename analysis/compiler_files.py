@@ -1,0 +1,52 @@
+"""What a compiler is handed beside its flags, and what it says about the files that it read.
+
+`overlay_flags` shows it other contents under the names of real files, `private` gives it a temporary directory of its
+own, `read_dependencies` reads its list of files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def written(texts: Mapping[Path, bytes], draft: Path) -> dict[Path, Path]:
+    """Write texts into a draft; where each of them lies."""
+    files = {}
+    for number, (path, data) in enumerate(texts.items()):
+        files[path] = draft / f"overlay-{number}{path.suffix}"
+        files[path].write_bytes(data)
+    return files
+
+
+def overlay_flags(files: Mapping[Path, Path], draft: Path) -> list[str]:
+    """Clang's virtual file system: under each name the compiler sees the contents of the other file."""
+    roots = [
+        {"type": "file", "name": str(name), "external-contents": str(file)} for name, file in files.items()
+    ]
+    table = draft / "overlay.json"
+    table.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": roots}))
+    return ["-ivfsoverlay", str(table)]
+
+
+def private(draft: Path) -> dict[str, str]:
+    """The environment of a compiler whose temporary files lie in the draft, so that they go even if it is killed."""
+    return {**os.environ, "TMPDIR": str(draft)}
+
+
+def dependency_flags(output: Path) -> list[str]:
+    """Have all headers that are read written to a make rule; given past the driver, since clang 22's drops -MF here."""
+    options = ("-dependency-file", str(output), "-MT", "object", "-sys-header-deps")
+    return [word for option in options for word in ("-Xclang", option)]
+
+
+def read_dependencies(path: Path, directory: Path) -> list[Path]:
+    """The files in a depfile (Make syntax), system headers included."""
+    text = path.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
+    # The rule's target ends at the first ": ". Spaces and hashes inside a name have a backslash, quotes have none.
+    words = re.findall(r"(?:\\[ #]|\S)+", text.partition(": ")[2])
+    names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
+    return [Path(os.path.normpath(directory / name)) for name in names]

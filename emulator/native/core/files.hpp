@@ -1,0 +1,18 @@
+// Reads and writes whole files, or says why it could not: a file that a full disk cut short must never be taken for a result.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hipscope {
+
+/// The bytes of a file. Throws std::runtime_error naming it.
+std::string read_file(const std::string& path);
+
+/// Throws std::runtime_error, naming the file and the system's reason; a file that was begun is removed.
+void write_file(const std::string& path, std::string_view bytes);
+
+/// As write_file, but nobody ever sees a part of the file under its name.
+void replace_file(const std::string& path, std::string_view bytes);
+
+}  // namespace hipscope

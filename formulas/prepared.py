@@ -1,0 +1,286 @@
+"""What every rewrite of a program is held against, made before anybody asks: recorded launches, replayed references.
+
+`prepare_project` profiles a program as "optimize" does and replays its kernels with findings on all that a rewrite is
+tried on; all of it goes into the user's cache. `prepared_session` finds it again, as long as everything that it depends
+on is the same: the program and what it was built from, the files beside it, settings, environment, compiler, and
+hipscope itself. An entry that is not what was written, byte by byte, is removed and not used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import threading
+import zlib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from hipscope.accordo.kept import keep_reference
+from hipscope.analysis.build import BuiltProgram, build_program, precompile_headers
+from hipscope.analysis.confine import paths_in
+from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.paths import cache_directory, draft_directory, settle
+from hipscope.analysis.profilers.emulator import RECORDED_DISPATCHES
+from hipscope.analysis.project import Project
+from hipscope.analysis.session import ProfileOptions, ProfileSession, placed, profile_project
+from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.emulator.runner import NativePartsMissing, native_library_dir, replay_executable
+from hipscope.formulas.base import Finding
+from hipscope.formulas.judge import CannotJudge, Progress, kernel_folder, open_bench
+from hipscope.formulas.registry import detect_all
+
+_VERSION = 1
+_MANIFEST = "prepared.json"
+_RUN = "run"
+_KEPT_PROGRAMS = 3
+_MAX_BYTES = 1 << 30
+_MAX_FILES = 4000
+_OWN = ("accordo", "analysis", "emulator", "formulas")
+_LEFT_OUT = {".git", ".hg", ".svn", ".hipscope", "node_modules", "__pycache__"}
+_PASSING = {"_", "SHLVL", "OLDPWD", "PWD"}  # of the environment: other from one shell to the next
+
+
+def prepare_project(
+    project: Project,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> bool:
+    """Prepare the kernels with findings; False when there is nothing to prepare or no way to know when it is stale.
+
+    Raises as `profile_project` does. Nothing is kept when it fails or is cancelled.
+    """
+    toolchain = find_toolchain(project.config)
+    built = build_program(project, toolchain, overlay=overlay or None, cancel=cancel)
+    key = _key(project, toolchain, built, overlay or {})
+    if key is None or (home := _home(project)).joinpath(key).exists():
+        return False
+    precompile_headers(project, toolchain, overlay=overlay, cancel=cancel)
+    options = ProfileOptions(overlay=overlay or {}, backend="emulator", capture_dispatches=())
+    session = profile_project(project, options=options, progress=progress, cancel=cancel)
+    findings = detect_all(
+        session.profile, formulas=project.config.formulas, min_share=project.config.min_share
+    )
+    if not findings:
+        shutil.rmtree(session.run_dir, ignore_errors=True)
+        return False
+    with draft_directory(home) as draft:
+        session.run_dir.rename(draft / _RUN)
+        session = replace(session, run_dir=draft / _RUN, capture_dir=draft / _RUN / RECORDED_DISPATCHES)
+        for name in _kernels(findings):
+            _prepare_kernel(project, session, name, draft, overlay or {}, progress, cancel)
+        if key != _key(project, toolchain, built, overlay or {}) or not _seal(draft, key):
+            return False
+        settle(draft, home / key)
+    _prune(home, key)
+    return True
+
+
+def _kernels(findings: list[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f.mangled for f in findings))
+
+
+def _prepare_kernel(
+    project: Project,
+    session: ProfileSession,
+    mangled: str,
+    draft: Path,
+    overlay: Mapping[Path, bytes],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> None:
+    kernel = session.profile.kernel(mangled)
+    if kernel is None:
+        return
+    folder = draft / kernel_folder(mangled)
+    folder.mkdir()
+    try:
+        with open_bench(
+            project, session, kernel, overlay=overlay, work=folder, progress=progress, cancel=cancel
+        ) as bench:
+            keep_reference(bench.reference, folder, draft, cancel)
+    except CannotJudge:
+        shutil.rmtree(folder)  # it is said again, and why, when somebody asks
+
+
+@contextlib.contextmanager
+def prepared_session(
+    project: Project, overlay: Mapping[Path, bytes], cancel: threading.Event | None = None
+) -> Iterator[ProfileSession | None]:
+    """The recorded run of the program as it is now, with the folder of what was prepared; None when there is none.
+
+    Nobody removes it inside of the block. Raises as building does.
+    """
+    home = _home(project)
+    if not home.exists():
+        yield None
+        return
+    toolchain = find_toolchain(project.config)
+    built = build_program(project, toolchain, overlay=overlay or None, cancel=cancel)
+    key = _key(project, toolchain, built, overlay)
+    entry = home / (key or "")
+    with _held(entry) if key is not None and entry.is_dir() else contextlib.nullcontext():
+        if key is None or not entry.is_dir():
+            yield None
+            return
+        if not _whole(entry, key):
+            shutil.rmtree(entry, ignore_errors=True)
+            yield None
+            return
+        os.utime(home)
+        run = entry / _RUN
+        profile = placed(read_capture(run), project)
+        yield ProfileSession(profile, built, toolchain, run, run / RECORDED_DISPATCHES, prepared_dir=entry)
+
+
+def forget(session: ProfileSession) -> None:
+    """Remove what was prepared: it turned out not to fit the program any more."""
+    if session.prepared_dir is not None:
+        shutil.rmtree(session.prepared_dir, ignore_errors=True)
+
+
+def _home(project: Project) -> Path:
+    subject = project.main_source or project.root
+    name = hashlib.sha256(os.fsencode(subject)).hexdigest()[:16]
+    return cache_directory() / "prepared" / f"{subject.stem}-{name}"
+
+
+def _key(
+    project: Project, toolchain: Toolchain, built: BuiltProgram, overlay: Mapping[Path, bytes]
+) -> str | None:
+    """Everything that the preparation depends on, in one name; None when that cannot be told."""
+    if project.build_kind != "single":  # what such a build reads, only the build knows
+        return None
+    try:
+        tools = [replay_executable(), *sorted(native_library_dir().glob("*.so"))]
+    except NativePartsMissing:
+        return None
+    beside = _below(project.root)
+    if beside is None:
+        return None
+    package = Path(__file__).resolve().parents[1]
+    own = sorted(p for part in _OWN for p in (package / part).rglob("*.py"))
+    named = [p for p in paths_in(built.argv[1:]) if p.is_file()]
+    parts = {
+        "version": _VERSION,
+        "program": list(
+            built.argv
+        ),  # lies in a directory that is named after the contents of all that it is made of
+        "directory": str(built.directory),
+        "toolchain": toolchain.identity,
+        "config": project.config.model_dump(mode="json"),
+        "overlay": {str(p): hashlib.sha256(t).hexdigest() for p, t in sorted(overlay.items())},
+        "environment": {k: v for k, v in sorted(os.environ.items()) if k not in _PASSING},
+        "files": [_stamp(p) for p in (*tools, *own, *named, *beside)],
+    }
+    return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _below(root: Path) -> list[Path] | None:
+    """The files of the project, which the program may read; None when there are too many to look at."""
+    found: list[Path] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(set(folders) - _LEFT_OUT)
+        found += (Path(folder, name) for name in sorted(names))
+        if len(found) > _MAX_FILES:
+            return None
+    return found
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return str(path), -1, -1
+    return str(path), status.st_size, status.st_mtime_ns
+
+
+def _seal(draft: Path, key: str) -> bool:
+    """Write down what every file holds; False when they are too large to keep."""
+    paths = [p for p in _files(draft) if not p.is_symlink()]
+    if sum(p.stat().st_size for p in paths) > _MAX_BYTES:
+        return False
+    files = {str(p.relative_to(draft)): check for p, check in zip(paths, _checks(paths), strict=True)}
+    body = json.dumps({"version": _VERSION, "key": key, "files": files})
+    (draft / _MANIFEST).write_text(json.dumps({"body": body, "crc": zlib.crc32(body.encode())}))
+    return True
+
+
+def _whole(entry: Path, key: str) -> bool:
+    """Whether the entry holds what was written, no less and no more."""
+    try:
+        manifest = json.loads((entry / _MANIFEST).read_text())
+        body = json.loads(manifest["body"])
+        if manifest["crc"] != zlib.crc32(manifest["body"].encode()) or (body["version"], body["key"]) != (
+            _VERSION,
+            key,
+        ):
+            return False
+        paths = [p for p in _files(entry) if p.name != _MANIFEST or p.parent != entry]
+        if {str(p.relative_to(entry)) for p in paths} != body["files"].keys():
+            return False
+        return all(
+            body["files"][str(p.relative_to(entry))] == check
+            for p, check in zip(paths, _checks(paths), strict=True)
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _files(root: Path) -> list[Path]:
+    return sorted(Path(folder, name) for folder, _, names in os.walk(root) for name in names)
+
+
+def _checks(paths: list[Path]) -> list[list[int]]:
+    """Size and CRC-32 of each file; files that several names share are read once."""
+    unique = {(s.st_dev, s.st_ino): path for path in paths for s in (path.stat(),)}
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        made = dict(zip(unique, pool.map(_check, unique.values()), strict=True))
+    return [made[s.st_dev, s.st_ino] for path in paths for s in (path.stat(),)]
+
+
+def _check(path: Path) -> list[int]:
+    data = path.read_bytes()
+    return [len(data), zlib.crc32(data)]
+
+
+@contextlib.contextmanager
+def _held(entry: Path) -> Iterator[None]:
+    """Keep others from removing the entry."""
+    descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _prune(home: Path, key: str) -> None:
+    """Of each program the newest entry is kept, of programs those that were used last; not what somebody reads."""
+    for entry in home.iterdir():
+        if entry.name != key and not entry.name.startswith("."):
+            _remove(entry)
+    os.utime(home)
+    programs = sorted(home.parent.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
+    for program in programs[_KEPT_PROGRAMS:]:
+        for entry in program.iterdir():
+            _remove(entry)
+        with contextlib.suppress(OSError):
+            program.rmdir()
+
+
+def _remove(entry: Path) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(entry, ignore_errors=True)
+        finally:
+            os.close(descriptor)
