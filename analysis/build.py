@@ -29,7 +29,7 @@ from hipscope.analysis.compiler_files import (
     written,
 )
 from hipscope.analysis.confine import Box, paths_in, plain_environment, run_confined
-from hipscope.analysis.diagnostics import absolute_paths, build_failed
+from hipscope.analysis.diagnostics import absolute_paths, build_error, build_failed
 from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.preamble import Make, Precompiled, preamble_of, precompiled
 from hipscope.analysis.process import Completed, run_process
@@ -247,7 +247,7 @@ def _compile(
             command = [str(toolchain.clang), *arguments]
             completed = _call(project, unit, command, files, (), draft, _OUTPUT[side], confined, cancel)
         output = unit.in_users_words(completed.text)
-        _check(project, str(unit.file), completed, output)
+        _check(project, str(unit.file), completed, output, draft)
         seen = set(read_dependencies(draft / _DEPENDENCIES, unit.command.directory))
         if ahead is not None:
             seen -= {ahead.text, ahead.header}
@@ -337,7 +337,7 @@ def _link(
             ],
             timeout=timeout, env=private(draft), cancel=cancel,
         )  # fmt: skip
-        _check(project, "clang-offload-bundler", bundled, bundled.text)
+        _check(project, "clang-offload-bundler", bundled, bundled.text, draft)
         (draft / "bundle.s").write_text(_bundle_source(host.directory / "host.o", bundle))
         linked = run_process(
             [
@@ -347,7 +347,7 @@ def _link(
             ],
             timeout=timeout, env=private(draft), cancel=cancel,
         )  # fmt: skip
-        _check(project, str(project.main_source), linked, linked.text)
+        _check(project, str(project.main_source), linked, linked.text, draft)
         for leftover in (bundle, draft / "bundle.s"):
             leftover.unlink()
         return cache.store(draft, [], seconds=bundled.seconds + linked.seconds, output="")
@@ -376,7 +376,7 @@ def _bundle_source(host_object: Path, bundle: Path) -> str:
     return "\n".join(lines)
 
 
-def _check(project: Project, subject: str, completed: Completed, output: str) -> None:
+def _check(project: Project, subject: str, completed: Completed, output: str, draft: Path) -> None:
     if completed.timed_out:
         seconds = project.config.build_timeout_s
         raise BuildFailed(
@@ -385,7 +385,7 @@ def _check(project: Project, subject: str, completed: Completed, output: str) ->
             output=output,
         )
     if not completed.ok:
-        raise build_failed(subject, output, returncode=completed.returncode)
+        raise build_error(subject, output, draft, returncode=completed.returncode)
 
 
 def _from_tree(project: Project, tree: BuildTree) -> BuiltProgram:

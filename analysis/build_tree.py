@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.confine import Box, paths_in, plain_environment, run_confined, tool_directories
-from hipscope.analysis.diagnostics import build_failed
+from hipscope.analysis.diagnostics import build_error
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.paths import cache_directory, locked, write_atomically
 from hipscope.analysis.process import run_process
@@ -114,7 +114,7 @@ def build_in_tree(
                 output=output,
             )
         if not completed.ok:
-            raise build_failed(f"`{build}` in {project.root}", output, returncode=completed.returncode)
+            raise build_error(f"`{build}` in {project.root}", output, tree, returncode=completed.returncode)
         result = {"content": content, "seconds": completed.seconds, "output": output}
         write_atomically(done, json.dumps(result).encode())
     return BuildTree(project.root, tree, slot / "record", completed.seconds, output, cached=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from hipscope.analysis.errors import BuildFailed, CompilerDiagnostic, Severity
+from hipscope.analysis.paths import nearly_full
 
 _LINE = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error|warning|note): "
@@ -50,6 +52,20 @@ def build_failed(subject: str, output: str, *, returncode: int) -> BuildFailed:
     diagnostics = parse_diagnostics(output)
     message, hint = _headline(subject, output, diagnostics, returncode)
     return BuildFailed(message, hint, diagnostics=diagnostics, output=output)
+
+
+def build_error(subject: str, output: str, directory: Path, *, returncode: int) -> BuildFailed | OSError:
+    """`build_failed`, or the error of a full disk for a build that wrote into `directory` and failed for that.
+
+    A full disk says nothing about the text, and no candidate may be refused for it. Compilers name it in many ways: "No
+    space left", "Bus error", "No such file" for their own output.
+    """
+    failure = build_failed(subject, output, returncode=returncode)
+    full = os.strerror(errno.ENOSPC)
+    wrong_text = any(diagnostic.severity == "error" for diagnostic in failure.diagnostics)
+    if not wrong_text and (full in output or nearly_full(directory)):
+        return OSError(errno.ENOSPC, full, str(directory))
+    return failure
 
 
 def _headline(

@@ -58,6 +58,11 @@ def _remove_left(parent: Path, prefix: str) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
+def nearly_full(directory: Path) -> bool:
+    """Whether its disk has less room left than a compiler's smallest results take (1 MiB)."""
+    return shutil.disk_usage(directory).free < 1 << 20
+
+
 def settle(draft: Path, final: Path) -> None:
     """Make `draft` appear as `final` in one step. When `final` is there already, it stays: both hold the same."""
     try:
