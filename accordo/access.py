@@ -7,10 +7,11 @@ them (emulator/native/capture/runs.hpp).
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from operator import or_
+from operator import itemgetter, or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,13 @@ class AccessMap:
 
     def window(self, start: int, end: int) -> NDArray[np.uint8]:
         """The bits of the bytes [start, end)."""
-        return self.whole[start:end]
+        found = next(self._within(start, end), None)
+        if found is not None and len(found[1]) == end - start:
+            return found[1]
+        bits = np.zeros(end - start, dtype=np.uint8)
+        for at, part in self._within(start, end):
+            bits[at - start : at - start + len(part)] = part
+        return bits
 
     def same(self, other: AccessMap, bits: int) -> bool:
         """Whether both have the same of these bits on the same bytes."""
@@ -99,7 +106,11 @@ class AccessMap:
 
     def _within(self, start: int, end: int | None) -> Iterator[tuple[int, NDArray[np.uint8]]]:
         last = self.size if end is None else end
-        for at, part in self.runs:
+        begin = bisect_right(self.runs, start, key=itemgetter(0)) - 1
+        for number in range(max(0, begin), len(self.runs)):
+            at, part = self.runs[number]
+            if at >= last:
+                break
             first, behind = max(start, at), min(last, at + len(part))
             if first < behind:
                 yield first, part[first - at : behind - at]

@@ -88,7 +88,7 @@ def compare_buffer(
             what = "it changes an input" if is_input else "it writes where the reference does not"
             found.append(_stray(what, piece, buffer, old, new, stray))
             continue
-        wrong, wide = _wrong_elements(piece, right, new, touched)
+        wrong, wide = wrong_elements(piece, right, new, touched)
         if "not_finite_places" in without and piece.segment.element.kind == "float":
             numbers = [piece.segment.element.numbers(image.tobytes()) for image in (right, new)]
             wrong &= np.isfinite(numbers[0]) & np.isfinite(numbers[1])
@@ -112,16 +112,17 @@ def largest_difference(pieces: tuple[Piece, ...], one: bytes, other: bytes) -> d
 
 
 def _per_element(mask: Mask, size: int) -> Mask:
-    return np.asarray(mask.reshape(-1, size).any(axis=1))
+    return np.asarray(np.ascontiguousarray(mask).view(f"<u{size}") != 0)
 
 
-def _wrong_elements(piece: Piece, right: Bytes, new: Bytes, touched: Mask) -> tuple[Mask, Errors]:
+def wrong_elements(piece: Piece, right: Bytes, new: Bytes, touched: Mask) -> tuple[Mask, Errors]:
+    """Which elements are wrong where the reference wrote, and how far off the others are."""
     element = piece.segment.element
     candidates = _per_element((right != new) & touched, element.size)
     if element.kind != "float" or not candidates.any():
         return candidates, Errors()
     at = np.flatnonzero(candidates)  # only these are looked at: of a large buffer, mostly few differ
-    raw = [image.reshape(-1, element.size)[at].tobytes() for image in (right, new)]
+    raw = [image.view(f"<u{element.size}")[at].tobytes() for image in (right, new)]
     expected, got = (element.numbers(data) for data in raw)
     if piece.tolerance.exact:  # which NaN it is, no compiler promises
         candidates[at] = ~(np.isnan(expected) & np.isnan(got))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from hipscope.accordo.access import WRITTEN
 from hipscope.accordo.capture import CapturedDispatch, read_dispatch
 from hipscope.accordo.dtypes import demangle, pointees, segments
 from hipscope.accordo.precision import Oracles
@@ -66,6 +67,7 @@ class _Run(_Record):
     inputs: Path | None
     result: Path
     spread: tuple[tuple[int, int, float], ...]
+    sizes: tuple[tuple[int, int, float], ...]
     same_bits: bool
 
 
@@ -95,6 +97,12 @@ def _run(run: ReferenceRun, root: Path) -> _Run:
         inputs=run.inputs.relative_to(root) if run.inputs is not None else None,
         result=run.result.directory.relative_to(root),
         spread=tuple((buffer, start, size) for (buffer, start), size in run.spread.items()),
+        sizes=tuple(
+            (b.index, s.start, run.size_of(b, s))
+            for b in run.dispatch.buffers
+            for s in run.pieces[b.index]
+            if s.element.kind == "float" and run.access[b.index].any(WRITTEN, s.start, s.end)
+        ),
         same_bits=run.same_bits,
     )
 
@@ -126,4 +134,5 @@ def _taken_up(
         access_of(result, launch),
         {(buffer, start): size for buffer, start, size in kept.spread},
         kept.same_bits,
+        {(buffer, start): size for buffer, start, size in kept.sizes},
     )

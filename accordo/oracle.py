@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -144,36 +144,53 @@ def as_good(
 
 
 def less_precise(
-    expected: NDArray[np.float64],
-    got: NDArray[np.float64],
-    oracle: NDArray[np.float64],
-    epsilon: float,
-    terms: int,
+    parts: Callable[[], Iterable[tuple[NDArray[np.float64], ...]]], epsilon: float, terms: int
 ) -> str | None:
     """Why the candidate's floats count as less precise than the reference's, in words; None when they do not.
 
-    All three hold the elements that the reference writes. Errors are in units of the last place of the oracle's
-    value. `terms` is how many values may be added up into one element in an order that nobody fixes.
+    `parts` gives, some elements at a time, those that the reference writes: its own, the candidate's, and the oracle's;
+    it is asked twice. Errors are in units of the last place of the oracle's value. `terms` is how many values may be
+    added up into one element in an order that nobody fixes.
     """
-    known = np.isfinite(expected) & np.isfinite(got) & np.isfinite(oracle)
-    if not known.any():
+    count, squares = 0, 0.0
+    for _, _, exact in _finite(parts()):
+        count += len(exact)
+        squares += float(np.square(exact).sum())
+    if count == 0:
         return None
-    exact = oracle[known]
-    size = float(np.sqrt(np.mean(exact**2)))
+    size = float(np.sqrt(squares / count))
     # Near 0 the last place is that of a value a millionth of the output's size: what a sum cancels to is no measure.
     smallest = (
         2.0**-14 if epsilon == 2.0**-10 else 2.0**-126
     )  # the last place of what lies below does not shrink
-    unit = epsilon * np.maximum(np.abs(exact), max(1e-6 * size, smallest))
-    own, new = (np.abs(values[known] - exact) / unit for values in (expected, got))
+    greatest, total = [0.0, 0.0], [0.0, 0.0]
+    for *images, exact in _finite(parts()):
+        unit = epsilon * np.maximum(np.abs(exact), max(1e-6 * size, smallest))
+        for i, values in enumerate(images):
+            errors = np.abs(values - exact) / unit
+            greatest[i] = max(greatest[i], float(errors.max()))
+            total[i] += float(errors.sum())
     growth = float(np.sqrt(terms))
-    largest = _FACTOR * float(own.max()) + _LARGEST_SPARE * growth
-    mean = _FACTOR * float(own.mean()) + _MEAN_SPARE * growth
-    if float(new.max()) > largest:
-        return f"its largest error is {new.max():.3g} units in the last place, that of the reference {own.max():.3g}"
-    if float(new.mean()) > mean:
-        return f"its mean error is {new.mean():.3g} units in the last place, that of the reference {own.mean():.3g}"
+    (own, new), (own_mean, new_mean) = greatest, (t / count for t in total)
+    if new > _FACTOR * own + _LARGEST_SPARE * growth:
+        return f"its largest error is {new:.3g} units in the last place, that of the reference {own:.3g}"
+    if new_mean > _FACTOR * own_mean + _MEAN_SPARE * growth:
+        return (
+            f"its mean error is {new_mean:.3g} units in the last place, that of the reference {own_mean:.3g}"
+        )
     return None
+
+
+def _finite(
+    parts: Iterable[tuple[NDArray[np.float64], ...]],
+) -> Iterator[tuple[NDArray[np.float64], ...]]:
+    """Of each part the elements where all three are finite, if there are any."""
+    for part in parts:
+        known = np.logical_and.reduce([np.isfinite(numbers) for numbers in part])
+        if known.all() and len(known):
+            yield part
+        elif known.any():
+            yield tuple(numbers[known] for numbers in part)
 
 
 def _wide_element(buffer: CapturedBuffer, pieces: tuple[Segment, ...]) -> Element | None:

@@ -87,7 +87,9 @@ class Oracles:
             return
         for number, label in enumerate(json.loads((folder / _INDEX).read_text(encoding="utf-8"))):
             files = folder.glob(f"{number}_*.npy")
-            self._made[label] = {int(f.stem.split("_")[1]): np.load(f, allow_pickle=False) for f in files}
+            self._made[label] = {
+                int(f.stem.split("_")[1]): np.load(f, mmap_mode="r", allow_pickle=False) for f in files
+            }
 
     def _first(self, cancel: threading.Event | None) -> Images:
         if not writes_floats(self.captured):

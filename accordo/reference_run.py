@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hipscope.accordo.access import ATOMIC, READ, WRITTEN, AccessMap
@@ -12,7 +12,7 @@ from hipscope.accordo.compare import Piece, compare_buffer, largest_difference
 from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.replay import Replay
 from hipscope.accordo.settings import Settings, Signature
-from hipscope.accordo.tolerance import EXACT, Tolerance, tolerance_for
+from hipscope.accordo.tolerance import EXACT, Tolerance, root_mean_square, tolerance_for
 
 Access = Mapping[int, AccessMap]
 Pieces = Mapping[int, tuple[Segment, ...]]
@@ -23,7 +23,8 @@ Spread = dict[tuple[int, int], float]
 class ReferenceRun:
     """One launch on which the reference has run; `inputs` is None for the captured memory.
 
-    `spread` says how far correct runs of it are apart, by (buffer, start of the piece). `same_bits` says that two
+    `spread` says how far correct runs of it are apart and `sizes` how large its outputs are (as far as somebody has
+    asked), by (buffer, start of the piece). `same_bits` says that two
     orders of the waves left the same bits, and not by atomics on floats.
     """
 
@@ -35,6 +36,15 @@ class ReferenceRun:
     access: Access
     spread: Spread
     same_bits: bool = False
+    sizes: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def size_of(self, buffer: CapturedBuffer, segment: Segment) -> float:
+        """The root mean square of what a piece holds after the run; computed once."""
+        key = (buffer.index, segment.start)
+        if key not in self.sizes:
+            image = self.result.image(buffer)[segment.start : segment.end]
+            self.sizes[key] = root_mean_square(segment.element.numbers(image))
+        return self.sizes[key]
 
 
 def access_of(result: Replay, dispatch: CapturedDispatch) -> dict[int, AccessMap]:
@@ -44,7 +54,7 @@ def access_of(result: Replay, dispatch: CapturedDispatch) -> dict[int, AccessMap
 
 def piece_tolerance(
     segment: Segment,
-    expected: bytes,
+    size: Callable[[], float],
     access: AccessMap,
     dispatch: CapturedDispatch,
     settings: Settings,
@@ -53,16 +63,18 @@ def piece_tolerance(
     spread: float = 0.0,
     exact: bool = False,
 ) -> Tolerance:
-    """How far this piece of output may be off. Floats made by atomics are never asked to be exact."""
+    """How far this piece of output may be off; `size` gives the root mean square of what it holds.
+
+    Floats made by atomics are never asked to be exact.
+    """
     by_atomics = segment.element.kind == "float" and access.any(ATOMIC, segment.start, segment.end)
     if exact and not by_atomics:
         return EXACT
-    numbers = segment.element.numbers(expected[segment.start : segment.end])
     terms = dispatch.work_items if by_atomics else 1
     names, argument = signature.names, segment.argument
     name = names[argument] if argument is not None and argument < len(names) else ""
     user = settings.tolerances.get(name, settings.tolerance)
-    return tolerance_for(segment.element, numbers, terms=terms, spread=spread, user=user)
+    return tolerance_for(segment.element, size, terms=terms, spread=spread, user=user)
 
 
 def difference_of(
@@ -90,7 +102,7 @@ def difference_of(
         measured = tuple(
             Piece(
                 s,
-                piece_tolerance(s, expected, touched, dispatch, settings, signature),
+                piece_tolerance(s, size_in(expected, s), touched, dispatch, settings, signature),
                 f"buffer {buffer.index}",
             )
             for s in pieces[buffer.index]
@@ -107,6 +119,11 @@ def difference_of(
         if found:
             return found[0].message
     return None
+
+
+def size_in(image: bytes, segment: Segment) -> Callable[[], float]:
+    """The `size` of a piece for `piece_tolerance`, from an image of its buffer."""
+    return lambda: root_mean_square(segment.element.numbers(image[segment.start : segment.end]))
 
 
 def unless_same(first: Replay, other: Replay) -> Callable[[CapturedBuffer], bytes | None]:

@@ -11,9 +11,11 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
@@ -119,6 +121,42 @@ class Request:
             raise ReplayBroken(str(error)) from error
 
 
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What a run left in a buffer, in parts: `changed` are the places (start, end) that it wrote down, by rising start.
+
+    Everywhere else is what was there before, which is read only when somebody asks for it.
+    """
+
+    changed: tuple[tuple[int, int], ...]
+    parts: tuple[memoryview, ...]
+    contents: Callable[[], bytes]
+
+    def part(self, start: int, end: int) -> bytes:
+        """The bytes [start, end)."""
+        at = bisect_right(self.changed, start, key=itemgetter(0)) - 1
+        if at >= 0 and end <= self.changed[at][1]:
+            first = self.changed[at][0]
+            return bytes(self.parts[at][start - first : end - first])
+        image = bytearray(self.before(start, end))
+        for number in range(max(at, 0), len(self.changed)):
+            (first, last), part = self.changed[number], self.parts[number]
+            if first >= end:
+                break
+            low, high = max(first, start), min(last, end)
+            if low < high:
+                image[low - start : high - start] = part[low - first : high - first]
+        return bytes(image)
+
+    def before(self, start: int, end: int) -> bytes:
+        """What the bytes [start, end) were before the run, without poison."""
+        return self._before[start:end]
+
+    @cached_property
+    def _before(self) -> bytes:
+        return self.contents()
+
+
 @dataclass(frozen=True)
 class Replay:
     """One finished run that took `seconds` of our time. `directory` holds its buffers; only "ok" left usable ones."""
@@ -149,10 +187,36 @@ class Replay:
         """What the run left in a captured buffer. Raises ReplayBroken when it is not there."""
         return self.after(buffer.index, buffer.size)
 
+    def left(self, buffer: CapturedBuffer) -> Left | None:
+        """The same in parts; None when the run wrote all of it down."""
+        runs = self._runs(buffer.index)
+        if runs is None:
+            return None
+        found = _parted(runs)
+        request, index, size = self.request, buffer.index, buffer.size
+        assert request is not None
+        return Left(
+            tuple((at, at + len(part)) for at, part in found),
+            tuple(part for _, part in found),
+            lambda: request.contents(index, size),
+        )
+
+    def part(self, buffer: CapturedBuffer) -> Callable[[int, int], bytes]:
+        """What gives the bytes [start, end) that the run left in a buffer."""
+        left = self.left(buffer)
+        if left is not None:
+            return left.part
+        image = self.image(buffer)
+        return lambda start, end: image[start:end]
+
+    def same_start(self, other: Replay, buffer: CapturedBuffer) -> bool:
+        """Whether another run began with the same bytes in a buffer."""
+        return self._before(buffer) == other._before(buffer)
+
     def leaves_same(self, other: Replay, buffer: CapturedBuffer) -> bool:
         """Whether another run left the same bytes in a buffer."""
         mine, theirs = self._runs(buffer.index), other._runs(buffer.index)
-        if mine is not None and theirs is not None and self._before(buffer) == other._before(buffer):
+        if mine is not None and theirs is not None and self.same_start(other, buffer):
             return mine == theirs
         return self.image(buffer) == other.image(buffer)
 

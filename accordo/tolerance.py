@@ -7,7 +7,7 @@ order), and an absolute part scaled to the size of the output itself, so that ti
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +67,7 @@ def user_tolerances(configured: Mapping[str, float | tuple[float, float]]) -> di
 
 def tolerance_for(
     element: Element,
-    expected: NDArray[np.float64],
+    size: Callable[[], float],
     *,
     terms: int = 1,
     spread: float = 0.0,
@@ -75,17 +75,24 @@ def tolerance_for(
 ) -> Tolerance:
     """The tolerance of one piece of output.
 
-    `terms` is how many values may have been added up into one element, `spread` the largest absolute difference
-    between two correct runs of the reference (atomics in another order), `user` what replaces the numbers of the
-    type.
+    `size` gives the root mean square of the output. `terms` is how many values may have been added up into one
+    element, `spread` the largest absolute difference between two correct runs of the reference (atomics in another
+    order), `user` what replaces the numbers of the type.
     """
     if element.kind != "float":
         return EXACT
     relative = user.relative if user is not None else _RELATIVE[element.name]
     if terms > 1:
         relative = max(relative, _REDUCTION_FACTOR * math.sqrt(terms) * element.epsilon)
-    finite = expected[np.isfinite(expected)]
-    scale = float(np.abs(finite).max()) if finite.size else 0.0
-    rms = scale * math.sqrt(float(np.mean((finite / scale) ** 2))) if scale > 0 else 0.0
-    own = user.absolute if user is not None and user.absolute is not None else relative * 0.1 * rms
+    own = user.absolute if user is not None and user.absolute is not None else relative * 0.1 * size()
     return Tolerance(relative, max(own, _SPREAD_FACTOR * spread))
+
+
+def root_mean_square(numbers: NDArray[np.float64]) -> float:
+    """That of the finite ones, without overflow; 0 when there are none."""
+    finite = numbers if np.isfinite(numbers).all() else numbers[np.isfinite(numbers)]
+    scale = float(max(finite.max(), -finite.min())) if finite.size else 0.0
+    if scale <= 0:
+        return 0.0
+    shares = finite / scale
+    return scale * math.sqrt(float(np.square(shares).mean()))

@@ -7,11 +7,11 @@ inputs and on fresh ones. It must also be free of every kind of defect that the 
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.access import ATOMIC, READ, WRITTEN
+from hipscope.accordo.agree import agree, blocks
+from hipscope.accordo.ahead import Ahead
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
 from hipscope.accordo.dtypes import Segment
@@ -26,7 +28,7 @@ from hipscope.accordo.oracle import ROUNDING, less_precise
 from hipscope.accordo.poison import POISONS, Poison, fill
 from hipscope.accordo.reference import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference_run import ReferenceRun, piece_tolerance
-from hipscope.accordo.replay import Replay, ReplayBroken, Request, patience, replay_all
+from hipscope.accordo.replay import Replay, Request, patience
 from hipscope.accordo.sanitizers import new_reports, sanitized
 from hipscope.accordo.settings import Signature
 from hipscope.accordo.verdict import Mismatch, MismatchKind, Trial, Verdict
@@ -65,7 +67,7 @@ class Rejection:
     failure: Replay | None = None
 
 
-Check = Callable[[Proof], Rejection | None]
+Check = Callable[[Proof, Sequence["_Plan"], Ahead], Rejection | None]
 
 
 def validate(
@@ -86,48 +88,42 @@ def validate(
     reference.settings.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="candidate_", dir=reference.settings.work) as folder:
         proof = Proof(reference, candidate, exact, progress, cancel, Path(folder), terms=terms)
-        for check in CHECKS:
-            rejection = check(proof)
-            if rejection is not None:
-                return _rejected(proof, rejection)
+        plans = [_plan(proof, prepared, number) for number, prepared in enumerate(reference.prepared)]
+        with Ahead(reference.settings.tool, _in_order(plans), cancel) as replays:
+            for check in CHECKS:
+                rejection = check(proof, plans, replays)
+                if rejection is not None:
+                    return _rejected(proof, rejection)
     return _acceptance(reference, proof.trials, proof.errors)
 
 
-def check_same_results(proof: Proof) -> Rejection | None:
+def check_same_results(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejection | None:
     """Every run of the reference, and the captured one in a second order: the same memory, within tolerance."""
-    for prepared in proof.reference.prepared:
+    for plan in plans:
+        prepared = plan.prepared
         proof.progress(f"candidate on dispatch {prepared.dispatch.id}")
-        orders = range(len(_SEEDS)) if proof.on("other_order") else (0,)
-        first = [_Turn(prepared.runs[0], order, POISONS[order]) for order in orders]
-        others = [
-            _Turn(run, number % len(_SEEDS), POISONS[number % len(POISONS)])
-            for number, run in enumerate(prepared.runs[1:], 1)
-        ]
-        # Most wrong candidates are wrong on what was recorded: all others wait for that.
-        for turns in (first, others):
-            rejection = _try_all(proof, prepared, turns)
-            if rejection is not None:
-                return rejection
+        for turn, request in (*plan.captured, *plan.others):
+            found, failure = _judge(proof, prepared, turn, replays.result(request))
+            if found:
+                again = turn.run is prepared.runs[0] and turn.order > 0
+                again = again and found[0].kind in ("wrong_value", "stray_write")
+                return Rejection(turn.run, (_depends(found[0]), *found[1:]) if again else found, failure)
+            if turn.run is not prepared.runs[0] or turn is plan.captured[-1][0]:
+                proof.trials.append(_trial(turn.run, "same"))
         proof.trials += prepared.dropped
     return None
 
 
-def check_repeats(proof: Proof) -> Rejection | None:
+def check_repeats(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejection | None:
     """More orders of the waves: where the reference always leaves the same bits, so must the candidate."""
-    if not proof.on("repeats"):
-        return None
-    for prepared in proof.reference.prepared:
-        run = prepared.repeated
-        if not run.same_bits:
+    for plan in plans:
+        if not plan.repeats:
             continue
+        prepared, run = plan.prepared, plan.prepared.repeated
         proof.progress(f"candidate on dispatch {prepared.dispatch.id}, repeated")
-        known = run is prepared.runs[0]  # then its first runs were among the others
-        first = proof.bits.get(prepared.dispatch.id) if known else None
-        requests = [
-            _request(proof, run, seed, POISONS[-1 - number % len(POISONS)], f"repeat_{number}")
-            for number, seed in enumerate(_MORE_SEEDS if known else _SEEDS + _MORE_SEEDS)
-        ]
-        for result in _replays(proof, requests):
+        first = proof.bits.get(prepared.dispatch.id)
+        for request in plan.repeats:
+            result = replays.result(request)
             if result.status != "ok":
                 return Rejection(run, (_fault(result, proof.candidate, run),), result)
             now = _digests(run.dispatch, result)
@@ -145,20 +141,14 @@ def check_repeats(proof: Proof) -> Rejection | None:
     return None
 
 
-def check_sanitizers(proof: Proof) -> Rejection | None:
+def check_sanitizers(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejection | None:
     """The captured launches and others of them on the same memory: no kind of defect that the reference is free of."""
-    settings = proof.reference.settings
-    if not settings.sanitize:
-        return None
-    for prepared in proof.reference.prepared:
-        proof.progress(f"candidate under the sanitizers on dispatch {prepared.dispatch.id}")
-        runs = [r for r in prepared.runs if r.inputs is None]
-        groups = [
-            (sanitized(settings, run, proof.candidate, proof.folder / f"checked_{number}"),)
-            for number, run in enumerate(runs)
-        ]
-        made = replay_all(settings.tool, groups, cancel=proof.cancel)
-        for run, (checked,) in zip(runs, made, strict=True):
+    for plan in plans:
+        if plan.checked:
+            proof.progress(f"candidate under the sanitizers on dispatch {plan.prepared.dispatch.id}")
+        for run, request in plan.checked:
+            checked = replays.result(request)
+            settings = proof.reference.settings
             if found := new_reports(settings, run, proof.candidate, checked, proof.cancel):
                 return Rejection(run, found)
     return None
@@ -186,37 +176,62 @@ class _Turn:
     poison: Poison
 
 
-def _try_all(proof: Proof, prepared: Prepared, turns: Sequence[_Turn]) -> Rejection | None:
-    """The candidate on each of them, side by side; the first that fails in their order."""
-    requests = [
-        _request(
-            proof, turn.run, _SEEDS[turn.order], turn.poison, f"run_{number}", traced=_traced(proof, turn)
-        )
-        for number, turn in enumerate(turns)
+@dataclass(frozen=True)
+class _Plan:
+    """All replays of the candidate on one dispatch, by the check that asks for them."""
+
+    prepared: Prepared
+    captured: tuple[tuple[_Turn, Request], ...]
+    others: tuple[tuple[_Turn, Request], ...]
+    repeats: tuple[Request, ...]
+    checked: tuple[tuple[ReferenceRun, Request], ...]
+
+
+def _plan(proof: Proof, prepared: Prepared, number: int) -> _Plan:
+    """What is tried on the dispatch of that number."""
+    settings, repeated = proof.reference.settings, prepared.repeated
+    orders = range(len(_SEEDS)) if proof.on("other_order") else (0,)
+    captured = [_Turn(prepared.runs[0], order, POISONS[order]) for order in orders]
+    others = [
+        _Turn(run, n % len(_SEEDS), POISONS[n % len(POISONS)]) for n, run in enumerate(prepared.runs[1:], 1)
     ]
-    for turn, result in zip(turns, _replays(proof, requests), strict=False):
-        found, failure = _judge(proof, prepared, turn, result)
-        if found:
-            again = turn.run is prepared.runs[0] and turn.order > 0
-            again = again and found[0].kind in ("wrong_value", "stray_write")
-            return Rejection(turn.run, (_depends(found[0]), *found[1:]) if again else found, failure)
-        if turn.run is not prepared.runs[0] or turn is turns[-1]:
-            proof.trials.append(_trial(turn.run, "same"))
-    return None
+
+    def turns(listed: Sequence[_Turn], name: str) -> tuple[tuple[_Turn, Request], ...]:
+        return tuple((turn, _turned(proof, turn, f"{name}_{number}_{n}")) for n, turn in enumerate(listed))
+
+    again: tuple[int, ...] = ()
+    if proof.on("repeats") and repeated.same_bits:
+        # The first runs on the captured launch are among those above.
+        again = _MORE_SEEDS if repeated is prepared.runs[0] else _SEEDS + _MORE_SEEDS
+    return _Plan(
+        prepared,
+        turns(captured, "captured"),
+        turns(others, "other"),
+        tuple(
+            _request(proof, repeated, seed, POISONS[-1 - n % len(POISONS)], f"repeat_{number}_{n}")
+            for n, seed in enumerate(again)
+        ),
+        tuple(
+            (run, sanitized(settings, run, proof.candidate, proof.folder / f"checked_{number}_{n}"))
+            for n, run in enumerate(r for r in prepared.runs if r.inputs is None)
+            if settings.sanitize
+        ),
+    )
 
 
-def _replays(proof: Proof, requests: Sequence[Request]) -> Iterator[Replay]:
-    """The replays of a candidate, made side by side: all of them, or up to the first that does not end well."""
-    for request in requests:
-        shutil.rmtree(request.out, ignore_errors=True)
-    groups = [(request,) for request in requests]
-    made = replay_all(proof.reference.settings.tool, groups, stop=True, cancel=proof.cancel)
-    for runs in made:
-        if not runs:
-            raise ReplayBroken("a replay was left out behind one that ended well")
-        yield runs[0]
-        if runs[0].status != "ok":
-            return
+def _turned(proof: Proof, turn: _Turn, name: str) -> Request:
+    seed = _SEEDS[turn.order]
+    return _request(proof, turn.run, seed, turn.poison, name, traced=_traced(proof, turn))
+
+
+def _in_order(plans: Sequence[_Plan]) -> list[Request]:
+    """What was recorded comes first: most wrong candidates are wrong there."""
+    return [
+        *(request for plan in plans for _, request in plan.captured),
+        *(request for plan in plans for _, request in plan.others),
+        *(request for plan in plans for request in plan.repeats),
+        *(request for plan in plans for _, request in plan.checked),
+    ]
 
 
 def _request(
@@ -263,7 +278,7 @@ def _judge(
             found += _less_precise(proof, prepared, run, buffer, result)
     if proof.on("variables"):
         found += _changed_variables(run, result)
-    if run.label == CAPTURED:
+    if run is prepared.runs[0] and run is prepared.repeated:
         proof.bits.setdefault(run.dispatch.id, _digests(run.dispatch, result))
     return tuple(found), None
 
@@ -315,26 +330,33 @@ def _less_precise(
     oracle = prepared.oracles.images(run, proof.cancel).get(buffer.index)
     if oracle is None:
         return []
-    expected, got = run.result.image(buffer), result.image(buffer)
     for segment in run.pieces[buffer.index]:
-        window = slice(segment.start, segment.end)
-        access = run.access[buffer.index].window(segment.start, segment.end)
-        access = access.reshape(-1, segment.element.size)
-        written = ((access & WRITTEN) != 0).all(axis=1)
-        terms = run.dispatch.work_items if bool((access & ATOMIC).any()) else proof.terms
+        by_atomics = run.access[buffer.index].any(ATOMIC, segment.start, segment.end)
+        terms = run.dispatch.work_items if by_atomics else proof.terms
         name = _label(proof.reference.signature, buffer, segment)
         if name.strip("`") in proof.reference.settings.tolerances:
             continue  # the user has said what is enough
-        own, new = (segment.element.numbers(image[window])[written] for image in (expected, got))
-        size = segment.element.size
-        exact = oracle[segment.start // size : segment.end // size][written]
-        why = less_precise(own, new, exact, segment.element.epsilon, terms)
+        parts = partial(_in_double_precision, run, buffer, segment, result, oracle)
+        why = less_precise(parts, segment.element.epsilon, terms)
         if why is not None:
             message = (
                 f"{name} is less precise than in the reference, measured against double precision: {why}"
             )
             return [Mismatch(kind="less_precise", message=message, buffer=buffer.index, label=name)]
     return []
+
+
+def _in_double_precision(
+    run: ReferenceRun, buffer: CapturedBuffer, segment: Segment, result: Replay, oracle: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.float64], ...]]:
+    """The elements that the reference writes: its own, the candidate's, and what they are in double precision."""
+    ours, theirs, access = run.result.part(buffer), result.part(buffer), run.access[buffer.index]
+    size = segment.element.size
+    for start, stop in blocks(segment):
+        written = ((access.window(start, stop) & WRITTEN) != 0).reshape(-1, size).all(axis=1)
+        if written.any():
+            numbers = [segment.element.numbers(part(start, stop))[written] for part in (ours, theirs)]
+            yield *numbers, oracle[start // size : stop // size][written]
 
 
 def _has_atomics(run: ReferenceRun) -> bool:
@@ -380,16 +402,14 @@ def _compare(
     """The differences of one buffer; with an `oracle`, what is as near to that as the reference is no difference."""
     if run.result.leaves_same(result, buffer):
         return (), Errors()
-    expected, got = run.result.image(buffer), result.image(buffer)
     access = run.access[buffer.index]
-    replaced = run.inputs / f"buffer_{buffer.index}.before" if run.inputs is not None else None
-    before = replaced.read_bytes() if replaced is not None and replaced.exists() else buffer.before()
-    pieces = tuple(
-        Piece(
+
+    def piece(segment: Segment) -> Piece:
+        return Piece(
             segment,
             piece_tolerance(
                 segment,
-                expected,
+                lambda: run.size_of(buffer, segment),
                 access,
                 run.dispatch,
                 reference.settings,
@@ -402,10 +422,19 @@ def _compare(
             if oracle is None or name.strip("`") in reference.settings.tolerances
             else oracle[segment.start // segment.element.size : segment.end // segment.element.size],
         )
-        for segment in run.pieces[buffer.index]
-    )
+
+    segments = run.pieces[buffer.index]
+    if oracle is None and run.result.same_start(result, buffer):
+        ours, theirs = run.result.left(buffer), result.left(buffer)
+        if ours is not None and theirs is not None:
+            errors = agree(ours, theirs, segments, access, cache(piece))
+            if errors is not None:
+                return (), errors
+    expected, got = run.result.image(buffer), result.image(buffer)
+    replaced = run.inputs / f"buffer_{buffer.index}.before" if run.inputs is not None else None
+    before = replaced.read_bytes() if replaced is not None and replaced.exists() else buffer.before()
     return compare_buffer(
-        pieces,
+        tuple(piece(segment) for segment in segments),
         before=before,
         expected=expected,
         got=got,

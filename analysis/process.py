@@ -8,7 +8,7 @@ when the program exits, when we ask for it, and when we die ourselves, however t
 from __future__ import annotations
 
 import contextlib
-import json
+import marshal
 import os
 import selectors
 import shutil
@@ -18,13 +18,18 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import IO
 
 from hipscope.analysis.errors import Cancelled, HipscopeError, MissingTool
 
 DEFAULT_MAX_OUTPUT = 16 * 1024 * 1024
-_SUPERVISOR = Path(__file__).with_name("supervise.py")
+# Imported rather than run as a file, so that it is compiled once. Its folder comes last: nothing in there may hide a
+# module of Python's own.
+_SUPERVISOR = (
+    "import sys; sys.path.append(sys.argv[3]); import supervise; "
+    "sys.exit(supervise.main(int(sys.argv[1]), int(sys.argv[2])))"
+)
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
 _POLL_SECONDS = 0.05
 _GRACE_SECONDS = 10.0
 
@@ -77,6 +82,18 @@ class Completed:
         return (self.stdout + self.stderr).decode("utf-8", errors="replace")
 
 
+class Stop(threading.Event):
+    """Set when it is set itself, or when what it belongs to is: a `cancel` of one's own, within somebody else's."""
+
+    def __init__(self, cancel: threading.Event | None) -> None:
+        super().__init__()
+        self._cancel = cancel
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        return super().is_set() or (self._cancel is not None and self._cancel.is_set())
+
+
 def run_process(
     argv: Sequence[str | os.PathLike[str]],
     *,
@@ -115,7 +132,7 @@ def run_process(
         status = stack.enter_context(os.fdopen(status_read, "rb", buffering=0))
         try:
             supervisor = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_SUPERVISOR), str(order_read), str(status_write)],
+                [sys.executable, "-I", "-S", "-c", _SUPERVISOR, str(order_read), str(status_write), _FOLDER],
                 stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -127,7 +144,7 @@ def run_process(
             os.close(status_write)
         # Leaving this block closes `order` first: that alone makes the supervisor end the whole tree.
         stack.callback(_reap, supervisor, order)
-        body = json.dumps(spec).encode("ascii")
+        body = marshal.dumps(spec)
         order.write(len(body).to_bytes(8, "little"))
         _write_all(order.fileno(), body)
         streams = _Streams(supervisor, status, input, max_output)
@@ -144,7 +161,7 @@ def run_process(
             if timed_out and time.monotonic() >= deadline:
                 break
             streams.pump(_POLL_SECONDS)
-        report = json.loads(streams.status) if streams.status else {}
+        report = marshal.loads(streams.status) if streams.status else {}
     if "error" in report:
         raise HipscopeError(f"cannot start {arguments[0]}: {report['error']}")
     code = report.get("returncode")

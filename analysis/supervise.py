@@ -1,20 +1,25 @@
-"""The process between hipscope and a program that it runs; started by `process.py`, never imported.
+"""The process between hipscope and a program that it runs; `process.py` starts it with an interpreter of its own.
 
-Takes its order (JSON) on one pipe and reports the exit status on another. Runs the program in a session of its
+Takes its order (marshalled) on one pipe and reports the exit status on another. Runs the program in a session of its
 own and ends its whole process tree, daemons included, when the program exits or the order pipe closes, which the
-kernel does for us when hipscope dies. Standard library only, so that it starts in a few milliseconds.
+kernel does for us when hipscope dies. It is started for every compile and every replay, so it imports nothing slow:
+`json`, `typing`, `contextlib` and `signal` would take longer than all of its work.
 """
 
-import contextlib
+from __future__ import annotations
+
+import _signal as signal  # type: ignore[import-not-found]  # the functions and numbers, without the enumerations
 import ctypes
-import json
+import marshal
 import os
 import resource
 import select
-import signal
 import sys
-from collections.abc import Iterator
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -24,6 +29,19 @@ _WATCH_MS = 100
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
+class _Ignored:
+    """A block that may fail in these ways."""
+
+    def __init__(self, *failures: type[BaseException]) -> None:
+        self._failures = failures
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self._failures)
+
+
 def main(order: int, status: int) -> int:
     """Run one order; the return value is only our own exit status, the program's goes into the report."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -31,7 +49,7 @@ def main(order: int, status: int) -> int:
     # Processes whose parent has exited become our children, so that none can slip away by daemonizing.
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     size = int.from_bytes(_read_exactly(order, 8), "little")
-    spec = json.loads(_read_exactly(order, size))
+    spec = marshal.loads(_read_exactly(order, size))
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     os.set_inheritable(order, False)
@@ -63,7 +81,7 @@ def _start(spec: dict[str, Any]) -> tuple[int, str]:
             os.setsid()
             signal.set_wakeup_fd(-1)
             for number in range(1, signal.NSIG):
-                with contextlib.suppress(OSError, ValueError):
+                with _Ignored(OSError, ValueError):
                     signal.signal(number, signal.SIG_DFL)
             os.chdir(spec["cwd"])
             _apply_limits(spec["limits"])
@@ -118,7 +136,7 @@ def _leave_network() -> None:
 def _threads_of_user() -> int:
     count = 0
     for process in _processes():
-        with contextlib.suppress(OSError):
+        with _Ignored(OSError):
             if os.stat(f"/proc/{process}").st_uid == os.getuid():
                 count += len(os.listdir(f"/proc/{process}/task"))
     return count
@@ -169,14 +187,14 @@ def _descendants(most: int | None) -> list[int]:
 
 
 def _listed(directory: str, name: str) -> Iterator[list[int]]:
-    with contextlib.suppress(OSError):
+    with _Ignored(OSError):
         for task in os.listdir(directory):
-            with contextlib.suppress(OSError, ValueError), open(f"{directory}/{task}/{name}") as file:
+            with _Ignored(OSError, ValueError), open(f"{directory}/{task}/{name}") as file:
                 yield [int(word) for word in file.read().split()]
 
 
 def _resident(process: int) -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{process}/statm") as file:
+    with _Ignored(OSError, ValueError, IndexError), open(f"/proc/{process}/statm") as file:
         pages = file.read().split()
         return (int(pages[1]) - int(pages[2])) * resource.getpagesize()  # shared pages are not counted
     return 0
@@ -187,7 +205,7 @@ def _stored(directories: list[str], enough: int) -> int:
     for directory in directories:
         for folder, _, names in os.walk(directory):
             for name in names:
-                with contextlib.suppress(OSError):
+                with _Ignored(OSError):
                     total += os.lstat(os.path.join(folder, name)).st_blocks * 512
             if total > enough:
                 return total
@@ -198,28 +216,31 @@ def _reap_strays(child: int) -> None:
     """Collect adopted processes that have exited, but leave the program's own status for `_wait`."""
     for process in list(_children()):
         if process != child:
-            with contextlib.suppress(ChildProcessError):
+            with _Ignored(ChildProcessError):
                 os.waitpid(process, os.WNOHANG)
 
 
 def _end_tree(child: int) -> None:
     """Kill the program's group, then whatever else descends from us, until nothing does."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+    with _Ignored(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     while True:
-        for process in list(_children()):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
         try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
+            if os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+        except ChildProcessError:  # who is left below us is our child, or below one
             return
+        for process in list(_children()):
+            with _Ignored(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        with _Ignored(ChildProcessError):
+            os.waitpid(-1, 0)
 
 
 def _children() -> Iterator[int]:
     own = str(os.getpid())
     for process in _processes():
-        with contextlib.suppress(OSError), open(f"/proc/{process}/stat") as file:
+        with _Ignored(OSError), open(f"/proc/{process}/stat") as file:
             # "pid (name) state ppid ...": the name may hold spaces and brackets, so count from the last one.
             if file.read().rpartition(")")[2].split()[1] == own:
                 yield process
@@ -248,9 +269,5 @@ def _read_exactly(descriptor: int, count: int) -> bytes:
 
 def _report(descriptor: int, report: dict[str, Any]) -> None:
     # The reader may be gone already: it was told to stop waiting for us.
-    with contextlib.suppress(BrokenPipeError):
-        os.write(descriptor, json.dumps(report).encode("ascii"))
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    with _Ignored(BrokenPipeError):
+        os.write(descriptor, marshal.dumps(report))

@@ -10,15 +10,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Self
 
+from hipscope.accordo.verdict import Verdict
+from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.process import Stop
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.candidate import Advice, Candidate, Family, Refusal
 from hipscope.formulas.judge import Bench, Judgement, Progress, not_proved, prove, time_candidate, weigh
 from hipscope.formulas.program import Rehearsals
 from hipscope.formulas.recipes import recipes_for
-from hipscope.formulas.sweep import Admitted, sweep
+from hipscope.formulas.sweep import Admitted, Swept, sweep
+
+_LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -66,38 +72,63 @@ def contest(
     listed = (*offers.single, *(c for family in offers.families for c in family.candidates))
     if any(not candidate.exact for candidate in listed):
         bench.prepare_precision()
-    admitted: list[Admitted] = []
-    for candidates, keep in [(offers.single, None), *((f.candidates, f.keep) for f in offers.families)]:
-        if candidates:
-            swept = sweep(bench, candidates, keep=keep, progress=progress, cancel=cancel)
-            admitted += swept.kept
-            yield from swept.dropped
+    swept = admitted(bench, offers, progress=progress, cancel=cancel)
+    yield from swept.dropped
     most = bench.project.config.optimize.max_attempts
-    for one in admitted[most:]:
+    for one in swept.kept[most:]:
         yield Judgement(one.candidate, "not_tried", f"Not tried: at most {most} candidates are replayed.")
-    yield from _replayed(bench, admitted[:most], formula, rehearsals, progress, cancel)
+    yield from _replayed(bench, swept.kept[:most], formula, rehearsals, progress, cancel)
+
+
+def admitted(
+    bench: Bench,
+    offers: Offers,
+    *,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Swept:
+    """Compile all that is offered, and sweep each family. Nothing is executed. Raises Cancelled."""
+    groups = [(offers.single, None), *((f.candidates, f.keep) for f in offers.families)]
+    swept = [sweep(bench, c, keep=keep, progress=progress, cancel=cancel) for c, keep in groups if c]
+    return Swept(tuple(a for s in swept for a in s.kept), tuple(j for s in swept for j in s.dropped))
 
 
 def _replayed(
     bench: Bench,
-    admitted: Sequence[Admitted],
+    tried: Sequence[Admitted],
     formula: Formula | None,
     rehearsals: Rehearsals | None,
     progress: Progress,
     cancel: threading.Event | None,
 ) -> Iterator[Judgement]:
-    if not admitted:
+    if not tried:
         return
-    if len(admitted) == 1 and rehearsals is not None:
-        rehearsals.begin(admitted[0].candidate.text)
-    progress(f"timing {len(admitted)} candidates" if len(admitted) > 1 else "timing the candidate", None)
+    if len(tried) == 1 and rehearsals is not None:
+        rehearsals.begin(tried[0].candidate.text)
+    progress(f"timing {len(tried)} candidates" if len(tried) > 1 else "timing the candidate", None)
+    with _Proofs(bench, progress, cancel) as proofs:
+        yield from _timed_and_proved(bench, tried, formula, rehearsals, proofs, cancel)
+
+
+def _timed_and_proved(
+    bench: Bench,
+    tried: Sequence[Admitted],
+    formula: Formula | None,
+    rehearsals: Rehearsals | None,
+    proofs: _Proofs,
+    cancel: threading.Event | None,
+) -> Iterator[Judgement]:
+    if (
+        len(tried) == 1
+    ):  # what it takes to judge it will be needed in any case, unless it turns out to be slow
+        proofs.begin(tried[0])
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         jobs = [
             pool.submit(time_candidate, bench, one.compiled, work=f"candidate_{number}", cancel=cancel)
-            for number, one in enumerate(admitted)
+            for number, one in enumerate(tried)
         ]
     hopeful = []
-    for one, job in zip(admitted, jobs, strict=True):
+    for one, job in zip(tried, jobs, strict=True):
         after = job.result()
         if isinstance(after, str):
             yield Judgement(one.candidate, "different", f"Not equivalent: {after}.")
@@ -106,16 +137,61 @@ def _replayed(
         if quick.accepted:
             hopeful.append((quick, one, after))
         else:
+            proofs.drop(one)
             if rehearsals is not None:
                 rehearsals.drop(one.candidate.text)
             yield quick
     for _, one, after in sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0)):
         if rehearsals is not None:
             rehearsals.begin(one.candidate.text)
-        verdict = prove(bench, one.candidate, one.compiled, progress=progress, cancel=cancel)
+        verdict = proofs.finish(one)
         if verdict.equivalent:
             yield weigh(bench, one.candidate, formula, after, verdict)
         else:
             if rehearsals is not None:
                 rehearsals.drop(one.candidate.text)
             yield not_proved(one.candidate, verdict)
+
+
+class _Proofs:
+    """Proofs, one after the other; one may begin before it is certain that anybody wants it.
+
+    Nothing of them outlives the `with` block.
+    """
+
+    def __init__(self, bench: Bench, progress: Progress, cancel: threading.Event | None) -> None:
+        self._bench = bench
+        self._progress = progress
+        self._stop = Stop(cancel)
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._begun: dict[bytes, tuple[Stop, Future[Verdict]]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    def begin(self, one: Admitted) -> None:
+        """Prove this one, if that has not begun yet."""
+        if one.candidate.text not in self._begun:
+            stop = Stop(self._stop)
+            self._begun[one.candidate.text] = stop, self._pool.submit(self._prove, one, stop)
+
+    def drop(self, one: Admitted) -> None:
+        """End its proof: nobody wants to know any more."""
+        if one.candidate.text in self._begun:
+            self._begun[one.candidate.text][0].set()
+
+    def finish(self, one: Admitted) -> Verdict:
+        """The verdict on it. Raises Cancelled."""
+        self.begin(one)
+        return self._begun[one.candidate.text][1].result()
+
+    def _prove(self, one: Admitted, stop: Stop) -> Verdict:
+        while not self._bench.ahead.reference.done():
+            if stop.is_set():
+                raise Cancelled
+            wait([self._bench.ahead.reference], timeout=_LOOK_SECONDS)
+        return prove(self._bench, one.candidate, one.compiled, progress=self._progress, cancel=stop)

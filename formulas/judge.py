@@ -32,6 +32,7 @@ from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.errors import BuildFailed, HipscopeError, MissingTool
 from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.paths import cache_directory, work_directory
+from hipscope.analysis.process import Stop
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileSession
@@ -62,18 +63,6 @@ class CannotJudge(HipscopeError):
     """There is nothing to hold a candidate against: no source, no recorded launch, no stable reference."""
 
     exit_code = 1
-
-
-class Stop(threading.Event):
-    """Set when it is set itself, or when the user cancels."""
-
-    def __init__(self, cancel: threading.Event | None) -> None:
-        super().__init__()
-        self._cancel = cancel
-
-    def is_set(self) -> bool:
-        """Whether to stop."""
-        return super().is_set() or (self._cancel is not None and self._cancel.is_set())
 
 
 @dataclass(frozen=True)

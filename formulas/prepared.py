@@ -16,7 +16,7 @@ import os
 import shutil
 import threading
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from pathlib import Path
 from hipscope.accordo.kept import keep_reference
 from hipscope.analysis.build import BuiltProgram, build_program, precompile_headers
 from hipscope.analysis.confine import paths_in
+from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.paths import cache_directory, draft_directory, settle
 from hipscope.analysis.profilers.emulator import RECORDED_DISPATCHES
@@ -32,15 +33,17 @@ from hipscope.analysis.session import ProfileOptions, ProfileSession, placed, pr
 from hipscope.analysis.toolchain import Toolchain, find_toolchain
 from hipscope.emulator.runner import NativePartsMissing, native_library_dir, replay_executable
 from hipscope.formulas.base import Finding
-from hipscope.formulas.judge import CannotJudge, Progress, kernel_folder, open_bench
+from hipscope.formulas.contest import admitted, ask_recipes
+from hipscope.formulas.judge import Bench, CannotJudge, Progress, kernel_folder, open_bench
 from hipscope.formulas.registry import detect_all
 
-_VERSION = 1
+_VERSION = 2
 _MANIFEST = "prepared.json"
 _RUN = "run"
 _KEPT_PROGRAMS = 3
 _MAX_BYTES = 1 << 30
 _MAX_FILES = 4000
+_PIECE = 1 << 18  # bytes
 _OWN = ("accordo", "analysis", "emulator", "formulas")
 _LEFT_OUT = {".git", ".hg", ".svn", ".hipscope", "node_modules", "__pycache__"}
 _PASSING = {"_", "SHLVL", "OLDPWD", "PWD"}  # of the environment: other from one shell to the next
@@ -74,8 +77,9 @@ def prepare_project(
     with draft_directory(home) as draft:
         session.run_dir.rename(draft / _RUN)
         session = replace(session, run_dir=draft / _RUN, capture_dir=draft / _RUN / RECORDED_DISPATCHES)
-        for name in _kernels(findings):
-            _prepare_kernel(project, session, name, draft, overlay or {}, progress, cancel)
+        for name in dict.fromkeys(f.mangled for f in findings):
+            here = [f for f in findings if f.mangled == name]
+            _prepare_kernel(project, session, name, here, draft, overlay or {}, progress, cancel)
         if key != _key(project, toolchain, built, overlay or {}) or not _seal(draft, key):
             return False
         settle(draft, home / key)
@@ -83,14 +87,11 @@ def prepare_project(
     return True
 
 
-def _kernels(findings: list[Finding]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f.mangled for f in findings))
-
-
 def _prepare_kernel(
     project: Project,
     session: ProfileSession,
     mangled: str,
+    findings: Sequence[Finding],
     draft: Path,
     overlay: Mapping[Path, bytes],
     progress: Progress,
@@ -106,8 +107,28 @@ def _prepare_kernel(
             project, session, kernel, overlay=overlay, work=folder, progress=progress, cancel=cancel
         ) as bench:
             keep_reference(bench.reference, folder, draft, cancel)
+            for finding in findings:
+                _compile_answers(bench, finding, overlay, progress, cancel)
     except CannotJudge:
         shutil.rmtree(folder)  # it is said again, and why, when somebody asks
+
+
+def _compile_answers(
+    bench: Bench,
+    finding: Finding,
+    overlay: Mapping[Path, bytes],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> None:
+    """Have what the recipes answer compiled, alone and within the program, for the build cache. None of it is run.
+
+    All of it is asked, guarded and looked up again when somebody wants a rewrite.
+    """
+    project, most = bench.project, bench.project.config.optimize.max_attempts
+    for one in admitted(bench, ask_recipes(bench, finding), progress=progress, cancel=cancel).kept[:most]:
+        texts = {**overlay, bench.source: one.candidate.text}
+        with contextlib.suppress(BuildFailed):  # it is said when somebody asks
+            build_program(project, bench.session.toolchain, overlay=texts, confined=True, cancel=cancel)
 
 
 @contextlib.contextmanager
@@ -247,8 +268,12 @@ def _checks(paths: list[Path]) -> list[list[int]]:
 
 
 def _check(path: Path) -> list[int]:
-    data = path.read_bytes()
-    return [len(data), zlib.crc32(data)]
+    size = crc = 0
+    piece = bytearray(_PIECE)  # one for the whole file: new memory costs more than the sum
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(piece):
+            size, crc = size + count, zlib.crc32(memoryview(piece)[:count], crc)
+    return [size, crc]
 
 
 @contextlib.contextmanager

@@ -14,11 +14,12 @@ from pathlib import Path
 from hipscope.analysis.confine import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
 from hipscope.analysis.paths import cache_directory
+from hipscope.analysis.process import Stop
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
-from hipscope.formulas.judge import Bench, Progress, Stop
+from hipscope.formulas.judge import Bench, Progress
 
 _OTHERS_SLOWER = 1.03
 _CONFINED_BUILD = (

@@ -15,7 +15,7 @@ from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.compare import Piece, compare_buffer
 from hipscope.accordo.dtypes import BYTES, Segment, argument_types, element_of, pointees, segments
 from hipscope.accordo.inputs import TRIALS, write_fresh_inputs
-from hipscope.accordo.tolerance import EXACT, Tolerance, UserTolerance, tolerance_for
+from hipscope.accordo.tolerance import EXACT, Tolerance, UserTolerance, root_mean_square, tolerance_for
 from hipscope.accordo.verdict import Mismatch
 from hipscope.emulator.captures import seal
 
@@ -78,14 +78,15 @@ def test_arguments_that_disagree_about_the_type_are_compared_as_bytes() -> None:
 
 
 def test_tolerances_follow_type_size_and_number_of_terms() -> None:
-    values = np.array([1e-9, -1e-9])
+    values = lambda: 1e-9  # noqa: E731
     assert tolerance_for(element_of("int"), values) == EXACT
     assert tolerance_for(FP32, values).relative == 1e-5
     assert tolerance_for(FP32, values).absolute < 1e-14  # scaled to the output: zeros do not pass for 1e-9
     assert tolerance_for(FP32, values, terms=10**6).relative == pytest.approx(4 * 1000 * 2.0**-23)
     assert tolerance_for(FP32, values, spread=2.0).absolute == 16.0
     assert tolerance_for(element_of("double"), values, user=UserTolerance(1e-3)).relative == 1e-3
-    assert tolerance_for(FP32, np.array([math.nan, math.inf])) == Tolerance(1e-5, 0.0)
+    assert root_mean_square(np.array([math.nan, math.inf])) == 0.0
+    assert root_mean_square(np.array([3e200, math.nan, -4e200])) == pytest.approx(math.sqrt(12.5) * 1e200)
 
 
 def compared(

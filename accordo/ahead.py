@@ -1,0 +1,66 @@
+"""Replays that are made in one go while somebody looks at the first results.
+
+Takes all requests for one candidate in the order in which their results will be asked for. What was begun ends with the
+`with` block.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Self
+
+from hipscope.accordo.replay import Replay, ReplayBroken, ReplayTool, Request, read_result, replay, replay_all
+from hipscope.analysis.process import Stop
+
+_LOOK_SECONDS = 0.005
+
+
+class Ahead:
+    """The results of replays, each waited for when it is asked for.
+
+    The first replay that is not "ok" ends the whole, but for those under the sanitizers: they come last, and how they
+    end is for others to judge. A tool that cannot make many at once makes each when it is asked for.
+    """
+
+    def __init__(self, tool: ReplayTool, requests: Sequence[Request], cancel: threading.Event | None) -> None:
+        self._tool = tool
+        self._stop = Stop(cancel)
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._all = self._pool.submit(self._make, requests) if tool.batches and requests else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._pool.shutdown()
+
+    def result(self, request: Request) -> Replay:
+        """One of them. Raises ReplayBroken, Cancelled."""
+        if self._all is None:
+            return replay(self._tool, request, cancel=self._stop)
+        while not self._all.done():
+            found = read_result(
+                request
+            )  # it appears in one step, after everything else that the replay leaves
+            if found is not None:
+                return found
+            wait([self._all], timeout=_LOOK_SECONDS)
+        found = self._all.result().get(id(request))
+        if found is None:
+            raise ReplayBroken("a replay was left out behind one that ended well")
+        return found
+
+    def _make(self, requests: Sequence[Request]) -> dict[int, Replay]:
+        made: dict[int, Replay] = {}
+        for checked in (False, True):
+            chosen = [r for r in requests if bool(r.sanitize) == checked]
+            groups = replay_all(self._tool, [[r] for r in chosen], stop=not checked, cancel=self._stop)
+            for request, runs in zip(chosen, groups, strict=True):
+                if runs:
+                    made[id(request)] = runs[0]
+            if any(run.status != "ok" for runs in groups for run in runs):
+                break
+        return made
