@@ -41,8 +41,9 @@ def keep_reference(
         one.oracles.keep(one.runs, folder / f"{_ORACLES}_{number}", cancel)
     for prepared in reference.prepared:  # second runs have told all that they had to tell
         for run in (*prepared.runs, prepared.repeated):
-            again = run.result.directory.with_name(f"{run.result.directory.name}_again")
-            shutil.rmtree(again, ignore_errors=True)
+            for more in ("again", "checked"):
+                done = run.result.directory.with_name(f"{run.result.directory.name}_{more}")
+                shutil.rmtree(done, ignore_errors=True)
 
 
 def read_reference(folder: Path, root: Path, settings: Settings, signature: Signature) -> Reference:

@@ -6,6 +6,7 @@ Takes the reference's runs of one dispatch. A candidate with the reference's own
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from hipscope.accordo.settings import Settings
 
 _SEED = 1
 _INDEX = "index.json"
+_WORK = "oracle_"
 
 
 @dataclass(eq=False)
@@ -73,6 +75,8 @@ class Oracles:
         for run in runs:
             if writes_floats(run):
                 self.images(run, cancel)
+        for made in self.work.glob(f"{_WORK}*"):  # the results are all that is wanted of it
+            shutil.rmtree(made, ignore_errors=True)
         if self.why or not self._made:
             return
         folder.mkdir()
@@ -112,7 +116,7 @@ class Oracles:
         self, run: ReferenceRun, kernel: WidenedKernel, cancel: threading.Event | None
     ) -> dict[int, NDArray[np.float64]]:
         """The float buffers in double precision. Raises NoOracle."""
-        folder = self.work / f"oracle_{len(self._made)}"
+        folder = self.work / f"{_WORK}{len(self._made)}"
         launch = write_widened(run.dispatch, run.pieces, run.inputs, kernel, folder / "dispatch")
         limit = patience(self.settings.tool, run.result)
         request = Request(launch, kernel.code.path, folder / "run", seed=_SEED, timeout_s=limit)

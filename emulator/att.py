@@ -62,9 +62,15 @@ def folder_name(agent_handle: int, dispatch: int) -> str:
 
 
 def write_trace(
-    directory: Path, stats_csv: Path, dispatch: RawDispatch, profile: RawProfile, code: TracedCode
+    directory: Path,
+    stats_csv: Path,
+    dispatch: RawDispatch,
+    profile: RawProfile,
+    code: TracedCode,
+    *,
+    waves: bool = True,
 ) -> None:
-    """Write the folder `directory` and the table `stats_csv` beside it."""
+    """Write the folder `directory` and the table `stats_csv` beside it; `waves`: with what single waves did."""
     directory.mkdir(parents=True, exist_ok=True)
     instructions = sorted(profile.instructions, key=lambda i: i.address)
     line_of = {instruction.address: number for number, instruction in enumerate(instructions, start=1)}
@@ -79,6 +85,16 @@ def write_trace(
     ]
     _dump(directory / "code.json", {"code": rows, "version": VERSION, "header": list(CODE_COLUMNS)})
     _write_stats(stats_csv, rows)
+    _copy_sources(directory, chains)
+    _dump(directory / "hipscope.json", _sidecar(dispatch, instructions, chains, line_of))
+    if waves:
+        _write_waves(directory, dispatch, profile, code, line_of)
+
+
+def _write_waves(
+    directory: Path, dispatch: RawDispatch, profile: RawProfile, code: TracedCode, line_of: Mapping[int, int]
+) -> None:
+    instructions = sorted(profile.instructions, key=lambda i: i.address)
     waves = _name_waves(profile.waves)
     blame = {
         i.address: [line_of[a] for a in i.waited_for if a in line_of]
@@ -92,8 +108,6 @@ def write_trace(
         _dump(directory / name, _wave_states(waves, state, name))
     _dump(directory / "filenames.json", _filenames(waves))
     _dump(directory / "occupancy.json", _occupancy(waves, dispatch, code.kernel_name))
-    _copy_sources(directory, chains)
-    _dump(directory / "hipscope.json", _sidecar(dispatch, instructions, chains, line_of))
 
 
 def _code_row(

@@ -55,7 +55,8 @@ class Selection:
     """Which of rocprofv3's files are written, and what is in them. By default all, for every profiled launch.
 
     `counters` None means all that exist. `counted` and `traced` choose the launches whose counters and whose thread
-    trace are written; `name` turns a mangled kernel name into the one that is shown.
+    trace are written, `waves` says whether with the timeline of each traced wave, which is most of it; `name` turns a
+    mangled kernel name into the one that is shown.
     """
 
     prefix: str = PREFIX
@@ -64,6 +65,7 @@ class Selection:
     counters: Collection[str] | None = None
     counted: Callable[[raw.RawDispatch], bool] = _every
     traced: Callable[[raw.RawDispatch], bool] = _every
+    waves: bool = True
     csv: bool = True
     json: bool = False
     name: Callable[[str], str] = demangle
@@ -109,7 +111,7 @@ def write_rocprofv3(
             code = objects.traced(dispatch, names[dispatch.kernel])
             folder = att.folder_name(AGENT_HANDLE, dispatch.id)
             stats = out_dir / f"stats_{folder}.csv"
-            att.write_trace(out_dir / folder, stats, dispatch, profile, code)
+            att.write_trace(out_dir / folder, stats, dispatch, profile, code, waves=chosen.waves)
             memory_analysis.add(dispatch.id, names[dispatch.kernel], profile.instructions, code.positions)
             traced.append({"dispatch": dispatch.id, "kernel": dispatch.kernel, "folder": folder})
     run = raw.read_run(raw_dir)

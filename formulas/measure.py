@@ -20,7 +20,7 @@ from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.occupancy import occupancy
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.emulator.devices import device_info
-from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
+from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 
 _SEED = 0
 _CAPTURE = "capture"
@@ -77,7 +77,10 @@ def measure(
             shutil.rmtree(out, ignore_errors=True)
     capture = work / _CAPTURE
     program = ProgramInfo(command=(), exit_code=0, output="")
-    write_rocprofv3(merged, capture, device=device_info(device), program=program)
+    # No viewer opens this: the profile does not need the waves one by one.
+    write_rocprofv3(
+        merged, capture, device=device_info(device), program=program, selection=Selection(waves=False)
+    )
     profile = read_capture(capture)
     if not profile.kernels:
         return "the replay left no profile"

@@ -226,7 +226,7 @@ def _stamp(path: Path) -> tuple[str, int, int]:
 def _seal(draft: Path, key: str) -> bool:
     """Write down what every file holds; False when they are too large to keep."""
     paths = [p for p in _files(draft) if not p.is_symlink()]
-    if sum(p.stat().st_size for p in paths) > _MAX_BYTES:
+    if sum({(s.st_dev, s.st_ino): s.st_size for s in map(Path.stat, paths)}.values()) > _MAX_BYTES:
         return False
     files = {str(p.relative_to(draft)): check for p, check in zip(paths, _checks(paths), strict=True)}
     body = json.dumps({"version": _VERSION, "key": key, "files": files})

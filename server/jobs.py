@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from hipscope.server.view import signal_name
+from hipscope.server.worker import READY
 
 T = TypeVar("T")
 ReportProgress = Callable[[str, float | None], None]
@@ -96,15 +97,40 @@ def _cancelling() -> bool:
     return current is not None and current.cancelling() > 0
 
 
-async def run_worker(request: Mapping[str, Any], progress: ReportProgress) -> Mapping[str, Any]:
-    """Run one request in a worker process and return its `result` message.
+class Spare:
+    """A worker that has imported what a rewrite needs and waits for its request: nobody else has to wait for that."""
+
+    def __init__(self) -> None:
+        self._worker: asyncio.subprocess.Process | None = None
+
+    async def keep(self) -> None:
+        """Start one, unless one waits already."""
+        if self._worker is None or self._worker.returncode is not None:
+            self._worker = await _start(READY)
+
+    def take(self) -> asyncio.subprocess.Process | None:
+        """The worker that waits, which now is the caller's; None when there is none."""
+        worker, self._worker = self._worker, None
+        return worker if worker is not None and worker.returncode is None else None
+
+    async def close(self) -> None:
+        """End the one that waits."""
+        if (worker := self.take()) is not None:
+            await _stop(worker)
+
+
+async def run_worker(
+    request: Mapping[str, Any],
+    progress: ReportProgress,
+    *,
+    waiting: asyncio.subprocess.Process | None = None,
+) -> Mapping[str, Any]:
+    """Run one request in a worker process and return its `result` message. `waiting` is one that has been started.
 
     Raises `JobFailed` when the worker reports an error or ends without a result. The worker leads a session of its
     own, and its whole group is gone when this returns or raises, also on cancellation.
     """
-    worker = await asyncio.create_subprocess_exec(
-        *worker_command(), stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, limit=_LONGEST_LINE
-    )
+    worker = waiting or await _start()
     stdin, stdout, stderr = worker.stdin, worker.stdout, worker.stderr
     assert stdin is not None
     assert stdout is not None
@@ -128,6 +154,18 @@ async def run_worker(request: Mapping[str, Any], progress: ReportProgress) -> Ma
     finally:
         noise.cancel()
         await _stop(worker)
+
+
+async def _start(*more: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *worker_command(),
+        *more,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        start_new_session=True,
+        limit=_LONGEST_LINE,
+    )
 
 
 def worker_command() -> list[str]:

@@ -17,7 +17,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import TextDocument
 
-from hipscope.server.jobs import Jobs
+from hipscope.server.jobs import Jobs, Spare
 from hipscope.server.positions import Encoding
 from hipscope.server.protocol import HipscopeProtocol
 from hipscope.server.settings import Settings
@@ -36,6 +36,7 @@ class HipServer(LanguageServer):
         )
         self.settings = Settings()
         self.jobs = Jobs()
+        self.spare = Spare()
         self.store = Store()
         self.published: dict[str, set[str]] = {}
         self.initialization_options: dict[str, Any] = {}

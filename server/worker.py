@@ -1,13 +1,15 @@
 """The child process that does one long job: `python -m hipscope.server.worker`.
 
 Reads one request, a JSON object on one line of standard input; writes JSON lines to standard output: `progress`
-while it works, then `result` or `error`. It dies with the process that started it, and SIGTERM makes it stop
-what it started before it leaves.
+while it works, then `result` or `error`. With `--ready` it first imports what a rewrite needs, and just leaves when
+there is no request. It dies with the process that started it, and SIGTERM makes it stop what it started before it
+leaves.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import signal
@@ -18,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+READY = "--ready"
 STOP_SECONDS = 3.0
 _PR_SET_PDEATHSIG = 1
 
@@ -31,10 +34,24 @@ def main() -> None:
     die_with_parent(parent)
     output = _own_stdout()
     try:
-        request = json.loads(sys.stdin.buffer.readline() or b"{}")
+        if READY in sys.argv[1:]:
+            get_ready()
+        line = sys.stdin.buffer.readline()
+        if not line and READY in sys.argv[1:]:
+            sys.exit(0)
+        request = json.loads(line or b"{}")
         sys.exit(answer(request, output, cancel))
     except BrokenPipeError:
         os._exit(1)
+
+
+def get_ready() -> None:
+    """Import what takes long to import, and find out how untrusted code can be confined here."""
+    for name in ("hipscope.server.tasks", "hipscope.formulas.optimize"):
+        importlib.import_module(name)
+    from hipscope.analysis.confine import isolation
+
+    isolation()
 
 
 def stop(cancel: threading.Event) -> None:

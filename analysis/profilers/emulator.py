@@ -19,7 +19,7 @@ from hipscope.analysis.paths import cache_directory
 from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
 from hipscope.emulator.devices import device_info, write_device_config
-from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
+from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 from hipscope.emulator.raw import read_dispatches, read_faults, read_loss
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
@@ -61,6 +61,7 @@ class EmulatorProfiler(Profiler):
             stopped=f"the program was stopped after {run.config.timeout_s:g} s (timeout_s)"
             if completed.timed_out
             else None,
+            selection=Selection(waves=not run.confined),  # what a rewrite does, no viewer opens
         )
         shutil.rmtree(raw)
         return recorded

@@ -96,11 +96,15 @@ async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
 
 
 async def _prepare(ls: HipServer, key: Path, uri: str) -> None:
-    """Make what rewrites will need while nobody waits for anything; any other job ends it, and nobody hears of it."""
+    """Make what rewrites will need, and a worker for them, while nobody waits for anything.
+
+    Any other job ends it, and nobody hears of it.
+    """
     overlays = dirty_texts(list(ls.open_documents()))
     with contextlib.suppress(JobStopped, JobFailed):
         work = run_worker(_request(ls, "prepare", key, uri, overlays), lambda _message, _share: None)
         await ls.jobs.run(PREPARING, work)
+        await ls.spare.keep()
 
 
 async def check(ls: HipServer, uri: str) -> Answer:
@@ -192,7 +196,8 @@ async def _work(
         report(message, fraction)
         ls.status(_STATES[kind], message)
 
-    return await run_worker(_request(ls, kind, key, uri, overlays, options), tell)
+    waiting = ls.spare.take() if kind == "optimize" else None
+    return await run_worker(_request(ls, kind, key, uri, overlays, options), tell, waiting=waiting)
 
 
 def _request(

@@ -34,6 +34,7 @@ def register(server: HipServer) -> None:
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(ls: HipServer, _params: None) -> None:
         await ls.jobs.close()
+        await ls.spare.close()
 
 
 def _stop_on_signal(ls: HipServer) -> None:
@@ -42,6 +43,7 @@ def _stop_on_signal(ls: HipServer) -> None:
 
     async def stop() -> None:
         await ls.jobs.close()
+        await ls.spare.close()
         os._exit(128 + signal.SIGTERM)
 
     keep: list[asyncio.Task[None]] = []

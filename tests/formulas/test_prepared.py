@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.accordo import precision, reference
+from hipscope.analysis import build
 from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.project import Project, resolve_project
@@ -83,6 +84,8 @@ def test_the_result_is_the_same_with_and_without(
 
     monkeypatch.setattr(optimize, "profile_project", never)
     monkeypatch.setattr(judge, "prepare_reference", never)
+    monkeypatch.setattr(build, "_call", never)
+    monkeypatch.setattr(build, "_check", never)  # also of the linker
     monkeypatch.setattr(reference, "replay_all", never)
     assert optimize_project(project, options=OPTIONS) == cold
     assert entry.exists()
@@ -183,6 +186,16 @@ def test_only_the_newest_of_a_program_is_kept_and_not_twice(project: Project, en
     assert len(list(home(project).iterdir())) == 1
     assert found(project, changed)
     assert not found(project)
+
+
+def test_a_file_with_many_names_counts_once(
+    project: Project, entry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {p.stat().st_ino: p.stat().st_size for p in entry.rglob("*") if p.is_file()}
+    named = sum(p.stat().st_size for p in entry.rglob("*") if p.is_file())
+    shutil.rmtree(home(project))
+    monkeypatch.setattr(prepared, "_MAX_BYTES", (sum(sizes.values()) + named) // 2)
+    assert prepare_project(project)
 
 
 def test_nothing_is_left_of_a_preparation_that_is_cancelled_or_too_large(
