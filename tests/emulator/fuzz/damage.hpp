@@ -70,13 +70,16 @@ inline std::string content(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Feed INPUTS inputs of SEED (or that number FIRST alone) and print what became of them.
+/// Feed the inputs of SEED, INPUTS of them or those of a range FROM:TO, and print what became of them.
 template <class Feed>
 void run(const char* inputs, const char* seed, const Feed& feed) {
     for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, tell);
-    const char* first = std::getenv("FIRST");
-    const std::uint64_t begin = first == nullptr ? 0 : std::strtoull(first, nullptr, 10);
-    const std::uint64_t end = first == nullptr ? std::strtoull(inputs, nullptr, 10) : begin + 1;
+    char* behind = nullptr;
+    std::uint64_t begin = 0, end = std::strtoull(inputs, &behind, 10);
+    if (*behind == ':') {
+        begin = end;
+        end = std::strtoull(behind + 1, nullptr, 10);
+    }
     std::map<std::string, std::uint64_t> results;
     for (current = begin; current < end; ++current) {
         Random random{std::strtoull(seed, nullptr, 10) * 1'000'003 + current};

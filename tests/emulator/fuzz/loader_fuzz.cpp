@@ -4,7 +4,7 @@
 //   hipscope-loader-fuzz INPUTS SEED SAMPLES...    a sample is X.co (ELF) beside X.s (its disassembly), X.bundle or X.json
 //
 // Prints what became of the inputs. A crash, or an error of the sanitizers when built with them, is a finding: the number
-// of the input is on stderr; `FIRST=NUMBER` in the environment runs that one alone.
+// of the input is on stderr; NUMBER:NUMBER+1 in place of INPUTS runs that one alone.
 #include <cstdio>
 #include <cstring>
 #include <memory>
