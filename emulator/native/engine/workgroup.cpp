@@ -80,10 +80,13 @@ void number_lanes(std::uint32_t* row, std::uint32_t bits, const std::uint32_t (&
 
 }  // namespace
 
+// A damaged disassembly may name fewer registers than the instruction uses; what the last wave then reads is still ours.
+constexpr std::size_t kWidestOperand = 32;
+
 Workgroup::Workgroup(const PreparedLaunch& launch, Memory& memory)
     : waves(launch.waves_per_group),
       state(launch.waves_per_group),
-      registers(std::make_unique<std::uint32_t[][kLanes]>(std::size_t{launch.waves_per_group} * launch.vgpr_rows)),
+      registers(std::make_unique<std::uint32_t[][kLanes]>(std::size_t{launch.waves_per_group} * launch.vgpr_rows + kWidestOperand)),
       lds(launch.lds_bytes + 16),
       scratch(std::size_t{launch.scratch_per_lane} * kLanes * launch.waves_per_group) {
     for (std::uint32_t i = 0; i < launch.waves_per_group; ++i) {
