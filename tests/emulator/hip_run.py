@@ -41,6 +41,7 @@ def run_hip(
     threads: int = 2,
     profile: bool = False,
     flags: tuple[str, ...] = (),
+    device_flags: tuple[str, ...] = (),
     **env: str,
 ) -> Ended:
     """Compile `HEADER + text` with the tests' compiler and run it in `folder`; profiled on an MI300A when asked."""
@@ -49,7 +50,9 @@ def run_hip(
     config = Config()
     toolchain = find_toolchain(config)
     project = resolve_project(source, config=config)
-    built = build_program(project, replace(toolchain, flags=(*toolchain.flags, *flags)))
+    built = build_program(
+        project, replace(toolchain, flags=(*toolchain.flags, *flags)), device_flags=device_flags
+    )
     options = EmulatorOptions(objdump=toolchain.objdump, compiler=toolchain.compiler, threads=threads)
     if profile:
         device = write_device_config("mi300a", folder / "device.txt")

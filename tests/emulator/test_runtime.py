@@ -216,11 +216,11 @@ def test_a_wrong_call_returns_the_error_that_hip_documents(run: Run, body: str, 
 
 
 def test_an_unsupported_function_says_its_name_once(run: Run) -> None:
-    body = "hipIpcMemHandle_t h; for (int i = 0; i < 3; ++i) (void)hipIpcGetMemHandle(&h, nullptr);"
+    body = "hipIpcEventHandle_t h; for (int i = 0; i < 3; ++i) (void)hipIpcGetEventHandle(&h, nullptr);"
     ran = run(f"{HEADER}int main() {{ {body} }}")
     assert (
         ran.stderr
-        == "hipscope emulator: hipIpcGetMemHandle is not emulated; it returns hipErrorNotSupported\n"
+        == "hipscope emulator: hipIpcGetEventHandle is not emulated; it returns hipErrorNotSupported\n"
     )
 
 

@@ -269,6 +269,7 @@ std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memo
         throw std::runtime_error("the code object is damaged: its metadata is not a map");
     object->arch = architecture_of(note);
     object->code = std::make_shared<Disassembly>(decode(disassembler(object->elf), object->arch));
+    for (const msgpack::Value& line : note["amdhsa.printf"].items) add_printf_format(object->printf_formats, line.text);
     const Image image = copy_segments(elf, memory);
     object->image = image.address();
     try {

@@ -12,6 +12,7 @@
 #include "core/decode.hpp"
 #include "core/memory.hpp"
 #include "engine/kernel_argument.hpp"
+#include "engine/printf_buffers.hpp"
 
 namespace hipscope {
 
@@ -56,6 +57,7 @@ struct CodeObject {
     std::shared_ptr<Disassembly> code;
     std::map<std::string, Kernel, std::less<>> kernels;
     std::map<std::string, Variable, std::less<>> variables;
+    PrintfFormats printf_formats;
 };
 
 struct DisassemblySettings {

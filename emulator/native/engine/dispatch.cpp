@@ -180,8 +180,7 @@ private:
     public:
         Worker(Run& run, Observer observer, int thread) : run_(run), observer_(observer), host_(run.launch_.services, thread) {
             if (run.launch_.services != nullptr && thread > 0)
-                kernarg_ = run.launch_.services->kernarg_for(thread, run.launch_.kernarg_address, run.launch_.launch.kernel->kernarg_bytes,
-                                                       run.launch_.hostcall_offset);
+                kernarg_ = run.launch_.services->kernarg_for(thread, run.launch_);
         }
 
         /// Run one workgroup for its turns. False when there is nothing left to do.
@@ -242,9 +241,8 @@ private:
         if (launch_.services == nullptr) return;
         const std::uint64_t timed = profile_ ? static_cast<std::uint64_t>(engine_.timing_->cus_per_xcd()) * static_cast<std::uint64_t>(engine_.timing_->simds_per_cu * engine_.timing_->max_waves_per_simd) : 0;
         launch_.services->realtime = launch_.realtime;
-        launch_.services->open(threads, timed + std::min<std::uint64_t>(max_active_, launch_.group_count) * launch_.waves_per_group);
-        const std::uint64_t buffer = launch_.services->buffer(0);
-        std::memcpy(reinterpret_cast<void*>(launch_.kernarg_address + launch_.hostcall_offset), &buffer, sizeof buffer);  // NOLINT
+        launch_.services->open(threads, timed + std::min<std::uint64_t>(max_active_, launch_.group_count) * launch_.waves_per_group, launch_);
+        launch_.services->put_addresses(0, launch_.kernarg_address, launch_.host_arguments);
     }
 
     void start_timing() {

@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "engine/device_printf.hpp"
-#include "engine/launch.hpp"
 
 namespace hipscope {
 namespace {
@@ -49,7 +48,9 @@ Buffer& buffer_at(std::uint64_t address) { return *static_cast<Buffer*>(at(addre
 
 }  // namespace
 
-void HostServices::open(int threads, std::uint64_t waves) {
+void HostServices::open(int threads, std::uint64_t waves, const PreparedLaunch& launch) {
+    formats_ = launch.host_arguments.printf ? &launch.launch.object->printf_formats : nullptr;
+    if (formats_ != nullptr) printf_buffers_.open(threads);
     const std::uint64_t wanted = std::bit_ceil(std::max<std::uint64_t>(waves + 1, 4096));
     if (static_cast<int>(lines_.size()) >= threads && packets_ >= wanted) return;
     for (const Line& line : lines_) memory_.release(line.block);
@@ -73,10 +74,16 @@ void HostServices::open(int threads, std::uint64_t waves) {
     }
 }
 
-std::uint64_t HostServices::kernarg_for(int thread, std::uint64_t kernarg, std::uint32_t bytes, std::uint32_t offset) {
+void HostServices::put_addresses(int thread, std::uint64_t kernarg, const HostArguments& arguments) const {
+    const auto put = [kernarg](std::uint32_t offset, std::uint64_t address) { std::memcpy(at(kernarg + offset), &address, sizeof address); };
+    if (arguments.hostcall) put(*arguments.hostcall, lines_.at(static_cast<std::size_t>(thread)).buffer);
+    if (arguments.printf) put(*arguments.printf, printf_buffers_.address(thread));
+}
+
+std::uint64_t HostServices::kernarg_for(int thread, const PreparedLaunch& launch) {
     const Line& line = lines_.at(static_cast<std::size_t>(thread));
-    std::memcpy(at(line.kernarg), at(kernarg), bytes);
-    std::memcpy(at(line.kernarg + offset), &line.buffer, sizeof line.buffer);
+    std::memcpy(at(line.kernarg), at(launch.kernarg_address), launch.launch.kernel->kernarg_bytes);
+    put_addresses(thread, line.kernarg, launch.host_arguments);
     return line.kernarg;
 }
 
@@ -89,6 +96,7 @@ std::uint64_t HostServices::heap() {
 std::vector<std::uint64_t> HostServices::blocks() const {
     std::vector<std::uint64_t> result;
     for (const Line& line : lines_) result.push_back(line.block);
+    printf_buffers_.add_blocks(result);
     return result;
 }
 
@@ -154,13 +162,24 @@ std::size_t HostServices::finish(const Message& message) {
     std::string text = format_device_text(std::span(message.words).subspan(1));
     const std::size_t size = text.size();
     if (error && text.find("Device-side assertion") != std::string::npos) asserted_ = true;
-    output_bytes_ += size;
-    output_.push_back({message.group, error, std::move(text)});
-    if (output_bytes_ > kOutputBytes) flush();
+    add_output(message.group, error, std::move(text));
+    if (output_bytes_ > kOutputBytes) write_output();
     return size;
 }
 
+void HostServices::add_output(std::uint64_t group, bool error, std::string text) {
+    output_bytes_ += text.size();
+    output_.push_back({group, error, std::move(text)});
+}
+
 void HostServices::flush() {
+    if (formats_ != nullptr)
+        printf_buffers_.read(*formats_, [this](std::uint64_t group, std::string text) { add_output(group, false, std::move(text)); });
+    formats_ = nullptr;
+    write_output();
+}
+
+void HostServices::write_output() {
     if (output_.empty()) return;
     std::stable_sort(output_.begin(), output_.end(), [](const Output& a, const Output& b) { return a.group < b.group; });
     if (print_) {

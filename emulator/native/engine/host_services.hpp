@@ -15,20 +15,23 @@
 #include <vector>
 
 #include "core/memory.hpp"
+#include "engine/launch.hpp"
+#include "engine/printf_buffers.hpp"
 
 namespace hipscope {
 
 class HostServices {
 public:
     /// `print` false: what kernels print is dropped (replay).
-    HostServices(Memory& memory, bool print) : memory_(memory), print_(print) {}
+    HostServices(Memory& memory, bool print) : memory_(memory), print_(print), printf_buffers_(memory) {}
 
-    /// Make a buffer for each of `threads` with room for `waves` calls at a time; at the first dispatch that needs it.
+    /// Make the buffers that `launch` wants for each of `threads`, with room for `waves` calls at a time.
     /// Throws std::runtime_error when device memory is used up.
-    void open(int threads, std::uint64_t waves);
-    [[nodiscard]] std::uint64_t buffer(int thread) const { return lines_.at(static_cast<std::size_t>(thread)).buffer; }
-    /// A copy of a kernarg segment for `thread` with that thread's buffer address at `offset`.
-    std::uint64_t kernarg_for(int thread, std::uint64_t kernarg, std::uint32_t bytes, std::uint32_t offset);
+    void open(int threads, std::uint64_t waves, const PreparedLaunch& launch);
+    /// Write the addresses of the thread's buffers into a kernarg segment.
+    void put_addresses(int thread, std::uint64_t kernarg, const HostArguments& arguments) const;
+    /// A copy of the launch's kernarg segment for `thread`, with the addresses of that thread's buffers.
+    std::uint64_t kernarg_for(int thread, const PreparedLaunch& launch);
     /// State of the device heap (ockl's dm_alloc); zero-filled at the first call, kept over dispatches.
     std::uint64_t heap();
     /// Bytes that the device heap may take from device memory.
@@ -43,6 +46,7 @@ public:
     /// Answer what waves of `thread` have asked; they belong to workgroup `group`.
     void answer(int thread, std::uint64_t group) {
         if (ready(thread)) answer_all(thread, group);
+        if (formats_ != nullptr) printf_buffers_.note(thread, group);
     }
     /// The dispatch is over: write what it printed, in the order of the workgroups.
     void flush();
@@ -70,6 +74,8 @@ private:
     void printed(std::uint64_t* slots, std::uint64_t group);
     void memory_request(std::uint64_t* slots);
     std::size_t finish(const Message& message);
+    void write_output();
+    void add_output(std::uint64_t group, bool error, std::string text);
 
     Memory& memory_;
     bool print_;
@@ -81,6 +87,8 @@ private:
     std::map<std::uint64_t, std::uint64_t> heap_blocks_;  // address -> bytes
     std::map<std::uint64_t, Message> messages_;           // by number
     std::uint64_t next_message_ = 1;
+    PrintfBuffers printf_buffers_;
+    const PrintfFormats* formats_ = nullptr;  // of the dispatch's code object, when its kernel uses buffered printf
     std::vector<Output> output_;
     std::size_t output_bytes_ = 0;
 };

@@ -72,9 +72,6 @@ void write_hidden(const PreparedLaunch& p, const KernelArgument& argument) {
     else if (kind == "hidden_private_base") put<std::uint32_t>(where, static_cast<std::uint32_t>(aperture::private_base >> 32U));
     else if (kind == "hidden_shared_base") put<std::uint32_t>(where, static_cast<std::uint32_t>(aperture::shared_base >> 32U));
     else if (kind == "hidden_queue_ptr") put(where, p.queue_address);
-    else if (kind == "hidden_printf_buffer")
-        throw std::runtime_error("the kernel writes to OpenCL's printf buffer, which is not emulated; compile with "
-                                 "-mprintf-kind=hostcall");
     else if (kind == "hidden_multigrid_sync_arg" && launch.cooperative) put(where, write_cooperation(p));
     // hidden_none, default queue and completion action stay zero: nothing in HIP's device library reads them.
 }
@@ -128,10 +125,9 @@ PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_
     if (!p.launch.kernarg.empty()) std::memcpy(at(p.kernarg_address), p.launch.kernarg.data(), p.launch.kernarg.size());
     for (const KernelArgument& argument : kernel.arguments)
         if (argument.value_kind.starts_with("hidden_")) write_hidden(p, argument);
-    if (const KernelArgument* call = kernel.hidden("hidden_hostcall_buffer"); call != nullptr) {
-        p.services = &services;
-        p.hostcall_offset = call->offset;
-    }
+    if (const KernelArgument* call = kernel.hidden("hidden_hostcall_buffer"); call != nullptr) p.host_arguments.hostcall = call->offset;
+    if (const KernelArgument* text = kernel.hidden("hidden_printf_buffer"); text != nullptr) p.host_arguments.printf = text->offset;
+    if (p.host_arguments.hostcall || p.host_arguments.printf) p.services = &services;
     if (const KernelArgument* heap = kernel.hidden("hidden_heap_v1"); heap != nullptr)
         put(p.kernarg_address + heap->offset, services.heap());
     return p;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ struct Poison {
     std::uint64_t seed = 0;
 };
 
+/// Where in the kernarg segment the addresses of what leads to the host are wanted.
+struct HostArguments {
+    std::optional<std::uint32_t> hostcall, printf;
+};
+
 /// The device's constant-rate clock counts from its start-up: never near 0 when a program runs.
 inline constexpr std::uint64_t kRealtimeAtStart = 100'000'000ULL * 3600;
 
@@ -49,7 +55,7 @@ struct PreparedLaunch {
     std::shared_ptr<GlobalSync> sync;     // shared by all waves of the dispatch
     Poison poison;
     HostServices* services = nullptr;     // when the kernel may ask the host for something while it runs
-    std::uint32_t hostcall_offset = 0;    // in the kernarg segment
+    HostArguments host_arguments;
     std::uint64_t realtime = kRealtimeAtStart;  // s_memrealtime when the dispatch begins, ticks of 10 ns
 
     [[nodiscard]] std::uint64_t waves() const { return group_count * waves_per_group; }

@@ -14,6 +14,9 @@ namespace hipscope {
 struct Call {
     Runtime& runtime = Runtime::get();
     std::lock_guard<std::recursive_mutex> lock{runtime.mutex};
+    Call() {
+        if (!runtime.parked.empty()) runtime.parked.advance(runtime, runtime.host_ns);  // the host may have written a value
+    }
     Runtime* operator->() { return &runtime; }
 };
 

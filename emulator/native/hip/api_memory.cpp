@@ -26,6 +26,7 @@ Error allocate(void** pointer, std::size_t bytes, bool host_visible, unsigned fl
 Error release(void* pointer) {
     Call call;
     if (pointer == nullptr) return finish(call->pending());
+    wait_while(call.runtime, [&] { return !call->parked.empty(); });  // parked work may use it
     call->disappears(address_of(pointer));
     if (!call->release(address_of(pointer))) return fail(abi::error::invalid_value);
     return finish(call->pending());

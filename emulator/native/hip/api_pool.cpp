@@ -38,7 +38,7 @@ HIPSCOPE_API Error hipFreeAsync(void* p, Stream* handle) {
     Call call;
     const Stream* stream = call->stream_of(handle);
     if (stream == nullptr) return fail(abi::error::invalid_handle);
-    if (stream->capture) return finish(submit(call.runtime, handle, FreeWork{p}));
+    if (stream->capture || !call->parked.empty()) return finish(submit(call.runtime, handle, FreeWork{p}));
     return p == nullptr ? fail(abi::error::invalid_value) : hipFree(p);
 }
 

@@ -42,7 +42,7 @@ Error launch(Runtime& runtime, Function& function, void* handle, const Shape& sh
              std::span<const std::uint8_t> packed, Stream* stream) {
     Stream* target = runtime.stream_of(stream);
     if (target == nullptr) return abi::error::invalid_handle;
-    if (!target->capture) {
+    if (!target->capture && runtime.parked.empty()) {
         if (target == &runtime.legacy && runtime.forbid_legacy()) return abi::error::stream_capture_implicit;
         return runtime.launch({&function, shape.grid, shape.workgroup, static_cast<std::uint32_t>(shape.dynamic_lds), arguments, packed, shape.cooperative}, *target);
     }

@@ -1,7 +1,7 @@
-// Streams, events, errors. Work runs eagerly in the order of the calls, so every stream is always idle; streams and
-// events carry modelled time (timeline.hpp).
+// Streams, events, errors. Work runs eagerly in the order of the calls, so every stream is idle unless it waits for a value in
+// memory (parked.hpp); streams and events carry modelled time (timeline.hpp).
 #include <algorithm>
-#include <cstring>
+#include <memory>
 
 #include "hip/api.hpp"
 
@@ -39,6 +39,7 @@ Error query(Stream* handle) {
     Call call;
     const Stream* stream = call->stream_of(handle);
     if (stream == nullptr) return fail(abi::error::invalid_handle);
+    if (call->parked.holds(call.runtime, *stream)) return fail(abi::error::not_ready);
     return finish(stream->capture ? abi::error::stream_capture_unsupported : call->pending());
 }
 
@@ -69,46 +70,32 @@ Error host_function(Stream* handle, HostWork work) {
         Call call;
         Stream* stream = call->stream_of(handle);
         if (stream == nullptr) return fail(abi::error::invalid_handle);
-        if (stream->capture) return finish(submit(call.runtime, handle, work));
+        if (stream->capture || call->parked.blocks(call.runtime, *stream, work)) return finish(submit(call.runtime, handle, work));
         stream->ready_ns = call->start_of(*stream);
     }
     work.function(work.data);  // it may wait for another thread of the program
     return abi::error::success;
 }
 
-/// A write takes effect at its place in the stream. A wait finds its value there or cannot go on: all that the program has
-/// enqueued before has run, and what it does later it does after this call.
 Error memory_operation(Stream* handle, bool wide, bool wait, void* pointer, std::uint64_t value, unsigned flags, std::uint64_t mask) {
     Call call;
     Stream* stream = call->stream_of(handle);
     if (stream == nullptr) return fail(abi::error::invalid_handle);
     if (stream->capture) return fail(abi::error::stream_capture_unsupported);
     const std::size_t bytes = wide ? 8 : 4;
-    const std::uint64_t range = wide ? ~0ULL : 0xffffffffULL;
+    if (wait && flags > 3) return fail(abi::error::invalid_value);
     if (pointer == nullptr || address_of(pointer) % bytes != 0) return fail(abi::error::invalid_value);
     if (call->memory.room(address_of(pointer)) < bytes && !call->memory.valid(address_of(pointer), static_cast<std::uint32_t>(bytes)))
         return fail(abi::error::invalid_value);
-    if (!wait) {
-        std::memcpy(pointer, &value, bytes);
-        call->touched(pointer, bytes);
-        if (call->sanitizer) call->sanitizer->filled(pointer, bytes);
-        return abi::error::success;
-    }
-    std::uint64_t found = 0;
-    std::memcpy(&found, pointer, bytes);
-    found &= mask & range;
-    bool there = false;
-    switch (flags) {
-        case 0: there = found >= (value & range); break;
-        case 1: there = found == (value & range); break;
-        case 2: there = (found & value) != 0; break;
-        case 3: there = (~(found | (value & mask)) & range) != 0; break;
-        default: return fail(abi::error::invalid_value);
-    }
-    if (there) return abi::error::success;
-    call->say_unsupported("hipStreamWaitValue for a value that is not there yet");
-    return fail(abi::error::not_supported);
+    return finish(submit(call.runtime, handle, ValueWork{wait, pointer, bytes, value, mask, flags}));
 }
+
+/// A callback of a stream that waits for a value.
+struct LateCallback {
+    void (*function)(Stream*, Error, void*);
+    Stream* stream;
+    void* data;
+};
 
 struct ErrorText {
     Error code;
@@ -177,6 +164,7 @@ HIPSCOPE_API Error hipStreamDestroy(Stream* s) {
         s->capture->joined.erase(s);
         if (s->capture->origin == s) s->capture->origin = nullptr;
     }
+    wait_while(call.runtime, [&] { return call->parked.holds(call.runtime, *s); });
     // What it still had to do in modelled time is waited for by the legacy stream, as if it were there.
     if ((s->flags & kStreamNonBlocking) == 0) call->legacy.ready_ns = std::max(call->legacy.ready_ns, s->ready_ns);
     call->streams.erase(s);
@@ -226,6 +214,13 @@ HIPSCOPE_API Error hipStreamAddCallback(Stream* s, void (*callback)(Stream*, Err
         if (stream->capture) return fail(abi::error::stream_capture_unsupported);
         stream->ready_ns = call->start_of(*stream);
         state = call->pending();
+        if (call->parked.holds(call.runtime, *stream)) {
+            const auto run = [](void* late) {
+                const std::unique_ptr<LateCallback> c(static_cast<LateCallback*>(late));
+                c->function(c->stream, abi::error::success, c->data);
+            };
+            return finish(submit(call.runtime, s, HostWork{run, new LateCallback{callback, s, data}}));
+        }
     }
     callback(s, state, data);
     return abi::error::success;
@@ -291,6 +286,7 @@ HIPSCOPE_API Error hipEventCreateWithFlags(Event** event, unsigned flags) { retu
 HIPSCOPE_API Error hipEventDestroy(Event* event) {
     Call call;
     if (call->events.erase(event) == 0) return fail(abi::error::invalid_handle);
+    call->parked.forget(*event);
     delete event;
     return abi::error::success;
 }
@@ -301,12 +297,14 @@ HIPSCOPE_API Error hipEventSynchronize(Event* event) {
     Call call;
     if (!call->events.contains(event)) return fail(abi::error::invalid_handle);
     if (event->capture && !event->capture->invalid) return fail(abi::error::captured_event);
+    wait_while(call.runtime, [&] { return call->parked.holds(*event); });
     if (event->recorded) call->host_ns = std::max(call->host_ns, event->time_ns);
     return finish(call->pending());
 }
 HIPSCOPE_API Error hipEventQuery(Event* event) {
     Call call;
     if (!call->events.contains(event)) return fail(abi::error::invalid_handle);
+    if (call->parked.holds(*event)) return fail(abi::error::not_ready);
     return finish(event->capture && !event->capture->invalid ? abi::error::captured_event : call->pending());
 }
 HIPSCOPE_API Error hipEventElapsedTime(float* ms, Event* start, Event* stop) {
@@ -315,6 +313,7 @@ HIPSCOPE_API Error hipEventElapsedTime(float* ms, Event* start, Event* stop) {
     for (const Event* event : {start, stop})
         if (!call->events.contains(const_cast<Event*>(event)) || !event->recorded || (event->flags & kEventDisableTiming) != 0)
             return fail(abi::error::invalid_handle);
+    if (call->parked.holds(*start) || call->parked.holds(*stop)) return fail(abi::error::not_ready);
     *ms = static_cast<float>((stop->time_ns - start->time_ns) * 1e-6);
     return abi::error::success;
 }

@@ -2,6 +2,7 @@
 #include "hip/graph.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "hip/api.hpp"
@@ -9,8 +10,6 @@
 
 namespace hipscope {
 namespace {
-
-abi::Error run(Runtime& runtime, Stream& stream, const Work& work);
 
 struct Runner {
     Runtime& runtime;
@@ -48,6 +47,13 @@ struct Runner {
         runtime.disappears(address_of(w.pointer));
         return runtime.release(address_of(w.pointer)) ? abi::error::success : abi::error::invalid_value;
     }
+    abi::Error operator()(const ValueWork& w) const {
+        if (w.wait) return wait_then(abi::error::success);
+        std::memcpy(w.pointer, &w.value, w.bytes);
+        runtime.touched(w.pointer, w.bytes);
+        if (runtime.sanitizer) runtime.sanitizer->filled(w.pointer, w.bytes);
+        return wait_then(abi::error::success);
+    }
 
 private:
     abi::Error wait_then(abi::Error result) const {
@@ -56,9 +62,9 @@ private:
     }
 };
 
-abi::Error run(Runtime& runtime, Stream& stream, const Work& work) { return std::visit(Runner{runtime, stream}, work); }
-
 }  // namespace
+
+abi::Error run(Runtime& runtime, Stream& stream, const Work& work) { return std::visit(Runner{runtime, stream}, work); }
 
 abi::Error symbol_range(Runtime& runtime, const void* symbol, std::uint64_t& address, std::size_t& bytes) {
     const auto found = runtime.variables.find(symbol);
@@ -173,7 +179,13 @@ abi::Error submit(Runtime& runtime, Stream* handle, Work work) {
         return abi::error::success;
     }
     if (stream == &runtime.legacy && runtime.forbid_legacy()) return abi::error::stream_capture_implicit;
-    return run(runtime, *stream, work);
+    if (runtime.parked.blocks(runtime, *stream, work)) {
+        runtime.parked.add(*stream, std::move(work));
+        return abi::error::success;
+    }
+    const abi::Error error = run(runtime, *stream, work);
+    runtime.parked.advance(runtime, stream->ready_ns);
+    return error;
 }
 
 abi::Error run_graph(Runtime& runtime, Stream& stream, const Graph& graph) {

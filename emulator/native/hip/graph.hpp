@@ -69,8 +69,16 @@ struct AllocateWork {
 struct FreeWork {
     void* pointer = nullptr;
 };
-/// In the order of hipGraphNodeType, which has two kinds for external semaphores before the last two here.
-using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork, AllocateWork, FreeWork>;
+/// A value written to memory, or a wait until it is there (hipStreamWaitValue).
+struct ValueWork {
+    bool wait = false;
+    void* pointer = nullptr;
+    std::size_t bytes = 4;  // or 8
+    std::uint64_t value = 0, mask = ~0ULL;
+    unsigned comparison = 0;  // at least, equal, and, nor
+};
+/// In the order of hipGraphNodeType, which has two kinds for external semaphores before the last three here; values are in no graph.
+using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork, AllocateWork, FreeWork, ValueWork>;
 
 /// Device address and size of the variable whose host shadow is `symbol`.
 abi::Error symbol_range(Runtime& runtime, const void* symbol, std::uint64_t& address, std::size_t& bytes);
@@ -124,6 +132,8 @@ struct StreamCapture {
 
 /// Put work into a stream: run it at its place in modelled time, or record it when the stream is being captured.
 abi::Error submit(Runtime& runtime, Stream* stream, Work work);
+/// Run it now.
+abi::Error run(Runtime& runtime, Stream& stream, const Work& work);
 /// Run all nodes of a graph in `stream`. Nodes that do not wait for each other may overlap in modelled time.
 abi::Error run_graph(Runtime& runtime, Stream& stream, const Graph& graph);
 

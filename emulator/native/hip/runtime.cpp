@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "engine/bundle.hpp"
+#include "hip/ipc.hpp"
 
 namespace hipscope {
 namespace {
@@ -165,6 +166,8 @@ CodeObject* Runtime::load(Module& module) {
 }
 
 bool Runtime::release(std::uint64_t address) {
+    if (is_of_another_process(address)) return false;
+    end_sharing(address);
     host_flags.erase(address);
     managed.erase(address);
     pools.gave_back(address);
@@ -358,7 +361,13 @@ double Runtime::start_of(const Stream& stream) const {
     return start;
 }
 
+void Runtime::wait_for(const Stream& stream) {
+    wait_while(*this, [&] { return parked.holds(*this, stream); });
+    host_ns = std::max(host_ns, start_of(stream));
+}
+
 void Runtime::wait_for_all() {
+    wait_while(*this, [&] { return !parked.empty(); });
     wait_for(legacy);
     for (const Stream* stream : streams) wait_for(*stream);
 }

@@ -20,6 +20,7 @@
 #include "hip/abi.hpp"
 #include "hip/graph.hpp"
 #include "hip/memory_pool.hpp"
+#include "hip/parked.hpp"
 #include "hip/settings.hpp"
 #include "hip/timeline.hpp"
 #include "sanitize/sanitizer.hpp"
@@ -131,8 +132,9 @@ public:
     Stream* stream_of(Stream* handle);
     /// Earliest start of what comes next in `stream`: the legacy stream and blocking streams wait for each other.
     [[nodiscard]] double start_of(const Stream& stream) const;
+    ParkedWork parked;
     /// The host waits for one stream or for all.
-    void wait_for(const Stream& stream) { host_ns = std::max(host_ns, start_of(stream)); }
+    void wait_for(const Stream& stream);
     void wait_for_all();
     void record(Event& event, Stream& stream);
     /// True when work on the legacy stream would end in a capture that is going on.

@@ -9,6 +9,15 @@
 
 #include_next <hip/hip_runtime.h>
 
+// The clock behind wall_clock64, which newer device libraries have.
+extern "C" __device__ inline unsigned long __ockl_steadyctr_u64() {
+#if defined(__HIP_DEVICE_COMPILE__)
+  return __builtin_amdgcn_s_memrealtime();
+#else
+  return 0;
+#endif
+}
+
 // HIP 5's barriers call it; compilers since clang 20 no longer link the device library that holds it (hip.bc).
 #if defined(__HIP_DEVICE_COMPILE__) && __clang_major__ > 19
 #define HIPSCOPE_FENCE(Order, Scope)                                                     \

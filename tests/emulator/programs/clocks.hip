@@ -13,7 +13,7 @@ __global__ void watch(long long* steps, int* ok) {
     }
     const long long real = static_cast<long long>(__builtin_amdgcn_s_memrealtime());
     steps[i] = worst;
-    ok[i] = clock64() > a && static_cast<long long>(__builtin_amdgcn_s_memrealtime()) >= real;
+    ok[i] = clock64() > a && static_cast<long long>(__ockl_steadyctr_u64()) >= real && wall_clock64() >= real;
 }
 __global__ void numbers(unsigned* out) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
