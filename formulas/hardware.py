@@ -20,6 +20,7 @@ from hipscope.analysis.paths import work_directory
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers import MeasuringProfiler, ProfilerRun
 from hipscope.emulator.symbolize import demangle
+from hipscope.formulas.instances import launches_of
 from hipscope.formulas.judge import Bench, Judgement, Progress
 from hipscope.formulas.pairs import Cache, Side, Timing, decide_measured
 from hipscope.formulas.physics import measured_beyond_physics
@@ -134,16 +135,15 @@ def _one_run(bench: Bench, hardware: Hardware, run: ProfilerRun) -> _Run | None:
     expected = hardware.profile.program.exit_code
     if expected is not None and timed.exit_code != expected:
         raise _NotMeasured(f"the program left with exit code {timed.exit_code} instead of {expected}")
+    is_mine = launches_of(bench.symbols, (k.mangled or k.name for k in hardware.profile.kernels))
     mine, others = [], dict[str, float]()
     for launch in timed.launches:
-        name = base_name(demangle(launch.kernel))
-        if name == bench.kernel.name:
+        if is_mine(launch.kernel):
             mine.append(launch)
         elif launch.timed:
+            name = base_name(demangle(launch.kernel))
             others[name] = others.get(name, 0.0) + _duration(launch)
-    launched = sum(
-        len(k.dispatches) for k in hardware.profile.kernels if base_name(k.name) == bench.kernel.name
-    )
+    launched = sum(len(k.dispatches) for k in hardware.profile.kernels if is_mine(k.mangled or k.name))
     if len(mine) != launched:
         raise _NotMeasured(f"`{bench.kernel.name}` was launched {len(mine)} times, before {launched} times")
     if not all(launch.timed for launch in mine):

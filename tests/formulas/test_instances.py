@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import Kernel, Profile, ProgramRun, Provenance, Resources, Source
-from hipscope.formulas.instances import instances
+from hipscope.formulas.instances import instances, launches_of
 
 
 def kernel(name: str, mangled: str, file: str | None, line: int | None) -> Kernel:
@@ -23,3 +23,19 @@ def test_instances_of_a_template_are_one_kernel_and_a_namesake_elsewhere_is_anot
     )  # fmt: skip
     assert instances(profile, first) == (first, second, nowhere)
     assert instances(profile, namesake) == (namesake, nowhere)
+
+
+def test_launches_of_a_namesake_in_another_namespace_are_not_ours() -> None:
+    ours, other = "_ZN1a5scaleEPf", "_ZN1b5scaleEPf"
+    is_mine = launches_of({ours}, ["a::scale(float*)", "b::scale(float*)"])
+    assert [
+        is_mine(n) for n in (ours, f"{ours}.kd", "a::scale(float *)", "a::scale(float*) [clone .kd]")
+    ] == [True] * 4
+    assert not is_mine(other)
+    assert not is_mine("b::scale(float*)")
+
+
+def test_where_a_profiler_leaves_arguments_out_the_name_has_to_do() -> None:
+    is_mine = launches_of({"_ZN1a5scaleEPf"}, ["scale", "copy"])
+    assert is_mine("scale")
+    assert not is_mine("copy")
