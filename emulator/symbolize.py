@@ -109,13 +109,34 @@ def demangle(symbol: str) -> str:
     if library is None or not symbol.startswith("_Z"):
         return symbol
     status = ctypes.c_int(0)
-    result = library.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))
+    known = with_known_floats(symbol)
+    result = library.__cxa_demangle(known.encode(), None, None, ctypes.byref(status))
     if not result:
         return symbol
     try:
-        return ctypes.string_at(result).decode("utf-8", errors="replace")
+        name = ctypes.string_at(result).decode("utf-8", errors="replace")
     finally:
         library.free(ctypes.c_void_p(result))
+    return name if known == symbol else with_short_floats(name)
+
+
+# What the Itanium ABI calls `__bf16` and `_Float16`, which demanglers take for something else or do not know. None of the
+# types that stand in for them exists on a GPU.
+_SHORT_FLOATS = (("DF16b", "g", "__float128", "__bf16"), ("DF16_", "e", "long double", "_Float16"))
+
+
+def with_known_floats(symbol: str) -> str:
+    """A mangled name with types for its 16-bit floats that every demangler knows."""
+    for short, known, _, _ in _SHORT_FLOATS:
+        symbol = symbol.replace(short, known)
+    return symbol
+
+
+def with_short_floats(name: str) -> str:
+    """The demangled name with its 16-bit floats again."""
+    for _, _, known, short in _SHORT_FLOATS:
+        name = name.replace(known, short)
+    return name
 
 
 @functools.cache

@@ -93,6 +93,7 @@ def test_a_file_that_is_no_code_object_is_refused(tmp_path: Path) -> None:
     [
         ("_Z4copyPfS_i", "copy(float*, float*, int)"),
         ("_ZN2ns1kIfEEvPT_", "void ns::k<float>(float*)"),
+        ("_Z4geluPKDF16bPDF16_i", "gelu(__bf16 const*, _Float16*, int)"),
         ("plain", "plain"),
         ("_Znonsense", "_Znonsense"),
     ],
