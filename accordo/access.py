@@ -80,14 +80,9 @@ class AccessMap:
             bits[at - start : at - start + len(part)] = part
         return bits
 
-    def same(self, other: AccessMap, bits: int) -> bool:
-        """Whether both have the same of these bits on the same bytes."""
-        if [(at, len(part)) for at, part in self.runs] == [(at, len(part)) for at, part in other.runs]:
-            return all(
-                np.array_equal(a & bits, b & bits)
-                for (_, a), (_, b) in zip(self.runs, other.runs, strict=True)
-            )
-        return self.size == other.size and np.array_equal(self.whole & bits, other.whole & bits)
+    def within(self, other: AccessMap, bits: int) -> bool:
+        """Whether each byte with one of these bits has it in the other map, too."""
+        return all(not np.any(part & bits & ~other.window(at, at + len(part))) for at, part in self.runs)
 
     @cached_property
     def whole(self) -> NDArray[np.uint8]:

@@ -141,7 +141,9 @@ def compare(
     for dispatch in recording.dispatches:
         if (why := _unlike(recording.code.kernels[dispatch.kernel], compiled)) is not None:
             return Verdict(outcome="different", reason=f"Not equivalent: {why}.")
-    reference = _reference(recording, tolerances or {}, names, types, progress, cancel)
+    reference = prepare(
+        recording, tolerances=tolerances, names=names, types=types, progress=progress, cancel=cancel
+    )
     return validate(reference, compiled.path, exact=exact, progress=progress, cancel=cancel)
 
 
@@ -180,14 +182,17 @@ def argument_names(recording: Recording) -> tuple[str, ...]:
     return tuple(f"arg{i + 1}" for i in range(len(recording.dispatches[0].explicit_arguments)))
 
 
-def _reference(
+def prepare(
     recording: Recording,
-    tolerances: Mapping[str, UserTolerance],
-    names: Sequence[str],
-    types: Sequence[str],
-    progress: Said,
-    cancel: threading.Event | None,
+    *,
+    tolerances: Mapping[str, UserTolerance] | None = None,
+    names: Sequence[str] = (),
+    types: Sequence[str] = (),
+    progress: Said = lambda _: None,
+    cancel: threading.Event | None = None,
 ) -> Reference:
+    """The recorded kernel on all that a candidate is tried on: `validate` holds any number of them against it."""
+    tolerances = tolerances or {}
     config = recording.project.config
     known = tuple(names) or argument_names(recording)
     if unknown := sorted(set(tolerances) - set(known)):

@@ -19,16 +19,22 @@ Defence = Literal[
     "special_inputs",  # zeros, ones, denormals, ramps, large values
     "not_finite_inputs",
     "large_integers",
+    "small_integers",  # 8-bit and 16-bit integers of all values
+    "updated_memory",  # what a kernel updates holds other numbers before
     "one_changed_input",
     "other_scalars",
-    "turned_flags",  # integer arguments that are 0, 1 or negative
+    "turned_flags",  # small integer arguments have each other small value
+    "other_strides",  # integer arguments of 1 become 2, sizes are halved
     "other_variables",
     "other_workgroups",
+    "larger_workgroups",  # workgroups of twice as many work-items, and more than a wave
     "more_dimensions",  # workgroups and grids of two and three dimensions where the recorded ones have one
     "other_sizes",  # integer arguments one less, one more, 1 and 0
     "whole_workgroups",  # integer arguments that are whole workgroups, one or two, or one more or less than whole ones
     "inputs_untouched",
     "written_bytes_only",
+    "written_back",  # what the reference never writes is not written with its own value either
+    "state",  # no device variables of its own, in which a launch could leave something for the next; no clock
     "not_finite_places",
     "lost_atomics",
     "variables",

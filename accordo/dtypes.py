@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hipscope.accordo.capture import CapturedBuffer
 from hipscope.analysis.process import run_process
+from hipscope.emulator.symbolize import with_known_floats, with_short_floats
 
 Kind = Literal["float", "integer", "bytes"]
 
@@ -50,6 +51,7 @@ WIDENED = ("fp32", "fp16", "bf16")  # what double precision is more precise than
 _NUMPY = {
     "fp64": "<f8", "fp32": "<f4", "fp16": "<f2", "int8": "<i1", "uint8": "<u1", "int16": "<i2", "uint16": "<u2",
     "int32": "<i4", "uint32": "<u4", "int64": "<i8", "uint64": "<u8", "bytes": "<u1",
+    "bool": "<u1",
 }  # fmt: skip
 _FP64 = Element("fp64", "float", 8, 2.0**-52)
 _FP32 = Element("fp32", "float", 4, 2.0**-23)
@@ -64,7 +66,7 @@ def _integer(bits: int, signed: bool) -> Element:
 _ELEMENTS: dict[str, Element] = {
     "double": _FP64, "float": _FP32, "_Float16": _FP16, "half": _FP16, "__half": _FP16, "half_float::half": _FP16,
     "__half2": _FP16, "half2": _FP16, "__hip_bfloat162": _BF16, "std::bfloat16_t": _BF16,
-    "__bf16": _BF16, "__hip_bfloat16": _BF16, "hip_bfloat16": _BF16, "bool": _integer(8, False),
+    "__bf16": _BF16, "__hip_bfloat16": _BF16, "hip_bfloat16": _BF16, "bool": Element("bool", "integer", 1),
     "char": _integer(8, True), "signed char": _integer(8, True), "unsigned char": _integer(8, False),
     "short": _integer(16, True), "unsigned short": _integer(16, False), "int": _integer(32, True),
     "unsigned int": _integer(32, False), "unsigned": _integer(32, False), "long": _integer(64, True),
@@ -82,12 +84,16 @@ _SHORT_VECTOR = {"uchar": "unsigned char", "ushort": "unsigned short", "uint": "
 
 @dataclass(frozen=True)
 class Segment:
-    """Bytes [start, end) of a buffer, all of one element type; `argument` is the kernel argument that says so."""
+    """Bytes [start, end) of a buffer, all of one element type; `argument` is the kernel argument that says so.
+
+    With a `stride` there is one element every so many bytes, and something else between them.
+    """
 
     start: int
     end: int
     element: Element
     argument: int | None
+    stride: int | None = None
 
 
 def element_of(pointee: str) -> Element:
@@ -121,8 +127,12 @@ def demangle(symbol: str, cxxfilt: Path) -> str:
     """The demangled name by LLVM's own tool; the symbol itself when the tool is missing or does not know."""
     if not cxxfilt.exists():
         return symbol
-    done = run_process([str(cxxfilt), symbol], timeout=20)
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else symbol
+    known = with_known_floats(symbol)
+    done = run_process([str(cxxfilt), known], timeout=20)
+    name = done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else known
+    if known == symbol:
+        return name
+    return symbol if name == known else with_short_floats(name)
 
 
 def pointees(demangled: str, fallback: Sequence[str] = ()) -> dict[int, str]:

@@ -2,13 +2,14 @@
 
 Takes the captured buffers and the reference's access maps, gives replacement buffers. Elements are permuted, so that
 indices and labels stay in range; floats are also scaled, and replaced by zeros, ones, denormals, ramps, large ones, NaN
-and infinity; integers become large, with both signs (a reference that takes them for indices does not survive that, and
-the trial is dropped); and in one trial a single element of each input changes.
+and infinity; integers become large, with both signs, or in part negative (a reference that takes them for indices does
+not survive that, and the trial is dropped), and short ones take all their values; what is updated starts from other
+numbers; and in one trial a single element of each input changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,13 @@ from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import Element, Segment
 
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
+SMALL_INTEGERS, UPDATED, MANY_NANS, NEGATIVE_INTEGERS, BELOW_ZERO, RENAMED = range(9, 15)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
     LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
-    ONE_CHANGED: "one_changed_input",
+    ONE_CHANGED: "one_changed_input", SMALL_INTEGERS: "small_integers", UPDATED: "updated_memory",
+    MANY_NANS: "not_finite_inputs", NEGATIVE_INTEGERS: "large_integers",
+    BELOW_ZERO: "special_inputs", RENAMED: "small_integers",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -39,10 +43,19 @@ _WORDS = {
     STRUCTURED: "floats one, -0, denormal and rising",
     SCALED_AGAIN: "inputs permuted otherwise, floats of many sizes",
     ONE_CHANGED: "one element of each input changed",
+    SMALL_INTEGERS: "8-bit and 16-bit integers of all values",
+    UPDATED: "other numbers before in what is updated",
+    MANY_NANS: "many floats NaN, many zero",
+    NEGATIVE_INTEGERS: "some integers negative",
+    RENAMED: "8-bit and 16-bit integers renamed, 0 and large ones among them",
+    BELOW_ZERO: "inputs permuted, all floats far below zero",
 }
 _FEW = 16
+_FAR = 120.0  # where single precision has no exponential left
 _MARGIN = 16  # pages
 _LARGE_INTEGER = 1 << 20  # beyond any LDS, so that an index is seen to be one
+_LARGER_INTEGER = 1 << 29  # a few of one sign do not fit into 32 bits together
+_RUN = 48  # large integers of one sign side by side
 _TINY = {"fp64": 2.0**-1070, "fp32": 2.0**-145, "bf16": 2.0**-130, "fp16": 2.0**-20}  # denormal
 _LARGE = {"fp64": 2.0**256, "fp32": 2.0**32, "bf16": 2.0**32, "fp16": 16.0}  # a few squares do not overflow
 
@@ -65,6 +78,7 @@ def write_fresh_inputs(
     at, and would cost most of the time.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    names = _names(buffers, pieces, access) if trial == RENAMED else {}
     generator = np.random.default_rng([0x5EED, trial])
     count = 0
     for buffer in buffers:
@@ -75,18 +89,81 @@ def write_fresh_inputs(
         data = np.frombuffer(buffer.before(), dtype=np.uint8).copy()
         changed = False
         for segment in chosen:
-            parts = _surroundings(segment, touched)
-            old = np.concatenate([data[part] for part in parts])
-            window = np.concatenate([touched.window(part.start, part.stop) for part in parts])
-            fresh = np.frombuffer(_fresh(old, segment.element, trial, window, generator), dtype=np.uint8)
+            places = _places(segment, touched)
+            window = np.concatenate([touched.whole[place].reshape(-1) for place in places])
+            if not (window & READ).any():
+                continue
+            old = np.concatenate([data[place].reshape(-1) for place in places])
+            if trial == RENAMED:
+                fresh = names[segment.element.size][old.view(f"<u{segment.element.size}")].view(np.uint8)
+            else:
+                made = _fresh(old, segment.element, trial, window, generator)
+                fresh = np.frombuffer(made, dtype=np.uint8)
             changed = changed or not np.array_equal(fresh, old)
             at = 0
-            for part in parts:
-                data[part] = fresh[at : (at := at + part.stop - part.start)]
+            for place in places:
+                shape = data[place].shape
+                data[place] = fresh[at : (at := at + int(np.prod(shape)))].reshape(shape)
         if changed:
             (directory / f"buffer_{buffer.index}.before").write_bytes(data.data)
             count += 1
     return count
+
+
+def _names(
+    buffers: tuple[CapturedBuffer, ...],
+    pieces: Mapping[int, tuple[Segment, ...]],
+    access: Mapping[int, AccessMap],
+) -> dict[int, NDArray[Any]]:
+    """By size in bytes another number for each short integer: equal ones stay equal, in all buffers, and the smallest
+    that is read becomes 0. Bits change places, so that neighbours are far apart.
+    """
+    found = {}
+    for size in (1, 2):
+        kind, bits = np.dtype(f"<u{size}"), 8 * size
+        smallest = min(
+            (
+                int(np.frombuffer(b.before()[s.start : s.end], dtype=kind).min())
+                for b in buffers
+                for s in pieces[b.index]
+                if s.element.kind == "integer" and s.element.size == size
+                if access[b.index].any(READ, s.start, s.end)
+            ),
+            default=0,
+        )
+        numbers = np.arange(1 << bits, dtype=np.int64) - smallest & (1 << bits) - 1
+        turned = sum((numbers >> bit & 1) << bits - 1 - bit for bit in range(bits))
+        found[size] = np.asarray(turned).astype(kind)
+    return found
+
+
+def other_unread(
+    buffers: tuple[CapturedBuffer, ...],
+    pieces: Mapping[int, tuple[Segment, ...]],
+    access: Mapping[int, AccessMap],
+) -> dict[int, bytes]:
+    """By buffer other contents for those that a launch does not read: another launch may, and often they hold zeros."""
+    generator = np.random.default_rng([0x5EED, UPDATED])
+    found = {}
+    for buffer in buffers:
+        if access[buffer.index].any(READ) or all(s.element.kind == "bytes" for s in pieces[buffer.index]):
+            continue
+        data = np.frombuffer(buffer.before(), dtype=np.uint8).copy()
+        for segment in pieces[buffer.index]:
+            if segment.element.kind != "bytes":
+                raw = data[segment.start : segment.end].view(f"<u{segment.element.size}")
+                fresh = _updated(raw, segment.element, generator)
+                data[segment.start : segment.end] = np.frombuffer(fresh, dtype=np.uint8)
+        found[buffer.index] = data.tobytes()
+    return found
+
+
+def _places(segment: Segment, touched: AccessMap) -> Sequence[slice | NDArray[np.intp]]:
+    """Where the elements lie that are replaced: parts of the buffer, or for each element the places of its bytes."""
+    if segment.stride is None:
+        return _surroundings(segment, touched)
+    starts = np.arange(segment.start, segment.end - segment.element.size + 1, segment.stride)
+    return [starts[:, None] + np.arange(segment.element.size)]
 
 
 def _surroundings(segment: Segment, touched: AccessMap) -> list[slice]:
@@ -110,13 +187,23 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
     place = (segment.start, segment.end)
     if segment.element.kind == "bytes" or not touched.any(READ, *place):
         return False
-    if trial in (SPARSE, NOT_FINITE, STRUCTURED) and segment.element.kind != "float":
+    if trial in (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO) and segment.element.kind != "float":
         return False
-    if trial == LARGE_INTEGERS and (segment.element.kind != "integer" or segment.element.size < 4):
-        return False
+    if trial == BELOW_ZERO and segment.element.size < 4:
+        return False  # sums of what is far from zero lose all digits there
+    if trial in (LARGE_INTEGERS, NEGATIVE_INTEGERS, SMALL_INTEGERS, RENAMED):
+        wanted = (1, 2) if trial in (SMALL_INTEGERS, RENAMED) else (4, 8)
+        if segment.element.kind != "integer" or segment.element.size not in wanted:
+            return False
     if not touched.any(WRITTEN, *place):
-        return True
-    return trial != LARGE_INTEGERS and touched.any(READ_FIRST, *place) and not touched.any(ATOMIC, *place)
+        return trial != UPDATED
+    if trial == UPDATED:
+        return touched.any(READ_FIRST | ATOMIC, *place)
+    return (
+        trial not in (LARGE_INTEGERS, NEGATIVE_INTEGERS)
+        and touched.any(READ_FIRST, *place)
+        and not touched.any(ATOMIC, *place)
+    )
 
 
 def _fresh(
@@ -125,23 +212,36 @@ def _fresh(
     raw = data.view(f"<u{element.size}")
     if trial == ONE_CHANGED:
         return _one_changed(raw, element, window, generator)
+    if trial == UPDATED:
+        return _updated(raw, element, generator)
     if trial == STRUCTURED:
         return encoded(_structured(len(raw), element, generator), element)
     if trial == SPARSE:
         return encoded(_sparse(len(raw), element, window, generator), element)
     shuffled = generator.permuted(raw)
     if trial == LARGE_INTEGERS:
-        large = np.asarray(_LARGE_INTEGER, dtype=raw.dtype)
-        mixed = np.where(_coins(len(raw), generator), shuffled + large, ~(shuffled + large))
-        return bytes(mixed.tobytes())
+        return _large_integers(shuffled, generator)
+    if trial == NEGATIVE_INTEGERS:
+        chosen = generator.random(len(raw))
+        return bytes(
+            np.where(chosen < 0.15, ~np.zeros_like(raw), np.where(chosen < 0.3, ~raw, raw)).tobytes()
+        )
+    if trial == SMALL_INTEGERS:
+        largest = 2 if element.name == "bool" else 1 << 8 * element.size
+        return generator.integers(0, largest, len(raw), dtype=raw.dtype).tobytes()
     if element.kind != "float" or trial == PERMUTED:
         return bytes(shuffled.tobytes())
     numbers = _decoded(shuffled, element)
-    if trial == NOT_FINITE:
+    if trial in (NOT_FINITE, MANY_NANS):
         used = _used(window, element)
-        at = generator.choice(used, min(len(used), max(3, len(used) // 64)), replace=False)
-        numbers[at] = np.resize([np.nan, np.inf, -np.inf], len(at))
+        count = max(3, len(used) // 64) if trial == NOT_FINITE else 1 + len(used) // 5
+        at = generator.choice(used, min(len(used), count), replace=False)
+        numbers[at] = np.resize([np.nan, np.inf, -np.inf], len(at)) if trial == NOT_FINITE else np.nan
+        if trial == MANY_NANS:
+            numbers[generator.choice(used, len(used) // 3, replace=False)] = 0.0
         return encoded(numbers, element)
+    if trial == BELOW_ZERO:
+        return encoded(-_FAR - np.abs(numbers), element)
     random = generator.random(len(raw), dtype=numbers.dtype.type)
     if trial == SCALED_AGAIN:
         numbers *= np.exp2(12 * random - 6)
@@ -155,7 +255,10 @@ def _fresh(
 def _one_changed(
     raw: NDArray[Any], element: Element, window: Access, generator: np.random.Generator
 ) -> bytes:
-    """Another value for one element that is read: floats far from what they were, integers in range (two swapped)."""
+    """Another value for one element that is read: floats far from what they were, integers in range (two swapped).
+
+    Where all integers are the same, one becomes 1 if it was 0, else one less.
+    """
     at = int(generator.choice(_used(window, element)))
     changed = raw.copy()
     if element.kind != "float":
@@ -163,6 +266,8 @@ def _one_changed(
         if len(others):
             other = int(generator.choice(others))
             changed[at], changed[other] = raw[other], raw[at]
+        else:
+            changed[at] = raw[at] - 1 if raw[at] else 1
         return bytes(changed.tobytes())
     numbers = _decoded(raw, element)
     finite = np.abs(numbers[np.isfinite(numbers)])
@@ -170,6 +275,24 @@ def _one_changed(
     value = -1.5 * float(numbers[at]) + (size or 1.0) if np.isfinite(numbers[at]) else 1.0
     changed[at] = np.frombuffer(encoded(np.array([value]), element), dtype=raw.dtype)[0]
     return bytes(changed.tobytes())
+
+
+def _updated(raw: NDArray[Any], element: Element, generator: np.random.Generator) -> bytes:
+    """Floats of about the size that they had, integers a little larger: a counter may serve as an index."""
+    if element.kind != "float":
+        return bytes((raw + generator.integers(1, 4, len(raw), dtype=raw.dtype)).tobytes())
+    numbers = _decoded(raw, element)
+    finite = np.abs(numbers[np.isfinite(numbers)])
+    size = float(finite.max()) if finite.size else 0.0
+    return encoded((size or 1.0) * generator.uniform(-1.0, 1.0, len(raw)), element)
+
+
+def _large_integers(shuffled: NDArray[Any], generator: np.random.Generator) -> bytes:
+    """Two sizes, and runs of one sign: sums of them do not fit into as many bits."""
+    count = len(shuffled)
+    sizes = np.where(_coins(count, generator), _LARGE_INTEGER, _LARGER_INTEGER).astype(shuffled.dtype)
+    negative = np.repeat(_coins(-(-count // _RUN), generator), _RUN)[:count]
+    return bytes(np.where(negative, ~(shuffled + sizes), shuffled + sizes).tobytes())
 
 
 def _structured(count: int, element: Element, generator: np.random.Generator) -> Numbers:

@@ -87,6 +87,10 @@ def _plain(
 
 def _words(dispatch: CapturedDispatch, kernarg: bytes, argument: Argument, label: str) -> Iterator[Number]:
     end = argument.offset + argument.size
+    if argument.size in (1, 2):  # an enumeration, most likely
+        element = element_of("unsigned char" if argument.size == 1 else "unsigned short")
+        value = _value(kernarg, argument.offset, element)
+        yield Number(label, argument.offset, argument.size, "integer", element, value)
     pointers = {
         word
         for word in range(argument.offset, end - 7, 8)

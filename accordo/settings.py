@@ -25,8 +25,9 @@ class Settings:
     """How to replay and how strict to be. `tolerance` is what the user allows, None for the type's own.
 
     `tolerances` does the same for single arguments, by name. `odd_workgroups` asks for workgroups that are no power of
-    two. `without` names defences that are off. `widened` gives the kernel (by mangled name) in double precision, or
-    says why there is none; it is called when the first candidate's floats are not those of the reference.
+    two, `larger_workgroups` for larger ones than were recorded. `without` names defences that are off. `widened` gives
+    the kernel (by mangled name) in double precision, or says why there is none; it is called when the first candidate's
+    floats are not those of the reference.
     `sanitize` names the checks that a candidate is run under, "" for none ("all", or names with commas).
     """
 
@@ -36,6 +37,7 @@ class Settings:
     tolerance: UserTolerance | None = None
     tolerances: Mapping[str, UserTolerance] = field(default_factory=dict)
     odd_workgroups: bool = False
+    larger_workgroups: bool = True
     without: Without = NOTHING_OFF
     widened: Callable[[str], WidenedKernel | str] | None = None
     sanitize: str = ""

@@ -7,6 +7,7 @@ inputs and on fresh ones. It must also be free of every kind of defect that the 
 
 from __future__ import annotations
 
+import math
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ from hipscope.accordo.ahead import Ahead
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
 from hipscope.accordo.dtypes import Segment
+from hipscope.accordo.machine import largest_workgroup, own_state, reads_a_clock
 from hipscope.accordo.oracle import ROUNDING, less_precise
 from hipscope.accordo.poison import POISONS, Poison, fill
 from hipscope.accordo.reference import CAPTURED, Prepared, Reference
@@ -88,6 +90,8 @@ def validate(
     reference.settings.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="candidate_", dir=reference.settings.work) as folder:
         proof = Proof(reference, candidate, exact, progress, cancel, Path(folder), terms=terms)
+        if (state := check_state(proof)) is not None:
+            return _rejected(proof, state)
         plans = [_plan(proof, prepared, number) for number, prepared in enumerate(reference.prepared)]
         with Ahead(reference.settings.tool, _in_order(plans), cancel) as replays:
             for check in CHECKS:
@@ -95,6 +99,25 @@ def validate(
                 if rejection is not None:
                     return _rejected(proof, rejection)
     return _acceptance(reference, proof.trials, proof.errors)
+
+
+def check_state(proof: Proof) -> Rejection | None:
+    """Nothing that makes one launch differ from the next: variables of its own, or a clock. Replays start afresh."""
+    if not proof.on("state"):
+        return None
+    objdump = proof.reference.settings.cxxfilt.with_name("llvm-objdump")
+    for prepared in proof.reference.prepared:
+        original = prepared.dispatch.code_object
+        name = ""
+        if own := own_state(proof.candidate, original):
+            name = f"the device variable `{demangle(own[0])}`"
+            message = f"it can keep something in {name} from one launch to the next, which the reference does not have"
+        elif reads_a_clock(proof.candidate, objdump) and not reads_a_clock(original, objdump):
+            message = "it reads a clock, which the reference does not"
+        else:
+            continue
+        return Rejection(prepared.runs[0], (Mismatch(kind="state", message=message, label=name),))
+    return None
 
 
 def check_same_results(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejection | None:
@@ -111,6 +134,11 @@ def check_same_results(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> 
             if turn.run is not prepared.runs[0] or turn is plan.captured[-1][0]:
                 proof.trials.append(_trial(turn.run, "same"))
         proof.trials += prepared.dropped
+        proof.trials += [
+            _trial(run, "dropped", "the candidate's launch bounds do not allow it")
+            for run in prepared.runs
+            if not _allowed(proof, run)
+        ]
     return None
 
 
@@ -190,11 +218,10 @@ class _Plan:
 def _plan(proof: Proof, prepared: Prepared, number: int) -> _Plan:
     """What is tried on the dispatch of that number."""
     settings, repeated = proof.reference.settings, prepared.repeated
+    runs = [r for r in prepared.runs if _allowed(proof, r)]
     orders = range(len(_SEEDS)) if proof.on("other_order") else (0,)
     captured = [_Turn(prepared.runs[0], order, POISONS[order]) for order in orders]
-    others = [
-        _Turn(run, n % len(_SEEDS), POISONS[n % len(POISONS)]) for n, run in enumerate(prepared.runs[1:], 1)
-    ]
+    others = [_Turn(run, n % len(_SEEDS), POISONS[n % len(POISONS)]) for n, run in enumerate(runs[1:], 1)]
 
     def turns(listed: Sequence[_Turn], name: str) -> tuple[tuple[_Turn, Request], ...]:
         return tuple((turn, _turned(proof, turn, f"{name}_{number}_{n}")) for n, turn in enumerate(listed))
@@ -213,10 +240,17 @@ def _plan(proof: Proof, prepared: Prepared, number: int) -> _Plan:
         ),
         tuple(
             (run, sanitized(settings, run, proof.candidate, proof.folder / f"checked_{number}_{n}"))
-            for n, run in enumerate(r for r in prepared.runs if r.inputs is None)
+            for n, run in enumerate(r for r in runs if r.inputs is None)
             if settings.sanitize
         ),
     )
+
+
+def _allowed(proof: Proof, run: ReferenceRun) -> bool:
+    """Whether the candidate may be launched so; what was recorded it must be able to do, whatever it says."""
+    recorded = max(math.prod(p.dispatch.workgroup) for p in proof.reference.prepared)
+    size = math.prod(run.dispatch.workgroup)
+    return size <= recorded or size <= largest_workgroup(proof.candidate, run.dispatch.kernel)
 
 
 def _turned(proof: Proof, turn: _Turn, name: str) -> Request:
@@ -254,7 +288,11 @@ def _request(
 
 def _traced(proof: Proof, turn: _Turn) -> bool:
     run = turn.run
-    return run.inputs is None and turn.order == 0 and _has_atomics(run) and proof.on("lost_atomics")
+    if run.inputs is not None or turn.order > 0:
+        return False
+    if run.label == CAPTURED and proof.on("written_back"):
+        return True
+    return _has_atomics(run) and proof.on("lost_atomics")
 
 
 def _judge(
@@ -272,8 +310,10 @@ def _judge(
                 different, wide = _compare(proof.reference, run, buffer, result, exact=False, oracle=oracle)
         found += different
         proof.errors = proof.errors.widened(wide)
-        if traced and not different:
+        if traced and not different and proof.on("lost_atomics"):
             found += _lost_atomics(proof.reference, run, buffer, result)
+        if traced and not different and run.label == CAPTURED and proof.on("written_back"):
+            found += _written_back(proof.reference, run, buffer, result)
         if not different:
             found += _less_precise(proof, prepared, run, buffer, result)
     if proof.on("variables"):
@@ -391,6 +431,36 @@ def _lost_atomics(
     return []
 
 
+def _written_back(
+    reference: Reference, run: ReferenceRun, buffer: CapturedBuffer, result: Replay
+) -> list[Mismatch]:
+    """Where the candidate writes what is there anyway, and others may write meanwhile: that is not the kernel's own.
+
+    Its own is what the reference writes, and in a buffer that it writes to also what it only reads on this launch. An
+    atomic operation that changes nothing disturbs nobody.
+    """
+    written, usual = result.access(buffer.index, buffer.size), run.access[buffer.index]
+    if written.within(usual, WRITTEN):
+        return []
+    own = np.where(usual.any(WRITTEN), WRITTEN | READ, WRITTEN)
+    there, left = (np.frombuffer(image, dtype=np.uint8) for image in (buffer.before(), result.image(buffer)))
+    extra = ((written.whole & (WRITTEN | ATOMIC)) == WRITTEN) & ((usual.whole & own) == 0)
+    for segment in run.pieces[buffer.index]:
+        place = slice(segment.start, segment.end)
+        same = (there[place] == left[place]).reshape(-1, segment.element.size).all(axis=1)
+        window = extra[place] & np.repeat(same, segment.element.size)
+        if window.any():
+            name = _label(reference.signature, buffer, segment)
+            first = int(window.argmax()) // segment.element.size
+            message = f"it writes where the reference does not, with the value that is there: {name}, element {first}"
+            return [
+                Mismatch(
+                    kind="stray_write", message=message, buffer=buffer.index, label=name, first_index=first,
+                )
+            ]  # fmt: skip
+    return []
+
+
 def _compare(
     reference: Reference,
     run: ReferenceRun,
@@ -476,7 +546,7 @@ def _depends(mismatch: Mismatch) -> Mismatch:
     return mismatch.model_copy(update={"kind": kind, "message": message})
 
 
-def _trial(run: ReferenceRun, outcome: Literal["same", "different"], detail: str = "") -> Trial:
+def _trial(run: ReferenceRun, outcome: Literal["same", "different", "dropped"], detail: str = "") -> Trial:
     return Trial(dispatch=run.dispatch.id, inputs=run.label, outcome=outcome, detail=detail)
 
 

@@ -2,7 +2,8 @@
 
 Takes a captured variable, gives bytes that it might as well have held. Nothing says what type it has: an array
 is turned round by whole words, so that every element is one that was there; a single word is read as a number of the
-size it looks like. Whether the reference is well defined with it, the caller must see.
+size it looks like, and one that was zero as what the kernel makes of it. Whether the reference is well defined with
+it, the caller must see.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ def other_value(variable: CapturedVariable, buffers: Sequence[CapturedBuffer]) -
         return data
     word = 8 if len(data) % 8 == 0 else 4  # elements of 8 bytes must stay whole
     turned = data[word:] + data[:word]
-    return turned if turned != data else b"".join(_other_number(w) for w in _cut(data, word))
+    if turned != data:
+        return turned
+    left = variable.after()
+    if (
+        left is not None and left != data and not any(data)
+    ):  # a total, or something like it: no flag and no size
+        return b"".join(_other_number(w) if any(w) else w for w in _cut(left, word))
+    return b"".join(_other_number(w) for w in _cut(data, word))
 
 
 def _other_number(word: bytes) -> bytes:

@@ -9,14 +9,16 @@ there, the caller must see.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.accordo.apart import Copy, pointers_apart
 from hipscope.accordo.arguments import other_arguments
-from hipscope.accordo.capture import CapturedDispatch
+from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.defences import Defence
+from hipscope.accordo.machine import asked_dimensions
 from hipscope.accordo.relocate import relocated
 from hipscope.accordo.variables import other_value
 from hipscope.emulator.captures import PACKED, read_checksums, seal, share
@@ -25,6 +27,8 @@ Shape = tuple[int, int, int]
 
 _FEW_GROUPS = 64
 _MANY_GROUPS = 256
+_WAVE = 64
+_LARGEST_WORKGROUP = 1024
 _FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
 
 
@@ -46,15 +50,23 @@ def smaller_launch(dispatch: CapturedDispatch, folder: Path) -> CapturedDispatch
 
 
 def launch_variants(
-    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, *, odd: bool = False
+    dispatch: CapturedDispatch,
+    types: Sequence[str],
+    folder: Path,
+    *,
+    odd: bool = False,
+    larger: bool = True,
+    contents: Mapping[int, bytes] | None = None,
 ) -> list[Variant]:
-    """The variants. `types` are the parameter types, to know the integers among the arguments.
+    """The variants. `types` are the parameter types, to know the integers among the arguments. `contents` has, by
+    buffer, others than the captured ones for launches with a turned flag: it may be what makes the kernel read them, or
+    matter only for some of them.
 
-    `odd` also asks for very small workgroups and for some that are no power of two: only for kernels whose threads do
-    not work together.
+    `larger` asks for larger workgroups, which a kernel for one program need not be made for. `odd` also asks for very
+    small workgroups and for some that are no power of two: only for kernels whose threads do not work together.
     """
     found = [Variant("relocation", "buffers at other addresses", relocated(dispatch, folder / "moved"))]
-    found += _other_arguments(dispatch, types, folder)
+    found += _other_arguments(dispatch, types, folder, contents or {})
     found += _other_shapes(dispatch, folder, odd)
     kernarg, copies = pointers_apart(dispatch, types)
     if copies:
@@ -67,17 +79,23 @@ def launch_variants(
         at = folder / "variables"
         varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), dispatch.kernarg(), others)
         found.append(Variant("other_variables", "device variables with other values", varied))
-    return found
+    # The last, as it ends the trials of a candidate whose launch bounds do not allow it.
+    return found + (_larger_workgroups(dispatch, folder) if larger else [])
 
 
-def _other_arguments(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> list[Variant]:
+def _other_arguments(
+    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, others: Mapping[int, bytes]
+) -> list[Variant]:
     found = []
     for number, other in enumerate(other_arguments(dispatch, types)):
         at = folder / f"arguments_{number}"
         if other.longer:
             made = relocated(dispatch, at, longer=True, kernarg=other.kernarg)
         else:
-            made = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), other.kernarg)
+            contents = others if other.defence == "turned_flags" else {}
+            made = _write(
+                dispatch, at, dispatch.workgroup, _groups(dispatch), other.kernarg, contents=contents
+            )
         found.append(Variant(other.defence, other.label, made))
     return found
 
@@ -100,16 +118,43 @@ def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[V
     ]
 
 
+def _larger_workgroups(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
+    """Workgroups of twice as many work-items, and of four waves: there, barriers begin to matter."""
+    found = []
+    for least in (2 * math.prod(dispatch.workgroup), 4 * _WAVE):
+        sides = list(dispatch.workgroup)
+        longest = sides.index(max(sides))
+        while math.prod(sides) < least:
+            sides[longest] *= 2
+        shape = (sides[0], sides[1], sides[2])
+        if math.prod(dispatch.workgroup) < math.prod(shape) <= _LARGEST_WORKGROUP:
+            found.append(shape)
+    few = _bounded(_groups(dispatch))
+    return [
+        Variant(
+            "larger_workgroups",
+            f"workgroups of {_shown(shape)}",
+            _write(dispatch, folder / f"larger_{number}", shape, few, dispatch.kernarg()),
+        )
+        for number, shape in enumerate(dict.fromkeys(found))
+    ]
+
+
 def _more_dimensions(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
-    """Workgroups of as many work-items with one dimension more, and two workgroups along each side that has one."""
+    """Workgroups of as many work-items with one dimension more, and two workgroups along each side that has one.
+
+    Only for a kernel that asks where it is along them: any other does the same work more than once, and what that means
+    for a sum by atomics or by shuffles, nobody has asked it to be prepared for.
+    """
     (x, y, z), groups = dispatch.workgroup, _groups(dispatch)
+    asked = asked_dimensions(dispatch.code_object, dispatch.kernel)
     launches: list[tuple[str, Shape, Shape]] = []
     few = _bounded(groups, _FEW_ROWS)
-    if (x if y == 1 else y) > 1 and z == 1:
+    if (x if y == 1 else y) > 1 and z == 1 and asked.workgroup >= (2 if y == 1 else 3):
         shape = (x // 2, 2, 1) if y == 1 else (x, y // 2, 2)
         launches.append((f"workgroups of {_shown(shape)}", shape, few))
-    if 1 in groups[1:]:
-        more = (few[0], 2 if groups[1] == 1 else few[1], 2 if groups[2] == 1 else few[2])
+    sides = [2 if count == 1 and used else count for count, used in zip(few, asked.grid, strict=True)]
+    if (more := (few[0], sides[1], sides[2])) != few:
         launches.append((f"a grid of {_shown(more)} workgroups", dispatch.workgroup, more))
     return [
         Variant(
@@ -150,12 +195,14 @@ def _write(
     kernarg: bytes,
     variables: Mapping[int, bytes] | None = None,
     copies: Sequence[Copy] = (),
+    contents: Mapping[int, bytes] | None = None,
 ) -> CapturedDispatch:
-    """A dispatch directory that shares the captured one's files, but for the `variables` with another value and for
-    `copies`, which are there besides.
+    """A dispatch directory that shares the captured one's files, but for the `variables` and the `contents` of buffers
+    that are others, and for `copies`, which are there besides.
     """
     folder.mkdir(parents=True, exist_ok=True)
     held = {f"global_{index}.before": value for index, value in (variables or {}).items()}
+    held |= {f"buffer_{index}.before": value for index, value in (contents or {}).items()}
     held |= {f"buffer_{copy.buffer.index}.before": copy.contents for copy in copies}
     shared = {
         name: check
@@ -187,9 +234,16 @@ def _write(
         directory=folder,
         grid=(x, y, z),
         workgroup=workgroup,
-        buffers=(*dispatch.buffers, *more),
+        buffers=(*(_holding(b, folder, contents or {}) for b in dispatch.buffers), *more),
         variables=own,
     )
+
+
+def _holding(buffer: CapturedBuffer, folder: Path, contents: Mapping[int, bytes]) -> CapturedBuffer:
+    """The buffer as it is written to a folder."""
+    if buffer.index not in contents:
+        return buffer
+    return replace(buffer, before_file=folder / f"buffer_{buffer.index}.before")
 
 
 def _shown(shape: Shape) -> str:

@@ -18,6 +18,7 @@ MismatchKind = Literal[
     "less_precise",
     "fault",
     "sanitizer",
+    "state",
 ]
 Outcome = Literal["equivalent", "different", "inconclusive"]
 

@@ -2,7 +2,8 @@
 
 Takes source text, gives source text, or the reason why a replacement of words would not give the same function. The
 source stays as it is; behind the kernel stands a copy of it, and of whatever of the file it uses that has floats, with
-`double` for `float`, for the 16-bit floats and in vectors, in a namespace of its own.
+`double` for `float`, for the 16-bit floats and in vectors, in a namespace of its own. A structure that the kernel is
+given by value stays as it is: its numbers are exact in either precision.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
+
+from hipscope.accordo.dtypes import split_arguments
 
 NAMESPACE = "hipscope_wide"
 
@@ -114,7 +117,8 @@ def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str 
 
 def _needed(kernel: _Item, before: Sequence[_Item], half: bool) -> tuple[list[_Item], str]:
     """What the kernel uses, directly or not, that is another text in double precision or uses such; or why not."""
-    known = {name: item for item in before for name in item.names}
+    given = _types_by_value(kernel.text)
+    known = {name: item for item in before for name in item.names if name not in given}
     uses: dict[int, set[int]] = {}
     waiting = [kernel]
     reached = {id(kernel): kernel}
@@ -135,6 +139,16 @@ def _needed(kernel: _Item, before: Sequence[_Item], half: bool) -> tuple[list[_I
             if re.search(rf"::\s*{re.escape(name)}\b", item.text):
                 return [], f"it uses `{name}` by its namespace"
     return chosen, ""
+
+
+def _types_by_value(kernel: str) -> frozenset[str]:
+    """The words in the types of parameters that are no pointers, such as the name of a structure given by value."""
+    head = kernel.partition("{")[0]
+    parameters = head[head.find("(", head.find("__global__")) + 1 : head.rfind(")")]
+    if head.count("(") > 1:  # launch bounds stand before the name
+        parameters = parameters[parameters.rfind("(") + 1 :]
+    listed = [p for p in split_arguments(parameters) if "*" not in p and "&" not in p]
+    return frozenset(word for p in listed for word in re.findall(r"[A-Za-z_]\w*", p)[:-1])
 
 
 def _words(text: str, half: bool) -> tuple[str, list[str]]:

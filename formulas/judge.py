@@ -177,6 +177,7 @@ def open_bench(
             tolerance=UserTolerance(project.config.tolerance) if project.config.tolerance else None,
             tolerances=user_tolerances(project.config.accordo.tolerances),
             odd_workgroups=not (syntax.barriers or syntax.shared),
+            larger_workgroups=False,  # all launches of this program are known
             widened=widened.kernel if widened is not None else None,
             sanitize="all",
         )

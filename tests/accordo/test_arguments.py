@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,5 +65,39 @@ def test_what_would_be_tried_twice_or_not_at_all_is_left_out(tmp_path: Path) -> 
         "integer arguments one less",
         "integer arguments 0",
         "integer arguments one more, longer buffers",
+        "argument 1 3 instead of 2, other floats",
+        "argument 1 4 instead of 2, other floats",
     ]
     assert other_arguments(launch(tmp_path, struct.pack("<Q", BUFFER), 8), ["Params"]) == []
+
+
+def test_of_any_two_sizes_one_is_made_smaller_without_the_other(tmp_path: Path) -> None:
+    for count in (6, 13):
+        sizes = [100 + i for i in range(count)]
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        dispatch = launch(folder, struct.pack(f"<{count}i", *sizes), *[4] * count)
+        tried = [struct.unpack(f"<{count}i", o.kernarg) for o in other_arguments(dispatch, ["int"] * count)]
+        less = [{i for i in range(count) if t[i] == sizes[i] - 1} for t in tried]
+        for one in range(count):
+            for other in set(range(count)) - {one}:
+                assert any(one in chosen and other not in chosen for chosen in less), (one, other)
+
+
+def test_small_integers_take_each_small_value_and_an_enumeration_is_one(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<i3xBf", 2, 1, 0.1), 4, 4, 4)
+    dispatch = replace(
+        dispatch, arguments=(dispatch.arguments[0], Argument(7, 1, "by_value"), Argument(8, 4, "by_value"))
+    )
+    tried = other_arguments(dispatch, ["int", "Mode", "float"])
+    found = {o.label: struct.unpack("<i3xBf", o.kernarg) for o in tried}
+    assert {v[0] for label, v in found.items() if label.startswith("argument 1")} == {0, 1, 3, 4}
+    assert {v[1] for label, v in found.items() if label.startswith("argument 2")} == {0, 2, 3, 4}
+    assert found["larger float arguments"][2] > 1
+    assert found["float arguments of the other sign"][2] < 0
+
+
+def test_strides_of_one_are_doubled_where_sizes_are_halved(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<3i", 301, 1, 1), 4, 4, 4)
+    tried = {o.label: struct.unpack("<3i", o.kernarg) for o in other_arguments(dispatch, ["int"] * 3)}
+    assert tried["integer arguments halved, those of 1 doubled"] == (150, 2, 2)

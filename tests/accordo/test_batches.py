@@ -188,8 +188,8 @@ def test_an_access_map_in_parts_says_the_same_as_a_whole_one() -> None:
         assert list(one.pages(WRITTEN, 100, 9000)) == [True, True, False]
         assert one.count(READ | WRITTEN) == 200
         assert np.array_equal(one.window(4090, 4110), bits[4090:4110])
-    assert parts.same(whole, READ | WRITTEN)
-    assert not parts.same(AccessMap.of(np.roll(bits, 1)), READ)
+    assert parts.within(whole, READ | WRITTEN)
+    assert not parts.within(AccessMap.of(np.roll(bits, 1)), READ)
 
 
 def test_runs_that_are_cut_off_are_no_runs() -> None:

@@ -47,7 +47,7 @@ def test_the_source_helps_where_the_name_tells_nothing() -> None:
     ("type_name", "element"),
     [
         ("float const", "fp32"), ("double", "fp64"), ("__half", "fp16"), ("__hip_bfloat16", "bf16"),
-        ("unsigned int", "uint32"), ("signed char", "int8"), ("bool", "uint8"), ("float4", "fp32"),
+        ("unsigned int", "uint32"), ("signed char", "int8"), ("bool", "bool"), ("float4", "fp32"),
         ("HIP_vector_type<unsigned char, 4u>", "uint8"), ("Particle", "bytes"), ("void", "bytes"),
     ],
 )  # fmt: skip

@@ -54,7 +54,7 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     "repeats": (RIGHT, in_order(5, 1 + 1e-6), {"exact": False}),
     "relocation": (RIGHT, RIGHT.replace("scale", "(scale if b[0].address < b[1].address or n != 48 else 1.0)"), {}),
     "permuted_inputs": (RIGHT, SEEN.format("not new and moved > 2"), {}),
-    "scaled_inputs": (RIGHT, SEEN.format("calm and len(new) > 20 and min(seen) < -1"), {}),
+    "scaled_inputs": (RIGHT, SEEN.format("calm and len(new) > 20 and min(seen) < -1 and max(seen) > 0"), {}),
     "special_inputs": (RIGHT, RIGHT.replace("b[0][i]", "(1e6 if 1e6 < b[0][i] < 1e99 else b[0][i])"), {}),
     "not_finite_inputs": (
         RIGHT, RIGHT.replace("scale * b[0][i]", "scale * b[0][i] if b[0][i] == b[0][i] else 0.0"), {},
@@ -73,8 +73,10 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     "more_dimensions": (RIGHT, RIGHT.replace("scale *", "(scale if rows == 1 else 1.0) *"), {}),
     "other_sizes": (RIGHT, RIGHT.replace("i < n", "i < 48"), {}),
     "whole_workgroups": (RIGHT, RIGHT.replace("i < n", "i < n and n != 40"), {"workgroup": 20}),
-    "inputs_untouched": (RIGHT, RIGHT.rstrip() + "; b[0][i] = 0.0\n", {}),
+    "inputs_untouched": (RIGHT, RIGHT.rstrip() + "; b[0][i] = 0.125\n", {}),
     "written_bytes_only": (RIGHT, RIGHT + "    b[1][60] = 1.0\n", {}),
+    "written_back": (RIGHT, RIGHT + "    b[1][60] = b[1][60]\n", {}),
+    "larger_workgroups": (RIGHT, RIGHT.replace("scale *", "(scale if block <= 64 else 1.0) *"), {}),
     "not_finite_places": (
         RIGHT, RIGHT.replace("scale * b[0][i]", "scale * b[0][i] if i != 3 else float('nan')"), {"exact": False},
     ),
@@ -90,7 +92,12 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     ),
 }  # fmt: skip
 ELSEWHERE: dict[Defence, str] = {
-    # They need a compiler: tests/formulas/test_defences.py.
+    # They need a compiler: tests/accordo/test_adversarial.py.
+    "small_integers": "bytes_histogram, plain_ascii",
+    "updated_memory": "totals, alone",
+    "other_strides": "axpy, small_strides",
+    "state": "filter, later_launches",
+    # The same, tests/formulas/test_defences.py.
     "oracle": "test_less_precision_than_the_reference_is_seen_against_double",
     "pointers_apart": "test_what_is_right_only_where_two_pointers_are_the_same_is_refused",
 }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hipscope.accordo.guess import guess
+from hipscope.accordo.capture import CapturedBuffer
+from hipscope.accordo.dtypes import BYTES, Segment
+from hipscope.accordo.guess import guess, with_guesses
 
 FIRST, LAST = 0x7E0000000000, 0x7E0000100000
 RANDOM = np.random.default_rng(1)
@@ -30,3 +34,38 @@ RANDOM = np.random.default_rng(1)
 )
 def test_contents_are_told_by_their_looks(numbers: NDArray[np.generic], name: str) -> None:
     assert guess(numbers.tobytes(), FIRST, LAST).name == name
+
+
+def guessed(
+    before: bytes, after: bytes, monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[str, int, int | None]]:
+    """Element type, start and stride of what is made of a buffer without a declared type."""
+    buffer = CapturedBuffer(0, 0x1000, len(before), (), Path(), Path())
+    monkeypatch.setattr(CapturedBuffer, "before", lambda _: before)
+    monkeypatch.setattr(CapturedBuffer, "after", lambda _: after)
+    found = with_guesses((buffer,), {0: (Segment(0, len(before), BYTES, None),)})[0]
+    return [(s.element.name, s.start, s.stride) for s in found]
+
+
+def test_an_array_of_structures_is_cut_into_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = np.dtype(
+        [("x", "<f4"), ("kind", "<i4"), ("mass", "<f8"), ("next", "<u8"), ("pad", "<i4"), ("v", "<f4")]
+    )
+    records = np.zeros(50, dtype=kind)
+    records["x"], records["v"] = RANDOM.normal(size=(2, 50))
+    records["mass"], records["kind"] = RANDOM.normal(size=50), np.arange(50)
+    records["next"] = 0x1000 + 32 * np.arange(50)
+    assert guessed(records.tobytes(), b"", monkeypatch) == [
+        ("fp32", 0, 32), ("int32", 4, 32), ("fp64", 8, 32), ("int32", 24, 32), ("fp32", 28, 32),
+    ]  # fmt: skip
+
+
+def test_zeros_are_what_the_kernel_makes_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = RANDOM.normal(size=64).astype("<f4").tobytes()
+    assert guessed(bytes(256), sums, monkeypatch) == [("fp32", 0, None)]
+    assert guessed(bytes(256), bytes(256), monkeypatch)[0][0] == "int32"
+
+
+def test_noise_is_no_array_of_structures(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = RANDOM.integers(0, 256, 4096, dtype=np.uint8).tobytes()
+    assert guessed(noise, b"", monkeypatch) == [("bytes", 0, None)]

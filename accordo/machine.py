@@ -1,0 +1,107 @@
+"""What a code object says that a launch does not show: the dimensions that a kernel asks for, variables that keep
+state, clocks.
+
+Takes ELF files for AMD GPUs. Bits of the kernel descriptor are those of LLVM's "User Guide for AMDGPU Backend", "Kernel
+Descriptor", compute_pgm_rsrc2.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from hipscope.analysis.codeobject import read_code_object
+from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.process import run_process
+
+_LARGEST_WORKGROUP = 1024
+_RSRC2 = 52  # offset in the kernel descriptor
+_CLOCK = re.compile(rb"\bs_(?:memtime|memrealtime)\b")
+# SMEM encoding 0b110000 in bits 31:26, opcode in bits 25:18 (36 and 37).
+_CLOCK_WORDS = ((0xC0 << 24) | 36 << 18, (0xC0 << 24) | 37 << 18)
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """What a kernel asks about its place: along how many dimensions of the workgroup, and along which of the grid."""
+
+    workgroup: int
+    grid: tuple[bool, bool, bool]
+
+
+_ALL = Dimensions(3, (True, True, True))
+
+
+def asked_dimensions(code_object: Path, kernel: str) -> Dimensions:
+    """From the descriptor of a kernel by its mangled name; all of them when it cannot be read."""
+    try:
+        with code_object.open("rb") as file:
+            elf = ELFFile(file)
+            for table in elf.iter_sections():
+                if not isinstance(table, SymbolTableSection):
+                    continue
+                for symbol in table.get_symbol_by_name(f"{kernel}.kd") or ():
+                    section = elf.get_section(symbol["st_shndx"])
+                    at = symbol["st_value"] - section["sh_addr"] + _RSRC2
+                    (bits,) = struct.unpack_from("<I", section.data(), at)
+                    grid = (True, bool(bits >> 8 & 1), bool(bits >> 9 & 1))
+                    return Dimensions(1 + (bits >> 11 & 3), grid)
+    except (OSError, ELFError, struct.error, ValueError, TypeError, KeyError):
+        pass
+    return _ALL
+
+
+def largest_workgroup(code_object: Path, kernel: str) -> int:
+    """How many work-items a workgroup may have by its launch bounds; 1024 without them, or if it cannot be read."""
+    try:
+        known = read_code_object(code_object).kernels.get(kernel)
+    except (OSError, HipscopeError):
+        known = None
+    return known.max_flat_workgroup_size if known is not None else _LARGEST_WORKGROUP
+
+
+def own_state(candidate: Path, reference: Path) -> list[str]:
+    """Mangled names of variables that the candidate can write to and the reference does not have."""
+    return sorted(_writable(candidate) - _writable(reference))
+
+
+def reads_a_clock(code_object: Path, objdump: Path) -> bool:
+    """Whether an instruction of it reads the time."""
+    text = _section(code_object, ".text")
+    words = struct.unpack(f"<{len(text) // 4}I", text[: len(text) // 4 * 4])
+    if not any(word & 0xFFFC0000 in _CLOCK_WORDS for word in words):
+        return False
+    done = run_process([str(objdump), "-d", str(code_object)], timeout=60)
+    return _CLOCK.search(done.stdout) is not None
+
+
+def _writable(path: Path) -> set[str]:
+    try:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            return {
+                symbol.name
+                for table in elf.iter_sections()
+                if isinstance(table, SymbolTableSection)
+                for symbol in table.iter_symbols()
+                if symbol["st_info"]["type"] == "STT_OBJECT" and isinstance(symbol["st_shndx"], int)
+                if elf.get_section(symbol["st_shndx"])["sh_flags"] & SH_FLAGS.SHF_WRITE
+            }
+    except (OSError, ELFError):
+        return set()
+
+
+def _section(path: Path, name: str) -> bytes:
+    try:
+        with path.open("rb") as file:
+            section = ELFFile(file).get_section_by_name(name)
+            return section.data() if section is not None else b""
+    except (OSError, ELFError):
+        return b""
