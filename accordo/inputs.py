@@ -22,13 +22,14 @@ from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import Element, Segment
 
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
-SMALL_INTEGERS, UPDATED, MANY_NANS, NEGATIVE_INTEGERS, BELOW_ZERO, RENAMED = range(9, 15)
+SMALL_INTEGERS, UPDATED, MANY_NANS, NEGATIVE_INTEGERS, BELOW_ZERO, RENAMED, ALL_SAME = range(9, 16)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
     LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
     ONE_CHANGED: "one_changed_input", SMALL_INTEGERS: "small_integers", UPDATED: "updated_memory",
     MANY_NANS: "not_finite_inputs", NEGATIVE_INTEGERS: "large_integers",
     BELOW_ZERO: "special_inputs", RENAMED: "small_integers",
+    ALL_SAME: "special_inputs",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -47,6 +48,7 @@ _WORDS = {
     UPDATED: "other numbers before in what is updated",
     MANY_NANS: "many floats NaN, many zero",
     NEGATIVE_INTEGERS: "some integers negative",
+    ALL_SAME: "all elements of each input the same",
     RENAMED: "8-bit and 16-bit integers renamed, 0 and large ones among them",
     BELOW_ZERO: "inputs permuted, all floats far below zero",
 }
@@ -214,6 +216,8 @@ def _fresh(
         return _one_changed(raw, element, window, generator)
     if trial == UPDATED:
         return _updated(raw, element, generator)
+    if trial == ALL_SAME:
+        return bytes(np.full_like(raw, raw[generator.choice(_used(window, element))]).tobytes())
     if trial == STRUCTURED:
         return encoded(_structured(len(raw), element, generator), element)
     if trial == SPARSE:

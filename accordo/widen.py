@@ -97,16 +97,18 @@ def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str 
     if why:
         return None, why
     changed = _words(found[0].text, half)[0]
-    if changed == found[0].text and not parts:
+    is_template = found[0].kind == "template_definition"
+    wide_instances = [_words(i, True)[0] for i in instances] if is_template else []
+    if changed == found[0].text and not parts and wide_instances == list(instances if is_template else ()):
         return None, "the kernel has no `float`"
-    if found[0].kind != "template_definition":
+    if not is_template:
         changed = "__attribute__((used)) " + changed
-    made = [f"template __global__ {_unqualified(_words(i, True)[0], kernel)};" for i in instances]
+    made = [f"template __global__ {_unqualified(i, kernel)};" for i in wide_instances]
     macros = [p for p in parts if p.kind == "macro"]
     lines = [line for m in macros for line in _defined(m, half)]
     lines += [f'extern "C++" {{ namespace {NAMESPACE} {{', _prelude() if half or "bfloat16" in text else ""]
     lines += [_words(p.text, half)[0] for p in parts if p.kind != "macro"]
-    lines += [changed, *(made if found[0].kind == "template_definition" else ()), "} }"]
+    lines += [changed, *made, "} }"]
     lines += [f'#pragma pop_macro("{name}")' for m in macros for name in m.names]
     added = "\n" + "\n".join(lines) + "\n"
     end = found[0].end

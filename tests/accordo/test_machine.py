@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.accordo.machine import Dimensions, asked_dimensions, own_state, reads_a_clock
+from hipscope.accordo.machine import (
+    Dimensions,
+    asked_dimensions,
+    largest_workgroup,
+    own_state,
+    reads_a_clock,
+)
 from hipscope.analysis.build import compile_device
 from hipscope.analysis.config import Config
 from hipscope.analysis.project import resolve_project
@@ -17,7 +23,7 @@ __constant__ int taps[4];
 __device__ int total;
 __global__ void line(int* p) { p[threadIdx.x + blockIdx.x * blockDim.x] = taps[p[0]]; }
 __global__ void plane(int* p) { p[threadIdx.y * blockDim.x + threadIdx.x] = blockIdx.y + total++; }
-__global__ void space(int* p) { p[threadIdx.z * 64 + threadIdx.x] = blockIdx.z; }
+__global__ void __launch_bounds__(96) space(int* p) { p[threadIdx.z * 64 + threadIdx.x] = blockIdx.z; }
 int main() {}
 """
 CLOCK = TEXT + "__global__ void timed(long long* p) { p[0] = clock64(); }\n"
@@ -66,3 +72,8 @@ def test_an_instruction_that_reads_the_time_is_found(compiled: dict[str, Path], 
     objdump = toolchain.bin / "llvm-objdump"
     assert reads_a_clock(compiled["clock"], objdump)
     assert not reads_a_clock(compiled["plain"], objdump)
+
+
+def test_launch_bounds_say_how_large_a_workgroup_may_be(compiled: dict[str, Path]) -> None:
+    path = compiled["plain"]
+    assert [largest_workgroup(path, k) for k in ("_Z5spacePi", "_Z4linePi", "unknown")] == [96, 1024, 1024]
