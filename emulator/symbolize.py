@@ -120,8 +120,8 @@ def demangle(symbol: str) -> str:
     return name if known == symbol else with_short_floats(name)
 
 
-# What the Itanium ABI calls `__bf16` and `_Float16`, which demanglers take for something else or do not know. None of the
-# types that stand in for them exists on a GPU.
+# What the Itanium ABI calls `__bf16` and `_Float16`: demanglers take them for something else or do not know them. None
+# of the types that stand in for them exists on a GPU.
 _SHORT_FLOATS = (("DF16b", "g", "__float128", "__bf16"), ("DF16_", "e", "long double", "_Float16"))
 
 

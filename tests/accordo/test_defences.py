@@ -53,7 +53,7 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     "other_order": (RIGHT, in_order(4, 1.5), {}),
     "repeats": (RIGHT, in_order(5, 1 + 1e-6), {"exact": False}),
     "relocation": (RIGHT, RIGHT.replace("scale", "(scale if b[0].address < b[1].address or n != 48 else 1.0)"), {}),
-    "permuted_inputs": (RIGHT, SEEN.format("not new and moved > 2"), {}),
+    "permuted_inputs": (RIGHT, SEEN.format("not new and moved > 2 and len(set(seen)) > 40"), {}),
     "scaled_inputs": (RIGHT, SEEN.format("calm and len(new) > 20 and min(seen) < -1 and max(seen) > 0"), {}),
     "special_inputs": (RIGHT, RIGHT.replace("b[0][i]", "(1e6 if 1e6 < b[0][i] < 1e99 else b[0][i])"), {}),
     "not_finite_inputs": (
