@@ -152,8 +152,8 @@ class OptimizeConfig(_Section):
     ignore_output: list[str] = Field(
         default_factory=list,
         description=(
-            "Regular expressions. Lines of the program's output that match one, such as times, may differ after a "
-            "rewrite; all others must stay the same."
+            "Regular expressions. Lines of the program's output that match one may differ after a rewrite; all others "
+            "must stay the same. Numbers that differ between two runs of the original, such as times, need no pattern."
         ),
     )
 

@@ -38,7 +38,8 @@ class ProfileOptions:
 
     `overlay` replaces the text of files without touching them. `capture_dispatches` asks the emulator to record the
     dispatches of the kernels it names (mangled; empty: of all) for replay. `confined` builds and runs without network
-    and without any file but the project's: for a rewrite that nobody has looked at yet.
+    and without any file but the project's: for a rewrite that nobody has looked at yet. `clock_percent`: of
+    the modelled time, what the emulator's events tell the program; it shows what of its output is a time.
     """
 
     device: str | None = None
@@ -47,6 +48,7 @@ class ProfileOptions:
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     capture_dispatches: tuple[str, ...] | None = None
     confined: bool = False
+    clock_percent: int | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def profile_project(
             directory=directory,
             capture_kernels=options.capture_dispatches,
             confined=options.confined,
+            clock_percent=options.clock_percent,
             cancel=cancel,
         )
         capture_dir = profiler.record(run, progress)

@@ -27,8 +27,8 @@ class EmulatorOptions:
 
     `out` receives the raw output; None runs the program without recording. `capture` receives dispatches for
     replay. `sanitize` runs everything under these checks ("all", or names with commas) and needs `out`. After
-    `time_limit_s` a kernel that still runs is stopped with a fault. Times are seconds, sizes bytes; None leaves the
-    runtime's own default.
+    `time_limit_s` a kernel that still runs is stopped with a fault. What events say lies between them is
+    `clock_percent` of the modelled time. Times are seconds, sizes bytes; None leaves the runtime's own default.
     """
 
     out: Path | None = None
@@ -46,6 +46,7 @@ class EmulatorOptions:
     capture_per_shape: int | None = None
     capture_max_bytes: int | None = None
     sanitize: str | None = None
+    clock_percent: int | None = None
 
 
 def native_library_dir() -> Path:
@@ -104,6 +105,7 @@ def emulator_environment(options: EmulatorOptions) -> dict[str, str]:
         "HIPSCOPE_CAPTURE_PER_SHAPE": options.capture_per_shape,
         "HIPSCOPE_CAPTURE_MAX_BYTES": options.capture_max_bytes,
         "HIPSCOPE_SANITIZE": options.sanitize,
+        "HIPSCOPE_CLOCK_PERCENT": options.clock_percent,
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 

@@ -8,6 +8,7 @@ go through `judge_candidate`; none of them decides anything itself.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import math
 import os
@@ -42,8 +43,10 @@ from hipscope.formulas.base import Formula
 from hipscope.formulas.candidate import Candidate, LaunchFacts
 from hipscope.formulas.gate import decide, trade_sentence
 from hipscope.formulas.guard import check_code_object, check_source
+from hipscope.formulas.headers import texts_with_types
 from hipscope.formulas.instances import instances
 from hipscope.formulas.launches import all_facts, launch_facts
+from hipscope.formulas.layouts import Definitions, definitions_in
 from hipscope.formulas.measure import Measured, measure, read_measured
 from hipscope.formulas.physics import beyond_physics, suspicious
 from hipscope.formulas.result import MeasuredTimes, Trade
@@ -161,7 +164,8 @@ def open_bench(
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device)
+    definitions = _definitions(project, source, {**(overlay or {}), source: original})
+    by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device, definitions)
     with (
         work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
         _threads(cancel) as (pool, stop),
@@ -422,8 +426,13 @@ def recorded_launches(
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device)
+    definitions = _definitions(project, source, {source: original})
+    by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device, definitions)
     return _facts(same, by_symbol)
+
+
+def _definitions(project: Project, source: Path, texts: Mapping[Path, bytes]) -> Callable[[], Definitions]:
+    return functools.cache(lambda: definitions_in(texts_with_types(project, source, texts)))
 
 
 def _facts(same: Sequence[Kernel], by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:

@@ -6,7 +6,7 @@ Takes captured dispatches and the kernel's syntax, gives the LaunchFacts that re
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hipscope.accordo.capture import CapturedDispatch
 from hipscope.accordo.dtypes import element_of, split_arguments
@@ -14,29 +14,45 @@ from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.profile import Device
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.candidate import LaunchFact, LaunchFacts
+from hipscope.formulas.layouts import Definitions, Member, layout_of
 from hipscope.formulas.syntax import KernelSyntax
 
 _FLOATS = ("float", "double", "bool", "half", "__half", "_Float16")
 
 
 def launch_facts(
-    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, compiled: CodeObject, device: Device
+    dispatches: Sequence[CapturedDispatch],
+    kernel: KernelSyntax,
+    compiled: CodeObject,
+    device: Device,
+    definitions: Callable[[], Definitions],
 ) -> dict[str, LaunchFacts]:
-    """The facts for each symbol of the kernel: several when it is a template with several instances."""
+    """The facts for each symbol of the kernel: several when it is a template with several instances.
+
+    `definitions` gives the structures of the program; it is called if the kernel is given one by value.
+    """
     facts: dict[str, LaunchFacts] = {}
     for symbol in dict.fromkeys(d.kernel for d in dispatches):
         metadata = compiled.kernels.get(symbol)
         values = template_values(kernel, demangle(symbol))
         types = {name: element_of(value).size for name, value in values.items() if _is_number_type(value)}
         constants = {name: int(value) for name, value in values.items() if re.fullmatch(r"-?\d+", value)}
+        of_symbol = [d for d in dispatches if d.kernel == symbol]
+        members = _members(of_symbol[0], kernel, values, definitions)
         facts[symbol] = LaunchFacts(
-            launches=tuple(_launch(d, kernel, constants) for d in dispatches if d.kernel == symbol),
+            launches=tuple(_launch(d, kernel, constants, members) for d in of_symbol),
             type_bytes=types,
+            member_pointers={
+                f"{kernel.parameters[i].name}.{m.path}": m.type.removesuffix("*")
+                for i, found in members.items()
+                for m in found
+                if m.type.endswith("*")
+            },
             static_lds=metadata.lds if metadata is not None else 0,
             lds_limit=device.lds_bytes,
             wave_size=device.wave_size,
             xcds=device.xcds,
-            disjoint=_disjoint([d for d in dispatches if d.kernel == symbol], kernel),
+            disjoint=_disjoint(of_symbol, kernel),
             needs=metadata,
         )
     return facts
@@ -52,6 +68,11 @@ def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
     return LaunchFacts(
         launches=tuple(launch for facts in by_symbol.values() for launch in facts.launches),
         type_bytes=sizes,
+        member_pointers={
+            name: element
+            for name, element in first.member_pointers.items()
+            if all(facts.member_pointers.get(name) == element for facts in by_symbol.values())
+        },
         static_lds=max(facts.static_lds for facts in by_symbol.values()),
         lds_limit=first.lds_limit,
         wave_size=first.wave_size,
@@ -104,16 +125,59 @@ def _is_number_type(name: str) -> bool:
     return element_of(name).kind != "bytes"
 
 
-def _launch(dispatch: CapturedDispatch, kernel: KernelSyntax, constants: Mapping[str, int]) -> LaunchFact:
+def _members(
+    dispatch: CapturedDispatch,
+    kernel: KernelSyntax,
+    values: Mapping[str, str],
+    definitions: Callable[[], Definitions],
+) -> dict[int, tuple[Member, ...]]:
+    """Parameter -> what lies in the structure that it is, where its definition gives the size that was passed."""
+    found = {}
+    for i, (parameter, argument) in enumerate(
+        zip(kernel.parameters, dispatch.explicit_arguments, strict=False)
+    ):
+        if (
+            argument.value_kind != "by_value"
+            or parameter.pointer
+            or element_of(parameter.type).kind != "bytes"
+        ):
+            continue
+        spelled = "".join(values.get(word, word) for word in re.split(r"(\w+)", parameter.type))
+        layout = layout_of(definitions(), spelled)
+        if layout is not None and layout.size == argument.size and layout.members[:1] != ():
+            found[i] = tuple(m for m in layout.members if m.path)
+    return found
+
+
+def _launch(
+    dispatch: CapturedDispatch,
+    kernel: KernelSyntax,
+    constants: Mapping[str, int],
+    members: Mapping[int, tuple[Member, ...]],
+) -> LaunchFact:
     names = [p.name for p in kernel.parameters]
     values = {
         p.name: dispatch.scalar(i) for i, p in enumerate(kernel.parameters) if p.element_type not in _FLOATS
     }
+    inside: dict[str, int] = {}
+    for i, found in members.items():
+        start, raw = dispatch.explicit_arguments[i].offset, dispatch.kernarg()
+        for member in found:
+            element = element_of(member.type)
+            if element.kind == "integer":
+                at = start + member.offset
+                signed = element.name.startswith("int")
+                number = int.from_bytes(raw[at : at + member.size], "little", signed=signed)
+                inside[f"{names[i]}.{member.path}"] = number
     return LaunchFact(
         grid=dispatch.grid,
         workgroup=dispatch.workgroup,
         dynamic_lds=dispatch.dynamic_lds,
-        scalars={**constants, **{name: value for name, value in values.items() if value is not None}},
+        scalars={
+            **constants,
+            **{name: value for name, value in values.items() if value is not None},
+            **inside,
+        },
         buffer_bytes={
             names[argument]: buffer.size - offset
             for buffer in dispatch.buffers

@@ -31,7 +31,7 @@ from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.rewriter import ModelProposer, allow_model, explain_attempt, kernel_findings
 from hipscope.formulas.measure import Measured
 from hipscope.formulas.prepared import forget, prepared_session
-from hipscope.formulas.program import Rehearsals, try_program
+from hipscope.formulas.program import Rehearsals, Rehearsed, try_program
 from hipscope.formulas.registry import all_formulas, detect_all, find_formula, measure_all
 from hipscope.formulas.result import Attempt, OptimizeResult, Side
 
@@ -251,8 +251,8 @@ def _try_recipes(
         ):
             if judgement.accepted:
                 progress("running the program with the rewrite", None)
-                failure = rehearsals.finish(judgement.candidate.text, progress)
-                judgement = _confirmed(bench, hardware, judgement, failure, options, progress, cancel)
+                whole = rehearsals.finish(judgement.candidate.text, progress)
+                judgement = _confirmed(bench, hardware, judgement, whole, options, progress, cancel)
             attempts.append(_attempt(bench, finding, judgement))
             if judgement.accepted:
                 return _verified(bench, finding, judgement, attempts)
@@ -263,14 +263,15 @@ def _confirmed(
     bench: Bench,
     hardware: Hardware | None,
     judgement: Judgement,
-    failure: str | None,
+    whole: Rehearsed,
     options: OptimizeOptions,
     progress: Progress,
     cancel: threading.Event | None,
 ) -> Judgement:
-    """What an accepted judgement is after the whole program has run: `failure` says what was different there."""
-    if failure is not None:
-        return replace(judgement, stage="program_differs", reason=failure)
+    """What an accepted judgement is after the `whole` program has run."""
+    if whole.failure is not None:
+        return replace(judgement, stage="program_differs", reason=whole.failure)
+    judgement = replace(judgement, notes=(*judgement.notes, *whole.notes))
     if hardware is None:
         return judgement
     return time_on_hardware(
@@ -294,8 +295,8 @@ def _ask_model(
 
     def confirm(judgement: Judgement) -> Judgement:
         text = judgement.candidate.text
-        failure = try_program(bench, text, overlay=options.overlay, progress=progress, cancel=cancel)
-        return _confirmed(bench, hardware, judgement, failure, options, progress, cancel)
+        whole = try_program(bench, text, overlay=options.overlay, progress=progress, cancel=cancel)
+        return _confirmed(bench, hardware, judgement, whole, options, progress, cancel)
 
     try:
         rewrites = proposer.ask(bench, findings, confirm=confirm, progress=progress, cancel=cancel)

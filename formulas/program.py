@@ -5,10 +5,10 @@ Takes a bench and the new text, gives what is different or slower, in words. Not
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.confine import Box, paths_in, plain_environment, private_copy, run_confined
@@ -20,11 +20,22 @@ from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 from hipscope.formulas.judge import Bench, Progress
+from hipscope.formulas.output import lines_that_vary, output_difference
 
 _OTHERS_SLOWER = 1.03
+_OTHER_CLOCK_PERCENT = 137  # so that no time that a program prints is the same as with the right clock
+_VARIES = "Numbers in it change from run to run without the rewrite, too."
 _CONFINED_BUILD = (
     " It is built confined: what else the build reads is named in optimize.read_paths in hipscope.toml."
 )
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What is different or slower in the whole program with a rewrite, or None; `notes` on what was not compared."""
+
+    failure: str | None
+    notes: tuple[str, ...] = ()
 
 
 def try_program(
@@ -34,10 +45,8 @@ def try_program(
     overlay: Mapping[Path, bytes] | None = None,
     progress: Progress = lambda _message, _share: None,
     cancel: threading.Event | None = None,
-) -> str | None:
-    """Build and run the whole program with the new text, and then the project's tests, if it has any. What is different
-    or slower there, or None when nothing is.
-    """
+) -> Rehearsed:
+    """Build and run the whole program with the new text, and then the project's tests, if it has any."""
     progress("running the program with the rewrite", None)
     with Rehearsals(bench, overlay, cancel) as rehearsals:
         return rehearsals.finish(text, progress)
@@ -57,6 +66,7 @@ class Rehearsals:
         self._stop = Stop(cancel)
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
+        self._again: Profile | None = None
 
     def __enter__(self) -> Rehearsals:
         return self
@@ -78,22 +88,42 @@ class Rehearsals:
         if text in self._begun:
             self._begun.pop(text)[0].set()
 
-    def finish(self, text: bytes, progress: Progress) -> str | None:
-        """What is different or slower with this text, or None. Raises Cancelled."""
+    def finish(self, text: bytes, progress: Progress) -> Rehearsed:
+        """How the program with this text compares. Raises Cancelled."""
         bench = self._bench
         self.begin(text)
         try:
             session = self._begun[text][1].result()
         except (BuildFailed, ProgramFailed) as failure:
             more = _CONFINED_BUILD if isinstance(failure, BuildFailed) else ""
-            return f"The program with the rewrite fails: {failure.message}.{more}"
+            return Rehearsed(f"The program with the rewrite fails: {failure.message}.{more}")
         ignored = bench.project.config.optimize.ignore_output
-        different = program_difference(bench.session.profile, session.profile, bench.symbols, ignored)
+        was = bench.session.profile
+        varying = self._varying(was.program.output, session.profile.program.output, ignored)
+        printed = was if varying else session.profile
+        now = session.profile.model_copy(
+            update={"program": session.profile.program.model_copy(update={"output": printed.program.output})}
+        )
+        different = program_difference(was, now, bench.symbols, ignored)
         command = bench.project.config.optimize.test_command
-        if different is not None or command is None:
-            return different
-        progress("running the project's tests on the rewrite", None)
-        return failed_tests(bench.project, session, self._texts(text), command, cancel=self._stop)
+        if different is None and command is not None:
+            progress("running the project's tests on the rewrite", None)
+            different = failed_tests(bench.project, session, self._texts(text), command, cancel=self._stop)
+        return Rehearsed(different, tuple(f"Not compared: `{line}`. {_VARIES}" for line in varying))
+
+    def _varying(self, before: str, after: str, ignored: Sequence[str]) -> tuple[str, ...]:
+        """The lines that differ only in times: in numbers that another run of the original prints otherwise, too."""
+        if output_difference(before, after, ignored) is None:
+            return ()
+        if self._again is None:
+            options = ProfileOptions(
+                overlay=self._overlay, backend="emulator", confined=True, clock_percent=_OTHER_CLOCK_PERCENT
+            )
+            try:
+                self._again = profile_project(self._bench.project, options=options, cancel=self._stop).profile
+            except (BuildFailed, ProgramFailed):
+                return ()
+        return lines_that_vary(before, self._again.program.output, after, ignored) or ()
 
     def _texts(self, text: bytes) -> dict[Path, bytes]:
         return {**self._overlay, self._bench.source: text}
@@ -171,21 +201,3 @@ def program_difference(
                 f"before {kernel.time_ns / 1e3:.4g} us."
             )
     return None
-
-
-def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | None:
-    """The first line of output that differs, in words, or None. Lines that match an ignored pattern do not count."""
-    patterns = [re.compile(p) for p in ignored]
-
-    def kept(text: str) -> list[str]:
-        return [line for line in text.splitlines() if not any(p.search(line) for p in patterns)]
-
-    old, new = kept(before), kept(after)
-    if old == new:
-        return None
-    pairs = zip(old + [""] * len(new), new + [""] * len(old), strict=False)
-    was, now = next((a, b) for a, b in pairs if a != b)
-    return (
-        f"The program's output changes: `{now.strip()}` instead of `{was.strip()}`. If it may differ, name it in "
-        "optimize.ignore_output in hipscope.toml."
-    )

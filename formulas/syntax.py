@@ -72,7 +72,7 @@ class SharedArray:
 
 @dataclass(frozen=True)
 class Subscript:
-    """`base[i][j]`, seen from its outermost brackets."""
+    """`base[i][j]`, seen from its outermost brackets; the base is a name or a member, as in `grid.data[i]`."""
 
     base: str
     indices: tuple[Node, ...]
@@ -342,7 +342,8 @@ def _subscript(node: Node) -> Subscript | None:
         listed = [c for c in child_of(inner, "indices").named_children if c.type != "comment"]
         indices.append(listed[0] if listed else inner)
         inner = child_of(inner, "argument")
-    if inner.type != "identifier":
+    member = inner.type == "field_expression" and "->" not in text_of(inner)
+    if inner.type != "identifier" and not (member and child_of(inner, "argument").type == "identifier"):
         return None
     return Subscript(text_of(inner), tuple(reversed(indices)), use_of(node), node, span_of(node))
 

@@ -30,6 +30,7 @@ class ProfilerRun:
     """One run to record. `directory` exists and is empty; `capture_kernels` None records no dispatches for replay.
 
     `confined`: the program has code that nobody has looked at yet, so it gets no network and no files but its own.
+    `clock_percent`: of the modelled time, what the emulator's events tell the program.
     """
 
     built: BuiltProgram
@@ -41,6 +42,7 @@ class ProfilerRun:
     capture_kernels: tuple[str, ...] | None = None
     cancel: threading.Event | None = None
     confined: bool = False
+    clock_percent: int | None = None
 
 
 class Profiler(ABC):

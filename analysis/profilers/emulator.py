@@ -94,6 +94,7 @@ def run_emulated(
         capture_per_shape=config.accordo.max_dispatches_per_shape if recorded else None,
         capture_max_bytes=config.accordo.max_bytes if recorded else None,
         sanitize=sanitize,
+        clock_percent=run.clock_percent,
     )
     try:
         variables = emulator_environment(options)

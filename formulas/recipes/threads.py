@@ -13,8 +13,9 @@ from tree_sitter import Node
 
 from hipscope.formulas.candidate import LaunchFact, LaunchFacts
 from hipscope.formulas.lanes import NotStatic, element_bytes, evaluate, lines_touched, wave_values
+from hipscope.formulas.nodes import child_of
 from hipscope.formulas.recipes.code import EarlyReturn, early_returns
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, Subscript, called, names_in, text_of, walk
+from hipscope.formulas.syntax import FileSyntax, KernelSyntax, Subscript, called, text_of, walk
 
 LANE_FUNCTIONS = (
     "__shfl",
@@ -75,7 +76,7 @@ def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Sh
     returns = early_returns(kernel)
     if isinstance(returns, str):
         return returns
-    parts = _partition(kernel, returns)
+    parts = _partition(kernel, returns, facts)
     if isinstance(parts, str):
         return parts
     accesses = _accesses(kernel, file, launch, facts)
@@ -85,10 +86,10 @@ def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Sh
 
 
 def _partition(
-    kernel: KernelSyntax, returns: list[EarlyReturn]
+    kernel: KernelSyntax, returns: list[EarlyReturn], facts: LaunchFacts
 ) -> tuple[tuple[Node, ...], tuple[Node, ...]] | str:
     """Leading declarations that read no memory (guards between them taken out) and the statements after them."""
-    pointers = {p.name for p in kernel.parameters if p.pointer}
+    pointers = {p.name for p in kernel.parameters if p.pointer} | set(facts.member_pointers)
     guards = {r.statement.id for r in returns}
     declarations: list[Node] = []
     region: list[Node] = []
@@ -97,11 +98,21 @@ def _partition(
             if region and statement.id in guards:
                 return f"the early return on line {statement.start_point.row + 1} comes after other work"
             continue
-        if statement.type == "declaration" and not region and not names_in(statement) & pointers:
+        if statement.type == "declaration" and not region and not _reads(statement, pointers):
             declarations.append(statement)
         else:
             region.append(statement)
     return tuple(declarations), tuple(region)
+
+
+def _reads(statement: Node, pointers: set[str]) -> bool:
+    """Whether it may read memory: it names a pointer, or calls a member function, which may have one."""
+    for node in walk(statement):
+        if node.type in ("identifier", "field_expression") and text_of(node) in pointers:
+            return True
+        if node.type == "call_expression" and child_of(node, "function").type == "field_expression":
+            return True
+    return False
 
 
 def _accesses(
@@ -110,9 +121,12 @@ def _accesses(
     found: list[Access] = []
     for subscript in kernel.subscripts:
         parameter = kernel.parameter(subscript.base)
-        if parameter is None or not parameter.pointer:
+        element = facts.member_pointers.get(subscript.base)
+        if parameter is not None and parameter.pointer:
+            element = parameter.element_type
+        if element is None:
             continue
-        size = element_bytes(parameter.element_type, facts)
+        size = element_bytes(element, facts)
         if size is None or len(subscript.indices) != 1:
             return f"the size of the elements of `{subscript.base}` is not known"
         lines = []
@@ -129,5 +143,5 @@ def _accesses(
                 lines.append(lines_touched(evaluate(subscript.indices[0], wave) * size))
             except NotStatic as reason:
                 return f"the address of `{text_of(subscript.node)}` cannot be worked out: {reason}"
-        found.append(Access(subscript, parameter.element_type, *lines))
+        found.append(Access(subscript, element, *lines))
     return tuple(found)

@@ -20,7 +20,7 @@ from hipscope.formulas.optimize import (
     apply_edit,
     optimize_project,
 )
-from hipscope.formulas.program import output_difference
+from hipscope.formulas.output import lines_that_vary, output_difference
 from hipscope.formulas.registry import find_formula
 
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -191,24 +191,106 @@ def test_there_is_nothing_to_do_for_a_clean_example(name: str, examples: Path) -
     assert (result.status, result.edit, result.attempts) == ("nothing_to_do", None, ())
 
 
-TIMED = 'std::printf("took %lld ns\\n", (long long)std::chrono::steady_clock::now().time_since_epoch().count());\n  '
+REGISTERS = """hipFuncAttributes attributes;
+  check(hipFuncGetAttributes(&attributes, reinterpret_cast<const void*>(sum_of_squares)));
+  std::printf("%d registers\\n", attributes.numRegs);
+  """
+
+
+def contended(file: Path, examples: Path, before_end: str) -> None:
+    """The example with more at its end, and fewer values."""
+    text = (examples / "contended_atomic.hip").read_text().replace("3000017", "300017")
+    file.write_text(text.replace("const bool right", before_end + "const bool right"))
 
 
 def test_output_that_changes_is_a_reason_unless_the_project_ignores_it(
     examples: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "timed.hip"
-    text = (examples / "contended_atomic.hip").read_text()
-    text = text.replace("#include <cstdio>", "#include <chrono>\n#include <cstdio>")
-    text = text.replace("3000017", "300017").replace("const bool right", TIMED + "const bool right")
-    file.write_text(text)
+    file = tmp_path / "registers.hip"
+    contended(file, examples, REGISTERS)
     strict = optimize_project(resolve_project(file, config=Config(backend="emulator")))
     assert strict.status == "rejected"
     assert strict.edit is None
-    assert "output changes: `took" in strict.message
+    assert "output changes: `10 registers` instead of `" in strict.message
     assert "optimize.ignore_output" in strict.message
-    (tmp_path / "hipscope.toml").write_text('[optimize]\nignore_output = ["^took"]\n')
+    (tmp_path / "hipscope.toml").write_text('[optimize]\nignore_output = ["registers$"]\n')
     assert optimize_project(resolve_project(file)).status == "verified"
+
+
+def test_times_that_the_program_prints_may_change(examples: Path, tmp_path: Path) -> None:
+    file = tmp_path / "timed.hip"
+    contended(
+        file,
+        examples,
+        'float ms = 0;\n  check(hipEventElapsedTime(&ms, from, to));\n  std::printf("GPU: %9.6f ms\\n", ms);\n'
+        '  std::printf("host: %ld\\n", (long)std::chrono::steady_clock::now().time_since_epoch().count());\n  ',
+    )
+    text = file.read_text().replace("#include <cstdio>", "#include <chrono>\n#include <cstdio>")
+    launch = "  sum_of_squares<<<"
+    events = "  hipEvent_t from, to;\n  check(hipEventCreate(&from));\n  check(hipEventCreate(&to));\n"
+    text = text.replace(launch, f"{events}  check(hipEventRecord(from));\n{launch}")
+    text = text.replace(
+        "  check(hipGetLastError());",
+        "  check(hipEventRecord(to));\n  check(hipEventSynchronize(to));\n  check(hipGetLastError());",
+    )
+    file.write_text(text)
+    result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
+    assert result.status == "verified"
+    said = [note for note in result.notes if note.startswith("Not compared: ")]
+    assert len(said) == 2
+    assert "`GPU: " in said[0]
+    assert "`host: " in said[1]
+
+
+def test_only_numbers_that_change_by_themselves_may_change() -> None:
+    before, again = "sum 4.5 in 10.25 ms\nend\n", "sum 4.5 in  9.75 ms\nend\n"
+    assert lines_that_vary(before, again, "sum 4.5 in 7.5 ms\nend\n", []) == ("sum 4.5 in 10.25 ms",)
+    assert lines_that_vary(before, again, before, []) == ()
+    for other in (
+        "sum 4.6 in 7.5 ms\nend\n",  # a result
+        "sum 4.5 in 7.5 s\nend\n",
+        "sum 4.5 in nan ms\nend\n",
+        "sum 4.5 in 7.5 ms\n",
+        "sum 4.5 in 7.5 ms\nend\nmore\n",
+        "sum 4.5 in 7.5 ms 3\nend\n",
+    ):
+        assert lines_that_vary(before, again, other, []) is None
+    assert lines_that_vary("a 1\n", "a 1\n", "a 2\n", []) is None
+    assert lines_that_vary("a 1\nb 1\n", "a 2\nb 2\n", "a 3\nb 1\n", ["^b"]) == ("a 1",)
+
+
+IN_A_STRUCTURE = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+#include "grid.h"
+__global__ void scale(Grid<float> in, Grid<float> out, float factor) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  const int column = blockIdx.y * blockDim.y + threadIdx.y;
+  if (row < in.rows && column < in.columns) {
+    out.data[row * out.columns + column] = factor * in.data[row * in.columns + column];
+  }
+}
+int main() {
+  const int rows = 1000, columns = 960;
+  std::vector<float> values(rows * columns, 1.5f);
+  float *a, *b;
+  (void)hipMalloc(&a, values.size() * 4);
+  (void)hipMalloc(&b, values.size() * 4);
+  (void)hipMemcpy(a, values.data(), values.size() * 4, hipMemcpyHostToDevice);
+  scale<<<dim3(32, 120), dim3(32, 8)>>>({a, rows, columns}, {b, rows, columns}, 2.0f);
+  (void)hipMemcpy(values.data(), b, values.size() * 4, hipMemcpyDeviceToHost);
+  std::printf("%g\\n", values[777]);
+}
+"""
+
+
+def test_numbers_in_a_structure_of_a_header_are_known_to_recipes(tmp_path: Path) -> None:
+    (tmp_path / "grid.h").write_text("template <typename T> struct Grid { T* data; int rows, columns; };\n")
+    file = tmp_path / "scale.hip"
+    file.write_text(IN_A_STRUCTURE)
+    result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
+    assert result.status == "verified", result.message
+    assert "index_swap" in [a.recipe for a in result.attempts if a.outcome == "accepted"]
 
 
 def test_bad_options_are_one_clear_line(examples: Path) -> None:

@@ -314,7 +314,8 @@ HIPSCOPE_API Error hipEventElapsedTime(float* ms, Event* start, Event* stop) {
         if (!call->events.contains(const_cast<Event*>(event)) || !event->recorded || (event->flags & kEventDisableTiming) != 0)
             return fail(abi::error::invalid_handle);
     if (call->parked.holds(*start) || call->parked.holds(*stop)) return fail(abi::error::not_ready);
-    *ms = static_cast<float>((stop->time_ns - start->time_ns) * 1e-6);
+    const double scale = static_cast<double>(call->settings.clock_percent) * 1e-2;
+    *ms = static_cast<float>((stop->time_ns - start->time_ns) * 1e-6 * scale);
     return abi::error::success;
 }
 

@@ -40,6 +40,7 @@ Settings Settings::from_environment() {
     s.profile_launches = number("HIPSCOPE_PROFILE_LAUNCHES", s.profile_launches);
     s.seed = number("HIPSCOPE_SEED", 0);
     s.max_instructions = number("HIPSCOPE_MAX_INSTRUCTIONS", s.max_instructions);
+    s.clock_percent = number("HIPSCOPE_CLOCK_PERCENT", s.clock_percent);
     s.time_limit_ms = number("HIPSCOPE_TIME_LIMIT_MS", 0);
     s.capture = text("HIPSCOPE_CAPTURE");
     std::istringstream kernels(text("HIPSCOPE_CAPTURE_KERNELS"));

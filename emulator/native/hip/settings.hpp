@@ -14,6 +14,7 @@ struct Settings {
     std::uint64_t profile_launches = 4;  // of each kernel and launch shape
     std::uint64_t seed = 0;
     std::uint64_t max_instructions = ~0ULL;  // of one workgroup
+    std::uint64_t clock_percent = 100;       // of the modelled time, what two events say lies between them
     std::uint64_t time_limit_ms = 0;         // of the process, when a kernel still runs then it faults; 0: none
     std::string capture;
     std::vector<std::string> capture_kernels;  // empty: all

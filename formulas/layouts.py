@@ -1,0 +1,221 @@
+"""Where the members of a structure lie that a kernel is given by value, worked out from its definition in the sources.
+
+Takes source texts and a type as a parameter spells it, gives offsets in bytes by the rules of the Itanium C++ ABI for
+plain structures; None wherever that would be a guess: base classes, virtual functions, unions, bit fields, `alignas`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from hipscope.accordo.dtypes import split_arguments
+from hipscope.formulas.lanes import element_bytes
+from hipscope.formulas.nodes import child_of, declared_name, squeeze, text_of, walk
+from hipscope.formulas.syntax import parse
+
+_POINTER_BYTES = 8
+_LARGEST_ALIGNMENT = 16
+_VECTOR = re.compile(r"(u?)(char|short|int|long)([1-4])")
+_NO_DATA = {
+    "access_specifier", "comment", "function_definition", "declaration", "template_declaration", "alias_declaration",
+    "type_definition", "friend_declaration", "static_assert_declaration", "using_declaration",
+}  # fmt: skip
+_PLACED_OTHERWISE = re.compile(r"\b(?:virtual|alignas|__align__|__attribute__|_Pragma)\b|\[\[|#")
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|class|typename|__restrict__|__restrict|restrict)\b")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One number or pointer in a structure: `path` as in `size.x`, offset and size in bytes, `type` as in `double*`."""
+
+    path: str
+    offset: int
+    size: int
+    type: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A structure's size and alignment in bytes, and what it holds."""
+
+    size: int
+    alignment: int
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """The structures and type aliases of some sources, by name; a name with two definitions is left out."""
+
+    structures: Mapping[str, Node]
+    aliases: Mapping[str, str]
+
+
+def definitions_in(texts: Iterable[bytes]) -> Definitions:
+    """All structures and aliases that the texts define at any level."""
+    structures: dict[str, list[Node]] = {}
+    aliases: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        if b"#pragma pack" in text:
+            continue
+        for node in walk(parse(text).root):
+            name = node.child_by_field_name("name")
+            if (
+                node.type in ("struct_specifier", "class_specifier")
+                and node.child_by_field_name("body")
+                and name
+            ):
+                structures.setdefault(text_of(name), []).append(node)
+            elif node.type == "alias_declaration" and name:
+                aliases.setdefault(text_of(name), []).append(text_of(child_of(node, "type")))
+            elif node.type == "type_definition":
+                declared = declared_name(child_of(node, "declarator"))
+                if declared is None and (plain := node.child_by_field_name("declarator")) is not None:
+                    declared = plain
+                kind = child_of(node, "type")
+                if declared is not None and kind.child_by_field_name("body") is None:
+                    aliases.setdefault(text_of(declared), []).append(text_of(kind))
+    return Definitions(
+        {name: found[0] for name, found in structures.items() if len(found) == 1},
+        {name: found[0] for name, found in aliases.items() if len(set(found)) == 1},
+    )
+
+
+def layout_of(definitions: Definitions, type_name: str, depth: int = 0) -> Layout | None:
+    """The layout of a type, or None where it is not known for sure."""
+    name = squeeze(_QUALIFIERS.sub(" ", type_name)).replace(" *", "*")
+    if depth > 8 or "&" in name or "(" in name:
+        return None
+    if name.endswith("*"):
+        return Layout(_POINTER_BYTES, _POINTER_BYTES, (Member("", 0, _POINTER_BYTES, name),))
+    if name == "dim3":
+        return _vector("unsigned int", 4, 3)
+    if (match := _VECTOR.fullmatch(name)) is not None:
+        element = f"{'unsigned ' if match[1] else ''}{match[2]}"
+        return _vector(element, element_bytes(match[2]) or 0, int(match[3]))
+    if (size := element_bytes(name)) is not None:
+        return Layout(size, size, (Member("", 0, size, name),))
+    if (alias := definitions.aliases.get(name)) is not None:
+        return layout_of(definitions, alias, depth + 1)
+    base, _, arguments = name.partition("<")
+    node = definitions.structures.get(base.strip().rpartition("::")[2])
+    if node is None:
+        return None
+    values = split_arguments(arguments.removesuffix(">")) if arguments else []
+    return _structure(definitions, node, values, depth)
+
+
+def _vector(element: str, size: int, count: int) -> Layout | None:
+    total = size * count
+    alignment = size if count == 3 else total
+    if alignment > _LARGEST_ALIGNMENT:
+        return None
+    members = tuple(Member("xyzw"[k], k * size, size, element) for k in range(count))
+    return Layout(total, alignment, members)
+
+
+def _structure(definitions: Definitions, node: Node, values: list[str], depth: int) -> Layout | None:
+    body = child_of(node, "body")
+    names = _template_names(node)
+    if (
+        node.has_error
+        or len(names) != len(values)
+        or any(c.type == "base_class_clause" for c in node.children)
+    ):
+        return None
+    if _PLACED_OTHERWISE.search(text_of(node)):
+        return None
+    given = dict(zip(names, values, strict=True))
+    end, alignment = 0, 1
+    members: list[Member] = []
+    for child in body.named_children:
+        if child.type in _NO_DATA:
+            continue
+        fields = _fields(child, given) if child.type == "field_declaration" else None
+        if fields is None:
+            return None
+        for name, kind, count in fields:
+            part = layout_of(definitions, kind, depth + 1)
+            if part is None:
+                return None
+            start = -(-end // part.alignment) * part.alignment
+            if count == 1:
+                members += (
+                    Member(f"{name}.{m.path}".rstrip("."), start + m.offset, m.size, m.type)
+                    for m in part.members
+                )
+            end, alignment = start + part.size * count, max(alignment, part.alignment)
+    return Layout(max(1, -(-end // alignment) * alignment), alignment, tuple(members))
+
+
+def _fields(declaration: Node, given: Mapping[str, str]) -> list[tuple[str, str, int]] | None:
+    """Name, type and count of what one declaration declares; [] for a function or a static member."""
+    declarators = declaration.children_by_field_name("declarator")
+    if any(_is_function(d) for d in declarators):
+        return []
+    if any(c.type == "storage_class_specifier" for c in declaration.children):
+        return []
+    known = {"type_qualifier", "comment"}
+    initial = {n.id for n in declaration.children_by_field_name("default_value")}
+    kind = child_of(declaration, "type")
+    odd = [
+        c
+        for c in declaration.named_children
+        if c.type not in known
+        and c.id not in initial
+        and c.id != kind.id
+        and c.id not in {d.id for d in declarators}
+    ]
+    if odd or kind.child_by_field_name("body") is not None:
+        return None
+    words = [given.get(word, word) for word in re.split(r"(\w+)", text_of(kind))]
+    return _declared("".join(words), declarators)
+
+
+def _is_function(declarator: Node) -> bool:
+    """Whether it declares a member function, and not a pointer to one."""
+    while declarator.type in ("pointer_declarator", "reference_declarator"):
+        declarator = declarator.named_children[-1]
+    if declarator.type != "function_declarator":
+        return False
+    return child_of(declarator, "declarator").type != "parenthesized_declarator"
+
+
+def _declared(kind: str, declarators: Iterable[Node]) -> list[tuple[str, str, int]] | None:
+    found = []
+    for declarator in declarators:
+        pointers, count, node = "", 1, declarator
+        while node.type in ("pointer_declarator", "array_declarator"):
+            if node.type == "pointer_declarator":
+                if count > 1:
+                    return None
+                pointers += "*"
+            else:
+                size = text_of(child_of(node, "size"))
+                if not size.isdigit():
+                    return None
+                count *= int(size)
+            node = child_of(node, "declarator")
+        if node.type != "field_identifier":
+            return None
+        # One element of an array is not told from another: it is known by its place only.
+        found.append((text_of(node), kind + pointers, count))
+    return found
+
+
+def _template_names(node: Node) -> list[str]:
+    outer = node.parent
+    if outer is None or outer.type != "template_declaration":
+        return []
+    return [text_of(n) for n in _parameter_names(child_of(outer, "parameters"))]
+
+
+def _parameter_names(parameters: Node) -> Iterator[Node]:
+    for parameter in parameters.named_children:
+        names = [n for n in walk(parameter) if n.type in ("type_identifier", "identifier")]
+        if names:
+            yield names[-1] if parameter.type == "parameter_declaration" else names[0]

@@ -1,0 +1,95 @@
+"""Layouts of structures against the compiler's own: each offset and size that we give is a static_assert."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.toolchain import find_toolchain
+from hipscope.formulas.layouts import Layout, definitions_in, layout_of
+
+TYPES = """
+using real = double;
+typedef unsigned int count_t;
+template <typename T> struct Grid {
+  T* data;
+  int nx, ny;
+  __host__ __device__ T& at(int i, int j) const { return data[j * nx + i]; }
+};
+struct Particle {
+  float4 position;
+  real mass;
+  count_t id;
+  char kind;
+  __host__ __device__ Particle() : mass(0) {}
+  static int how_many;
+  int neighbours[3] = {1, 2, 3};
+  int *first, last;
+  dim3 cell;
+};
+class Nested {
+ public:
+  using value_type = float;
+  bool on;
+  Grid<float> grid;
+  short s;
+  int2 extent;
+  uint3 three;
+  const long* const indices[2];
+  long long big = -1;
+  float matrix[2][3];
+};
+struct Empty {};
+"""
+
+
+def layouts(text: str, name: str) -> Layout | None:
+    return layout_of(definitions_in([text.encode()]), name)
+
+
+@pytest.mark.parametrize("name", ["Grid<double>", "Grid<char>", "const Particle", "Nested", "Empty"])
+def test_a_layout_is_the_compilers(name: str, tmp_path: Path) -> None:
+    layout = layouts(TYPES, name)
+    assert layout is not None
+    bare = name.removeprefix("const ")
+    facts = [f"sizeof({bare}) == {layout.size}", f"alignof({bare}) == {layout.alignment}"]
+    facts += [f"__builtin_offsetof({bare}, {m.path}) == {m.offset}" for m in layout.members]
+    lines = [f"static_assert({fact});" for fact in facts]
+    source = tmp_path / "layout.hip"
+    source.write_text("#include <hip/hip_runtime.h>\n" + TYPES + "\n".join(lines) + "\n")
+    toolchain = find_toolchain(Config())
+    done = subprocess.run(
+        [str(toolchain.clang), "-x", "hip", *toolchain.hip_flags, "--cuda-host-only", "-fsyntax-only",
+         "-Wno-invalid-offsetof", str(source)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "struct S : Base { int a; };",
+        "struct S { virtual void f(); int a; };",
+        "struct S { int a : 3; };",
+        "struct alignas(32) S { int a; };",
+        "struct S { alignas(8) int a; };",
+        "struct S { union { int a; float b; }; };",
+        "struct S { Unknown a; };",
+        "struct S { int& a; };",
+        "struct S { int a[N]; };",
+        "struct S { int (*a)(int); };",
+        "#pragma pack(1)\nstruct S { char c; int a; };",
+        "struct S {\n#ifdef WIDE\n  long a;\n#else\n  int a;\n#endif\n};",
+        "namespace a { struct S { int x; }; }\nnamespace b { struct S { long x; }; }",
+        "template <typename T> struct S { T a; };",
+        "struct S { S2 a; };\nstruct S2 { S a; };",
+        "struct S { int a",
+        "struct S;",
+    ],
+)
+def test_what_would_be_a_guess_has_no_layout(definition: str) -> None:
+    assert layouts(definition, "S") is None
