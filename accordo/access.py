@@ -22,7 +22,7 @@ PAGE = 4096  # bytes
 _HEAD = struct.Struct("<QQ")
 
 
-def read_runs(data: bytes) -> Iterator[tuple[int, memoryview]]:
+def read_runs(data: bytes | memoryview) -> Iterator[tuple[int, memoryview]]:
     """The runs in a file's contents: offset and bytes, by rising offset. Raises ValueError for a damaged file."""
     view, at = memoryview(data), 0
     while at < len(view):

@@ -20,6 +20,7 @@ from hipscope.accordo.access import ATOMIC, PAGE, READ, READ_FIRST, WRITTEN, Acc
 from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import Element, Segment
+from hipscope.accordo.replaced import write_replacement
 
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
 SMALL_INTEGERS, UPDATED, MANY_NANS, NEGATIVE_INTEGERS, BELOW_ZERO, RENAMED, ALL_SAME = range(9, 16)
@@ -74,7 +75,7 @@ def write_fresh_inputs(
     directory: Path,
     trial: int,
 ) -> int:
-    """Write `buffer_<i>.before` for each buffer that is an input; returns how many. Seeded by `trial`.
+    """Write a replacement (`replaced.py`) of each buffer that is an input; returns how many. Seeded by `trial`.
 
     Of a launch that reads a small part of a buffer, only what lies around that part is replaced: the rest is not looked
     at, and would cost most of the time.
@@ -88,7 +89,8 @@ def write_fresh_inputs(
         chosen = [s for s in pieces[buffer.index] if _replaceable(s, touched, trial)]
         if not chosen:
             continue
-        data = np.frombuffer(buffer.before(), dtype=np.uint8).copy()
+        captured = np.frombuffer(buffer.before(), dtype=np.uint8)
+        data = captured.copy()
         changed = False
         for segment in chosen:
             places = _places(segment, touched)
@@ -107,7 +109,7 @@ def write_fresh_inputs(
                 shape = data[place].shape
                 data[place] = fresh[at : (at := at + int(np.prod(shape)))].reshape(shape)
         if changed:
-            (directory / f"buffer_{buffer.index}.before").write_bytes(data.data)
+            write_replacement(directory, buffer.index, data, captured)
             count += 1
     return count
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.dtypes import WIDENED, Element, Segment
+from hipscope.accordo.replaced import replaced_contents, replacement
 from hipscope.analysis.codeobject import CodeObject, KernelArgument
 from hipscope.emulator.captures import seal
 
@@ -288,5 +289,5 @@ def _holds_addresses(data: bytes, dispatch: CapturedDispatch) -> bool:
 
 
 def _contents(buffer: CapturedBuffer, inputs: Path | None) -> bytes:
-    replaced = inputs / f"buffer_{buffer.index}.before" if inputs is not None else None
-    return replaced.read_bytes() if replaced is not None and replaced.exists() else buffer.before()
+    replaced = replacement(inputs, buffer.index)
+    return buffer.before() if replaced is None else replaced_contents(replaced, buffer.before)

@@ -23,6 +23,7 @@ import numpy as np
 
 from hipscope.accordo.access import AccessMap, read_runs
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch, CapturedVariable
+from hipscope.accordo.replaced import replaced_contents, replacement
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.process import Completed, Limits, run_process
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
@@ -105,20 +106,23 @@ class Request:
 
     def before(self, buffer: int) -> Path:
         """The file with what a buffer holds at the launch, but for the poison; it may be packed in the capture."""
-        name = f"buffer_{buffer}.before"
-        if self.inputs is not None and (self.inputs / name).exists():
-            return self.inputs / name
-        return self.dispatch.directory / name
+        return replacement(self.inputs, buffer) or self.dispatch.directory / f"buffer_{buffer}.before"
 
     def contents(self, buffer: int, size: int) -> bytes:
         """What that file holds. Raises ReplayBroken."""
-        path = self.before(buffer)
-        if path.parent != self.dispatch.directory:
-            return _read(path, size)
+        captured = self.dispatch.directory / f"buffer_{buffer}.before"
+        replaced = replacement(self.inputs, buffer)
         try:
-            return read_checked(path, read_checksums(path.parent))
-        except CaptureDamaged as error:
+            if replaced is None:
+                return read_checked(captured, read_checksums(captured.parent))
+            data = replaced_contents(
+                replaced, lambda: read_checked(captured, read_checksums(captured.parent))
+            )
+        except (OSError, ValueError, CaptureDamaged) as error:
             raise ReplayBroken(str(error)) from error
+        if len(data) != size:
+            raise ReplayBroken(f"{replaced} makes a buffer of {len(data)} bytes instead of {size}")
+        return data
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +240,7 @@ class Replay:
         if not parts.exists():
             whole = _read(self.directory / f"access_{buffer}.bin", size)
             return AccessMap.of(np.frombuffer(whole, dtype=np.uint8))
-        found = _parted(_read(parts))
+        found = _parted(_mapped(parts))
         return AccessMap(size, tuple((at, np.frombuffer(part, dtype=np.uint8)) for at, part in found))
 
     def sanitizers(self, code_object: Path) -> SanitizerRun | None:
@@ -393,11 +397,19 @@ def _plain_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
 
 
-def _parted(data: bytes) -> list[tuple[int, memoryview]]:
+def _parted(data: bytes | memoryview) -> list[tuple[int, memoryview]]:
     try:
         return list(read_runs(data))
     except ValueError as error:
         raise ReplayBroken(f"the replay left a damaged file: {error}") from error
+
+
+def _mapped(path: Path) -> memoryview:
+    """The bytes of a file of which little may be asked for."""
+    try:
+        return np.memmap(path, dtype=np.uint8, mode="r").data if path.stat().st_size else memoryview(b"")
+    except OSError as error:
+        raise ReplayBroken(f"the replay left no {path.name}: {error.strerror}") from error
 
 
 def _read(path: Path, size: int | None = None) -> bytes:

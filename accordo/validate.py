@@ -30,6 +30,7 @@ from hipscope.accordo.oracle import ROUNDING, less_precise
 from hipscope.accordo.poison import POISONS, Poison, fill
 from hipscope.accordo.reference import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference_run import ReferenceRun, piece_tolerance
+from hipscope.accordo.replaced import replaced_contents, replacement
 from hipscope.accordo.replay import Replay, Request, patience
 from hipscope.accordo.sanitizers import new_reports, sanitized
 from hipscope.accordo.settings import Signature
@@ -501,8 +502,8 @@ def _compare(
             if errors is not None:
                 return (), errors
     expected, got = run.result.image(buffer), result.image(buffer)
-    replaced = run.inputs / f"buffer_{buffer.index}.before" if run.inputs is not None else None
-    before = replaced.read_bytes() if replaced is not None and replaced.exists() else buffer.before()
+    replaced = replacement(run.inputs, buffer.index)
+    before = buffer.before() if replaced is None else replaced_contents(replaced, buffer.before)
     return compare_buffer(
         tuple(piece(segment) for segment in segments),
         before=before,

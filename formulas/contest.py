@@ -118,9 +118,8 @@ def _timed_and_proved(
     proofs: _Proofs,
     cancel: threading.Event | None,
 ) -> Iterator[Judgement]:
-    if (
-        len(tried) == 1
-    ):  # what it takes to judge it will be needed in any case, unless it turns out to be slow
+    # The proof of the only one will be wanted, unless it turns out to be slow.
+    if len(tried) == 1:
         proofs.begin(tried[0])
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         jobs = [
@@ -131,6 +130,7 @@ def _timed_and_proved(
     for one, job in zip(tried, jobs, strict=True):
         after = job.result()
         if isinstance(after, str):
+            proofs.drop(one)
             yield Judgement(one.candidate, "different", f"Not equivalent: {after}.")
             continue
         quick = weigh(bench, one.candidate, formula, after, None)

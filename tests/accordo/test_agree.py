@@ -94,3 +94,15 @@ def test_blocks_are_made_of_whole_elements_and_cover_what_is_asked_for() -> None
     assert list(blocks(segment, 0, 12)) == []
     assert list(blocks(segment, 4096, 4097)) == [(4092, 4100)]
     assert list(blocks(segment, segment.end - 1, segment.end + 99)) == [(segment.end - 8, segment.end)]
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_a_part_is_that_of_the_whole_wherever_the_changes_lie(start: int, size: int) -> None:
+    before, runs = bytes(range(40)), ((4, 8), (8, 16), (24, 30))
+    image = bytearray(before)
+    for first, end in runs:
+        image[first:end] = bytes(range(100 + first, 100 + end))
+    parts = tuple(memoryview(bytes(image[first:end])) for first, end in runs)
+    found = Left(runs, parts, lambda: before)
+    assert found.part(start, start + size) == bytes(image[start : start + size])
+    assert found.before(start, start + size) == before[start : start + size]

@@ -13,6 +13,7 @@ import pytest
 
 from hipscope.accordo.access import READ, WRITTEN, AccessMap, read_runs
 from hipscope.accordo.capture import CapturedDispatch, read_dispatch
+from hipscope.accordo.replaced import replaced_contents, write_replacement
 from hipscope.accordo.replay import Replay, ReplayBroken, ReplayTool, Request, replay, replay_all
 from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
@@ -121,6 +122,41 @@ def test_what_is_poisoned_does_not_depend_on_how_the_mask_is_written_down(
     assert changed.min() >= 70000
     assert 190 <= len(changed) <= 200  # all that the reference writes, but for chance
     assert changed.max() < 70200
+
+
+def test_inputs_in_parts_are_the_same_as_whole_ones(
+    captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
+) -> None:
+    """Some pages of the input, and one of the output that the launch does not touch."""
+    folders = [tmp_path / name for name in ("parts", "whole")]
+    for buffer in captured.buffers:
+        before = np.frombuffer(buffer.before(), dtype="<f4")
+        other = before.copy()
+        other[150:1500] += 7
+        other[-3:] = 11
+        for folder in folders:
+            folder.mkdir(exist_ok=True)
+            write_replacement(folder, buffer.index, other.view(np.uint8), before.view(np.uint8))
+    for path in folders[1].glob("*.runs"):
+        buffer = next(b for b in captured.buffers if path.stem == f"buffer_{b.index}")
+        path.with_suffix(".before").write_bytes(replaced_contents(path, buffer.before))
+        path.unlink()
+    assert {p.name for p in folders[0].iterdir()} == {"buffer_0.runs", "buffer_1.runs"}
+    assert (folders[0] / "buffer_0.runs").stat().st_size < 4 * 4096
+    code, plain = captured.code_object, ReplayTool(tool.argv, tool.options)
+    parts, whole = (
+        replay(chosen, Request(captured, code, tmp_path / folder.name / "out", inputs=folder))
+        for chosen, folder in zip((tool, plain), folders, strict=True)
+    )
+    for buffer in captured.buffers:
+        assert parts.image(buffer) == whole.image(buffer)
+    assert left(parts)[70150] == (150 + 1 + 7) * 3
+    assert (tmp_path / "parts" / "out" / "buffer_0.runs").stat().st_size == 0  # it changed nothing there
+    (folders[0] / "buffer_0.runs").write_bytes(
+        struct.pack("<QQ", 4 * COUNT // 4096 * 4096 + 4096, 4096) + bytes(4096)
+    )
+    bad = Request(captured, code, tmp_path / "bad", inputs=folders[0])
+    assert replay(tool, bad).status == "launch_error"
 
 
 def test_a_group_ends_with_its_first_failure_and_nothing_begins_after_one(

@@ -15,6 +15,7 @@ from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.compare import Piece, compare_buffer
 from hipscope.accordo.dtypes import BYTES, Segment, argument_types, element_of, pointees, segments
 from hipscope.accordo.inputs import TRIALS, write_fresh_inputs
+from hipscope.accordo.replaced import replaced_contents, replacement
 from hipscope.accordo.tolerance import EXACT, Tolerance, UserTolerance, root_mean_square, tolerance_for
 from hipscope.accordo.verdict import Mismatch
 from hipscope.emulator.captures import seal
@@ -198,7 +199,10 @@ def test_of_a_launch_that_reads_little_only_what_lies_around_is_replaced(tmp_pat
     read = np.full(8192, READ, dtype=np.uint8)
     touched = AccessMap(values.nbytes, ((0, read), (1 << 20, read)))
     assert write_fresh_inputs((one,), {0: segments(one, {0: "int"})}, {0: touched}, tmp_path / "fresh", 1)
-    fresh = np.frombuffer((tmp_path / "fresh" / "buffer_0.before").read_bytes(), dtype="<i4")
+    kept = replacement(tmp_path / "fresh", 0)
+    assert kept is not None
+    assert kept.stat().st_size < values.nbytes // 16
+    fresh = np.frombuffer(replaced_contents(kept, one.before), dtype="<i4")
     assert sorted(fresh) == sorted(values)
     pages = (fresh != values).reshape(-1, 1024).any(axis=1)
     assert pages[:3].all()

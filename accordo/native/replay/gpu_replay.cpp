@@ -44,6 +44,11 @@ std::string before(const ReplayOptions& o, const Checksums& files, const Capture
     const bool replaced = !o.inputs.empty() && fs::exists(o.inputs + "/" + name);
     std::string content = replaced ? read_file(o.inputs + "/" + name) : files.read(name);
     if (content.size() != buffer.bytes) throw std::runtime_error(name + " has the wrong size");
+    const std::string parts = o.inputs + "/" + name_of("buffer_", index, ".runs");
+    if (!replaced && !o.inputs.empty() && fs::exists(parts)) {
+        const std::string pages = read_file(parts);
+        place_runs(read_runs(pages), content.data(), content.size());
+    }
     const std::string mask = o.poison_mask + "/" + name_of("access_", index, ".bin");
     if (o.poison && !o.poison_mask.empty() && fs::exists(mask)) {
         const std::string flags = read_file(mask);

@@ -74,7 +74,7 @@ MappedFile::~MappedFile() {
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), file_(std::exchange(other.file_, -1)) {}
 
-void MappedFile::place_at(std::uint64_t address) const {
+std::size_t MappedFile::place_at(std::uint64_t address) const {
     auto* const to = reinterpret_cast<char*>(address);  // NOLINT(performance-no-int-to-ptr): device pointers are host pointers
     std::size_t mapped = 0;
     if (address % kPage == 0 && size_ >= kWorthMapping) {
@@ -83,6 +83,7 @@ void MappedFile::place_at(std::uint64_t address) const {
             throw std::runtime_error("cannot map the captured memory");
     }
     if (size_ > mapped) std::memcpy(to + mapped, data_ + mapped, size_ - mapped);
+    return mapped;
 }
 
 }  // namespace hipscope

@@ -30,8 +30,8 @@ public:
 
     [[nodiscard]] std::string_view bytes() const { return {data_, size_}; }
     /// Make memory at `address` hold the file's bytes. Whole pages are shared with the file until somebody writes to them,
-    /// so the range must be mapped memory of this process. What is written never reaches the file.
-    void place_at(std::uint64_t address) const;
+    /// so the range must be mapped memory of this process. What is written never reaches the file. Says how many bytes are shared.
+    std::size_t place_at(std::uint64_t address) const;
 
 private:
     MappedFile() = default;

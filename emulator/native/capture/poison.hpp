@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,23 @@ inline bool is_poisoned(char flags) {
     return (bits & access_bit::written) != 0 && (bits & access_bit::read_before_written) == 0;
 }
 
+/// Whether none of the eight bytes that these flags are for is written.
+inline bool none_written(const char* flags) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, flags, sizeof eight);
+    return (eight & access_bit::written * 0x0101010101010101ULL) == 0;
+}
+
 /// Tell `visit` the offset and length of each stretch of a buffer of `bytes` that `poison` fills.
 template <class Visit>
 void each_poisoned(const std::vector<Run>& mask, std::size_t bytes, const Visit& visit) {
     for (const Run& run : mask) {
         const std::size_t end = std::min(run.offset + run.bytes.size(), bytes);
         for (std::size_t i = run.offset; i < end;) {
+            if (i + 8 <= end && none_written(run.bytes.data() + (i - run.offset))) {
+                i += 8;
+                continue;
+            }
             const std::size_t begin = i;
             while (i < end && is_poisoned(run.bytes[i - run.offset])) ++i;
             if (i > begin) visit(begin, i - begin);
@@ -58,16 +70,20 @@ void each_poisoned(const std::vector<Run>& mask, std::size_t bytes, const Visit&
 inline void poison(char* data, std::size_t bytes, const std::vector<Run>& mask, std::uint64_t seed, std::size_t buffer,
                    const std::string& fill) {
     PoisonBytes random(seed, buffer);
-    std::size_t done = 0;
-    for (const Run& run : mask) {
-        random.skip(run.offset - done);
-        const std::size_t end = std::min(run.offset + run.bytes.size(), bytes);
-        for (std::size_t i = run.offset; i < end; ++i) {
-            const char byte = random.next();
-            if (is_poisoned(run.bytes[i - run.offset])) data[i] = fill.empty() ? byte : fill[i % fill.size()];
+    std::size_t done = 0;  // bytes that the random numbers have come past
+    each_poisoned(mask, bytes, [&](std::size_t offset, std::size_t count) {
+        if (!fill.empty()) {
+            std::size_t next = offset % fill.size();
+            for (std::size_t i = offset; i < offset + count; ++i) {
+                data[i] = fill[next];
+                next = next + 1 == fill.size() ? 0 : next + 1;
+            }
+            return;
         }
-        done = std::max(done, end);
-    }
+        random.skip(offset - done);
+        for (std::size_t i = offset; i < offset + count; ++i) data[i] = random.next();
+        done = offset + count;
+    });
 }
 
 }  // namespace hipscope

@@ -9,6 +9,7 @@
 
 #include "capture/mapped_file.hpp"
 #include "capture/meta.hpp"
+#include "capture/page_table.hpp"
 #include "capture/poison.hpp"
 #include "capture/runs.hpp"
 #include "capture/trace.hpp"
@@ -115,10 +116,12 @@ private:
             auto content = replaced ? std::make_shared<const MappedFile>(o_.inputs + "/" + name) : captured_.files.map(name);
             if (content->bytes().size() != b.bytes)
                 throw std::runtime_error(name + " has " + std::to_string(content->bytes().size()) + " bytes instead of " + std::to_string(b.bytes));
-            content->place_at(b.address);
+            Before before{std::move(content), 0, nullptr, {}};
+            before.shared = before.content->place_at(b.address);
+            if (!replaced && !o_.inputs.empty()) write_over(i, before);
             if (o_.poison && !o_.poison_mask.empty()) poison(i);
             engine_->touched(b.address, b.bytes);  // as after the program's own copies
-            if (o_.runs) before_.push_back(std::move(content));
+            if (o_.runs) before_.push_back(std::move(before));
         }
         for (const CapturedGlobal& g : captured_.globals) {
             const auto variable = object_->variables.find(g.symbol);
@@ -128,14 +131,31 @@ private:
         }
     }
 
+    struct Before {
+        std::shared_ptr<const MappedFile> content;
+        std::size_t shared = 0;  // bytes of the buffer that are the file's, until somebody writes to them
+        std::shared_ptr<const MappedFile> other;
+        std::vector<Run> replaced;  // what `other` has in place of parts of the content
+    };
+
+    /// Put the pages that the inputs have of a buffer over what was captured.
+    void write_over(std::size_t buffer, Before& before) const {
+        const std::string path = o_.inputs + "/" + name_of("buffer_", buffer, ".runs");
+        if (!fs::exists(path)) return;
+        const CapturedBuffer& b = captured_.buffers[buffer];
+        before.other = std::make_shared<const MappedFile>(path);
+        before.replaced = read_runs(before.other->bytes());
+        place_runs(before.replaced, pointer_to(b.address), b.bytes);
+    }
+
     /// Overwrite what the reference writes without reading it first: a candidate must not depend on it either.
     void poison(std::size_t buffer) {
         const std::string whole = o_.poison_mask + "/" + name_of("access_", buffer, ".bin");
         const std::string parts = o_.poison_mask + "/" + name_of("access_", buffer, ".runs");
         const bool in_parts = fs::exists(parts);
         if (!in_parts && !fs::exists(whole)) return;
-        const std::string text = read_file(in_parts ? parts : whole);
-        const std::vector<Run> mask = in_parts ? read_runs(text) : std::vector<Run>{{0, text}};
+        const MappedFile flags(in_parts ? parts : whole);
+        const std::vector<Run> mask = in_parts ? read_runs(flags.bytes()) : std::vector<Run>{{0, flags.bytes()}};
         const CapturedBuffer& b = captured_.buffers[buffer];
         hipscope::poison(pointer_to(b.address), b.bytes, mask, *o_.poison, buffer, o_.fill(buffer));
         if (sanitizer_) each_poisoned(mask, b.bytes, [&](std::size_t offset, std::size_t bytes) { sanitizer_->undefined(b.address + offset, bytes); });
@@ -176,7 +196,9 @@ private:
             const CapturedBuffer& b = captured_.buffers[i];
             if (o_.runs) {
                 const std::string_view now{pointer_to(b.address), b.bytes};
-                write_runs(o_.out + "/" + name_of("buffer_", i, ".runs"), different_runs(before_[i]->bytes(), now));
+                const Before& before = before_[i];
+                const std::vector<bool> written = written_pages(now.data(), before.shared);
+                write_runs(o_.out + "/" + name_of("buffer_", i, ".runs"), different_runs(before.content->bytes(), now, written, before.replaced));
                 continue;
             }
             write_file(o_.out + "/" + name_of("buffer_", i, ".after"), {pointer_to(b.address), b.bytes});
@@ -204,7 +226,7 @@ private:
     std::optional<LaunchArea> area_;
     std::unique_ptr<CodeObject> object_;
     std::optional<Engine> engine_;
-    std::vector<std::shared_ptr<const MappedFile>> before_;  // the contents of the buffers, when only what changed is written
+    std::vector<Before> before_;  // the contents of the buffers, when only what changed is written
 };
 
 }  // namespace

@@ -9,17 +9,33 @@
 
 namespace hipscope {
 
-std::vector<Run> different_runs(std::string_view before, std::string_view now) {
+std::vector<Run> different_runs(std::string_view before, std::string_view now, const std::vector<bool>& written,
+                                const std::vector<Run>& replaced) {
     std::vector<Run> runs;
+    std::size_t next = 0;  // of `replaced`
     for (std::size_t at = 0; at < now.size(); at += kRunBytes) {
+        if (at / kRunBytes < written.size() && !written[at / kRunBytes]) continue;
         const std::size_t size = std::min(kRunBytes, now.size() - at);
-        if (std::memcmp(before.data() + at, now.data() + at, size) == 0) continue;
+        while (next < replaced.size() && replaced[next].offset + replaced[next].bytes.size() <= at) ++next;
+        const bool other = next < replaced.size() && replaced[next].offset <= at;
+        const char* const was = other ? replaced[next].bytes.data() + (at - replaced[next].offset) : before.data() + at;
+        if (std::memcmp(was, now.data() + at, size) == 0) continue;
         if (!runs.empty() && runs.back().offset + runs.back().bytes.size() == at)
             runs.back().bytes = now.substr(runs.back().offset, runs.back().bytes.size() + size);
         else
             runs.push_back({at, now.substr(at, size)});
     }
     return runs;
+}
+
+void place_runs(const std::vector<Run>& runs, char* data, std::size_t bytes) {
+    for (const Run& run : runs) {
+        const std::size_t size = run.bytes.size();
+        const bool inside = run.offset <= bytes && size <= bytes - run.offset;
+        if (!inside || run.offset % kRunBytes != 0 || (size % kRunBytes != 0 && run.offset + size != bytes))
+            throw std::runtime_error("runs do not fit the buffer");
+        std::memcpy(data + run.offset, run.bytes.data(), size);
+    }
 }
 
 void write_runs(const std::string& path, const std::vector<Run>& runs) {

@@ -17,8 +17,13 @@ struct Run {
     std::string_view bytes;
 };
 
-/// The blocks of `now` that differ from `before` (of the same size), neighbours together.
-std::vector<Run> different_runs(std::string_view before, std::string_view now);
+/// The blocks of `now` that differ from `before` (of the same size), neighbours together. `written` says of as many blocks as
+/// it has whether they can differ at all; `replaced` holds whole blocks that stood in place of those of `before`.
+std::vector<Run> different_runs(std::string_view before, std::string_view now, const std::vector<bool>& written = {},
+                                const std::vector<Run>& replaced = {});
+
+/// Put whole blocks of a buffer in place. Throws std::runtime_error when they are not blocks of it.
+void place_runs(const std::vector<Run>& runs, char* data, std::size_t bytes);
 
 /// Write each run as its offset and size (64-bit, little-endian) and its bytes. Throws std::runtime_error.
 void write_runs(const std::string& path, const std::vector<Run>& runs);
