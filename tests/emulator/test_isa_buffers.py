@@ -302,6 +302,29 @@ def test_d16_stores_write_the_low_or_the_high_half(tmp_path: Path) -> None:
     assert struct.unpack_from("<4H", memory, 2056) == (0x2222, 0, 0x4444, 0x3333)
 
 
+@pytest.mark.parametrize("typed", [False, True], ids=["buffer", "tbuffer"])
+@pytest.mark.parametrize("number", [UINT, SINT], ids=["uint", "sint"])
+def test_d16_stores_widen_three_halves(tmp_path: Path, number: int, typed: bool) -> None:
+    words_32_32_32 = 13
+    states = isa.fresh()
+    state = states[0]
+    state["vgpr"][20] = 0x9111_2222
+    state["vgpr"][21] = 0x3333_C444
+    state["vgpr"][2] = np.arange(64) * 12
+    state["sgpr"][4:8] = Buffer(format=(0, 0) if typed else (words_32_32_32, number)).words()
+    format_of_its_own = f"format:{words_32_32_32 | number << 4} " if typed else ""
+    lines = [
+        f"{'t' if typed else ''}buffer_store_format_d16_xyz v[20:21], v2, s[4:7], 0 {format_of_its_own}offen",
+        "s_endpgm",
+    ]
+    states["count"] = len(lines)
+    after = isa.run(lines, states, tmp_path)[0]
+    assert after["step"] == isa.STEP_END
+    high = 0xFFFF_0000 if number == SINT else 0
+    for lane in range(64):
+        assert list(after["memory"][lane * 3 : lane * 3 + 3]) == [0x2222, high | 0x9111, high | 0xC444]
+
+
 def test_what_the_manual_leaves_open_stops_the_wave(tmp_path: Path) -> None:
     states = isa.fresh(2)
     states["sgpr"][:, 4:8] = Buffer(format=(10, UINT)).words()

@@ -54,6 +54,12 @@ u32 to_format(u32 value, u32 width, u32 number) {
     return width == 32 ? result : result & ((1U << width) - 1U);
 }
 
+/// The component that a half of a register stands for.
+u32 d16_component(u32 half, u32 number) {
+    if (number == sint_number) return static_cast<u32>(sign_extended(half, 16));
+    return number == uint_number ? half : bits<u32>(widen(f16{static_cast<u16>(half)}));
+}
+
 struct Typed {
     Layout layout;
     u32 number;
@@ -136,7 +142,7 @@ Step store_format(Wave& w, const Instruction& in) {
         u32 value[4] = {};
         for (u32 c = 0; c < components; ++c) {
             u32 part = kind == Result::whole ? from[c][lane] : from[c / 2][lane] >> (kind == Result::high_half || c % 2 != 0 ? 16U : 0U);
-            if (kind != Result::whole) part = integral(t.number) ? part & 0xffffU : bits<u32>(widen(f16{static_cast<u16>(part)}));
+            if (kind != Result::whole) part = d16_component(part & 0xffffU, t.number);
             const u32 select = t.from_descriptor ? d.select[c] : 4U + c;
             if (select >= 4) value[select - 4] = part;
         }

@@ -5,6 +5,8 @@
 //   hipscope-isa-probe --check DISASSEMBLY            what cannot be decoded, one line each
 //   hipscope-isa-probe DISASSEMBLY CASES RESULTS      cases and results are arrays of `Case` (tests/emulator/isa_oracle.py)
 //   hipscope-isa-probe --bench DISASSEMBLY SECONDS    runs the program over and over, prints wave-instructions per second
+//
+// Where HIPSCOPE_ISA_EXECUTED names a file, each instruction that a case has executed is added to it: target, tab, text.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -56,7 +58,10 @@ std::string read_text(const char* path) {
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-Step run(Wave& wave, const Program& program, std::uint32_t& budget) {
+/// Instructions that have been executed without a fault, by index.
+using Executed = std::vector<bool>;
+
+Step run(Wave& wave, const Program& program, std::uint32_t& budget, Executed* executed = nullptr) {
     std::uint32_t ran = 0;
     Step step = Step::next;
     while (ran < budget && wave.pc < program.instructions.size()) {
@@ -66,8 +71,10 @@ Step run(Wave& wave, const Program& program, std::uint32_t& budget) {
             wave.fault.kind = FaultKind::unsupported;
             break;
         }
+        const std::uint32_t pc = wave.pc;
         step = in.run(wave, in);
         ++ran;
+        if (executed != nullptr && step != Step::fault) (*executed)[pc] = true;
         if (step == Step::fault || step == Step::retry) break;
         if (step != Step::jump) ++wave.pc;
         if (step == Step::end) break;
@@ -76,7 +83,7 @@ Step run(Wave& wave, const Program& program, std::uint32_t& budget) {
     return step;
 }
 
-void run_case(Case& c, const Program& program, Memory& memory, Registers& registers) {
+void run_case(Case& c, const Program& program, Memory& memory, Registers& registers, Executed& executed) {
     Wave wave;
     wave.vgpr = registers.row;
     std::memcpy(registers.row[0], c.vgpr, sizeof c.vgpr);
@@ -94,7 +101,7 @@ void run_case(Case& c, const Program& program, Memory& memory, Registers& regist
     wave.scratch_per_lane = sizeof c.scratch[0];
     GlobalSync sync;
     wave.sync = &sync;
-    c.step = static_cast<std::uint32_t>(run(wave, program, c.count));
+    c.step = static_cast<std::uint32_t>(run(wave, program, c.count, &executed));
     c.first = wave.pc;
     c.fault = static_cast<std::uint32_t>(wave.fault.kind);
     c.scc = wave.scc ? 1 : 0;
@@ -123,14 +130,21 @@ int check(const char* path) {
     return code.unsupported.empty() ? 0 : 1;
 }
 
-/// The target whose rows are used: HIPSCOPE_ISA_TARGET, or gfx942.
-Disassembly decode_for_target(const char* path) {
-    const char* target = std::getenv("HIPSCOPE_ISA_TARGET");
-    return decode(read_text(path), target == nullptr ? "gfx942" : target);
+/// The target whose rows are used.
+const char* target() {
+    const char* chosen = std::getenv("HIPSCOPE_ISA_TARGET");
+    return chosen == nullptr ? "gfx942" : chosen;
+}
+
+void note_executed(const char* path, const Program& program, const Executed& executed) {
+    std::string lines;
+    for (std::size_t i = 0; i < executed.size(); ++i)
+        if (executed[i]) ((lines += target()) += '\t') += program.instructions[i].text + '\n';
+    std::ofstream(path, std::ios::app) << lines;
 }
 
 int cases(const char* disassembly, const char* input, const char* output) {
-    const Disassembly code = decode_for_target(disassembly);
+    const Disassembly code = decode(read_text(disassembly), target());
     for (const Undecoded& u : code.unsupported) std::cerr << u.text << ": " << u.reason << '\n';
     Memory memory;
     if (!memory.allocate_at(block_address, sizeof Case{}.memory)) return 3;
@@ -138,10 +152,12 @@ int cases(const char* disassembly, const char* input, const char* output) {
     const auto c = std::make_unique<Case>();
     std::ifstream in(input, std::ios::binary);
     std::ofstream out(output, std::ios::binary);
+    Executed executed(code.program.instructions.size());
     while (in.read(reinterpret_cast<char*>(c.get()), sizeof(Case))) {
-        run_case(*c, code.program, memory, *registers);
+        run_case(*c, code.program, memory, *registers, executed);
         out.write(reinterpret_cast<const char*>(c.get()), sizeof(Case));
     }
+    if (const char* path = std::getenv("HIPSCOPE_ISA_EXECUTED")) note_executed(path, code.program, executed);
     return out ? 0 : 3;
 }
 
