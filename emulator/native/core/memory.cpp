@@ -13,6 +13,8 @@ namespace hipscope {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLargePage = 2ULL << 20U;
+constexpr std::uint64_t kMostInLargePages = 1ULL << 28U;
 constexpr std::uint64_t kSharedShadow = 1ULL << 24U;  // bytes of shadow, for blocks of 256 MiB and more
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
@@ -137,6 +139,10 @@ void Memory::place(std::uint64_t address, std::uint64_t bytes, bool host_visible
     blocks_[address] = Allocation{address, bytes, next_id_++, host_visible};
     in_use_ += bytes;
     mark(address, bytes, true);
+    // Kernels sweep over blocks of some megabytes; larger ones may be used here and there only and stay in small pages.
+    if (bytes < kLargePage || bytes > kMostInLargePages) return;
+    const std::uint64_t first = std::max(address / kLargePage * kLargePage, base);
+    madvise(at(first), std::min(round_up(address + bytes, kLargePage), base + reserved) - first, MADV_HUGEPAGE);
 }
 
 bool Memory::release(std::uint64_t address) {
