@@ -86,12 +86,12 @@ constexpr std::size_t kWidestOperand = 32;
 Workgroup::Workgroup(const PreparedLaunch& launch, Memory& memory)
     : waves(launch.waves_per_group),
       state(launch.waves_per_group),
-      registers(std::make_unique<std::uint32_t[][kLanes]>(std::size_t{launch.waves_per_group} * launch.vgpr_rows + kWidestOperand)),
+      registers(std::size_t{launch.waves_per_group} * launch.vgpr_rows + kWidestOperand),
       lds(launch.lds_bytes + 16),
       scratch(std::size_t{launch.scratch_per_lane} * kLanes * launch.waves_per_group) {
     for (std::uint32_t i = 0; i < launch.waves_per_group; ++i) {
         Wave& wave = waves[i];
-        wave.vgpr = registers.get() + std::size_t{i} * launch.vgpr_rows;
+        wave.vgpr = reinterpret_cast<std::uint32_t(*)[kLanes]>(registers.data() + std::size_t{i} * launch.vgpr_rows);
         wave.id_in_group = i;
         wave.code_base = launch.launch.object->image;
         wave.program = &launch.launch.object->code->program;
@@ -122,7 +122,7 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
         const std::uint64_t seed = p.poison.seed ^ (which * 0x9e3779b97f4a7c15ULL);
         fill_random(lds.data(), lds.size(), seed);
         fill_random(scratch.data(), scratch.size(), seed + 1);
-        fill_random(registers.get(), std::size_t{p.waves_per_group} * p.vgpr_rows * sizeof(std::uint32_t[kLanes]), seed + 2);
+        fill_random(registers.data(), registers.size() * sizeof(RegisterRow), seed + 2);
     } else if (!lds.empty()) {
         std::memset(lds.data(), 0, lds.size());
     }

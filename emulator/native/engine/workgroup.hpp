@@ -1,16 +1,19 @@
 // A workgroup in flight: its waves with their registers, LDS and scratch. Storage is kept and reused.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/wave.hpp"
 #include "engine/launch.hpp"
 
 namespace hipscope {
 
 inline constexpr std::size_t kMaxWavesPerGroup = 1024 / kLanes;
+
+using RegisterRow = std::array<std::uint32_t, kLanes>;  // one VGPR or AGPR of one wave
 
 enum class WaveState : std::uint8_t { ready, at_barrier, done };
 
@@ -23,9 +26,9 @@ struct Workgroup {
     std::uint64_t executed = 0;            // instructions, for the run-away limit
     std::uint32_t scalars_set = 0;         // SGPRs of each wave that the launch has given a value, from s0 on
     std::uint64_t kernarg = 0;             // address of its kernarg segment; 0: the launch's own
-    std::unique_ptr<std::uint32_t[][kLanes]> registers;
-    std::vector<std::uint8_t> lds;
-    std::vector<std::uint8_t> scratch;
+    AlignedVector<RegisterRow> registers;
+    AlignedVector<std::uint8_t> lds;
+    AlignedVector<std::uint8_t> scratch;
 
     explicit Workgroup(const PreparedLaunch& launch, Memory& memory);
     Workgroup(const Workgroup&) = delete;
