@@ -65,22 +65,24 @@ inline Step step(Wave& wave, const Instruction& instruction, Observer& observer)
 /// Go on with one wave for at most `slice` instructions. Returns next when the slice is used up.
 template <class Observer>
 Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t& executed) {
-    const Instruction* code = wave.program->instructions.data();
-    for (std::uint32_t i = 0; i < slice; ++i) {
-        const Step result = step(wave, code[wave.pc], observer);
-        if (result == Step::next) {
-            ++wave.pc;
-            continue;
-        }
-        if (result == Step::jump) continue;
-        executed += i + 1;
-        wave.clock += i + 1;
-        if (result != Step::fault && result != Step::retry) ++wave.pc;
-        return result;
+    const Instruction* const code = wave.program->instructions.data();
+    const Instruction* at = code + wave.pc;
+    std::uint32_t done = 0;
+    Step result = Step::next;
+    while (done < slice) {
+        if constexpr (Observer::active) wave.pc = static_cast<std::uint32_t>(at - code);  // nobody else looks while it runs
+        result = step(wave, *at, observer);
+        ++done;
+        if (result == Step::next) [[likely]] ++at;
+        else if (result == Step::jump) at = code + wave.pc;
+        else break;
     }
-    executed += slice;
-    wave.clock += slice;
-    return Step::next;
+    if (result == Step::jump) result = Step::next;
+    wave.pc = static_cast<std::uint32_t>(at - code);
+    executed += done;
+    wave.clock += done;
+    if (result != Step::next && result != Step::fault && result != Step::retry) ++wave.pc;
+    return result;
 }
 
 /// Record that a wave left the running state. False on a fault.
