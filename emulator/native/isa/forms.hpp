@@ -67,23 +67,77 @@ HIPSCOPE_INLINE bool overwrites(const Instruction& in, const Operand& source) {
 }
 
 /// True when a lane may hold a NaN: exact for f32, for f64 an infinity counts as well.
+HIPSCOPE_INLINE bool exceeds(const u32* row, u32 largest) {
+    u32 most = 0;
+    for (int i = 0; i < kLanes; ++i) most = (row[i] & 0x7fffffffU) > most ? row[i] & 0x7fffffffU : most;
+    return most > largest;
+}
 template <class T>
 HIPSCOPE_INLINE bool may_hold_nan(Target t) {
-    const u32* row = Lane<T>::dwords == 2 ? t.hi : t.lo;
-    constexpr u32 magnitude = 0x7fffffffU, largest = Lane<T>::dwords == 2 ? 0x7fefffffU : 0x7f800000U;
-#if defined(__AVX512F__)
-    u32 found = 0;
-    for (u32 i = 0; i < 4; ++i) {
-        const __m512i value = _mm512_and_si512(_mm512_loadu_si512(row + 16 * i), _mm512_set1_epi32(static_cast<int>(magnitude)));
-        found |= _mm512_cmpgt_epu32_mask(value, _mm512_set1_epi32(static_cast<int>(largest)));
-    }
-    return found != 0;
-#else
-    u32 most = 0;
-    for (int i = 0; i < kLanes; ++i) most = (row[i] & magnitude) > most ? row[i] & magnitude : most;
-    return most > largest;
-#endif
+    if constexpr (std::is_same_v<T, f32x2>) return exceeds(t.lo, 0x7f800000U) || exceeds(t.hi, 0x7f800000U);
+    else if constexpr (Lane<T>::dwords == 2) return exceeds(t.hi, 0x7fefffffU);
+    else return exceeds(t.lo, 0x7f800000U);
 }
+
+#if defined(__AVX512F__)
+/// The results of a wave in host registers: nothing is stored before it is known that they are right, and lanes that are
+/// switched off cost one blend.
+template <class R>
+struct Results {
+    static constexpr int parts = 4, lanes = kLanes / parts;
+    __m512i lo[parts], hi[parts];
+
+    template <class F, class... A, class Sources, std::size_t... K>
+    HIPSCOPE_INLINE void compute(F f, std::index_sequence<K...> k, const Sources& sources, std::tuple<A...>* a) {
+#pragma GCC unroll 4
+        for (int part = 0; part < parts; ++part) {
+            alignas(64) u32 low[lanes], high[lanes];
+            each_lane<lanes>(f, Target{low, high, nullptr}, k, std::tuple{from_lane(std::get<K>(sources), part * lanes)...}, a, static_cast<R*>(nullptr));
+            lo[part] = _mm512_load_si512(low);
+            if constexpr (Lane<R>::dwords == 2) hi[part] = _mm512_load_si512(high);
+        }
+    }
+    [[nodiscard]] HIPSCOPE_INLINE bool may_hold_nan() const {
+        u32 found = 0;
+#pragma GCC unroll 4
+        for (int part = 0; part < parts; ++part) {
+            if constexpr (std::is_same_v<R, f64>) {
+                const __m512i magnitude = _mm512_and_si512(hi[part], _mm512_set1_epi32(0x7fffffff));
+                found |= _mm512_cmpgt_epu32_mask(magnitude, _mm512_set1_epi32(0x7fefffff));
+            } else {
+                found |= nan_lanes(lo[part]);
+                if constexpr (std::is_same_v<R, f32x2>) found |= nan_lanes(hi[part]);
+            }
+        }
+        return found != 0;
+    }
+    HIPSCOPE_INLINE void store(Target to, u64 active) const {
+#pragma GCC unroll 4
+        for (int part = 0; part < parts; ++part) {
+            store_part(to.lo + part * lanes, lo[part], active, part);
+            if constexpr (Lane<R>::dwords == 2) store_part(to.hi + part * lanes, hi[part], active, part);
+        }
+    }
+
+private:
+    HIPSCOPE_INLINE static u32 nan_lanes(__m512i value) {
+        return _mm512_cmp_ps_mask(_mm512_castsi512_ps(value), _mm512_castsi512_ps(value), _CMP_UNORD_Q);
+    }
+    // Whole stores: what is stored under a mask is not handed on to a load that follows soon.
+    HIPSCOPE_INLINE static void store_part(u32* to, __m512i value, u64 active, int part) {
+        if (active != ~u64{0}) value = _mm512_mask_mov_epi32(_mm512_loadu_si512(to), static_cast<__mmask16>(active >> (lanes * part)), value);
+        _mm512_storeu_si512(to, value);
+    }
+    HIPSCOPE_INLINE static Row from_lane(Row r, int first) { return {r.lo + first, r.hi == nullptr ? nullptr : r.hi + first}; }
+    template <class T>
+    HIPSCOPE_INLINE static Same<T> from_lane(Same<T> s, int) { return s; }
+    template <class T>
+    HIPSCOPE_INLINE static SignedRow<T> from_lane(SignedRow<T> s, int first) {
+        s.row = from_lane(s.row, first);
+        return s;
+    }
+};
+#endif
 
 /// Bit k of `uniform`: source k is an SGPR or a constant. `signs`: sources may be negated or absolute. `general` does the same for all operands, and for NaNs when
 /// `F` leaves them open: the rule costs more than the arithmetic, so it is applied only where there are any.
@@ -94,10 +148,36 @@ struct PlainOp {
     template <std::size_t... K>
     HIPSCOPE_INLINE static Step apply(Wave& w, const Instruction& in, std::index_sequence<K...> k) {
         alignas(64) RowBuffer buffer[sizeof...(A)];
+        const std::tuple sources{plain_source<((uniform >> K) & 1U) != 0, signs, A>(w, in.source[K], buffer[K])...};
+#if defined(__AVX512F__)
+        if constexpr (!Lane<R>::masks && !(Lane<A>::masks || ...)) return in_registers(w, in, k, sources);
+        else
+#endif
+            return through_memory(w, in, k, sources);
+    }
+
+#if defined(__AVX512F__)
+    template <class Sources, std::size_t... K>
+    HIPSCOPE_INLINE static Step in_registers(Wave& w, const Instruction& in, std::index_sequence<K...> k, const Sources& sources) {
+        constexpr bool floats = (is_float<A> || ...);
+        if (!floats || (w.mode & mode_float_bits) == mode_float_default) [[likely]] {
+            Results<R> results;
+            results.compute(F{}, k, sources, static_cast<std::tuple<A...>*>(nullptr));
+            if (!open_nans || !results.may_hold_nan()) [[likely]] {
+                const Operand& d = in.destination[0];
+                results.store({w.vgpr[d.index], w.vgpr[d.index + 1], nullptr}, w.exec());
+                return Step::next;
+            }
+        }
+        return general(w, in);
+    }
+#endif
+
+    template <class Sources, std::size_t... K>
+    HIPSCOPE_INLINE static Step through_memory(Wave& w, const Instruction& in, std::index_sequence<K...> k, const Sources& sources) {
         alignas(64) RowBuffer out;
         alignas(64) u32 mask[kLanes];
         const u64 active = w.exec();
-        const std::tuple sources{plain_source<((uniform >> K) & 1U) != 0, signs, A>(w, in.source[K], buffer[K])...};
         // The general handler needs the sources as they were.
         const bool direct = active == ~u64{0} && !(open_nans && (overwrites<((uniform >> K) & 1U) != 0, R, A>(in, in.source[K]) || ...));
         Target target{out[0], out[1], mask};
@@ -106,7 +186,7 @@ struct PlainOp {
         if (direct) target = result;
         {
             const ModeGuard guard = ModeGuard::when((is_float<A> || ...), (is_wide<A> || ...), w.mode);
-            each_lane<F>(target, k, sources, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
+            each_lane(F{}, target, k, sources, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
         }
         if constexpr (open_nans) {
             if (may_hold_nan<R>(target)) [[unlikely]] return general(w, in);
@@ -131,7 +211,7 @@ constexpr void add_forms(Entry& e, std::index_sequence<Uniform...>) {
         return found;
     }();
     ((e.forms[Uniform] = (Uniform & masks) == 0 ? &PlainOp<F, general, open_nans, Uniform & ~masks, false, R, A...>::run : nullptr), ...);
-    if constexpr (open_nans) ((e.forms[isa::signed_forms + Uniform] = &PlainOp<F, general, open_nans, Uniform, true, R, A...>::run), ...);
+    if constexpr (open_nans && !std::is_same_v<R, f32x2>) ((e.forms[isa::signed_forms + Uniform] = &PlainOp<F, general, open_nans, Uniform, true, R, A...>::run), ...);
 }
 template <class F, class R, class... A>
 constexpr Entry entry_with_forms(std::string_view name, Unit unit, R (F::*)(A...) const) {

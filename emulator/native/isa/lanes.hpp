@@ -272,12 +272,12 @@ HIPSCOPE_INLINE T pair_lane(Row r, int j, bool odd) {
         return bits<T>(u64{odd ? lo >> 32U | (hi & ~even_dword) : (lo & even_dword) | hi << 32U});
     }
 }
-template <class F, class R, class... A, class... Source, std::size_t... K>
-HIPSCOPE_INLINE void each_pair(Target target, std::index_sequence<K...>, const std::tuple<Source...>& sources, std::tuple<A...>*, R*) {
+template <int lanes = kLanes, class F, class R, class... A, class... Source, std::size_t... K>
+HIPSCOPE_INLINE void each_pair(F f, Target target, std::index_sequence<K...>, const std::tuple<Source...>& sources, std::tuple<A...>*, R*) {
     const std::tuple<Source...> r = sources;
     auto *lo = reinterpret_cast<Pair*>(target.lo), *hi = reinterpret_cast<Pair*>(target.hi), *mask = reinterpret_cast<Pair*>(target.mask);
-    HIPSCOPE_INDEPENDENT for (int j = 0; j < kLanes / 2; ++j) {
-        const R even = F{}(pair_lane<A>(std::get<K>(r), j, false)...), odd = F{}(pair_lane<A>(std::get<K>(r), j, true)...);
+    HIPSCOPE_INDEPENDENT for (int j = 0; j < lanes / 2; ++j) {
+        const R even = f(pair_lane<A>(std::get<K>(r), j, false)...), odd = f(pair_lane<A>(std::get<K>(r), j, true)...);
         if constexpr (std::is_same_v<R, bool>) {
             mask[j] = ((0U - static_cast<Pair>(even)) & even_dword) | ((0U - static_cast<Pair>(odd)) & ~even_dword);
         } else {
@@ -288,15 +288,15 @@ HIPSCOPE_INLINE void each_pair(Target target, std::index_sequence<K...>, const s
     }
 }
 
-/// `sources`: for each operand its Row or, when all lanes have the same, its Same.
-template <class F, class R, class... A, class... Source, std::size_t... K>
-HIPSCOPE_INLINE void each_lane(Target target, std::index_sequence<K...> k, const std::tuple<Source...>& sources, std::tuple<A...>* a, R* r) {
+/// `sources`: for each operand its Row or, when all lanes have the same, its Same. `lanes`: how many, from the first on.
+template <int lanes = kLanes, class F, class R, class... A, class... Source, std::size_t... K>
+HIPSCOPE_INLINE void each_lane(F f, Target target, std::index_sequence<K...> k, const std::tuple<Source...>& sources, std::tuple<A...>* a, R* r) {
     constexpr bool wide_result = in_pairs<R> && Lane<R>::dwords == 2, wide_operand = ((Lane<A>::dwords == 2) || ...);
     if constexpr ((in_pairs<A> && ...) && (wide_result || (std::is_same_v<R, bool> && wide_operand))) {
-        each_pair<F>(target, k, sources, a, r);
+        each_pair<lanes>(f, target, k, sources, a, r);
     } else {
         const std::tuple<Source...> source = sources;
-        HIPSCOPE_EVERY_LANE { Lane<R>::store(target, i, F{}(lane<A>(std::get<K>(source), i)...)); }
+        HIPSCOPE_INDEPENDENT for (int i = 0; i < lanes; ++i) Lane<R>::store(target, i, f(lane<A>(std::get<K>(source), i)...));
     }
 }
 template <class F, class R, class... A, std::size_t... K>
@@ -323,7 +323,8 @@ Step fault(Wave& wave, FaultKind kind, u64 address, u32 bytes, int lane, bool wr
 /// The handler made of lambda F. `Scalarly`: lane by lane over active lanes only (libm calls, data-dependent loops).
 template <class F, bool Scalarly, class R, class... A>
 struct LaneOp {
-    static Step run(Wave& w, const Instruction& in) { return apply(w, in, std::index_sequence_for<A...>{}); }
+    /// Not inlined into the handlers that leave their rare cases to it: it is many times their size.
+    [[gnu::noinline]] static Step run(Wave& w, const Instruction& in) { return apply(w, in, std::index_sequence_for<A...>{}); }
 
     template <std::size_t... K>
     HIPSCOPE_INLINE static Step apply(Wave& w, const Instruction& in, std::index_sequence<K...> k) {
@@ -347,7 +348,7 @@ struct LaneOp {
                 if constexpr (Lane<R>::masks) for (u32& m : mask) m = 0;
                 active_lanes<F>(target, active, k, rows, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
             } else {
-                each_lane<F>(target, k, rows, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
+                each_lane(F{}, target, k, rows, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
             }
         }
         if constexpr (Lane<R>::dwords != 0) {

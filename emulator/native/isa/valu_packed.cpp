@@ -1,6 +1,6 @@
 // Packed arithmetic (VOP3P, manual section 12.12): two 16-bit or two 32-bit values per operand, mixed precision, dots.
 #include "isa/families.hpp"
-#include "isa/lanes.hpp"
+#include "isa/forms.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
@@ -53,9 +53,9 @@ Step move_pair(Wave& w, const Instruction& in) {
 
 Table valu_packed() {
     static constexpr Entry rows[] = {
-        op("v_pk_fma_f32", Unit::valu, [](f32x2 a, f32x2 b, f32x2 c) { return f32x2{fma(a.lo, b.lo, c.lo), fma(a.hi, b.hi, c.hi)}; }),
-        op("v_pk_mul_f32", Unit::valu, [](f32x2 a, f32x2 b) { return f32x2{mul(a.lo, b.lo), mul(a.hi, b.hi)}; }),
-        op("v_pk_add_f32", Unit::valu, [](f32x2 a, f32x2 b) { return f32x2{add(a.lo, b.lo), add(a.hi, b.hi)}; }),
+        number_op("v_pk_fma_f32", Unit::valu, []<class Nan>(f32x2 a, f32x2 b, f32x2 c) { return f32x2{Nan::of(fused(a.lo, b.lo, c.lo), a.lo, b.lo, c.lo), Nan::of(fused(a.hi, b.hi, c.hi), a.hi, b.hi, c.hi)}; }),
+        number_op("v_pk_mul_f32", Unit::valu, []<class Nan>(f32x2 a, f32x2 b) { return f32x2{Nan::of(a.lo * b.lo, a.lo, b.lo), Nan::of(a.hi * b.hi, a.hi, b.hi)}; }),
+        number_op("v_pk_add_f32", Unit::valu, []<class Nan>(f32x2 a, f32x2 b) { return f32x2{Nan::of(a.lo + b.lo, a.lo, b.lo), Nan::of(a.hi + b.hi, a.hi, b.hi)}; }),
         special("v_pk_mov_b32", Unit::valu, 1, {Type::b64, Type::b64}, [](Wave& w, const Instruction& in) { return move_pair(w, in); }),
 
         op("v_pk_fma_f16", Unit::valu, [](f16x2 a, f16x2 b, f16x2 c) { return f16x2{fma(a.lo, b.lo, c.lo), fma(a.hi, b.hi, c.hi)}; }),
