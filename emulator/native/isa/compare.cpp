@@ -28,7 +28,7 @@ HIPSCOPE_INLINE u32 class_of(f16 x) { return number_class<u32, 0x7c00U, 0x0200U,
 
 Table compare() {
     static constexpr Entry rows[] = {
-        op("v_cmp_class_f32", Unit::valu, [](f32 a, u32 mask) { return (class_of(a) & mask) != 0; }),
+        common_op("v_cmp_class_f32", Unit::valu, [](f32 a, u32 mask) { return (class_of(a) & mask) != 0; }),
         op("v_cmp_class_f64", Unit::valu, [](f64 a, u32 mask) { return (class_of(a) & mask) != 0; }),
         op("v_cmp_class_f16", Unit::valu, [](f16 a, u32 mask) { return (class_of(a) & mask) != 0; }),
         // f32

@@ -28,6 +28,30 @@ HIPSCOPE_INLINE WithMask<f32> div_scale(f32 s0, f32 s1, f32 s2) {
     return {zero ? default_nan<f32> : value, scaled};
 }
 
+/// Most divisions need no factor: then the result is the first source and no lane's bit is set.
+Step scale_for_division(Wave& w, const Instruction& in) {
+    constexpr Handler exact = op({}, Unit::valu, [](f32 a, f32 b, f32 c) { return div_scale(a, b, c); }).run;
+    if (!in.simple) return exact(w, in);
+    alignas(64) RowBuffer buffer[3];
+    u64 active = w.exec();
+    const Row s0 = fetch<f32>(w, in, 0, buffer[0], active), s1 = fetch<f32>(w, in, 1, buffer[1], active), s2 = fetch<f32>(w, in, 2, buffer[2], active);
+    u32 outside = 0;
+    for (int i = 0; i < kLanes; ++i) {
+        const u32 e1 = (s1.lo[i] >> 23U) & 0xffU, e2 = (s2.lo[i] >> 23U) & 0xffU;
+        // No denormal, 1 / s1 and s2 / s1 are none either, and the quotient is below 2^96.
+        outside |= static_cast<u32>(e1 - 1 > 251) | static_cast<u32>(e2 < 24) | static_cast<u32>(e2 - e1 + 124 > 219);
+    }
+    if (outside != 0) [[unlikely]] return exact(w, in);
+    blend(w.vgpr[in.destination[0].index], s0.lo, active);
+    w.set_s64(in.destination[1].index, 0);
+    return Step::next;
+}
+
+constexpr Entry with_handler(Entry e, Handler run) {
+    e.run = run;
+    return e;
+}
+
 /// Takes div_scale's factor back, rounding once: 2^64 when the denominator was scaled up (large quotient), else 2^-64.
 HIPSCOPE_INLINE f32 unscale(f32 a, f32 b, f32 c) {
     const f64 exact = exact_sum(f64{a} * f64{b}, f64{c});
@@ -96,10 +120,10 @@ Table valu_f32() {
         op("v_max3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return max_number(max_number(a, b), c); }),
         op("v_med3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return median(a, b, c); }),
         op("v_ldexp_f32", Unit::valu, [](f32 a, i32 n) { return scale_by_power(a, n); }),
-        op("v_div_scale_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_scale(a, b, c); }),
+        with_handler(op("v_div_scale_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_scale(a, b, c); }), &scale_for_division),
         op_unless_vcc("v_div_fmas_f32", Unit::valu, [](f32 a, f32 b, f32 c, bool) { return fma(a, b, c); },
                       [](f32 a, f32 b, f32 c, bool vcc) { return vcc ? unscale(a, b, c) : fma(a, b, c); }),
-        op("v_div_fixup_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_fixup(a, b, c); }),
+        common_op("v_div_fixup_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_fixup(a, b, c); }),
         slow_op("v_cubeid_f32", Unit::valu, [](f32 x, f32 y, f32 z) { return cube(x, y, z).id; }),
         slow_op("v_cubesc_f32", Unit::valu, [](f32 x, f32 y, f32 z) { return cube(x, y, z).s; }),
         slow_op("v_cubetc_f32", Unit::valu, [](f32 x, f32 y, f32 z) { return cube(x, y, z).t; }),
