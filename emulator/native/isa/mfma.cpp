@@ -149,6 +149,27 @@ HIPSCOPE_INLINE void store_part(Wave& w, const Operand& o, Place p, const V* fro
     }
 }
 
+/// d[j] += x[k] * y[k][j] for all k in turn. k is in row k % per_lane of `a` and `b`, `step` further for each whole turn.
+template <class V, u32 chunk, u32 depth, u32 per_lane, u32 step>
+HIPSCOPE_INLINE void add_products(V* d, const V* a, const V* b) {
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<V, f32> && chunk == 16) {  // the sums stay in one register, which compilers do not see
+        __m512 sum = _mm512_load_ps(d);
+#pragma GCC unroll 8
+        for (u32 k = 0; k < depth; ++k) {
+            const u32 at = k % per_lane * kLanes + k / per_lane * step;
+            sum = _mm512_fmadd_ps(_mm512_set1_ps(a[at]), _mm512_load_ps(b + at), sum);
+        }
+        _mm512_store_ps(d, sum);
+        return;
+    }
+#endif
+    for (u32 k = 0; k < depth; ++k) {
+        const u32 at = k % per_lane * kLanes + k / per_lane * step;
+        for (u32 j = 0; j < chunk; ++j) d[j] = multiply_add<V>(a[at], b[at + j], d[j]);
+    }
+}
+
 template <class A, class B, u32 size, u32 blocks, u32 depth>
 Step matrix(Wave& w, const Instruction& in) {
     using V = typename A::Value;
@@ -182,12 +203,7 @@ Step matrix(Wave& w, const Instruction& in) {
                 if constexpr (wide) {
                     for (u32 j = 0; j < chunk; ++j) d[j] = (pattern & 4U) != 0 ? -d[j] : d[j];
                 }
-                for (u32 k = 0; k < depth; ++k) {
-                    const u32 group = blocks * (k / per_lane), n = k % per_lane;
-                    const V x = a[n][i + size * (a_block + group)];
-                    const V* y = b[n] + size * (block + group) + first;
-                    for (u32 j = 0; j < chunk; ++j) d[j] = multiply_add<V>(x, y[j], d[j]);
-                }
+                add_products<V, chunk, depth, per_lane, blocks * size>(d, &a[0][i + size * a_block], &b[0][size * block + first]);
                 store_part<V, chunk>(w, in.destination[0], part, d);
             }
         }
