@@ -111,9 +111,103 @@ HIPSCOPE_INLINE void global_addresses(const Wave& w, const Instruction& in, int 
 /// True when row[i] is row[0] + i * bytes, for all lanes and without a wrap.
 HIPSCOPE_INLINE bool consecutive(const u32* row, u32 bytes) {
     const u32 first = row[0];
+    if (row[1] - first != bytes || first > ~u32{0} - (kLanes - 1) * bytes) return false;
+#if defined(__AVX512F__)
+    const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    __m512i expected = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)), _mm512_mullo_epi32(number, _mm512_set1_epi32(static_cast<int>(bytes))));
+    u32 different = 0;
+    for (u32 i = 0; i < kLanes; i += 16) {
+        different |= _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(row + i), expected);
+        expected = _mm512_add_epi32(expected, _mm512_set1_epi32(static_cast<int>(16 * bytes)));
+    }
+    return different == 0;
+#else
     u32 difference = 0;
     for (u32 i = 0; i < kLanes; ++i) difference |= row[i] ^ (first + i * bytes);
-    return difference == 0 && first <= ~u32{0} - (kLanes - 1) * bytes;
+    return difference == 0;
+#endif
+}
+
+/// Lanes that are looked at together where the addresses of a wave are no single run: those of one row of a small tile.
+inline constexpr int kTeam = 16;
+
+/// True when address[i] is address[0] + i * step, for the lanes of a team.
+template <u64 step>
+HIPSCOPE_INLINE bool in_steps(const u64* address) {
+#if defined(__AVX512F__)
+    const __m512i first = _mm512_set1_epi64(static_cast<long long>(address[0]));
+    const __m512i low = _mm512_add_epi64(first, _mm512_setr_epi64(0, step, 2 * step, 3 * step, 4 * step, 5 * step, 6 * step, 7 * step));
+    const __m512i high = _mm512_add_epi64(low, _mm512_set1_epi64(8 * step));
+    return (_mm512_cmpneq_epi64_mask(_mm512_loadu_si512(address), low) | _mm512_cmpneq_epi64_mask(_mm512_loadu_si512(address + 8), high)) == 0;
+#else
+    u64 difference = 0;
+    for (u64 i = 0; i < kTeam; ++i) difference |= address[i] ^ (address[0] + i * step);
+    return difference == 0;
+#endif
+}
+
+/// What a team's addresses have in common: all the same, or each an element or a dword behind the one before.
+enum class Pattern : u8 { none, same, elements, dwords };
+template <class Format>
+HIPSCOPE_INLINE Pattern pattern_of(const u64* address) {
+    if constexpr (!Format::whole) return Pattern::none;
+    const u64 step = address[1] - address[0];
+    if (step == 0) return in_steps<0>(address) ? Pattern::same : Pattern::none;
+    if (step == Format::bytes) return in_steps<Format::bytes>(address) ? Pattern::elements : Pattern::none;
+    if (step == 4) return in_steps<4>(address) ? Pattern::dwords : Pattern::none;
+    return Pattern::none;
+}
+/// How many bytes from the first address on the team's lanes read or write.
+template <class Format>
+HIPSCOPE_INLINE u32 extent(Pattern pattern) {
+    return Format::bytes + (pattern == Pattern::elements ? (kTeam - 1) * Format::bytes : pattern == Pattern::dwords ? (kTeam - 1) * 4U : 0U);
+}
+
+/// Moves the dwords of a team in one piece: what is stored in several is not handed on to a load of the whole that follows soon.
+HIPSCOPE_INLINE void copy_team(void* to, const void* from) {
+#if defined(__AVX512F__)
+    _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+#else
+    std::memcpy(to, from, kTeam * sizeof(u32));
+#endif
+}
+HIPSCOPE_INLINE void fill_team(u32* to, u32 value) {
+#if defined(__AVX512F__)
+    _mm512_storeu_si512(to, _mm512_set1_epi32(static_cast<int>(value)));
+#else
+    for (int i = 0; i < kTeam; ++i) to[i] = value;
+#endif
+}
+
+/// load_lane for the lanes of a team, from `first` on; `base` is added to all addresses.
+template <class Format>
+HIPSCOPE_INLINE void load_team(u64 base, const u64* address, Pattern pattern, u32 (*to)[kLanes], int first) {
+    const auto* dwords = reinterpret_cast<const LooseDword*>(base + address[0]);
+    if (pattern == Pattern::none) {
+        for (int i = 0; i < kTeam; ++i) load_lane<Format>(reinterpret_cast<const void*>(base + address[i]), to, first + i);
+    } else if (pattern == Pattern::same) {
+        for (int d = 0; d < Format::dwords; ++d) fill_team(to[d] + first, dwords[d]);
+    } else if (pattern == Pattern::dwords || Format::dwords == 1) {
+        for (int d = 0; d < Format::dwords; ++d) copy_team(to[d] + first, dwords + d);
+    } else {
+        HIPSCOPE_INDEPENDENT for (int i = 0; i < kTeam; ++i) {
+            for (int d = 0; d < Format::dwords; ++d) to[d][first + i] = dwords[i * Format::dwords + d];
+        }
+    }
+}
+/// store_lane for the lanes of a team. Where lanes overlap, the last one counts, so only whole elements go together.
+template <class Format>
+HIPSCOPE_INLINE void store_team(u64 base, const u64* address, Pattern pattern, const u32 (*from)[kLanes], int first) {
+    if (pattern == Pattern::elements && Format::dwords == 1) {
+        copy_team(reinterpret_cast<void*>(base + address[0]), from[0] + first);
+    } else if (pattern == Pattern::elements) {
+        auto* dwords = reinterpret_cast<LooseDword*>(base + address[0]);
+        HIPSCOPE_INDEPENDENT for (int i = 0; i < kTeam; ++i) {
+            for (int d = 0; d < Format::dwords; ++d) dwords[i * Format::dwords + d] = from[d][first + i];
+        }
+    } else {
+        for (int i = 0; i < kTeam; ++i) store_lane<Format>(reinterpret_cast<void*>(base + address[i]), from, first + i);
+    }
 }
 
 /// The address of lane 0 when those of all lanes follow each other, as coalesced code has it; else 0, which is no address.

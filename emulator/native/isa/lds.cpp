@@ -40,6 +40,31 @@ u32 lds_run(Wave& w, const Instruction& in, i32 offset, u64 active) {
 }
 
 template <class Format>
+HIPSCOPE_INLINE void load_lanes(const Wave& w, const u64* address, u64 active, u32 (*to)[kLanes]) {
+    if (active == ~u64{0}) {
+        const u64 lds = reinterpret_cast<u64>(w.lds);
+        for (int first = 0; first < kLanes; first += kTeam) load_team<Format>(lds, address + first, pattern_of<Format>(address + first), to, first);
+        return;
+    }
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        load_lane<Format>(w.lds + address[lane], to, lane);
+    }
+}
+template <class Format>
+HIPSCOPE_INLINE void store_lanes(const Wave& w, const u64* address, u64 active, const u32 (*from)[kLanes]) {
+    if (active == ~u64{0}) {
+        const u64 lds = reinterpret_cast<u64>(w.lds);
+        for (int first = 0; first < kLanes; first += kTeam) store_team<Format>(lds, address + first, pattern_of<Format>(address + first), from, first);
+        return;
+    }
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        store_lane<Format>(w.lds + address[lane], from, lane);
+    }
+}
+
+template <class Format>
 Step read(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
     if (const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active); first != no_run) {
@@ -51,14 +76,7 @@ Step read(Wave& w, const Instruction& in) {
     record(w, Space::lds, AccessKind::load, Format::bytes, active);
     u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
     const u64* address = w.access.address[0];
-    if (active == ~u64{0}) {
-        for (int i = 0; i < kLanes; ++i) load_lane<Format>(w.lds + address[i], to, i);
-        return Step::next;
-    }
-    for (u64 left = active; left != 0; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        load_lane<Format>(w.lds + address[lane], to, lane);
-    }
+    load_lanes<Format>(w, address, active, to);
     return Step::next;
 }
 
@@ -72,12 +90,7 @@ Step write(Wave& w, const Instruction& in) {
     }
     if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, true)) return Step::fault;
     record(w, Space::lds, AccessKind::store, Format::bytes, active);
-    const u32(*from)[kLanes] = w.vgpr + in.source[1].index;
-    const u64* address = w.access.address[0];
-    for (u64 left = active; left != 0; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        store_lane<Format>(w.lds + address[lane], from, lane);
-    }
+    store_lanes<Format>(w, w.access.address[0], active, w.vgpr + in.source[1].index);
     return Step::next;
 }
 
@@ -98,11 +111,8 @@ Step read2(Wave& w, const Instruction& in) {
     if (!lds_addresses(w, in, 1, in.modifiers.offset1, Format::bytes, active, false)) return Step::fault;
     record(w, Space::lds, AccessKind::load, Format::bytes, active, 2);
     u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
-    for (u64 left = active; left != 0; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        load_lane<Format>(w.lds + w.access.address[0][lane], to, lane);
-        load_lane<Format>(w.lds + w.access.address[1][lane], to + Format::dwords, lane);
-    }
+    load_lanes<Format>(w, w.access.address[0], active, to);
+    load_lanes<Format>(w, w.access.address[1], active, to + Format::dwords);
     return Step::next;
 }
 

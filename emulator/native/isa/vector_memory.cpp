@@ -35,11 +35,33 @@ bool stored_run(Wave& w, const Instruction& in, u64 active) {
     return true;
 }
 
+/// The patterns of all teams when every lane is active and all that they touch is valid; else the lanes are taken one by one.
+struct Teams {
+    Pattern pattern[kLanes / kTeam];
+    bool usable = false;
+};
+template <class Format>
+HIPSCOPE_INLINE Teams teams_of(const Wave& w, u64 active) {
+    Teams teams;
+    if (active != ~u64{0}) return teams;
+    const u64* address = w.access.address[0];
+    for (int t = 0; t < kLanes / kTeam; ++t, address += kTeam) {
+        teams.pattern[t] = pattern_of<Format>(address);
+        if (teams.pattern[t] == Pattern::none || !w.memory->valid_range(address[0], extent<Format>(teams.pattern[t]))) return teams;
+    }
+    teams.usable = true;
+    return teams;
+}
+
 template <class Format>
 Step load_global(Wave& w, const Instruction& in, u64 active) {
     u64* address = w.access.address[0];
     u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
     record(w, Space::global, AccessKind::load, Format::bytes, active);
+    if (const Teams teams = teams_of<Format>(w, active); teams.usable) {
+        for (int t = 0; t < kLanes / kTeam; ++t) load_team<Format>(0, address + t * kTeam, teams.pattern[t], to, t * kTeam);
+        return Step::next;
+    }
     const int bad = first_invalid(*w.memory, address, active, Format::bytes);
     if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], Format::bytes, bad, false);
     for (u64 left = active; left != 0; left &= left - 1) {
@@ -54,6 +76,10 @@ Step store_global(Wave& w, const Instruction& in, u64 active) {
     u64* address = w.access.address[0];
     const u32(*from)[kLanes] = w.vgpr + in.source[1].index;
     record(w, Space::global, AccessKind::store, Format::bytes, active);
+    if (const Teams teams = teams_of<Format>(w, active); teams.usable) {
+        for (int t = 0; t < kLanes / kTeam; ++t) store_team<Format>(0, address + t * kTeam, teams.pattern[t], from, t * kTeam);
+        return Step::next;
+    }
     const int bad = first_invalid(*w.memory, address, active, Format::bytes);
     if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], Format::bytes, bad, true);
     for (u64 left = active; left != 0; left &= left - 1) {

@@ -1,0 +1,105 @@
+"""Memory accesses with a pattern within each sixteen lanes, and results that overwrite their sources.
+
+Both have a quick way of their own, which must give what lane after lane gives.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulator import isa_oracle as isa
+from tests.emulator.test_isa_memory import LANES, OUT_OF_BOUNDS, after, state
+
+TEAM, IN_TEAM = LANES // 16, LANES % 16
+BYTES = {1: "b32", 2: "b64", 3: "b96", 4: "b128"}
+
+
+def offsets(pattern: str, dwords: int) -> np.ndarray:
+    """Byte offsets of the lanes: as a tile of sixteen columns is read, by rows, by columns, and in other ways."""
+    step = {"same": 0, "elements": 4 * dwords, "dwords": 4}.get(pattern)
+    if step is not None:
+        return np.asarray(TEAM * 272 + IN_TEAM * step)
+    if pattern == "mixed":
+        steps = np.array([0, 4 * dwords, 4, 8])
+        return np.asarray(TEAM * 272 + IN_TEAM * steps[TEAM])
+    broken = offsets("elements", dwords)
+    broken[[9, 40]] = broken[[40, 9]]
+    return broken
+
+
+@pytest.mark.parametrize("pattern", ["same", "elements", "dwords", "mixed", "broken"])
+@pytest.mark.parametrize("dwords", [1, 2, 3, 4])
+@pytest.mark.parametrize("mask", [2**64 - 1, 0xFFFF_0FF0_FFFF_FFFE])
+def test_patterns_within_sixteen_lanes(pattern: str, dwords: int, mask: int, tmp_path: Path) -> None:
+    states = state()
+    where = offsets(pattern, dwords).astype(np.uint32)
+    states["vgpr"][0][4] = where
+    states["sgpr"][0][isa.EXEC : isa.EXEC + 2] = [mask & 0xFFFFFFFF, mask >> 32]
+    before = states[0].copy()
+    suffix = "dword" if dwords == 1 else f"dwordx{dwords}"
+    done = after(
+        [
+            f"global_load_{suffix} v[10:{9 + dwords}], v4, s[2:3]",
+            f"ds_read_{BYTES[dwords]} v[20:{19 + dwords}], v4",
+            "ds_read2_b32 v[26:27], v4 offset0:1 offset1:3",
+            f"global_store_{suffix} v4, v[30:{29 + dwords}], s[2:3]",
+            f"ds_write_{BYTES[dwords]} v4, v[40:{39 + dwords}]",
+        ],
+        states,
+        tmp_path,
+    )
+    stored = {"memory": before["memory"].copy(), "lds": before["lds"].copy()}
+    for lane in range(isa.LANES):
+        word, lit = int(where[lane]) // 4, mask >> lane & 1
+        for d in range(dwords):
+            for register, source in ((10, "memory"), (20, "lds")):
+                want = before[source][word + d] if lit else before["vgpr"][register + d][lane]
+                assert done["vgpr"][register + d][lane] == want, (register, lane, d)
+            if lit:
+                stored["memory"][word + d] = before["vgpr"][30 + d][lane]
+                stored["lds"][word + d] = before["vgpr"][40 + d][lane]
+        for register, far in ((26, 1), (27, 3)):
+            want = before["lds"][word + far] if lit else before["vgpr"][register][lane]
+            assert done["vgpr"][register][lane] == want, (register, lane)
+    for name, words in stored.items():
+        assert np.array_equal(done[name], words), name
+
+
+def test_a_team_that_runs_over_the_end_stops_the_wave_and_changes_nothing(tmp_path: Path) -> None:
+    states = state()
+    end = states["memory"].shape[1] * 4
+    where = (
+        np.array([0, 1024, 2048, end - 40])[TEAM] + 4 * IN_TEAM
+    )  # ten of the last sixteen lanes are inside
+    states["vgpr"][0][4] = where.astype(np.uint32)
+    before = states[0].copy()
+    done = after(["global_load_dword v10, v4, s[2:3]"], states, tmp_path)
+    assert done["fault"] == OUT_OF_BOUNDS
+    assert np.array_equal(done["vgpr"], before["vgpr"])
+
+
+@pytest.mark.parametrize("mask", [2**64 - 1, 0x5555_5555_0000_FFFF])
+def test_results_that_overwrite_their_sources_keep_the_rule_for_nans(mask: int, tmp_path: Path) -> None:
+    states = state()
+    numbers = np.linspace(-3, 5, isa.LANES, dtype=np.float32)
+    row = numbers.view(np.uint32).copy()
+    row[17], row[40] = 0x7F812345, 0xFFC54321  # signalling, quiet
+    plain = numbers.view(np.uint32)
+    for register, values in ((10, row), (11, plain), (12, row), (13, plain), (14, plain), (15, row)):
+        states["vgpr"][0][register] = values
+    states["sgpr"][0][isa.EXEC : isa.EXEC + 2] = [mask & 0xFFFFFFFF, mask >> 32]
+    before = states[0].copy()
+    done = after(
+        ["v_mul_f32 v10, v10, v11", "v_mul_f32 v11, v11, v11", "v_pk_mul_f32 v[14:15], v[14:15], v[12:13]"],
+        states,
+        tmp_path,
+    )
+    for lane in range(isa.LANES):
+        lit, square = mask >> lane & 1, (numbers * numbers).view(np.uint32)[lane]
+        with_nan = {17: 0x7FC12345, 40: 0xFFC54321}.get(lane, square)
+        for register, want in ((10, with_nan), (11, square), (14, with_nan), (15, with_nan)):
+            expected = want if lit else before["vgpr"][register][lane]
+            assert done["vgpr"][register][lane] == expected, (register, lane)
