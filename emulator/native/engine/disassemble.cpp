@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,31 +24,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct TemporaryFile {
-    std::string path;
-    explicit TemporaryFile(const std::string& content) {
-        path = (fs::temp_directory_path() / "hipscope-co-XXXXXX").string();
-        const int file = mkstemp(path.data());
-        if (file < 0) throw std::runtime_error("cannot write a temporary file in " + fs::temp_directory_path().string());
+/// A file in memory, so that nothing is left of it however this process ends; read from its start.
+struct MemoryFile {
+    int descriptor;
+    explicit MemoryFile(const std::string& content) : descriptor(memfd_create("code-object", MFD_CLOEXEC)) {
+        if (descriptor < 0) throw std::runtime_error("cannot make a file in memory for the code object");
         std::size_t written = 0;
         while (written < content.size()) {
-            const ssize_t n = write(file, content.data() + written, content.size() - written);
+            const ssize_t n = write(descriptor, content.data() + written, content.size() - written);
             if (n <= 0) break;
             written += static_cast<std::size_t>(n);
         }
-        close(file);
-        if (written != content.size()) {
-            unlink(path.c_str());
-            throw std::runtime_error("no space left for a temporary file of the code object");
+        if (written != content.size() || lseek(descriptor, 0, SEEK_SET) != 0) {
+            close(descriptor);
+            throw std::runtime_error("no memory left for a copy of the code object");
         }
     }
-    ~TemporaryFile() { unlink(path.c_str()); }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    ~MemoryFile() { close(descriptor); }
+    MemoryFile(const MemoryFile&) = delete;
+    MemoryFile& operator=(const MemoryFile&) = delete;
 };
 
-/// Standard output of `program arguments...`; throws when it fails or takes longer than `timeout_s`.
-std::string output_of(const std::string& program, const std::vector<std::string>& arguments, int timeout_s) {
+/// Standard output of `program arguments...` on `input`; throws when it fails or takes longer than `timeout_s`.
+std::string output_of(const std::string& program, const std::vector<std::string>& arguments, const MemoryFile& input,
+                      int timeout_s) {
     std::vector<char*> argv{const_cast<char*>(program.c_str())};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
@@ -56,7 +56,7 @@ std::string output_of(const std::string& program, const std::vector<std::string>
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, input.descriptor, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     // The child must not load this library again, nor record anything.
     std::vector<char*> environment;
@@ -105,9 +105,8 @@ std::string disassemble(const std::string& elf, const std::string& hash, const D
         std::ifstream file(kept, std::ios::binary);
         if (file) return {std::istreambuf_iterator<char>(file), {}};
     }
-    const TemporaryFile object(elf);
     const std::string program = settings.objdump.empty() ? "llvm-objdump" : settings.objdump;
-    std::string text = output_of(program, {"-d", object.path}, settings.timeout_s);
+    std::string text = output_of(program, {"-d", "-"}, MemoryFile(elf), settings.timeout_s);
     if (!kept.empty()) {
         std::error_code ignored;  // the cache saves time only; a full disk must not stop the run
         fs::create_directories(settings.cache, ignored);
