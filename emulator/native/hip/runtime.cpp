@@ -96,7 +96,10 @@ Runtime::Runtime() : settings(Settings::from_environment()) {
     if (!settings.sanitize.empty()) {
         if (settings.out.empty()) throw std::runtime_error("HIPSCOPE_SANITIZE needs HIPSCOPE_OUT, the folder for the reports");
         sanitizer = std::make_unique<sanitize::Sanitizer>(sanitize::Checks::parse(settings.sanitize), memory);
-        services.slab_appeared = [this](std::uint64_t address) { appeared(address, false); };
+        services.slab_appeared = [this](std::uint64_t address) {
+            appeared(address, false);
+            sanitizer->heap_slab(address);
+        };
         services.slab_disappears = [this](std::uint64_t address) { disappears(address); };
     }
     EngineSettings engine;

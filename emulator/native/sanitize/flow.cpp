@@ -141,6 +141,8 @@ Flow flow_of(const Instruction& in) {
     const bool source_is_register = is_vector(in.source[0]) || in.source[0].kind == OperandKind::sgpr;
     if (special(Special::copy) && in.simple && in.source[0].plain && source_is_register && is_vector(in.source[0]) == is_vector(in.destination[0]))
         flow.kind = FlowKind::copy;
+    flow.wide_sum = name == "v_mad_u64_u32" && in.simple && in.destinations == 2 && is_vector(in.source[2]) && is_vector(in.destination[0]) &&
+                    in.destination[1].kind == OperandKind::sgpr && in.destination[1].index + 1U < sreg::count;
     // Where not the whole destination is written, what stays is an input like any other.
     if (!in.simple || special(Special::keeps) || special(Special::swaps_rows) || in.keeps_high)
         for (int d = 0; d < in.destinations; ++d)

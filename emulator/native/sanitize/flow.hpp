@@ -50,6 +50,7 @@ struct Flow {
     FlowKind kind = FlowKind::unknown;
     Reach reach = Reach::active;
     bool reads_scc = false;
+    bool wide_sum = false;            // a product and an addend of 64 bits, which compilers may give with an undefined upper half
     // Of memory instructions.
     bool sign = false;                // a byte or short is sign-extended
     bool half = false, high = false;  // ... goes to or comes from a half of the register, the upper one

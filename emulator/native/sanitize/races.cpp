@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/workgroup.hpp"
+#include "sanitize/races_access.hpp"
 
 namespace hipscope::sanitize {
 namespace {
@@ -19,8 +20,6 @@ std::uint32_t atomic_scope(const Instruction& in, const MemoryAccess& made) {
     if (in.modifiers.sc1) return scope::device;
     return in.modifiers.sc0 ? scope::workgroup : scope::plain;
 }
-
-std::uint64_t pair_key(std::uint64_t high, std::uint64_t low) { return high * 0x9e3779b97f4a7c15ULL ^ low; }
 
 /// Compare-and-swap, and what is built like it.
 bool swaps(const Instruction& in) { return in.text.find("cmpswap") != std::string::npos || in.text.find("cmpst") != std::string::npos; }
@@ -48,21 +47,32 @@ void join(Clocks& into, const Clocks& from) {
     for (std::size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
-/// One instruction's access on its way through the checks.
-struct Races::Access {
-    GroupOrder& order;
-    const Wave& wave;
-    const Instruction& in;
-    const MemoryAccess& made;
-    const Found& found;
-    std::uint64_t group;
-    Trace mine;
-    std::uint32_t base;   // segments before it cannot conflict
-    bool load, store, lds, swap;
-    std::uint64_t lanes;  // of a flat atomic operation only those in global memory
-};
+void AtomicWords::clear() {
+    known_.clear();
+    std::fill(slots_.begin(), slots_.end(), 0);
+}
 
-Races::Races() { recent_.fill({~0ULL, nullptr}); }
+void AtomicWords::grow() {
+    slots_.assign(std::max<std::size_t>(64, slots_.size() * 2), 0);
+    shift_ = 64U - static_cast<unsigned>(std::countr_zero(slots_.size()));
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+        std::size_t slot = slot_of(known_[i].word);
+        while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = static_cast<std::uint32_t>(i + 1);
+    }
+}
+
+AtomicWords::Known& AtomicWords::at(std::uint64_t word) {
+    if (2 * known_.size() >= slots_.size()) grow();
+    std::size_t slot = slot_of(word);
+    for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1))
+        if (known_[slots_[slot] - 1].word == word) return known_[slots_[slot] - 1];
+    known_.push_back({word, none, {}});
+    slots_[slot] = static_cast<std::uint32_t>(known_.size());
+    return known_.back();
+}
+
+Races::Races() = default;
 Races::~Races() = default;
 
 void Races::begin(const std::shared_ptr<Disassembly>& code) {
@@ -72,16 +82,14 @@ void Races::begin(const std::shared_ptr<Disassembly>& code) {
     base_ += static_cast<std::uint32_t>(segments_.size());
     segments_.clear();
     fences_.clear();
-    changes_.clear();
-    clocks_.clear();
+    changes_ = 0;
     grid_opened_ = 0;
     seeds_.clear();
 }
 
 void Races::next_segment(GroupOrder& order, std::uint64_t group, std::uint32_t wave) {
     WaveOrder& w = order.waves[wave];
-    const auto fences = fences_.find(group);
-    const auto releases = fences == fences_.end() ? 0U : static_cast<std::uint32_t>(fences->second.releases.size());
+    const auto releases = order.fences == nullptr ? 0U : static_cast<std::uint32_t>(order.fences->releases.size());
     w.segment = base_ + static_cast<std::uint32_t>(segments_.size());
     w.used = false;
     segments_.push_back({group, time_, ++w.clocks[wave], releases, static_cast<std::uint8_t>(wave)});
@@ -89,11 +97,10 @@ void Races::next_segment(GroupOrder& order, std::uint64_t group, std::uint32_t w
 
 void Races::started(GroupOrder& order, std::uint64_t group, std::size_t waves, std::uint32_t lds_bytes) {
     order.waves.assign(waves, {});
+    order.fences = nullptr;
+    order.atomics.clear();
     order.epoch = base_ + static_cast<std::uint32_t>(segments_.size());
-    const std::size_t words = (lds_bytes + 3) / 4;
-    order.lds_write.assign(words, 0);
-    order.lds_read.assign(words, 0);
-    order.lds_value.assign(words, 0);
+    order.lds.resize((lds_bytes + sizeof WordBlock::value - 1) / sizeof WordBlock::value);  // what it holds is older than `epoch`
     for (std::uint32_t w = 0; w < waves; ++w) next_segment(order, group, w);
 }
 
@@ -109,14 +116,14 @@ void Races::barrier(GroupOrder& order, std::uint64_t group) {
 
 void Races::fence(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role) {
     if (role == Role::acquire) {
-        fences_[group].acquired = ++time_;
+        fences_of(order, group).acquired = ++time_;
     } else if (role == Role::release) {
-        fences_[group].releases.push_back(++time_);
+        fences_of(order, group).releases.push_back(++time_);
         next_segment(order, group, wave);
     }
 }
 
-bool Races::ordered(const Access& a, Trace earlier, bool wrote) const {
+bool Races::ordered(const Access& a, Trace earlier, bool wrote, std::uint64_t address) const {
     const Segment& s = segment(earlier.segment());
     const std::uint32_t mine = a.mine.scope();
     if (s.group == a.group) {
@@ -127,19 +134,24 @@ bool Races::ordered(const Access& a, Trace earlier, bool wrote) const {
     }
     const Arrival* met = arrival_between(s, a.order.waves[a.wave.id_in_group].clocks);
     if (met != nullptr && (!wrote || grid_fenced(*met, s, a.group))) return true;
+    const GroupFences* reader = a.order.fences;
     const auto writer = fences_.find(s.group);
-    if (writer == fences_.end() || writer->second.releases.size() <= s.releases) return false;
-    const auto reader = fences_.find(a.group);
-    return reader != fences_.end() && reader->second.acquired > writer->second.releases[s.releases];
+    if (reader == nullptr || writer == fences_.end()) return false;
+    if (handed_on(writer->second, s, *reader, address)) return true;
+    return writer->second.releases.size() > s.releases && reader->acquired > writer->second.releases[s.releases];
 }
 
 /// True when `reader` has looked at a word that the writer's workgroup changed atomically after what it did.
-bool Races::met(std::uint64_t reader, const Segment& writer) const {
+bool Races::met(std::uint64_t reader, const Segment& writer) {
     const auto own = fences_.find(reader);
-    if (own == fences_.end()) return false;
+    const auto other = fences_.find(writer.group);
+    if (own == fences_.end() || other == fences_.end()) return false;
+    const auto& changes = other->second.changes;
+    auto& by_word = other->second.change_of;
+    for (std::size_t i = by_word.size(); i < changes.size(); ++i) by_word.emplace(changes[i].first, static_cast<std::uint32_t>(i));
     for (const std::uint64_t word : own->second.watched) {
-        const auto change = changes_.find(pair_key(writer.group, word));
-        if (change != changes_.end() && change->second > writer.begun) return true;
+        const auto change = by_word.find(word);
+        if (change != by_word.end() && changes[change->second].second > writer.begun) return true;
     }
     return false;
 }
@@ -169,116 +181,104 @@ void Races::conflict(const Access& a, Trace earlier, bool wrote, std::uint64_t a
 void Races::synchronise(const Access& a, std::uint64_t word, bool reads, bool changes) {
     WaveOrder& w = a.order.waves[a.wave.id_in_group];
     ++time_;
-    if (a.order.waves.size() > 1) {
-        Clocks& known = clocks_[pair_key(a.group + 1, a.lds ? word : ~word)];
-        if (reads) join(w.clocks, known);
-        if (changes) join(known, w.clocks);
+    const bool alone = a.order.waves.size() == 1;
+    if (!a.lds && reads) {
+        GroupFences& own = fences_of(a.order, a.group);
+        if (own.watched.size() < kWatched) own.watched.push_back(word);
+        else if (own.watched[own.next_watched] != word) own.watched[own.next_watched = (own.next_watched + 1) % kWatched] = word;
     }
-    if (!a.lds) {
-        if (reads) {
-            GroupFences& own = fences_[a.group];
-            if (own.watched.size() < kWatched) own.watched.push_back(word);
-            else if (own.watched[own.next_watched] != word) own.watched[own.next_watched = (own.next_watched + 1) % kWatched] = word;
+    if (!alone || (!a.lds && changes)) {
+        AtomicWords::Known& known = a.order.atomics.at(a.lds ? word : ~word);
+        if (!alone && reads) join(w.clocks, known.clocks);
+        if (!alone && changes) join(known.clocks, w.clocks);
+        if (!a.lds && changes) {
+            auto& all = fences_of(a.order, a.group).changes;
+            if (known.change != AtomicWords::none) {
+                all[known.change].second = time_;
+            } else if (changes_ < kChanges) {
+                ++changes_;
+                known.change = static_cast<std::uint32_t>(all.size());
+                all.emplace_back(word, time_);
+            }
         }
-        if (changes && (changes_.size() < kChanges || changes_.contains(pair_key(a.group, word)))) changes_[pair_key(a.group, word)] = time_;
     }
     if (changes && w.used) next_segment(a.order, a.group, a.wave.id_in_group);
 }
 
-Words Races::words_at(const Access& a, std::uint64_t address) {
-    if (a.lds) {
-        const std::size_t at = address >> 2U;
-        return {&a.order.lds_write[at], &a.order.lds_read[at], &a.order.lds_value[at]};
-    }
-    const std::uint64_t number = address >> page_bits;
-    auto& [held, page] = recent_[number % recent_.size()];
-    if (held != number) {
-        auto& known = pages_[number];
-        if (!known) known = std::make_unique<Page>();
-        held = number;
-        page = known.get();
-    }
-    const std::size_t at = (address >> 2U) % page_words;
-    return {&page->write[at], &page->read[at], &page->value[at]};
+WordBlock* Races::block_at(const Access& a, std::uint64_t address) {
+    return a.lds ? a.order.lds.data() + (address >> WordBlock::address_bits) : words_.block(address);
+}
+
+Word Races::word_at(const Access& a, std::uint64_t address) {
+    WordBlock& block = *block_at(a, address);
+    const std::size_t i = (address >> 2U) % WordBlock::words;
+    return {block.write[i], block.read[i], block.value[i]};
 }
 
 /// Words that follow each other, whole ones, word i by lane (first_word + i) / words per lane.
-void Races::touch(const Access& a, const Words& words, std::size_t count, std::uint64_t address, std::uint32_t first_word) {
-    const std::uint32_t segment = a.mine.segment(), base = a.base, per_lane = a.made.bytes / 4U;
-    const auto foreign = [=](std::uint64_t bits) {
-        const auto by = static_cast<std::uint32_t>(bits >> 32U);
-        return static_cast<unsigned>(by >= base) & static_cast<unsigned>(by != segment);
-    };
-    unsigned suspect = 0;
-    for (std::size_t i = 0; i < count; ++i) suspect |= foreign(words.write[i]);
-    if (a.store)
-        for (std::size_t i = 0; i < count; ++i) suspect |= foreign(words.read[i]);
+void Races::touch(const Access& a, const WordRow& row, std::uint64_t address, std::uint32_t first_word) {
     const auto* content = reinterpret_cast<const std::uint32_t*>(a.lds ? reinterpret_cast<std::uint64_t>(a.wave.lds) + address : address);  // NOLINT
-    if (suspect != 0 || a.swap) [[unlikely]]
-        for (std::size_t i = 0; i < count; ++i)
-            touch_one(a, {words.write + i, words.read + i, words.value + i}, address + i * 4, static_cast<int>((first_word + i) / per_lane), 15, content[i]);
     const std::uint64_t bits = a.mine.with(0, 15).bits;
-    const unsigned shift = static_cast<unsigned>(std::countr_zero(per_lane == 3 ? 1U : per_lane));
-    if (a.store) {
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint64_t lane = per_lane == 3 ? (first_word + i) / 3 : (first_word + i) >> shift;
-            words.write[i] = bits | lane << 4U;
-        }
-        std::memset(words.read, 0, count * sizeof *words.read);
-        std::memcpy(words.value, content, count * 4);
-    } else {
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint64_t lane = per_lane == 3 ? (first_word + i) / 3 : (first_word + i) >> shift;
-            const std::uint64_t keep = 0ULL - foreign(words.read[i]);
-            words.read[i] = (words.read[i] & keep) | ((bits | lane << 4U) & ~keep);
-        }
-    }
+    const bool met = a.store ? a.swap || meets_others(row, a.foreign()) : note_loads(row, first_word, a.foreign(), bits);
+    if (met) [[unlikely]]
+        for (std::size_t i = 0; i < row.count; ++i)
+            touch_one(a, word_at(a, address + i * 4), address + i * 4, static_cast<int>((first_word + i) / row.per_lane), 15, content[i]);
+    if (a.store) note_stores(row, first_word, bits, content);
 }
 
 /// One word of one lane: conflicts first, then the note.
-void Races::touch_one(const Access& a, const Words& words, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content) {
-    const std::uint32_t segment = a.mine.segment();
-    const auto foreign = [&](Trace t) { return t.segment() >= a.base && t.segment() != segment && (t.mask() & mask) != 0; };
-    const Trace wrote{*words.write}, read{*words.read};
-    if (a.swap && read.segment() == segment && read.scope() == scope::plain) seeds_.insert(read.pc());
-    if (foreign(wrote) && !ordered(a, wrote, true) && !(a.store && !a.load && *words.value == content)) conflict(a, wrote, true, address, lane);
-    else if (a.store && foreign(read) && !ordered(a, read, false)) conflict(a, read, false, address, lane);
+void Races::touch_one(const Access& a, Word word, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content) {
+    const auto foreign = [&](Trace t) { return a.foreign()(t.bits) && (t.mask() & mask) != 0; };
+    const Trace wrote{word.write}, read{word.read};
+    if (a.swap && read.segment() == a.mine.segment() && read.scope() == scope::plain) seeds_.insert(read.pc());
+    if (foreign(wrote) && !ordered(a, wrote, true, address) && !(a.store && !a.load && word.value == content)) conflict(a, wrote, true, address, lane);
+    else if (a.store && foreign(read) && !ordered(a, read, false, address)) conflict(a, read, false, address, lane);
     const std::uint64_t now = a.mine.with(static_cast<std::uint32_t>(lane), mask).bits;
     if (a.store) {
-        *words.write = now;
-        *words.read = 0;
-        *words.value = content;
+        word.write = now;
+        word.read = 0;
+        word.value = content;
     } else if (!foreign(read)) {
-        *words.read = now;
+        word.read = now;
     }
 }
 
 void Races::row_of_words(const Access& a) {
     std::uint64_t address = a.made.address[0][0];
     std::size_t left = std::size_t{a.made.bytes} / 4 * kLanes;
+    const bool one_piece = a.lds || WordShadow::in_one_piece(address, left * 4);
     std::uint32_t first = 0;
     while (left != 0) {
-        const std::size_t here = a.lds ? left : std::min(left, page_words - (address >> 2U) % page_words);
-        touch(a, words_at(a, address), here, address, first);
+        const std::size_t at = (address >> 2U) % WordBlock::words;
+        const std::size_t here = one_piece ? left : std::min(left, WordBlock::words - at);
+        touch(a, {block_at(a, address), at, here, a.made.bytes / 4U}, address, first);
         address += here * 4;
         first += static_cast<std::uint32_t>(here);
         left -= here;
     }
 }
 
-/// Whole aligned dwords of loads in any order: most meet no store of anybody else's. Gives the lanes that do.
-std::uint64_t Races::quiet_loads(const Access& a) {
-    const std::uint32_t segment = a.mine.segment(), base = a.base;
-    const auto foreign = [=](std::uint64_t bits) {
-        const auto by = static_cast<std::uint32_t>(bits >> 32U);
-        return by >= base && by != segment;
-    };
+/// Whole aligned dwords in any order, each lane with one of its own: most meet nobody, or only atomic operations that do
+/// not race with their like. Notes these, and gives the lanes of the others.
+std::uint64_t Races::quiet_words(const Access& a) {
+    const Foreign foreign = a.foreign();
+    const bool atomic = a.load && a.store;
+    const auto meets = [&](std::uint64_t bits) { return foreign(bits) && !(atomic && Trace{bits}.scope() == scope::device); };
     std::uint64_t others = 0;
     for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
         const int lane = std::countr_zero(rest);
-        const Words words = words_at(a, a.made.address[0][lane]);
-        if (foreign(*words.write)) others |= rest & (~rest + 1);
-        else if (!foreign(*words.read)) *words.read = a.mine.with(static_cast<std::uint32_t>(lane), 15).bits;
+        const std::uint64_t address = a.made.address[0][lane];
+        const Word word = word_at(a, address);
+        const std::uint64_t now = a.mine.with(static_cast<std::uint32_t>(lane), 15).bits;
+        if (meets(word.write) || (a.store && meets(word.read))) {
+            others |= rest & (~rest + 1);
+        } else if (a.store) {
+            word.write = now;
+            word.read = 0;
+            word.value = *reinterpret_cast<const std::uint32_t*>(a.lds ? reinterpret_cast<std::uint64_t>(a.wave.lds) + address : address);  // NOLINT
+        } else if (!foreign(word.read)) {
+            word.read = now;
+        }
     }
     return others;
 }
@@ -291,10 +291,19 @@ void Races::scattered_words(const Access& a) {
     };
     Slot seen[256];
     std::uint64_t lanes = a.lanes;
-    if (!a.store && a.made.bytes == 4 && a.made.addresses == 1 && a.made.space != Space::scalar) {
+    if (!a.lds && a.made.space != Space::scalar)  // so that the words of all lanes are on their way at the same time
+        for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
+            const std::uint64_t address = a.made.address[0][std::countr_zero(rest)];
+            const Word word = word_at(a, address);
+            __builtin_prefetch(&word.write, 1);
+            __builtin_prefetch(&word.read, 1);
+            if (a.store) __builtin_prefetch(&word.value, 1);
+        }
+    if (a.made.bytes == 4 && a.made.addresses == 1 && a.made.space != Space::scalar && !a.swap) {
         std::uint64_t low = 0;
         for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) low |= a.made.address[0][std::countr_zero(rest)];
-        if ((low & 3U) == 0) lanes = quiet_loads(a);
+        const bool apart = !a.store || a.load || ascending(a.made.address[0], lanes, 4);
+        if ((low & 3U) == 0 && apart) lanes = quiet_words(a);
         if (lanes == 0) return;
     }
     const std::uint64_t limit = a.lds ? a.wave.lds_bytes : ~0ULL;
@@ -312,7 +321,7 @@ void Races::scattered_words(const Access& a) {
                 std::uint32_t content = 0;
                 const std::uint64_t from = a.lds ? reinterpret_cast<std::uint64_t>(a.wave.lds) + word : word;
                 if (a.store && word + 4 <= limit) std::memcpy(&content, reinterpret_cast<const void*>(from), 4);  // NOLINT
-                touch_one(a, words_at(a, word), word, lane, mask, content);
+                touch_one(a, word_at(a, word), word, lane, mask, content);
                 if (!compare || (start & 3U) != 0) continue;
                 // Lanes of one store that write different values to one word: which one stays is not defined.
                 const auto part = static_cast<int>((word - start) / 4);
@@ -326,7 +335,7 @@ void Races::scattered_words(const Access& a) {
     }
 }
 
-void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, const Found& found) {
+void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, bool row, const Found& found) {
     const MemoryAccess& made = wave.access;
     if (made.space == Space::scratch || wave.pc > Trace::max_pc) return;
     WaveOrder& w = order.waves[wave.id_in_group];
@@ -345,7 +354,7 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     if (role(wave.pc) == Role::poll && made.kind == AccessKind::load && level == scope::plain) {
         // It waits for a store: whoever made it is before us from now on. Neither side of this meeting is a race.
         for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
-            const Trace wrote{*words_at(a, made.address[0][std::countr_zero(rest)]).write};
+            const Trace wrote{word_at(a, made.address[0][std::countr_zero(rest)]).write};
             if (wrote.segment() < a.base || segment(wrote.segment()).group != a.group) continue;
             const std::uint32_t by = segment(wrote.segment()).wave;
             join(w.clocks, order.waves[by].clocks);
@@ -364,15 +373,10 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     }
     a.mine = Trace::make(w.segment, wave.pc, level);
     w.used = true;
-    const std::uint64_t* address = made.address[0];
-    bool row = a.lanes == ~0ULL && made.addresses == 1 && made.bytes % 4 == 0 && (address[0] & 3U) == 0 && made.space != Space::scalar;
-    if (row) {
-        std::uint64_t difference = 0;
-        for (std::uint64_t i = 0; i < kLanes; ++i) difference |= address[i] ^ (address[0] + i * made.bytes);
-        row = difference == 0;
-    }
-    if (row) row_of_words(a);
+    const bool whole = row && a.lanes == ~0ULL && made.addresses == 1 && made.bytes % 4 == 0 && (made.address[0][0] & 3U) == 0 && made.space != Space::scalar;
+    if (whole) row_of_words(a);
     else scattered_words(a);
+    if (atomic && !lds && !slabs_.empty()) heap_operation(a);
     if (meets && a.store) {
         std::uint64_t last = ~0ULL;
         for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {

@@ -11,13 +11,16 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/decode.hpp"
 #include "core/wave.hpp"
+#include "sanitize/word_shadow.hpp"
 
 namespace hipscope::sanitize {
 
@@ -56,11 +59,11 @@ namespace scope {
 inline constexpr std::uint32_t plain = 0, workgroup = 1, device = 2;
 }
 
-/// The words of a stretch of memory.
-struct Words {
-    std::uint64_t* write;
-    std::uint64_t* read;
-    std::uint32_t* value;  // what the word held after the last store
+/// The notes of one word.
+struct Word {
+    std::uint64_t& write;
+    std::uint64_t& read;
+    std::uint32_t& value;
 };
 
 /// What a wave did between two events that order it: `clock` is its own at that time.
@@ -78,11 +81,62 @@ struct WaveOrder {
     bool used = false;          // the segment holds an access
 };
 
+/// The words on which one workgroup has made atomic operations.
+class AtomicWords {
+public:
+    struct Known {
+        std::uint64_t word;
+        std::uint32_t change;  // where GroupFences::changes has it, or `none`
+        Clocks clocks;         // what waves knew that changed it
+    };
+    static constexpr std::uint32_t none = ~0U;
+
+    void clear();
+    Known& at(std::uint64_t word);
+
+private:
+    void grow();
+    [[nodiscard]] std::size_t slot_of(std::uint64_t word) const { return (word >> 2U) * 0x9e3779b97f4a7c15ULL >> shift_; }
+
+    std::vector<Known> known_;
+    std::vector<std::uint32_t> slots_;  // place in `known_` + 1, or 0
+    unsigned shift_ = 64;
+};
+
+/// A workgroup at a grid barrier, or at a semaphore that it gives to.
+struct Arrival {
+    std::uint32_t number;                // of the barrier; they count from 1 in the order in which they open
+    std::uint32_t releases;              // of the workgroup until then
+    std::uint64_t since;                 // when the workgroup left the one before
+    Clocks known;                        // what lies before it
+};
+
+/// What a workgroup has done with one slab of the device heap, in times.
+struct HeapUse {
+    std::vector<std::uint64_t> given;    // when it gave blocks back
+    std::uint64_t taken = 0;             // when it was last given one
+};
+
+/// How a workgroup has met others in this dispatch.
+struct GroupFences {
+    std::vector<std::uint64_t> releases;
+    std::uint64_t acquired = 0;
+    std::vector<Arrival> arrivals;       // `number` and `known` only grow
+    std::uint32_t left_number = 0;       // the last grid barrier that the workgroup has left, and when
+    std::uint64_t left = 0;
+    std::vector<std::uint64_t> watched;  // words that it has read atomically, the newest few
+    std::size_t next_watched = 0;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> changes;  // words that it has changed atomically, each with the last time
+    std::unordered_map<std::uint64_t, std::uint32_t> change_of;    // the same by word, as far as it was asked for
+    std::map<std::uint64_t, HeapUse> heap;                         // by slab
+};
+
 struct GroupOrder {
     std::vector<WaveOrder> waves;
+    GroupFences* fences = nullptr;  // once it has some
     std::uint32_t epoch = 0;    // first segment after the last barrier
-    std::vector<std::uint64_t> lds_write, lds_read;
-    std::vector<std::uint32_t> lds_value;
+    std::vector<WordBlock> lds;
+    AtomicWords atomics;
 };
 
 /// A pair of accesses that nothing orders.
@@ -112,8 +166,11 @@ public:
     /// A wave executed a global wave sync instruction: `first` unless it tries again, `passed` unless it has to wait.
     void grid_sync(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role, bool first, bool passed);
     using Found = std::function<void(const Conflict&)>;
-    /// Notes the access that an instruction just made. `found` is called for each word in conflict.
-    void access(GroupOrder& order, const Wave& wave, const Instruction& in, const Found& found);
+    /// Notes the access that an instruction just made. `row`: the lanes' first addresses follow each other. `found` is
+    /// called for each word in conflict.
+    void access(GroupOrder& order, const Wave& wave, const Instruction& in, bool row, const Found& found);
+    /// The device heap cuts blocks out of this slab from now on.
+    void heap_slab(std::uint64_t address) { slabs_.insert(address); }
 
     /// True for a load of a word on which the same wave then made a compare-and-swap: a stale value costs it a retry, no more.
     [[nodiscard]] bool starts_swap(std::uint32_t pc) const { return seeds_.contains(pc); }
@@ -121,46 +178,29 @@ public:
     [[nodiscard]] const Segment& segment(std::uint32_t id) const { return segments_[id - base_]; }
 
 private:
-    static constexpr unsigned page_bits = 12;
-    static constexpr std::size_t page_words = 1U << (page_bits - 2);
-    struct Page {
-        std::uint64_t write[page_words], read[page_words];
-        std::uint32_t value[page_words];
-    };
-    /// A workgroup at a grid barrier, or at a semaphore that it gives to.
-    struct Arrival {
-        std::uint32_t number;                // of the barrier; they count from 1 in the order in which they open
-        std::uint32_t releases;              // of the workgroup until then
-        std::uint64_t since;                 // when the workgroup left the one before
-        Clocks known;                        // what lies before it
-    };
-    /// How a workgroup has met others in this dispatch.
-    struct GroupFences {
-        std::vector<std::uint64_t> releases;
-        std::uint64_t acquired = 0;
-        std::vector<Arrival> arrivals;       // `number` and `known` only grow
-        std::uint32_t left_number = 0;       // the last grid barrier that the workgroup has left, and when
-        std::uint64_t left = 0;
-        std::vector<std::uint64_t> watched;  // words that it has read atomically, the newest few
-        std::size_t next_watched = 0;
-    };
-
     struct Access;
 
+    GroupFences& fences_of(GroupOrder& order, std::uint64_t group) {
+        if (order.fences == nullptr) order.fences = &fences_[group];
+        return *order.fences;
+    }
     void next_segment(GroupOrder& order, std::uint64_t group, std::uint32_t wave);
     void arrive(GroupOrder& order, std::uint64_t group, std::uint32_t wave);
     [[nodiscard]] const Arrival* arrival_between(const Segment& earlier, const Clocks& now) const;
     [[nodiscard]] bool grid_fenced(const Arrival& arrival, const Segment& writer, std::uint64_t reader) const;
-    [[nodiscard]] bool ordered(const Access& access, Trace earlier, bool wrote) const;
-    [[nodiscard]] bool met(std::uint64_t reader, const Segment& writer) const;
+    [[nodiscard]] bool ordered(const Access& access, Trace earlier, bool wrote, std::uint64_t address) const;
+    [[nodiscard]] bool met(std::uint64_t reader, const Segment& writer);
+    void heap_operation(const Access& access);
+    [[nodiscard]] bool handed_on(const GroupFences& from, const Segment& earlier, const GroupFences& to, std::uint64_t address) const;
     void row_of_words(const Access& access);
-    std::uint64_t quiet_loads(const Access& access);
+    std::uint64_t quiet_words(const Access& access);
     void scattered_words(const Access& access);
-    void touch(const Access& access, const Words& words, std::size_t count, std::uint64_t address, std::uint32_t first_word);
-    void touch_one(const Access& access, const Words& words, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content);
+    void touch(const Access& access, const WordRow& row, std::uint64_t address, std::uint32_t first_word);
+    void touch_one(const Access& access, Word word, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content);
     void conflict(const Access& access, Trace earlier, bool wrote, std::uint64_t address, int lane);
     void synchronise(const Access& access, std::uint64_t word, bool reads, bool changes);
-    [[nodiscard]] Words words_at(const Access& access, std::uint64_t address);
+    [[nodiscard]] WordBlock* block_at(const Access& access, std::uint64_t address);
+    [[nodiscard]] Word word_at(const Access& access, std::uint64_t address);
 
     const std::vector<Role>* roles_ = nullptr;
     std::unordered_map<std::shared_ptr<Disassembly>, std::vector<Role>> known_roles_;
@@ -169,11 +209,10 @@ private:
     std::uint64_t time_ = 1;
     std::uint32_t grid_opened_ = 0;  // grid barriers of this dispatch
     std::unordered_map<std::uint64_t, GroupFences> fences_;
-    std::unordered_map<std::uint64_t, std::uint64_t> changes_;  // (workgroup, global word) -> time of its last atomic change
-    std::unordered_map<std::uint64_t, Clocks> clocks_;       // by workgroup and word
-    std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+    std::size_t changes_ = 0;        // all that GroupFences::changes hold
+    std::unordered_set<std::uint64_t> slabs_;
+    WordShadow words_;
     std::unordered_set<std::uint32_t> seeds_;
-    std::array<std::pair<std::uint64_t, Page*>, 256> recent_;  // pages by the low bits of their number
 };
 
 }  // namespace hipscope::sanitize

@@ -16,7 +16,7 @@ void Races::grid_sync(GroupOrder& order, std::uint64_t group, std::uint32_t wave
     if (!passed) return;
     if (role == Role::grid_give || (role == Role::grid_barrier && first)) ++grid_opened_;  // the last to arrive opens it
     if (role == Role::grid_give) return;
-    GroupFences& own = fences_[group];
+    GroupFences& own = fences_of(order, group);
     WaveOrder& w = order.waves[wave];
     w.clocks[kGrid] = grid_opened_;
     if (!own.arrivals.empty()) join(w.clocks, own.arrivals.back().known);  // of the other waves of the workgroup
@@ -26,7 +26,7 @@ void Races::grid_sync(GroupOrder& order, std::uint64_t group, std::uint32_t wave
 }
 
 void Races::arrive(GroupOrder& order, std::uint64_t group, std::uint32_t wave) {
-    GroupFences& own = fences_[group];
+    GroupFences& own = fences_of(order, group);
     if (own.arrivals.empty() || own.arrivals.back().number != grid_opened_ + 1) {
         const Clocks before = own.arrivals.empty() ? Clocks{} : own.arrivals.back().known;
         own.arrivals.push_back({grid_opened_ + 1, 0, own.left, before});
@@ -38,7 +38,7 @@ void Races::arrive(GroupOrder& order, std::uint64_t group, std::uint32_t wave) {
 }
 
 /// The first arrival of the earlier access's workgroup after it, if `now` knows that this barrier has opened.
-const Races::Arrival* Races::arrival_between(const Segment& earlier, const Clocks& now) const {
+const Arrival* Races::arrival_between(const Segment& earlier, const Clocks& now) const {
     const auto fences = fences_.find(earlier.group);
     if (fences == fences_.end()) return nullptr;
     const auto& all = fences->second.arrivals;

@@ -13,10 +13,10 @@ const char* what(const Trace& trace, bool wrote) {
 
 }  // namespace
 
-void Sanitizer::check_races(const Wave& wave, const Instruction& in) {
+void Sanitizer::check_races(const Wave& wave, const Instruction& in, bool row) {
     GroupRecord& r = record(*wave.group);
     const auto found = [&](const Conflict& c) { report_conflict(wave, in, c); };
-    races_.access(r.order, wave, in, found);
+    races_.access(r.order, wave, in, row, found);
 }
 
 void Sanitizer::report_conflict(const Wave& wave, const Instruction&, const Conflict& c) {

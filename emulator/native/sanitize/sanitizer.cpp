@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "engine/host_services.hpp"
+#include "sanitize/lanes.hpp"
 
 namespace hipscope::sanitize {
 
@@ -113,16 +114,19 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
     }
     wave.set_s64(sreg::exec, exec);
     if (result != Step::next) return result;
-    wave.access.spell_out();
+    const bool run = wave.access.run;
+    spell_out(wave.access);
     if (in.destinations != 0)
         for (std::uint64_t left = refused; left != 0; left &= left - 1)
             for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = 0;
     const MemoryAccess& made = wave.access;
-    if (uninitialised_) uninitialised_->accessed(wave, in);
+    const bool row = made.space != Space::none && (run || is_row(made, 0));
+    if (uninitialised_) uninitialised_->accessed(wave, in, row);
     if (made.space == Space::none || made.lanes == 0) return result;
-    if (checks_.bounds) check_kernarg(wave, made);
-    if (checks_.alignment) check_alignment(wave, in, made);
-    if (checks_.races || checks_.stale) check_races(wave, in);
+    if (checks_.bounds) check_kernarg(wave, made, row);
+    if (checks_.alignment) check_alignment(wave, in, made, row);
+    const bool arguments = made.space == Space::scalar && made.address[0][0] - launch_->packet < LaunchArea::bytes;  // no store to them is a race
+    if ((checks_.races || checks_.stale) && !arguments) check_races(wave, in, row);
     return result;
 }
 

@@ -52,6 +52,9 @@ public:
     void allocated(std::uint64_t address, std::vector<std::uint64_t> frames, bool written);
     void released(std::uint64_t address, std::vector<std::uint64_t> frames);
 
+    /// The device heap has taken this slab from device memory.
+    void heap_slab(std::uint64_t address) { races_.heap_slab(address); }
+
     /// Copies and fills; each pointer may be one of the host's.
     void copied(const void* to, const void* from, std::uint64_t bytes);
     void filled(const void* to, std::uint64_t bytes);
@@ -73,9 +76,9 @@ private:
     Step run(Wave& wave, const Instruction& instruction) { return uninitialised_ ? uninitialised_->execute(wave, instruction) : instruction.run(wave, instruction); }
     Step access(Wave& wave, const Instruction& instruction);
     void stray(const Wave& wave, const Instruction& instruction);
-    void check_kernarg(const Wave& wave, const MemoryAccess& access);
-    void check_alignment(const Wave& wave, const Instruction& instruction, const MemoryAccess& access);
-    void check_races(const Wave& wave, const Instruction& instruction);
+    void check_kernarg(const Wave& wave, const MemoryAccess& access, bool row);
+    void check_alignment(const Wave& wave, const Instruction& instruction, const MemoryAccess& access, bool row);
+    void check_races(const Wave& wave, const Instruction& instruction, bool row);
     void report_conflict(const Wave& wave, const Instruction& instruction, const Conflict& conflict);
     [[nodiscard]] bool is_internal(std::uint64_t address) const;
     void reached_barrier(const Wave& wave);

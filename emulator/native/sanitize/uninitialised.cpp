@@ -183,6 +183,7 @@ Step Uninitialised::run_registers(Wave& wave, const Instruction& in, const Flow&
         s.scalar_dirty.remove(f.scalar_write);
         return result;
     }
+    if (f.wide_sum && !f.scalar_read.meets(s.scalar_dirty) && only_upper_half(in, s, lanes)) return wide_sum(wave, in, s, lanes);
     if (f.kind != FlowKind::copy || scc) return propagate(wave, in, f, s);
     const Operand &from = in.source[0], &to = in.destination[0];
     const u32 pc = wave.pc;
@@ -200,6 +201,36 @@ Step Uninitialised::run_registers(Wave& wave, const Instruction& in, const Flow&
         for (u32 d = 0; d < to.dwords; ++d) s.set_scalar(to.index + d, s.scalar_bits(from.index + d), s.scalar_origin[from.index + d]);
         settle_exec(wave, pc, s);
     }
+    return result;
+}
+
+/// Whether all that the lanes read is defined but for the upper half of the addend, which has no defined bit where it is not.
+bool Uninitialised::only_upper_half(const Instruction& in, const WaveShadow& s, u64 lanes) {
+    const u32 lower = in.source[2].index, upper = lower + 1;
+    u64 others = s.dirty[lower] | (s.dirty[upper] & s.partial[upper]);
+    for (const Operand& o : {in.source[0], in.source[1]})
+        if (is_vector(o)) others |= s.dirty[o.index];
+    return (others & lanes) == 0;
+}
+
+/// Index arithmetic of which only the lower half is used is compiled to this, so it is not left to trials: the lower half is
+/// defined, the upper one and the carry are what an undefined number and what comes from below add up to.
+Step Uninitialised::wide_sum(Wave& wave, const Instruction& in, WaveShadow& s, u64 lanes) {
+    const u32 from = in.source[2].index + 1U, to = in.destination[0].index;
+    const u64 undefined = s.dirty[from] & lanes;
+    const u32 origin = s.origin[from];
+    Row32 addend;
+    std::copy_n(wave.vgpr[from], kLanes, addend.data());
+    const Step result = in.run(wave, in);
+    u64 carries = 0;  // a carry is certain not to come only where nothing comes from below
+    for (u32 lane = 0; lane < kLanes; ++lane) carries |= u64{wave.vgpr[to + 1][lane] != addend[lane]} << lane;
+    carries &= undefined;
+    s.dirty[to] &= ~lanes;
+    s.dirty[to + 1] = (s.dirty[to + 1] & ~lanes) | undefined;
+    s.partial[to + 1] &= ~lanes;
+    s.origin[to + 1] = origin;
+    s.set_scalar(in.destination[1].index, static_cast<u32>(carries), origin);
+    s.set_scalar(in.destination[1].index + 1U, static_cast<u32>(carries >> 32U), origin);
     return result;
 }
 

@@ -18,6 +18,7 @@
 #include "engine/launch.hpp"
 #include "engine/workgroup.hpp"
 #include "sanitize/flow.hpp"
+#include "sanitize/lanes.hpp"
 #include "sanitize/report.hpp"
 #include "sanitize/shadow_memory.hpp"
 
@@ -145,8 +146,8 @@ public:
 
     /// Executes an instruction. Of one that accesses memory, `accessed` has to be told afterwards.
     Step execute(Wave& wave, const Instruction& in);
-    /// Wave::access is what the instruction has done.
-    void accessed(const Wave& wave, const Instruction& in);
+    /// Wave::access is what the instruction has done. `row`: the lanes' first addresses follow each other.
+    void accessed(const Wave& wave, const Instruction& in, bool row);
 
 private:
     struct Trial;
@@ -162,6 +163,8 @@ private:
 
     // Registers (uninitialised.cpp).
     Step run_registers(Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
+    [[nodiscard]] static bool only_upper_half(const Instruction& in, const WaveShadow& s, std::uint64_t lanes);
+    static Step wide_sum(Wave& wave, const Instruction& in, WaveShadow& s, std::uint64_t lanes);
     Step propagate(Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
     void settle_exec(const Wave& wave, std::uint32_t pc, WaveShadow& s);
     Step branch(Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
@@ -169,6 +172,7 @@ private:
     void found(UndefinedUse use, const Place& at, std::uint32_t bytes, std::uint32_t origin) { found_({use, at, bytes, origins_[origin]}); }
 
     // Memory (uninitialised_memory.cpp).
+    [[nodiscard]] bool is_row(const MemoryAccess& made, int which) const { return which == 0 ? row_ : sanitize::is_row(made, which); }
     [[nodiscard]] bool defined(const Wave& wave, const Instruction& in, const WaveShadow& s) const;
     void define(const Wave& wave, const Instruction& in, WaveShadow& s);
     void load(const Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
@@ -202,6 +206,7 @@ private:
     Origins memory_origins_;
     std::map<std::pair<std::uint32_t, unsigned>, UndefinedFound> padding_;  // by store and dword: what may be padding
     std::unique_ptr<Trial> trial_;
+    bool row_ = false;  // of the access that is looked at
 };
 
 }  // namespace hipscope::sanitize

@@ -15,15 +15,6 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-/// True when lane i's address is the first one plus i * bytes, for all lanes.
-bool is_row(const MemoryAccess& made, int which) {
-    if (made.lanes != ~u64{0}) return false;
-    const u64* address = made.address[which];
-    u64 difference = 0;
-    for (u64 i = 0; i < kLanes; ++i) difference |= address[i] ^ (address[0] + i * made.bytes);
-    return difference == 0;
-}
-
 /// A spill or a fixed stack slot: no VGPR in the address, which is the same in all lanes.
 bool is_one_place(const Instruction& in) { return in.unit == Unit::scratch && in.source[0].kind != OperandKind::vgpr && in.source[0].kind != OperandKind::agpr; }
 
@@ -53,7 +44,8 @@ Looks looks(const u8* bits, u32 bytes) {
 
 }  // namespace
 
-void Uninitialised::accessed(const Wave& wave, const Instruction& in) {
+void Uninitialised::accessed(const Wave& wave, const Instruction& in, bool row) {
+    row_ = row;
     const Flow& f = flow(wave);
     if (f.kind != FlowKind::memory) return;
     WaveShadow& s = shadow(wave);
@@ -96,7 +88,9 @@ bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveS
         }
         const u8* cells = recent_->lds.data();
         u32 any = 0;
-        if (bytes == 4) {
+        if (is_row(made, which)) {
+            for (u64 i = 0; i < u64{bytes} * kLanes; ++i) any |= cells[address[0] + i];
+        } else if (bytes == 4) {
             for (u64 left = made.lanes; left != 0; left &= left - 1) any |= word_of(cells + address[std::countr_zero(left)]);
         } else {
             for (u64 left = made.lanes; left != 0; left &= left - 1) {

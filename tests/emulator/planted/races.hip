@@ -223,6 +223,34 @@ __global__ void clean_atomics(int* a, int* out) {
     if (threadIdx.x == 0) out[256] = t;
 }
 
+// ---- the device heap ----
+__global__ void heap_block_of_all(int** shared) {
+    if (threadIdx.x == 0 && blockIdx.x == 0) *shared = (int*)malloc(64 * sizeof(int));
+}
+__global__ void heap_block_without_order(int** shared, int* out) {
+    int* block = *shared;
+    block[threadIdx.x] = blockIdx.x;  // PLANTED data-race
+    out[blockIdx.x * 64 + threadIdx.x] = block[63 - threadIdx.x];
+}
+__global__ void heap_block_before_heap_use(int** shared, int* out) {
+    int* block = *shared;
+    if (blockIdx.x == 0) block[threadIdx.x] = threadIdx.x;
+    if (blockIdx.x == 1) out[threadIdx.x] = block[threadIdx.x];  // PLANTED data-race
+    int* own = (int*)malloc(16 + threadIdx.x);
+    own[0] = blockIdx.x;
+    free(own);
+}
+__global__ void clean_heap_blocks(int* out) {
+    for (int round = 0; round < 3; ++round) {
+        int* block = (int*)malloc(20 * sizeof(int));
+        for (int i = 0; i < 20; ++i) block[i] = blockIdx.x + i;
+        int sum = 0;
+        for (int i = 0; i < 20; ++i) sum += block[i];
+        out[blockIdx.x * 64 + threadIdx.x] = sum;
+        free(block);
+    }
+}
+
 void cooperate(void (*kernel)(int*, int*), int groups, int threads, int* a, int* out) {
     void* arguments[] = {&a, &out};
     hipMemset(a, 0xff, 1 << 16);
@@ -258,6 +286,10 @@ int main() {
     clean_last_block<<<16, 256>>>(b, a, (unsigned*)(a + 1024), a + 2048);
     clean_lds_flag<<<1, 128>>>(a);
     clean_atomics<<<4, 256>>>(a, b);
+    heap_block_of_all<<<1, 64>>>((int**)b);
+    heap_block_without_order<<<4, 64>>>((int**)b, a);
+    heap_block_before_heap_use<<<2, 64>>>((int**)b, a);
+    clean_heap_blocks<<<16, 64>>>(a);
     cooperate(grid_without_barrier, 4, 64, a, b);
     cooperate(grid_barrier_after_the_load, 4, 64, a, b);
     cooperate(one_grid_barrier_a_round, 4, 64, a, b);

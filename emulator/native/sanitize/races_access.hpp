@@ -1,0 +1,24 @@
+// What the parts of the search for races tell each other about one access.
+#pragma once
+
+#include "sanitize/races.hpp"
+
+namespace hipscope::sanitize {
+
+/// One instruction's access on its way through the checks.
+struct Races::Access {
+    GroupOrder& order;
+    const Wave& wave;
+    const Instruction& in;
+    const MemoryAccess& made;
+    const Found& found;
+    std::uint64_t group;
+    Trace mine;
+    std::uint32_t base;   // segments before it cannot conflict
+    bool load, store, lds, swap;
+    std::uint64_t lanes;  // of a flat atomic operation only those in global memory
+
+    [[nodiscard]] Foreign foreign() const { return {base, mine.segment()}; }
+};
+
+}  // namespace hipscope::sanitize
