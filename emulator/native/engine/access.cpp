@@ -6,15 +6,10 @@
 #include <array>
 #include <bit>
 
+#include "core/widest.hpp"
+
 namespace hipscope {
 namespace {
-
-// The loop over 64 addresses is compiled for wider vectors too, and the machine's best is taken at run time.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define HIPSCOPE_WIDEST [[gnu::target_clones("default", "avx2", "avx512f")]]
-#else
-#define HIPSCOPE_WIDEST
-#endif
 
 /// True when all 64 addresses are `step` apart.
 HIPSCOPE_WIDEST bool evenly_spaced(const std::uint64_t* address, std::uint64_t step) {
@@ -33,6 +28,14 @@ bool consecutive(const MemoryAccess& access, const std::uint64_t* address, int f
     std::uint64_t wrong = 0;
     for (int lane = first; lane <= last; ++lane)
         wrong |= address[lane] - start - static_cast<std::uint64_t>(lane - first) * access.bytes;
+    return wrong == 0;
+}
+
+/// True when the addresses of `lanes` are those in `before`, all moved by as much as that of lane `first`.
+HIPSCOPE_WIDEST bool moved(const std::uint64_t* address, const std::uint64_t* before, std::uint64_t lanes, std::size_t first) {
+    const std::uint64_t by = address[first] - before[first];
+    std::uint64_t wrong = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) wrong |= (address[lane] - before[lane] - by) & (0 - ((lanes >> lane) & 1U));
     return wrong == 0;
 }
 
@@ -176,7 +179,41 @@ constexpr ConflictSets kQuad = [] {
 
 }  // namespace
 
-void collect_lines(const MemoryAccess& access, Lines& lines) {
+std::size_t KnownLines::place_of(const MemoryAccess& access) {
+    return (access.address[0][std::countr_zero(access.lanes)] >> kPartBits) % kPlaces;
+}
+
+bool KnownLines::find(const MemoryAccess& access, Lines& lines) const {
+    const Entry& e = entries_[place_of(access)];
+    if (e.lanes != access.lanes || e.bytes != access.bytes) return false;
+    const auto first = static_cast<std::size_t>(std::countr_zero(access.lanes));
+    const std::uint64_t by = access.address[0][first] - e.address[first];
+    if (by % (1U << kLineBits) != 0 || !moved(access.address[0], e.address, e.lanes, first)) return false;
+    const std::uint64_t whole = (access.address[0][first] >> kLineBits) - (e.address[first] >> kLineBits);
+    lines.count = e.count;
+    lines.sectors = e.sectors;
+    lines.accesses = e.accesses;
+    lines.lookups = e.lookups;
+    for (int i = 0; i < e.count; ++i) lines.line[i] = e.line[i] + whole;
+    std::copy_n(e.parts, e.count, lines.parts);
+    return true;
+}
+
+void KnownLines::keep(const MemoryAccess& access, const Lines& lines) {
+    if (lines.count > kLines) return;
+    Entry& e = entries_[place_of(access)];
+    e.lanes = access.lanes;
+    e.bytes = access.bytes;
+    e.count = lines.count;
+    e.sectors = lines.sectors;
+    e.accesses = lines.accesses;
+    e.lookups = lines.lookups;
+    std::copy_n(lines.line, lines.count, e.line);
+    std::copy_n(lines.parts, lines.count, e.parts);
+    std::copy_n(access.address[0], kLanes, e.address);
+}
+
+void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known) {
     lines.count = lines.sectors = lines.accesses = lines.lookups = 0;
     lines.indexed = false;
     if (access.lanes == 0) return;
@@ -186,6 +223,7 @@ void collect_lines(const MemoryAccess& access, Lines& lines) {
         count_consecutive_lookups(address[0], access.bytes, lines);
         return;
     }
+    if (known != nullptr && known->find(access, lines)) return;
     const int first = std::countr_zero(access.lanes);
     const int last = 63 - std::countl_zero(access.lanes);
     if (consecutive(access, address, first, last)) {
@@ -194,6 +232,7 @@ void collect_lines(const MemoryAccess& access, Lines& lines) {
             count_consecutive_lookups(address[0], access.bytes, lines);
         else
             count_lookups(access, lines);
+        if (known != nullptr) known->keep(access, lines);
         return;
     }
     count_lookups(access, lines);
@@ -209,9 +248,10 @@ void collect_lines(const MemoryAccess& access, Lines& lines) {
             previous = part;
         }
     }
+    if (known != nullptr) known->keep(access, lines);
 }
 
-LdsCost lds_cost(const MemoryAccess& access) {
+LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
     LdsCost cost;
     if (access.lanes == 0) return cost;
     const bool atomic = access.kind == AccessKind::atomic || access.kind == AccessKind::atomic_return;
@@ -226,12 +266,24 @@ LdsCost lds_cost(const MemoryAccess& access) {
     for (int which = 0; which < access.addresses; ++which) {
         const std::uint64_t* address = access.address[which];
         cost.cycles += sets.sets;
+        KnownConflicts::Entry& e = known.entries[which];
+        if (e.lanes == access.lanes && e.bytes == access.bytes && e.atomic == atomic && (address[first] - e.address[first]) % 4 == 0 &&
+            moved(address, e.address, e.lanes, static_cast<std::size_t>(first))) {
+            cost.conflicts += e.conflicts;
+            continue;
+        }
         if (!atomic && access.bytes % 4 == 0 && consecutive(access, address, first, last)) continue;
         std::uint32_t dwords[kLanes];
         for (int lane = 0; lane < kLanes; ++lane) dwords[lane] = static_cast<std::uint32_t>(address[lane] >> 2U);
+        e.lanes = access.lanes;
+        e.bytes = access.bytes;
+        e.atomic = atomic;
+        e.conflicts = 0;
+        std::copy_n(address, kLanes, e.address);
         for (int s = 0; s < sets.sets; ++s)
-            cost.conflicts += atomic ? atomic_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes)
-                                     : set_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes, per_lane);
+            e.conflicts += atomic ? atomic_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes)
+                                  : set_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes, per_lane);
+        cost.conflicts += e.conflicts;
     }
     cost.cycles += cost.conflicts;
     return cost;

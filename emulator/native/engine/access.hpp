@@ -56,7 +56,32 @@ struct Lines {
 /// How many 64-byte halves of a line a set of its 32-byte parts lies in.
 inline int halves_of(unsigned parts) { return ((parts & 3U) != 0 ? 1 : 0) + ((parts & 12U) != 0 ? 1 : 0); }
 
-void collect_lines(const MemoryAccess& access, Lines& lines);
+/// What earlier accesses of one instruction to global memory came to. It depends on how the lanes' addresses lie to each
+/// other and to the lines, so that an access that is one of these, moved by whole lines, need not be worked out again.
+class KnownLines {
+public:
+    /// Gives `lines` of an access of lanes that do not simply follow each other. False: work it out and `keep` it.
+    bool find(const MemoryAccess& access, Lines& lines) const;
+    void keep(const MemoryAccess& access, const Lines& lines);
+
+private:
+    static constexpr int kLines = 16;   // accesses to more of them are seldom alike
+    static constexpr std::size_t kPlaces = 1U << (kLineBits - kPartBits);  // one for each place in a line where they may start
+    struct Entry {
+        std::uint64_t lanes = 0;        // 0: none
+        std::uint8_t bytes = 0;
+        std::uint8_t parts[kLines];
+        int count, sectors, accesses, lookups;
+        std::uint64_t line[kLines];
+        std::uint64_t address[kLanes];
+    };
+    static std::size_t place_of(const MemoryAccess& access);
+
+    Entry entries_[kPlaces];
+};
+
+/// `known`: of the instruction, or nullptr.
+void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known);
 
 /// Cycles that the LDS needs for an access and those of them that bank conflicts add.
 struct LdsCost {
@@ -64,7 +89,20 @@ struct LdsCost {
     int conflicts = 0;
 };
 
-LdsCost lds_cost(const MemoryAccess& access);
+/// The bank conflicts of the last access of one instruction to LDS, for each of its addresses. Moved by whole words, it has
+/// the same ones.
+struct KnownConflicts {
+    struct Entry {
+        std::uint64_t lanes = 0;  // 0: none
+        std::uint8_t bytes = 0;
+        bool atomic = false;
+        int conflicts = 0;
+        std::uint64_t address[kLanes];
+    };
+    Entry entries[2];
+};
+
+LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known);
 
 /// Lanes that share the address of an earlier lane of the same access (atomics are served one by one).
 int same_address_lanes(const MemoryAccess& access, KeyIndex& index);

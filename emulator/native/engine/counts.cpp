@@ -99,6 +99,7 @@ void DispatchCounts::add(const DispatchCounts& other) {
 void CountingObserver::accessed(std::uint32_t pc, const MemoryAccess& access) {
     if (access.space == Space::none) return;
     PatternCounts& row = patterns_[slots_[pc]];
+    Known& known = known_[static_cast<std::size_t>(slots_[pc])];
     row.space = access.space;
     row.kind = access.kind;
     row.bytes = access.bytes;
@@ -107,12 +108,15 @@ void CountingObserver::accessed(std::uint32_t pc, const MemoryAccess& access) {
     row.lanes += lanes;
     switch (access.space) {
         case Space::lds:
-            lds = lds_cost(access);
+            if (!known.conflicts) known.conflicts = std::make_unique<KnownConflicts>();
+            lds = lds_cost(access, *known.conflicts);
             row.lds_cycles += static_cast<std::uint64_t>(lds.cycles);
             row.lds_conflicts += static_cast<std::uint64_t>(lds.conflicts);
             break;
         case Space::global: {
-            collect_lines(access, lines);
+            const bool atomic = access.kind != AccessKind::load && access.kind != AccessKind::store;  // these ask which line a lane is in
+            if (!access.run && !atomic && !known.lines) known.lines = std::make_unique<KnownLines>();
+            collect_lines(access, lines, atomic ? nullptr : known.lines.get());
             row.lines_used += static_cast<std::uint64_t>(lines.count);
             row.sectors += static_cast<std::uint64_t>(lines.sectors);
             row.l1_accesses += static_cast<std::uint64_t>(lines.accesses);
@@ -120,7 +124,7 @@ void CountingObserver::accessed(std::uint32_t pc, const MemoryAccess& access) {
             row.lines_needed += (lanes * access.bytes + (1U << kLineBits) - 1) >> kLineBits;
             if (access.kind == AccessKind::load)
                 for (int i = 0; i < lines.count; ++i) row.distinct_lines.add(lines.line[i]);
-            if (access.kind == AccessKind::load || access.kind == AccessKind::store) break;
+            if (!atomic) break;
             count_lines(row, access, lines);
             same_address = same_address_lanes(access, lines.index);
             row.same_address += static_cast<std::uint64_t>(same_address);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -73,7 +74,7 @@ class CountingObserver {
 public:
     static constexpr bool active = true;
     CountingObserver(const MemorySlots& slots, DispatchCounts& counts)
-        : slots_(slots.slot.data()), executions_(counts.executions.data()), patterns_(counts.patterns.data()) {}
+        : slots_(slots.slot.data()), executions_(counts.executions.data()), patterns_(counts.patterns.data()), known_(slots.count) {}
 
     void executed(std::uint32_t pc, std::uint64_t exec) {
         ExecutionCounts& row = executions_[pc];
@@ -87,9 +88,16 @@ public:
     int same_address = 0;
 
 private:
+    /// What is known from earlier accesses of an instruction, once it has made one that needs it.
+    struct Known {
+        std::unique_ptr<KnownLines> lines;
+        std::unique_ptr<KnownConflicts> conflicts;
+    };
+
     const std::int32_t* slots_;
     ExecutionCounts* executions_;
     PatternCounts* patterns_;
+    std::vector<Known> known_;  // per memory slot
 };
 
 /// For plain runs: costs nothing.

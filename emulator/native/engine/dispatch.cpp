@@ -178,7 +178,7 @@ private:
     template <class Observer>
     class Worker {
     public:
-        Worker(Run& run, Observer observer, int thread) : run_(run), observer_(observer), host_(run.launch_.services, thread) {
+        Worker(Run& run, Observer observer, int thread) : run_(run), observer_(std::move(observer)), host_(run.launch_.services, thread) {
             if (run.launch_.services != nullptr && thread > 0)
                 kernarg_ = run.launch_.services->kernarg_for(thread, run.launch_);
         }

@@ -57,6 +57,7 @@ struct RunAhead {
     std::uint32_t jumped = 0;      // one bit for each: a branch that was taken
     std::uint8_t next = 0, count = 0;
     Step last = Step::next;        // how the last one ended; the others went on, or jumped
+    std::uint32_t end = 0;         // the wave's place in the code after it: the wave itself is out of the host's caches by then
 };
 
 /// What each step of the clock looks at comes first: hundreds of waves take turns, and what they touch must be fetched anew.

@@ -59,7 +59,7 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
                          : ((w.ahead.jumped >> which) & 1U) != 0 ? Step::jump
                                                                  : Step::next;
     // Where the clock goes on with this wave. What ends a run of instructions may have gone anywhere.
-    w.pc = w.ahead.next == w.ahead.count ? w.wave->pc : outcome == Step::jump ? i.target : pc + 1;
+    w.pc = w.ahead.next == w.ahead.count ? w.ahead.end : outcome == Step::jump ? i.target : pc + 1;
     ++result.instructions;
     ++w.group->group.executed;
     w.issued[w.issued_count++ % kHistory] = t;
@@ -94,12 +94,13 @@ void XcdSimulator::Model::run_ahead(TimedWave& w, std::int64_t t) {
     for (;;) {
         const std::uint32_t pc = wave.pc;
         a.last = step(wave, code[pc], observer);
+        const bool jumped = a.last == Step::jump && wave.pc == info[pc].target;
         if (a.last == Step::next) ++wave.pc;
-        else if (a.last == Step::jump && wave.pc == info[pc].target) a.jumped |= 1U << a.count;
-        else break;
-        if (++a.count == RunAhead::capacity || !info[wave.pc].concerns_wave_alone) return;
+        a.jumped |= static_cast<std::uint32_t>(jumped) << a.count++;
+        const bool goes_on = a.last == Step::next || jumped;
+        if (!goes_on || a.count == RunAhead::capacity || !info[wave.pc].concerns_wave_alone) break;
     }
-    ++a.count;
+    a.end = wave.pc;
 }
 
 /// A grid barrier opens when the last workgroup arrives. Those that are not timed run at the host's pace, which says nothing;

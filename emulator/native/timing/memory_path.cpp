@@ -106,7 +106,7 @@ void XcdMemory::write_back(std::int64_t t) {
 }
 
 Tags::Line& XcdMemory::l2_insert(std::uint64_t line, std::int64_t filled, std::int64_t t) {
-    Tags::Line evicted;
+    Tags::Line evicted{};
     Tags::Line& entry = l2_.insert(line, evicted);
     entry.filled = filled;
     if (evicted.dirty != 0) {
@@ -151,6 +151,10 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, const MemoryAcces
     const int lanes = std::popcount(access.lanes);
     const int address_cycles = std::max(lines.lookups * c_.l1_line_cycles,
                                         ceil_div(lanes * access.bytes, c_.return_bytes_per_cycle));
+    for (int i = 0; i < lines.count; ++i) {
+        cu.l1.prefetch(lines.line[i]);
+        l2_.prefetch(lines.line[i]);
+    }
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
     for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
@@ -188,6 +192,7 @@ std::int64_t XcdMemory::store(CuMemory& cu, const Lines& lines, const MemoryAcce
     const int lanes = std::popcount(access.lanes);
     const int data_cycles = std::max(lines.lookups * c_.l1_line_cycles,
                                      ceil_div(lanes * access.bytes, c_.store_bytes_per_cycle));
+    for (int i = 0; i < lines.count; ++i) l2_.prefetch(lines.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.store_latency;
     for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {

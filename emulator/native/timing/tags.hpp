@@ -5,18 +5,17 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 namespace hipscope {
 
 class Tags {
 public:
-    static constexpr std::uint64_t none = ~0ULL;
-
     struct Line {
-        std::uint64_t number = none;
-        std::int64_t filled = 0;  // time from which the data is there
-        std::uint8_t dirty = 0;   // modified 32-byte parts
+        std::uint64_t number;
+        std::int64_t filled;  // time from which the data is there
+        std::uint8_t dirty;   // modified 32-byte parts
     };
 
     Tags(int bytes, int line_bytes, int ways)
@@ -24,9 +23,17 @@ public:
           sets_(std::bit_floor(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways)))),
           bits_(static_cast<unsigned>(std::countr_zero(sets_))),
           order_(sets_),
-          tags_(sets_ * ways_),
-          neighbours_(sets_ * ways_),
-          lines_(sets_ * ways_) {}
+          tags_(std::make_unique_for_overwrite<std::uint32_t[]>(sets_ * ways_)),
+          neighbours_(std::make_unique_for_overwrite<Neighbours[]>(sets_ * ways_)),
+          lines_(std::make_unique_for_overwrite<Line[]>(sets_ * ways_)) {}
+
+    /// Have at hand what the search for a line looks at.
+    void prefetch(std::uint64_t line) const {
+        const std::size_t set = set_of(line), first = set * ways_;
+        __builtin_prefetch(&order_[set], 1);
+        __builtin_prefetch(&tags_[first], 1);
+        __builtin_prefetch(&neighbours_[first], 1);
+    }
 
     /// The line's entry, now the most recently used of its set, or nullptr.
     Line* find(std::uint64_t line) {
@@ -35,14 +42,14 @@ public:
         const Order& order = order_[set];
         if (order.began != began_) return nullptr;
         if (tags_[first + order.newest] == tag) return &lines_[first + order.newest];
-        const std::size_t way = way_of(tags_.data() + first, tag);
+        const std::size_t way = way_of(tags_.get() + first, tag);
         if (way == ways_) return nullptr;
         use(set, way);
         return &lines_[first + way];
     }
     /// Put a line in.
     Line& insert(std::uint64_t line) {
-        Line ignored;
+        Line ignored{};
         return insert(line, ignored);
     }
     /// The same; `evicted` becomes the line that had to leave when it was modified.
@@ -95,7 +102,7 @@ private:
     void use(std::size_t set, std::size_t way) {
         Order& order = order_[set];
         if (order.newest == way) return;
-        Neighbours* of = neighbours_.data() + set * ways_;
+        Neighbours* of = neighbours_.get() + set * ways_;
         const Neighbours old = of[way];
         if (order.oldest == way) order.oldest = old.newer;
         else of[old.older].newer = old.newer;
@@ -134,9 +141,10 @@ private:
     unsigned bits_;
     std::uint32_t began_ = 1;
     std::vector<Order> order_;
-    std::vector<std::uint32_t> tags_;
-    std::vector<Neighbours> neighbours_;
-    std::vector<Line> lines_;
+    // Of a set that is not empty; a launch that uses few sets touches little of them.
+    std::unique_ptr<std::uint32_t[]> tags_;
+    std::unique_ptr<Neighbours[]> neighbours_;
+    std::unique_ptr<Line[]> lines_;
 };
 
 }  // namespace hipscope
