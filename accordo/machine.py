@@ -23,6 +23,7 @@ from hipscope.analysis.process import run_process
 
 _LARGEST_WORKGROUP = 1024
 _RSRC2 = 52  # offset in the kernel descriptor
+_MODULE_MARK = re.compile(r"__hip_cuid_\w+")
 _CLOCK = re.compile(rb"\bs_(?:memtime|memrealtime)\b")
 # SMEM encoding 0b110000 in bits 31:26, opcode in bits 25:18 (36 and 37).
 _CLOCK_WORDS = ((0xC0 << 24) | 36 << 18, (0xC0 << 24) | 37 << 18)
@@ -69,7 +70,10 @@ def largest_workgroup(code_object: Path, kernel: str) -> int:
 
 def own_state(candidate: Path, reference: Path) -> list[str]:
     """Mangled names of variables that the candidate can write to and the reference does not have."""
-    return sorted(_writable(candidate) - _writable(reference))
+    own = sorted(_writable(candidate) - _writable(reference))
+    # The compiler gives each module one byte that is named after the file and that nothing uses.
+    marks = [name for name in own if _MODULE_MARK.fullmatch(name)]
+    return [name for name in own if name not in marks[:1]]
 
 
 def reads_a_clock(code_object: Path, objdump: Path) -> bool:

@@ -27,7 +27,7 @@ Images = Mapping[int, NDArray[np.float64]]  # by buffer, as many numbers as the 
 _FACTOR = 2.0
 _LARGEST_SPARE = 4.0
 _MEAN_SPARE = 1.0
-_ROUNDINGS = 8.0
+ROUNDINGS = 8.0  # and not more than so many units in the last place of that
 _MANY_ROUNDINGS = 64.0
 _SMALL = 1 / 16  # of the output's root mean square
 ROUNDING = 3e-2  # a difference larger than this, relative to the largest output, is no matter of rounding
@@ -116,7 +116,7 @@ def usable(expected: NDArray[np.float64], oracle: NDArray[np.float64], epsilon: 
         return False
     size = float(np.sqrt(np.mean(oracle[finite] ** 2)))
     apart = float(np.sqrt(np.mean((expected[finite] - oracle[finite]) ** 2)))
-    return apart <= max(_USABLE, _ROUNDINGS * epsilon) * size
+    return apart <= max(_USABLE, ROUNDINGS * epsilon) * size
 
 
 def as_good(

@@ -26,7 +26,7 @@ from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
 from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.machine import largest_workgroup, own_state, reads_a_clock
-from hipscope.accordo.oracle import ROUNDING, less_precise
+from hipscope.accordo.oracle import ROUNDING, ROUNDINGS, less_precise
 from hipscope.accordo.poison import POISONS, Poison, fill
 from hipscope.accordo.reference import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference_run import ReferenceRun, piece_tolerance
@@ -329,13 +329,11 @@ def _may_be_rounding(run: ReferenceRun, buffer: CapturedBuffer, found: Sequence[
     if not found or any(m.kind != "wrong_value" or m.max_ulp is None for m in found):
         return False
     expected = run.result.image(buffer)
-    sizes = [
-        np.abs(s.element.numbers(expected[s.start : s.end]))
-        for s in run.pieces[buffer.index]
-        if s.element.kind == "float"
-    ]
+    floats = [s for s in run.pieces[buffer.index] if s.element.kind == "float"]
+    sizes = [np.abs(s.element.numbers(expected[s.start : s.end])) for s in floats]
     largest = max(float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes)
-    return all(m.max_absolute is not None and m.max_absolute <= ROUNDING * largest for m in found)
+    limit = largest * max(ROUNDING, *(ROUNDINGS * s.element.epsilon for s in floats))
+    return all(m.max_absolute is not None and m.max_absolute <= limit for m in found)
 
 
 def _compared(

@@ -66,7 +66,7 @@ class Rehearsals:
         self._stop = Stop(cancel)
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
-        self._again: Profile | None = None
+        self._originals: tuple[str, str] | None = None
 
     def __enter__(self) -> Rehearsals:
         return self
@@ -115,15 +115,25 @@ class Rehearsals:
         """The lines that differ only in times: in numbers that another run of the original prints otherwise, too."""
         if output_difference(before, after, ignored) is None:
             return ()
-        if self._again is None:
-            options = ProfileOptions(
-                overlay=self._overlay, backend="emulator", confined=True, clock_percent=_OTHER_CLOCK_PERCENT
-            )
-            try:
-                self._again = profile_project(self._bench.project, options=options, cancel=self._stop).profile
-            except (BuildFailed, ProgramFailed):
-                return ()
-        return lines_that_vary(before, self._again.program.output, after, ignored) or ()
+        try:
+            if self._originals is None:
+                # What was prepared may be of other data than the program reads now.
+                now = self._original(None) if self._bench.session.prepared_dir is not None else before
+                self._originals = (now, self._original(_OTHER_CLOCK_PERCENT))
+        except (BuildFailed, ProgramFailed):
+            return ()
+        now, again = self._originals
+        if lines_that_vary(now, again, before, ignored) is None:
+            return ()
+        return lines_that_vary(now, again, after, ignored) or ()
+
+    def _original(self, clock_percent: int | None) -> str:
+        """What the program prints without a rewrite."""
+        options = ProfileOptions(
+            overlay=self._overlay, backend="emulator", confined=True, clock_percent=clock_percent
+        )
+        session = profile_project(self._bench.project, options=options, cancel=self._stop)
+        return session.profile.program.output
 
     def _texts(self, text: bytes) -> dict[Path, bytes]:
         return {**self._overlay, self._bench.source: text}

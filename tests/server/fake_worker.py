@@ -2,9 +2,9 @@
 
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
-dies, `// worker: refuse` optimizes to nothing, `// worker: ask` wants leave to send before it optimizes,
-`// worker: keys` says which keys it was given, and refuses. `// prepares FILE` makes a preparation write its process id
-into that file and go on for ever.
+dies, `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
+wants leave to send before it optimizes, `// worker: keys` says which keys it was given, and refuses. `// prepares FILE`
+makes a preparation write its process id into that file and go on for ever.
 `/*slow*/` inside a kernel is what an optimization replaces.
 """
 
@@ -35,6 +35,9 @@ def main() -> None:
     emit("progress", message="building", fraction=0.25)
     for number, line in enumerate(text.splitlines(), 1):
         order = line.partition("// worker: ")[2]
+        if order.startswith("until ") and request["kind"] == "optimize":
+            while not Path(order.removeprefix("until ")).exists():
+                time.sleep(0.01)
         if order in ("sleep", "stubborn"):
             wait(order)
         if order == "crash":

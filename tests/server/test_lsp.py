@@ -243,11 +243,12 @@ async def test_the_kernel_under_the_cursor_is_the_one_to_optimize(client: Editor
     assert answer["status"] == "verified"
 
 
-async def test_a_text_that_changed_during_the_proof_is_left_alone(client: Editor) -> None:
-    client.open()
+async def test_a_text_that_changed_during_the_proof_is_left_alone(client: Editor, tmp_path: Path) -> None:
+    client.open(PROGRAM + f"// worker: until {tmp_path / 'typed'}\n")
     job = asyncio.create_task(client.run(OPTIMIZE))
     await until(lambda: any(p.get("state") == "optimizing" for _, p in client.custom))
     client.change("// typed meanwhile\n" + PROGRAM)
+    (tmp_path / "typed").touch()
     answer = await job
     assert answer["applied"] is False
     assert "changed while" in answer["message"]

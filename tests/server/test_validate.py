@@ -64,11 +64,11 @@ def test_two_sources_that_do_the_same_leave_with_0(folder: Path) -> None:
 
 def test_what_only_the_sanitizers_see_is_seen(folder: Path) -> None:
     """A decision on what nobody has written, right with every content that is tried."""
-    text = PROGRAM.replace("n) {\n", "n) {\n  __shared__ float seen[64];\n", 1)
+    text = PROGRAM.replace("n) {\n", "n) {\n  __shared__ float seen[1024];\n", 1)
     text = text.replace(
         "3.0f * in[i];",
         "3.0f * in[i];\n  if (i < n && in[i] > 1e6f) seen[threadIdx.x] = 1;\n  __syncthreads();\n"
-        "  if (i < n && seen[63 - threadIdx.x] == 12345.0f) out[i] = 0;",
+        "  if (i < n && seen[blockDim.x - 1 - threadIdx.x] == 12345.0f) out[i] = 0;",
     )
     (folder / "unwritten.hip").write_text(text)
     done = run(folder, "unwritten.hip")

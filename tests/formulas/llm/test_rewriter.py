@@ -20,6 +20,7 @@ from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.consent import ConsentNeeded
 from hipscope.formulas.llm.rewriter import included_headers, render_prompt
 from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, VerifiedEdit, optimize_project
+from hipscope.formulas.program import Rehearsed
 from hipscope.formulas.syntax import parse
 
 ROOT = Path(__file__).parents[3]
@@ -123,8 +124,9 @@ def test_a_model_hears_when_the_whole_program_goes_wrong_with_its_rewrite(
     one, three = (kernel.replace("tile[kTile][kTile]", f"tile[kTile][kTile + {n}]") for n in (1, 3))
     server.then(wire.Reply(wire.said(one)), wire.Reply(wire.said(three)))
 
-    def whole_program(_bench: object, text: bytes, **_options: object) -> str | None:
-        return "The program's output changes: `FAIL` instead of `PASS`." if b"kTile + 1]" in text else None
+    def whole_program(_bench: object, text: bytes, **_options: object) -> Rehearsed:
+        wrong = b"kTile + 1]" in text
+        return Rehearsed("The program's output changes: `FAIL` instead of `PASS`." if wrong else None)
 
     monkeypatch.setattr("hipscope.formulas.optimize.try_program", whole_program)
     result = optimized(project)
