@@ -44,9 +44,14 @@ def main() -> None:
     text = "\n".join(table()) + "\n"
     print(text, end="")
     if options.update:
-        head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        tail = rest.partition(END)[2]
-        PAGE.write_text(head + BEGIN + text + END + tail, encoding="utf-8")
+        write_between(BEGIN, END, text)
+
+
+def write_between(begin: str, end: str, text: str) -> None:
+    """Put the text between two marks of the page of benchmarks."""
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+    tail = rest.partition(end)[2]
+    PAGE.write_text(head + begin + text + end + tail, encoding="utf-8")
 
 
 def table() -> Iterator[str]:

@@ -35,9 +35,7 @@ def main() -> None:
     text = "\n".join(table()) + "\n"
     print(text, end="")
     if options.update:
-        head, _, rest = emulator_speed.PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        tail = rest.partition(END)[2]
-        emulator_speed.PAGE.write_text(head + BEGIN + text + END + tail, encoding="utf-8")
+        emulator_speed.write_between(BEGIN, END, text)
 
 
 def table() -> Iterator[str]:
