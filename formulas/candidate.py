@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hipscope.analysis.codeobject import KernelMetadata
+from hipscope.formulas.syntax import KernelSyntax
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,14 @@ class LaunchFacts:
     disjoint: frozenset[str] = frozenset()
     threads: int = 0
     needs: KernelMetadata | None = None
+
+
+def pointers_of(kernel: KernelSyntax, facts: LaunchFacts) -> dict[str, str]:
+    """The pointers that a kernel is given, also in structures (`grid.data`), with their element types."""
+    return {
+        **facts.member_pointers,
+        **{p.name: p.element_type for p in kernel.parameters if p.pointer},
+    }
 
 
 @dataclass(frozen=True, order=True)

@@ -34,9 +34,12 @@ _UNIFORM_CALLS = BARRIERS | frozenset(
 )
 
 
-def thread_dependent_names(body: Node) -> frozenset[str]:
-    """Variables whose value may differ between threads of one workgroup (flow-insensitive, so rather too many)."""
-    dependent: set[str] = set()
+def thread_dependent_names(body: Node, known: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Variables whose value may differ between threads of one workgroup (flow-insensitive, so rather too many).
+
+    `known` are names that do so to begin with.
+    """
+    dependent: set[str] = set(known)
     changed = True
     while changed:
         changed = False

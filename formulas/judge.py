@@ -13,7 +13,7 @@ import hashlib
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,17 +39,20 @@ from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileSession
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import NativePartsMissing, replay_executable
+from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.base import Formula
+from hipscope.formulas.callables import callables_in
 from hipscope.formulas.candidate import Candidate, LaunchFacts
 from hipscope.formulas.gate import decide, trade_sentence
 from hipscope.formulas.guard import check_code_object, check_source
 from hipscope.formulas.headers import texts_with_types
 from hipscope.formulas.instances import instances
-from hipscope.formulas.launches import all_facts, launch_facts
-from hipscope.formulas.layouts import Definitions, definitions_in
+from hipscope.formulas.launches import all_facts, launch_facts, template_values
+from hipscope.formulas.layouts import definitions_in
 from hipscope.formulas.measure import Measured, measure, read_measured
 from hipscope.formulas.physics import beyond_physics, suspicious
 from hipscope.formulas.result import MeasuredTimes, Trade
+from hipscope.formulas.see_through import see_through
 from hipscope.formulas.syntax import KernelSyntax, parse
 
 Progress = Callable[[str, float | None], None]
@@ -164,8 +167,10 @@ def open_bench(
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    definitions = _definitions(project, source, {**(overlay or {}), source: original})
+    texts = texts_with_types(project, source, {**(overlay or {}), source: original})
+    definitions = functools.cache(lambda: definitions_in(texts))
     by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device, definitions)
+    syntax = see_through(syntax, callables_in(texts), definitions(), _same_types(syntax, by_symbol))
     with (
         work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
         _threads(cancel) as (pool, stop),
@@ -426,13 +431,17 @@ def recorded_launches(
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    definitions = _definitions(project, source, {source: original})
+    definitions = functools.cache(
+        lambda: definitions_in(texts_with_types(project, source, {source: original}))
+    )
     by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device, definitions)
     return _facts(same, by_symbol)
 
 
-def _definitions(project: Project, source: Path, texts: Mapping[Path, bytes]) -> Callable[[], Definitions]:
-    return functools.cache(lambda: definitions_in(texts_with_types(project, source, texts)))
+def _same_types(kernel: KernelSyntax, symbols: Iterable[str]) -> dict[str, str]:
+    """The template arguments that all recorded instances have in common."""
+    first, *others = [template_values(kernel, demangle(symbol)) for symbol in symbols]
+    return {n: v for n, v in first.items() if all(o.get(n) == v for o in others)}
 
 
 def _facts(same: Sequence[Kernel], by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:

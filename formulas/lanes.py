@@ -7,7 +7,7 @@ cache lines touched. Anything that is not plain integer arithmetic raises NotSta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +43,14 @@ class NotStatic(Exception):
 
 @dataclass(frozen=True)
 class Wave:
-    """The known integer values in one wave: built-ins, scalar arguments, file constants and locals, by text."""
+    """The known integer values in one wave: built-ins, scalar arguments, file constants and locals, by text.
+
+    `meanings` is what calls of the program's own helpers stand for, by the id of the call's node.
+    """
 
     values: Mapping[str, Lanes]
     lanes: int
+    meanings: Mapping[int, Node] = field(default_factory=dict)
 
 
 def element_bytes(type_name: str, facts: LaunchFacts | None = None) -> int | None:
@@ -94,7 +98,8 @@ def wave_values(
         values |= {f"{short}_{axis}": values[f"{long}.{axis}"] for axis in "xyz"}  # the older spelling
     for name, value in launch.scalars.items():
         values[name] = _broadcast(value, count)
-    for name, node in constants.items():
+    meanings = kernel.through.meanings
+    for name, node in {**kernel.through.constants, **constants}.items():
         try:
             values.setdefault(name, evaluate(node, Wave(values, count)))
         except NotStatic:
@@ -103,13 +108,15 @@ def wave_values(
     for node in walk(kernel.body_node):
         if node.start_byte >= at.start_byte:
             break
-        _run_definition(node, kernel.body_node, around, values, count)
-    return Wave(values, count)
+        _run_definition(node, kernel.body_node, around, Wave(values, count, meanings), values)
+    return Wave(values, count, meanings)
 
 
 def evaluate(node: Node, wave: Wave) -> Lanes:
     """The value of an integer expression in each lane. Raises NotStatic."""
     kind = node.type
+    if kind == "call_expression" and (meaning := wave.meanings.get(node.id)) is not None:
+        return evaluate(meaning, Wave(wave.values, wave.lanes))
     if kind == "number_literal":
         return _broadcast(_number(text_of(node)), wave.lanes)
     if kind in ("identifier", "field_expression"):
@@ -257,8 +264,8 @@ def _call(node: Node, wave: Wave) -> Lanes:
     raise NotStatic(f"the result of `{name}` is not known before the kernel runs")
 
 
-def _run_definition(node: Node, body: Node, around: set[int], values: dict[str, Lanes], count: int) -> None:
-    """Update `values` by one declaration, assignment or increment in source order."""
+def _run_definition(node: Node, body: Node, around: set[int], wave: Wave, values: dict[str, Lanes]) -> None:
+    """Update the wave's `values` by one declaration, assignment or increment in source order."""
     if node.type == "init_declarator":
         target, value, operator = (
             node.child_by_field_name("declarator"),
@@ -287,7 +294,7 @@ def _run_definition(node: Node, body: Node, around: set[int], values: dict[str, 
     try:
         if conditional or value is None or operator != "=":
             raise NotStatic(name)
-        values[name] = evaluate(value, Wave(values, count))
+        values[name] = evaluate(value, wave)
     except NotStatic:
         values.pop(name, None)
 

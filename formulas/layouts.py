@@ -15,7 +15,7 @@ from tree_sitter import Node
 from hipscope.accordo.dtypes import split_arguments
 from hipscope.formulas.lanes import element_bytes
 from hipscope.formulas.nodes import child_of, declared_name, squeeze, text_of, walk
-from hipscope.formulas.syntax import parse
+from hipscope.formulas.syntax import attribute_macros, tree_of
 
 _POINTER_BYTES = 8
 _LARGEST_ALIGNMENT = 16
@@ -59,10 +59,12 @@ def definitions_in(texts: Iterable[bytes]) -> Definitions:
     """All structures and aliases that the texts define at any level."""
     structures: dict[str, list[Node]] = {}
     aliases: dict[str, list[str]] = {}
-    for text in dict.fromkeys(texts):
+    texts = tuple(dict.fromkeys(texts))
+    macros = attribute_macros(texts)
+    for text in texts:
         if b"#pragma pack" in text:
             continue
-        for node in walk(parse(text).root):
+        for node in walk(tree_of(text, macros)):
             name = node.child_by_field_name("name")
             if (
                 node.type in ("struct_specifier", "class_specifier")
@@ -107,6 +109,43 @@ def layout_of(definitions: Definitions, type_name: str, depth: int = 0) -> Layou
         return None
     values = split_arguments(arguments.removesuffix(">")) if arguments else []
     return _structure(definitions, node, values, depth)
+
+
+def member_type(definitions: Definitions, type_name: str, path: str) -> str | None:
+    """The type of a member as its declaration spells it, template parameters filled in; None when it is not known."""
+    name = squeeze(_QUALIFIERS.sub(" ", type_name))
+    for part in path.split("."):
+        found = structure_of(definitions, name)
+        if found is None:
+            return None
+        node, given = found
+        declared = [
+            (field, kind + ("" if count == 1 else "[]"))
+            for child in child_of(node, "body").named_children
+            if child.type == "field_declaration"
+            for field, kind, count in _fields(child, given) or ()
+        ]
+        kinds = [kind for field, kind in declared if field == part]
+        if len(kinds) != 1:
+            return None
+        name = squeeze(_QUALIFIERS.sub(" ", kinds[0])).replace(" *", "*")
+    return name
+
+
+def structure_of(definitions: Definitions, type_name: str) -> tuple[Node, dict[str, str]] | None:
+    """The definition of a type that is a structure, and the values of its template parameters."""
+    name = squeeze(_QUALIFIERS.sub(" ", type_name)).replace(" *", "*").removesuffix("&").strip()
+    for _ in range(8):
+        if name not in definitions.aliases:
+            break
+        name = squeeze(_QUALIFIERS.sub(" ", definitions.aliases[name]))
+    base, _, arguments = name.partition("<")
+    node = definitions.structures.get(base.strip().rpartition("::")[2])
+    if node is None or name.endswith("*"):
+        return None
+    values = split_arguments(arguments.removesuffix(">")) if arguments else []
+    names = _template_names(node)
+    return (node, dict(zip(names, values, strict=True))) if len(names) == len(values) else None
 
 
 def _vector(element: str, size: int, count: int) -> Layout | None:

@@ -7,7 +7,7 @@ syntax errors. Nothing in here edits text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -72,13 +72,17 @@ class SharedArray:
 
 @dataclass(frozen=True)
 class Subscript:
-    """`base[i][j]`, seen from its outermost brackets; the base is a name or a member, as in `grid.data[i]`."""
+    """`base[i][j]`, seen from its outermost brackets; the base is a name or a member, as in `grid.data[i]`.
+
+    Where a call was seen through, `node` is the call; `whole` is False when it reads more than this one element.
+    """
 
     base: str
     indices: tuple[Node, ...]
     use: Literal["read", "write", "update", "address"]
     node: Node = field(repr=False)
     span: Span
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -122,8 +126,42 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Opaque:
+    """A call that may access memory in a way that cannot be told; `reason` says why, as the end of a sentence."""
+
+    span: Span
+    text: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """The whole of it."""
+        return f"`{self.text}` on line {self.span.line} cannot be seen through: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Through:
+    """What a kernel's calls of the program's own functions and macros stand for.
+
+    `meanings` are expressions in the kernel's own names, by the id of the call's node. `built_ins` are `threadIdx` and
+    the like that some callee asks for by itself, with that callee's name. `constants` are those of the headers.
+    """
+
+    meanings: Mapping[int, Node]
+    opaque: tuple[Opaque, ...]
+    built_ins: Mapping[str, str]
+    constants: Mapping[str, Node]
+
+
+UNSEEN = Through({}, (), {}, {})
+
+
+@dataclass(frozen=True)
 class KernelSyntax:
-    """One `__global__` function definition. `span` covers template head and attributes, up to the closing brace."""
+    """One `__global__` function definition. `span` covers template head and attributes, up to the closing brace.
+
+    `through` is filled by `see_through`: what the kernel's calls stand for.
+    """
 
     name: str
     template_head: str
@@ -139,6 +177,7 @@ class KernelSyntax:
     loops: tuple[Loop, ...]
     thread_dependent: frozenset[str]
     body_node: Node = field(repr=False, compare=False)
+    through: Through = field(default=UNSEEN, repr=False, compare=False)
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""
@@ -167,17 +206,48 @@ class FileSyntax:
 
 def parse(source: bytes) -> FileSyntax:
     """Read a HIP file. Byte spans refer to `source` exactly as given, whatever its line ends."""
-    root = Parser(_LANGUAGE).parse(_blank_attribute_macros(source)).root_node
+    root = tree_of(source, attribute_macros([source]))
+    varying = thread_macros(root)
     kernels = tuple(
-        _kernel(node) for node in walk(root) if node.type == "function_definition" and _is_kernel(node)
+        _kernel(node, varying)
+        for node in walk(root)
+        if node.type == "function_definition" and _is_kernel(node)
     )
     return FileSyntax(
         kernels=kernels,
         launches=tuple(_launches(root)),
-        constants=_constants(root),
+        constants=constants_of(root),
         errors=tuple(sorted({n.start_point.row + 1 for n in walk(root) if n.is_error or n.is_missing})),
         root=root,
     )
+
+
+def tree_of(source: bytes, macros: Collection[bytes] = ()) -> Node:
+    """The bare syntax tree; `macros` are names that stand for attributes of functions (see `attribute_macros`)."""
+    return Parser(_LANGUAGE).parse(_blank_attribute_macros(_blank_words(source, macros))).root_node
+
+
+def attribute_macros(sources: Iterable[bytes]) -> frozenset[bytes]:
+    """Macros that stand for nothing but attributes of functions, as `#define HD __host__ __device__`."""
+    return frozenset(match[1] for source in sources for match in _ATTRIBUTE_MACRO.finditer(source))
+
+
+def thread_macros(root: Node) -> frozenset[str]:
+    """Macros without parameters whose value may differ between threads: `#define TID threadIdx.x`."""
+    return frozenset(
+        text_of(child_of(node, "name"))
+        for node in walk(root)
+        if node.type == "preproc_def"
+        and _BY_THREAD.search(text_of(node.child_by_field_name("value") or node))
+    )
+
+
+def parse_expression(text: str) -> Node | None:
+    """The tree of an expression that stands in no file; None when the text is none."""
+    root = Parser(_LANGUAGE).parse(f"int x = {text};".encode()).root_node
+    if root.has_error:
+        return None
+    return next((v for n in walk(root) if (v := n.child_by_field_name("value")) is not None), None)
 
 
 def span_of(node: Node) -> Span:
@@ -191,6 +261,19 @@ _MACRO_BEFORE = re.compile(
     rb"(?<!\w)(?<!#define )" + _MACRO + rb"(?=[ \t\r\n]+(?:static\s+|inline\s+|extern\s+)*__global__)"
 )
 _MACRO_WITHIN = re.compile(rb"(?<!\w)" + _MACRO + rb"(?=\s+[A-Za-z_]\w*\s*\()")
+_ATTRIBUTE = (
+    rb"(?:__(?:host|device|forceinline|inline|noinline)__|inline|static|constexpr|"
+    rb"__attribute__\s*\(\([^\n]*\)\))"
+)
+_ATTRIBUTE_MACRO = re.compile(
+    rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+"
+    + _ATTRIBUTE
+    + rb"(?:[ \t]+"
+    + _ATTRIBUTE
+    + rb")*[ \t\r]*$",
+    re.MULTILINE,
+)
+_BY_THREAD = re.compile(r"\b(?:threadIdx|hipThreadIdx_[xyz]|__lane_id|__builtin_amdgcn_mbcnt_lo)\b")
 _MACRO_AFTER = re.compile(rb"(?<=\))\s*(" + _MACRO + rb")\s*$")
 
 
@@ -214,6 +297,18 @@ def _blank_attribute_macros(source: bytes) -> bytes:
     return bytes(blanked)
 
 
+def _blank_words(source: bytes, words: Collection[bytes]) -> bytes:
+    """The source with these words blanked, but where they are defined or asked for."""
+    if not words:
+        return source
+    blanked = bytearray(source)
+    for match in re.finditer(rb"(?<!\w)(?:" + b"|".join(map(re.escape, sorted(words))) + rb")(?!\w)", source):
+        line = source[source.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+        if not line.lstrip().startswith(b"#"):
+            _blank(blanked, match.start(), match.end())
+    return bytes(blanked)
+
+
 def _blank(text: bytearray, start: int, end: int) -> None:
     for i in range(start, end):
         if text[i] not in b"\r\n":
@@ -232,7 +327,7 @@ def _is_kernel(definition: Node) -> bool:
     )
 
 
-def _kernel(definition: Node) -> KernelSyntax:
+def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
     body = child_of(definition, "body")
     declarator = child_of(definition, "declarator")
     outer, head = definition, ""
@@ -241,7 +336,7 @@ def _kernel(definition: Node) -> KernelSyntax:
         if outer.type == "template_declaration":
             head = squeeze(text_of(child_of(outer, "parameters"))) + head
     kind = definition.child_by_field_name("type")
-    dependent = thread_dependent_names(body)
+    dependent = thread_dependent_names(body, varying)
     return KernelSyntax(
         name=text_of(child_of(declarator, "declarator")),
         template_head=head,
@@ -361,6 +456,8 @@ def use_of(node: Node) -> Literal["read", "write", "update", "address"]:
         return "update"
     if parent.type == "pointer_expression" and text_of(child_of(parent, "operator")) == "&":
         return "address"
+    if parent.type == "init_declarator" and child_of(parent, "declarator").type == "reference_declarator":
+        return "address"
     return "read"
 
 
@@ -388,7 +485,7 @@ def _launches(root: Node) -> Iterator[Launch]:
         yield Launch(name, shape[0], shape[1], shape[2], arguments, span_of(node))
 
 
-def _constants(root: Node) -> dict[str, Node]:
+def constants_of(root: Node) -> dict[str, Node]:
     """File-level `#define N 32`, `constexpr int N = 32;` and `const int N = 32;` by name.
 
     A define's value is text to the parser, so it is parsed again on its own as an expression.
@@ -397,7 +494,7 @@ def _constants(root: Node) -> dict[str, Node]:
     for node in root.children:
         if node.type == "preproc_def":
             value = node.child_by_field_name("value")
-            if value is not None and (expression := _parse_expression(text_of(value))) is not None:
+            if value is not None and (expression := parse_expression(text_of(value))) is not None:
                 found[text_of(child_of(node, "name"))] = expression
         elif node.type == "declaration" and re.search(r"\b(const|constexpr)\b", text_of(node)):
             for declarator in node.children_by_field_name("declarator"):
@@ -405,10 +502,3 @@ def _constants(root: Node) -> dict[str, Node]:
                 if declarator.type == "init_declarator" and value is not None:
                     found[text_of(child_of(declarator, "declarator"))] = value
     return found
-
-
-def _parse_expression(text: str) -> Node | None:
-    root = Parser(_LANGUAGE).parse(f"int x = {text};".encode()).root_node
-    if root.has_error:
-        return None
-    return next((v for n in walk(root) if (v := n.child_by_field_name("value")) is not None), None)

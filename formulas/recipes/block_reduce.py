@@ -103,7 +103,7 @@ def _site(atomic: Atomic, kernel: KernelSyntax) -> Site | str | None:
     parameter = kernel.parameter(base) if base is not None else None
     if base is None or parameter is None or not parameter.pointer:
         return f"{where} does not add to an element of a kernel argument"
-    if thread_dependent(address, kernel.thread_dependent) or not is_pure(address):
+    if thread_dependent(address, kernel.thread_dependent) or not is_pure(address, kernel):
         return f"{where} goes to a different address in each thread"
     if parameter.element_type not in _ZERO:
         return f"{where} adds to `{parameter.element_type}`, which cannot be shuffled between lanes"

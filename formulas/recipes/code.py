@@ -251,8 +251,12 @@ def indent_splices(
     return result
 
 
-def is_pure(expression: Node) -> bool:
-    """True when evaluating the expression twice is the same as once: no assignment, no call but casts and min/max."""
+def is_pure(expression: Node, kernel: KernelSyntax | None = None) -> bool:
+    """True when evaluating the expression twice is the same as once: no assignment, no call but casts and min/max.
+
+    With a kernel also calls that were seen through and read no memory.
+    """
+    meanings = kernel.through.meanings if kernel is not None else {}
     for node in walk(expression):
         if node.type in (
             "assignment_expression",
@@ -261,6 +265,9 @@ def is_pure(expression: Node) -> bool:
             "lambda_expression",
         ):
             return False
+        meaning = meanings.get(node.id)
+        if meaning is not None and is_pure(meaning) and "[" not in text_of(meaning) + text_of(node):
+            continue
         if node.type == "call_expression":
             function = node.child_by_field_name("function")
             name = text_of(function) if function is not None else ""

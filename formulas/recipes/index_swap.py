@@ -7,26 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
+from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
 from hipscope.formulas.recipes.code import at_start, style_of
-from hipscope.formulas.recipes.threads import read_shape
+from hipscope.formulas.recipes.threads import read_shape, unseen
 from hipscope.formulas.syntax import KernelSyntax, parse, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
 
 NAME = "index_swap"
+_TITLE = "Let neighbouring lanes work along the direction in which memory is contiguous"
 
 _THREAD = ("threadIdx.x", "threadIdx.y", "hipThreadIdx_x", "hipThreadIdx_y")
 
 
-def propose(
-    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
-) -> list[Candidate] | Refusal:
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate, when exchanging x and y helps some access and harms none."""
     shape = read_shape(kernel, parse(source), facts)
     if isinstance(shape, str):
         return Refusal(NAME, shape)
+    if (advice := unseen(NAME, _TITLE, kernel)) is not None:
+        return advice
     if not any(a.gains for a in shape.accesses):
         return Refusal(NAME, "no access would touch fewer cache lines with x and y of the threads exchanged")
     if worse := next((a for a in shape.accesses if a.exchanged > a.lines), None):

@@ -79,7 +79,7 @@ def _site(atomic: Atomic, kernel: KernelSyntax) -> Site | str:
         return f"{where} adds to `{parameter.element_type}`, for which there is no LDS atomic"
     if not thread_dependent(index, kernel.thread_dependent):
         return f"{where} goes to the same address in all threads of a workgroup"
-    if not is_pure(index):
+    if not is_pure(index, kernel):
         return f"the index of {where} is not a plain expression"
     return Site(atomic, atomic.statement, index, atomic.arguments[1], base, parameter.element_type)
 

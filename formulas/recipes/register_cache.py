@@ -103,7 +103,7 @@ def _why_not(uses: Sequence[Subscript], kernel: KernelSyntax) -> str | None:
         n.type == "identifier" and text_of(n) == base and n.id not in plain for n in walk(kernel.body_node)
     ):
         return f"may be written: `{base}` is also used other than by subscripts"
-    if not is_pure(index):
+    if not is_pure(index, kernel):
         return "has an index that cannot be computed twice"
     if any(n.type in ("subscript_expression", "pointer_expression") for n in walk(index)):
         return "has an index that is itself loaded"

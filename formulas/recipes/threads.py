@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.formulas.candidate import LaunchFact, LaunchFacts
+from hipscope.formulas.candidate import Advice, LaunchFact, LaunchFacts, pointers_of
 from hipscope.formulas.lanes import NotStatic, element_bytes, evaluate, lines_touched, wave_values
 from hipscope.formulas.nodes import child_of
 from hipscope.formulas.recipes.code import EarlyReturn, early_returns
@@ -56,6 +56,12 @@ class Shape:
     region: tuple[Node, ...]
 
 
+def unseen(name: str, title: str, kernel: KernelSyntax) -> Advice | None:
+    """What is left to a person where the kernel accesses memory through calls that cannot be seen through."""
+    first = next(iter(kernel.through.opaque), None)
+    return Advice(name, title, first.sentence) if first is not None else None
+
+
 def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Shape | str:
     """The kernel's shape, or the precondition that does not hold."""
     if not facts.launches:
@@ -73,6 +79,9 @@ def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Sh
     for node in walk(kernel.body_node):
         if (called(node) or "").startswith(LANE_FUNCTIONS) or node.type == "gnu_asm_expression":
             return f"line {node.start_point.row + 1} depends on which lanes share a wave"
+    asks = {kernel.through.built_ins.get(b) for b in ("threadIdx", "hipThreadIdx", "__lane_id")} - {None}
+    if asks:
+        return f"`{min(map(str, asks))}`, which the kernel uses, asks for the thread's number itself"
     returns = early_returns(kernel)
     if isinstance(returns, str):
         return returns
@@ -89,7 +98,7 @@ def _partition(
     kernel: KernelSyntax, returns: list[EarlyReturn], facts: LaunchFacts
 ) -> tuple[tuple[Node, ...], tuple[Node, ...]] | str:
     """Leading declarations that read no memory (guards between them taken out) and the statements after them."""
-    pointers = {p.name for p in kernel.parameters if p.pointer} | set(facts.member_pointers)
+    pointers = set(pointers_of(kernel, facts))
     guards = {r.statement.id for r in returns}
     declarations: list[Node] = []
     region: list[Node] = []
@@ -98,19 +107,25 @@ def _partition(
             if region and statement.id in guards:
                 return f"the early return on line {statement.start_point.row + 1} comes after other work"
             continue
-        if statement.type == "declaration" and not region and not _reads(statement, pointers):
+        if statement.type == "declaration" and not region and not _reads(statement, pointers, kernel):
             declarations.append(statement)
         else:
             region.append(statement)
     return tuple(declarations), tuple(region)
 
 
-def _reads(statement: Node, pointers: set[str]) -> bool:
-    """Whether it may read memory: it names a pointer, or calls a member function, which may have one."""
+def _reads(statement: Node, pointers: set[str], kernel: KernelSyntax) -> bool:
+    """Whether it may read memory: it names a pointer, or calls what has one."""
+    places = [s.span for s in kernel.subscripts if s.base in pointers]
+    places += [o.span for o in kernel.through.opaque]
+    if any(statement.start_byte <= p.start and p.end <= statement.end_byte for p in places):
+        return True
     for node in walk(statement):
         if node.type in ("identifier", "field_expression") and text_of(node) in pointers:
             return True
-        if node.type == "call_expression" and child_of(node, "function").type == "field_expression":
+        if node.id not in kernel.through.meanings and (
+            node.type == "call_expression" and child_of(node, "function").type == "field_expression"
+        ):
             return True
     return False
 
@@ -119,11 +134,9 @@ def _accesses(
     kernel: KernelSyntax, file: FileSyntax, launch: LaunchFact, facts: LaunchFacts
 ) -> tuple[Access, ...] | str:
     found: list[Access] = []
+    pointers = pointers_of(kernel, facts)
     for subscript in kernel.subscripts:
-        parameter = kernel.parameter(subscript.base)
-        element = facts.member_pointers.get(subscript.base)
-        if parameter is not None and parameter.pointer:
-            element = parameter.element_type
+        element = pointers.get(subscript.base)
         if element is None:
             continue
         size = element_bytes(element, facts)

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tree_sitter import Node
 
-from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
+from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
 from hipscope.formulas.lanes import element_bytes, lds_conflict_cycles
 from hipscope.formulas.recipes.code import Style, line_start, negated, only_statement, renamed, style_of
-from hipscope.formulas.recipes.threads import Access, Shape, read_shape
+from hipscope.formulas.recipes.threads import Access, Shape, read_shape, unseen
 from hipscope.formulas.syntax import KernelSyntax, names_in, parse, text_of, thread_dependent, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
 
 NAME = "tile_transpose"
+_TITLE = "Go through a padded tile in LDS, so that loads and stores are both contiguous"
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ class _Plan:
     work: tuple[Node, ...]
 
 
-def propose(
-    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
-) -> list[Candidate] | Refusal:
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate with a padded tile of the captured workgroup's shape."""
     shape = read_shape(kernel, parse(source), facts)
     if isinstance(shape, str):
         return Refusal(NAME, shape)
+    if (advice := unseen(NAME, _TITLE, kernel)) is not None:
+        return advice
     plan = _plan(shape, kernel)
     if isinstance(plan, str):
         return Refusal(NAME, plan)
@@ -118,6 +119,8 @@ def _plan(shape: Shape, kernel: KernelSyntax) -> _Plan | str:
     if not work:
         return "there is no work in the kernel"
     read = crossing[0].subscript
+    if not (read.whole and write.subscript.whole):
+        return f"`{text_of(read.node)}` is not one element"
     local = {n for s in work if s.type == "declaration" for n in _declared(s)}
     if names_in(read.node) & local:
         return f"the address of `{text_of(read.node)}` is worked out inside the guard"

@@ -11,9 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
-from hipscope.formulas.nodes import child_of
 from hipscope.formulas.recipes.code import at_start, style_of
-from hipscope.formulas.syntax import KernelSyntax, called, parse, text_of, walk
+from hipscope.formulas.syntax import KernelSyntax, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -44,8 +43,9 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     for atomic in kernel.atomics:
         if atomic.statement is None:
             return Refusal(NAME, f"the result of the {atomic.function} on line {atomic.span.line} is used")
-    if (helper := _asks_itself(kernel, source)) is not None:
-        return Refusal(NAME, f"`{helper}`, which the kernel calls, asks for the workgroup's number itself")
+    for built_in in ("blockIdx", "hipBlockIdx"):
+        if (helper := kernel.through.built_ins.get(built_in)) is not None:
+            return Refusal(NAME, f"`{helper}`, which the kernel uses, asks for the workgroup's number itself")
     uses = [
         n
         for n in walk(kernel.body_node)
@@ -99,16 +99,3 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             "the same bit for bit.",
         )
     ]
-
-
-def _asks_itself(kernel: KernelSyntax, source: bytes) -> str | None:
-    """A function of the file that the kernel calls and that uses blockIdx, or None."""
-    calls = {called(n) for n in walk(kernel.body_node)}
-    for node in walk(parse(source).root):
-        if node.type == "function_definition":
-            name = next(
-                (text_of(n) for n in walk(child_of(node, "declarator")) if n.type == "identifier"), ""
-            )
-            if name in calls and re.search(r"\b(hipB|b)lockIdx", text_of(child_of(node, "body"))):
-                return name
-    return None

@@ -56,7 +56,7 @@ def _swizzled(
         return f"the rows of `{array.name}` have {columns} elements, which is no power of two"
     if room(shape, size, max(1, 4 // size), facts) <= facts.lds_limit // 2:
         return f"`{array.name}` has room for padding, which costs nothing per access"
-    if not all(is_pure(use.indices[-2]) for use in uses):
+    if not all(is_pure(use.indices[-2], kernel) for use in uses):
         return f"a row index of `{array.name}` cannot be computed twice"
     before = conflicts(uses, by_rows(shape), size, kernel, file, facts)
 

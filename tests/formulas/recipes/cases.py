@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from hipscope.analysis.codeobject import KernelMetadata
+from hipscope.formulas.callables import callables_in
 from hipscope.formulas.candidate import Candidate, Family, LaunchFact, LaunchFacts, Proposal
+from hipscope.formulas.layouts import definitions_in
 from hipscope.formulas.recipes import (
     Recipe,
     block_reduce,
@@ -33,6 +35,7 @@ from hipscope.formulas.recipes import (
     xcd_remap,
     xor_swizzle,
 )
+from hipscope.formulas.see_through import see_through
 from hipscope.formulas.syntax import parse
 
 FOLDER = Path(__file__).parent
@@ -69,6 +72,7 @@ def facts_of(data: dict[str, Any]) -> LaunchFacts:
         threads=data.get("threads", 0),
         xcds=data.get("xcds", 1),
         static_lds=data.get("static_lds", 0),
+        member_pointers=data.get("member_pointers", {}),
         needs=metadata(**needs) if needs is not None else None,
     )
 
@@ -83,7 +87,8 @@ def metadata(vgprs: int = 32, vgpr_spills: int = 0, scratch: int = 0) -> KernelM
 
 def ask(recipe: str, source: bytes, facts: LaunchFacts) -> Proposal:
     """What the recipe says of the first kernel of the text."""
-    return BY_NAME[recipe](source, parse(source).kernels[0], None, facts)
+    kernel = see_through(parse(source).kernels[0], callables_in([source]), definitions_in([source]))
+    return BY_NAME[recipe](source, kernel, None, facts)
 
 
 def candidates(answer: Proposal) -> list[Candidate]:

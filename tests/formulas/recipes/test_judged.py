@@ -206,3 +206,50 @@ def test_the_recipe_is_proved_and_a_slip_in_it_is_not(
         assert text != candidate.text, candidate.text.decode()
         slip = Candidate("slip", "", text, "", exact=candidate.exact)
         assert judge_candidate(bench, slip).stage in ("different", "refused"), wrong
+
+
+VIEW = """#pragma once
+#define HD __host__ __device__ __forceinline__
+template <typename T> struct View {
+  T* data;
+  int nx, ny;
+  HD T& at(int i, int j) { return data[i * ny + j]; }
+  HD T operator()(int i, int j) const { return data[i * ny + j]; }
+};
+"""
+VIEWED = """#include <hip/hip_runtime.h>
+#include <vector>
+#include "view.hpp"
+template <typename T> __global__ void viewed(const View<T> in, View<T> out) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < in.nx && y < in.ny) out.at(x, y) = T(2) * in(x, y) + T(x);
+}
+int main() {
+  std::vector<float> host(120 * 70);
+  for (int i = 0; i < 120 * 70; ++i) host[i] = i % 37 - 11.0f;
+  View<float> in{nullptr, 120, 70}, out{nullptr, 120, 70};
+  (void)hipMalloc(&in.data, host.size() * 4);
+  (void)hipMalloc(&out.data, host.size() * 4);
+  (void)hipMemcpy(in.data, host.data(), host.size() * 4, hipMemcpyHostToDevice);
+  viewed<<<dim3(8, 5), dim3(16, 16)>>>(in, out);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.slow
+def test_accessors_in_a_header_are_seen_through_and_what_they_hide_is_proved(tmp_path: Path) -> None:
+    (tmp_path / "view.hpp").write_text(VIEW)
+    (tmp_path / "main.hip").write_text(VIEWED)
+    project = resolve_project(tmp_path / "main.hip", config=Config(backend="emulator"))
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    (kernel,) = session.profile.kernels
+    with open_bench(project, session, kernel) as bench:
+        assert not bench.kernel.through.opaque
+        candidate = proposed(bench, "index_swap")
+        compiled = admit(bench, candidate)
+        assert not hasattr(compiled, "stage"), compiled
+        assert prove(bench, candidate, compiled).equivalent
+        wrong = candidate.text.replace(b"in(x, y)", b"in(y, x)")
+        assert judge_candidate(bench, Candidate("slip", "", wrong, "")).stage == "different"

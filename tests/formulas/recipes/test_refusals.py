@@ -34,6 +34,9 @@ def _plain(source: str) -> dict[str, Any]:
     return data
 
 
+OFFSET = "__device__ float offset() { return 0.5f * threadIdx.x; } "
+NEXT = "__device__ float next(const float* p, int i) { while (p[i] < 0.0f) ++i; return p[i]; } "
+SUM = "__device__ float sum(const float* p, int i) { return p[i] + p[i + 1]; } "
 ONE = [[[4096, 1, 1], [256, 1, 1]]]
 
 
@@ -295,6 +298,34 @@ ONE = [[[4096, 1, 1], [256, 1, 1]]]
         ("xcd_remap", "flat", [], {"launches": [[[2048, 1, 1], [256, 1, 1]]]}, "only 8 workgroups"),
         ("xcd_remap", "flat", [], {"launches": []}, "no captured launch"),
         (
+            "index_swap",
+            "view",
+            [("HD float& at(int i, int j) {", "HD float& at(int i, int j) { if (i < 0) i = 0;")],
+            {},
+            "advice: `out.at(x, y)` on line 14 cannot be seen through: `at` is defined more than once",
+        ),
+        (
+            "index_swap",
+            "view",
+            [("2.0f * in.at(x, y)", "in.at(x, y) + offset()"), ("struct View", OFFSET + "struct View")],
+            {},
+            "`offset`, which the kernel uses, asks for the thread's number itself",
+        ),
+        (
+            "tile_transpose",
+            "helpers",
+            [("in[flat(y, x, width)]", "next(in, flat(y, x, width))"), ("__global__", NEXT + "__global__")],
+            {},
+            "advice: `next(in, flat(y, x, width))` on line 13 cannot be seen through: `next` is more than one `return`",
+        ),
+        (
+            "tile_transpose",
+            "helpers",
+            [("in[flat(y, x, width)]", "sum(in, flat(y, x, width))"), ("__global__", SUM + "__global__")],
+            {},
+            "there is no single pair of one strided and one contiguous access",
+        ),
+        (
             "xcd_remap",
             "flat",
             [("out[i] = in[i];", "out[i] = in[i]; __threadfence();")],
@@ -316,7 +347,7 @@ ONE = [[[4096, 1, 1], [256, 1, 1]]]
                 ("__global__", "static __device__ int first() { return blockIdx.x; }\n__global__"),
             ],
             {},
-            "`first`, which the kernel calls, asks",
+            "`first`, which the kernel uses, asks",
         ),
         (
             "xor_swizzle",

@@ -1,0 +1,156 @@
+"""What a kernel's calls of helpers stand for: the access behind the call, or the reason why it cannot be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from hipscope.formulas.callables import callables_in
+from hipscope.formulas.candidate import LaunchFact
+from hipscope.formulas.lanes import evaluate, wave_values
+from hipscope.formulas.layouts import definitions_in
+from hipscope.formulas.see_through import see_through
+from hipscope.formulas.syntax import KernelSyntax, Subscript, parse, text_of
+
+VIEW = """
+#define HD __host__ __device__ __forceinline__
+template <typename T> struct View {
+  T* data; int nx, ld;
+  HD T& at(int i, int j) { return data[i * ld + j]; }
+  HD const T& at(int i, int j) const { return data[i * ld + j]; }
+  HD T operator()(int i, int j) const { return this->data[flat(i, j)]; }
+  HD T* operator[](int i) const { return data + i * ld; }
+  HD int flat(int i, int j) const { const int row = i * ld; return row + j; }
+  HD T* row(int i) const { return &data[i * ld]; }
+  HD T clamped(int i) const { if (i < 0) i = 0; return data[i]; }
+  HD T narrow(short i) const { return data[i]; }
+  HD T with_default(int i, int j = 0) const { return data[i + j]; }
+  HD T outside(int i) const;
+};
+template <typename T> HD T View<T>::outside(int i) const { return data[i + nx]; }
+struct Pair { View<float> in, out; };
+"""
+FREE = """
+constexpr int kStride = 40;
+#define IDX(i, j, ld) ((i) * (ld) + (j))
+#define LOOSE(i, j, ld) (i) * (ld) + (j)
+#define AT(p, i) p[i]
+__device__ __forceinline__ int idx(int r, int c, int ld) { return r * ld + c; }
+__device__ inline float& element(float* p, int r, int c) { return p[idx(r, c, kStride)]; }
+__device__ inline float difference(const float* p, int i) { return p[i + 1] - p[i - 1]; }
+__device__ int collides(int i) { return i + y; }
+__device__ int gid() { return blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ int cut(int i) { while (i > 9) i -= 9; return i; }
+__device__ float square(float x) { float t = x; t *= x; return t; }
+__device__ unsigned char byte_of(int i) { return i; }
+"""
+
+
+def seen(statement: str, parameters: str = "View<float> g, float* p, int n", **types: str) -> KernelSyntax:
+    text = f"{VIEW}{FREE}__global__ void k({parameters}) {{\n  int x = threadIdx.x, y = threadIdx.y;\n{statement}\n}}\n"
+    texts = [text.encode()]
+    return see_through(parse(texts[0]).kernels[0], callables_in(texts), definitions_in(texts), types)
+
+
+def places(kernel: KernelSyntax) -> list[tuple[str, str, str]]:
+    return [(s.base, _plain(s), s.use) for s in kernel.subscripts]
+
+
+def _plain(subscript: Subscript) -> str:
+    return text_of(subscript.indices[0]).replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("statement", "base", "index", "use"),
+    [
+        ("g.at(x, y + 1) = 1.0f;", "g.data", "x*g.ld+(y + 1)", "write"),
+        ("g.at(x, y) += 1.0f;", "g.data", "x*g.ld+y", "update"),
+        ("float v = g(x, y);", "g.data", "((x*g.ld)+y)", "read"),
+        ("g[x][y] = 1.0f;", "g.data", "(x*g.ld)+(y)", "write"),
+        ("float v = g.row(x)[y];", "g.data", "(x*g.ld)+(y)", "read"),
+        ("*g.row(x) = 2.0f;", "g.data", "x*g.ld", "write"),
+        ("float v = g.outside(x);", "g.data", "x+g.nx", "read"),
+        ("element(p, x, y) = 1.0f;", "p", "(x*kStride+y)", "write"),
+        ("AT(p, x + y) = 1.0f;", "p", "x+y", "write"),
+        ("*(p + x) = 1.0f;", "p", "x", "write"),
+    ],
+)
+def test_the_access_behind_a_call_is_seen(statement: str, base: str, index: str, use: str) -> None:
+    kernel = seen(statement)
+    assert not kernel.through.opaque
+    assert places(kernel) == [(base, index.replace(" ", ""), use)]
+
+
+def test_members_of_members_and_template_parameters_are_followed() -> None:
+    kernel = seen("b.out.at(x, y) = b.in(x, y) + v.at(0, x);", "Pair b, V v", V="View<float>")
+    assert not kernel.through.opaque
+    assert [s.base for s in kernel.subscripts] == ["b.out.data", "b.in.data", "v.data"]
+
+
+def test_several_elements_behind_one_call_are_told_from_one() -> None:
+    kernel = seen("float v = difference(p, x);")
+    assert [(s.base, _plain(s), s.whole) for s in kernel.subscripts] == [
+        ("p", "x+1", False),
+        ("p", "x-1", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("index", "stride"),
+    [
+        ("IDX(x, y, n)", 100),
+        ("idx(y, x, n)", 1),
+        ("2 * IDX(x, y, n)", 200),
+        ("LOOSE(x, y, n)", 100),
+        ("k", 100),
+    ],
+)
+def test_the_lane_model_works_out_what_helpers_compute(index: str, stride: int) -> None:
+    kernel = seen(f"int k = idx(x, y, n);\np[{index}] = 1.0f;")
+    (access,) = kernel.subscripts
+    launch = LaunchFact((64, 4, 1), (64, 4, 1), scalars={"n": 100})
+    wave = wave_values(kernel, launch, {}, at=access.node)
+    lanes = evaluate(access.indices[0], wave)
+    assert lanes[1] - lanes[0] == stride
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        (
+            "float v = g.clamped(x);",
+            "`g.clamped(x)` on line 33 cannot be seen through: `clamped` is more than one",
+        ),
+        ("float v = g.narrow(x);", "takes `i` as `short`"),
+        ("float v = g.with_default(x, y);", "without a name or with a default"),
+        ("float v = g.with_default(x);", "no definition of `with_default` takes 1 arguments"),
+        ("float v = g.missing(x);", "no definition of `missing`"),
+        ("g.at(x++, y) = 1.0f;", "`x++` changes something"),
+        ("View<float> h = g; h.at(x, y) = 1.0f;", "what `h` is cannot be told"),
+        ("g.ld = 3; g.at(x, y) = 1.0f;", "what `g` is cannot be told"),
+        ("p[2 * LOOSE(x, y, n)] = 1.0f;", "the text of the macro `LOOSE` is not in parentheses"),
+        ("p[collides(x)] = 1.0f;", None),
+        ("p[cut(x)] = square(2.0f);", None),
+    ],
+)
+def test_what_cannot_be_seen_through_says_why(statement: str, reason: str | None) -> None:
+    found = [o.sentence for o in seen(statement).through.opaque]
+    if reason is None:  # no memory is touched, but the value is not known either
+        assert not found
+    else:
+        assert any(reason in sentence for sentence in found), found
+
+
+@pytest.mark.parametrize("index", ["collides(x)", "cut(x)", "byte_of(x)"])
+def test_a_value_that_cannot_be_told_is_none(index: str) -> None:
+    kernel = seen(f"p[{index}] = 1.0f;")
+    assert kernel.subscripts[0].indices[0].id not in kernel.through.meanings
+
+
+def test_what_asks_for_the_thread_by_itself_is_known() -> None:
+    assert dict(seen("p[gid()] = 1.0f;").through.built_ins) == {"blockIdx": "gid", "threadIdx": "gid"}
+    assert not seen("p[idx(x, y, n)] = 1.0f;").through.built_ins
+
+
+def test_a_macro_for_the_thread_number_makes_what_is_computed_from_it_dependent() -> None:
+    text = b"#define TID threadIdx.x\n__global__ void k(int* p) { int i = TID * 2; p[i] = 1; }"
+    assert "i" in parse(text).kernels[0].thread_dependent
