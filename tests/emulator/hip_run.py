@@ -26,6 +26,14 @@ HEADER = """
 
 
 @dataclass(frozen=True)
+class Command:
+    """How a program that was built is started on the emulator."""
+
+    argv: list[str]
+    env: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Ended:
     """What a program left behind."""
 
@@ -45,6 +53,32 @@ def run_hip(
     **env: str,
 ) -> Ended:
     """Compile `HEADER + text` with the tests' compiler and run it in `folder`; profiled on an MI300A when asked."""
+    command = build_hip(
+        text, folder, threads=threads, profile=profile, flags=flags, device_flags=device_flags, **env
+    )
+    done = subprocess.run(
+        command.argv,
+        cwd=folder,
+        env=command.env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return Ended(done.stdout, done.stderr, done.returncode)
+
+
+def build_hip(
+    text: str,
+    folder: Path,
+    *,
+    threads: int = 2,
+    profile: bool = False,
+    flags: tuple[str, ...] = (),
+    device_flags: tuple[str, ...] = (),
+    **env: str,
+) -> Command:
+    """What `run_hip` runs, for tests that do something to it while it runs."""
     source = folder / "program.hip"
     source.write_text(HEADER + text)
     config = Config()
@@ -57,13 +91,6 @@ def run_hip(
     if profile:
         device = write_device_config("mi300a", folder / "device.txt")
         options = replace(options, out=folder / "out", device_config=device)
-    done = subprocess.run(
-        built.argv,
-        cwd=folder,
-        env={**os.environ, **built.env, **emulator_environment(options), **env},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+    return Command(
+        argv=list(built.argv), env={**os.environ, **built.env, **emulator_environment(options), **env}
     )
-    return Ended(done.stdout, done.stderr, done.returncode)

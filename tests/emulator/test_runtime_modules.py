@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import struct
+import subprocess
+import time
+import uuid
 import zlib
 from pathlib import Path
 
@@ -11,7 +17,7 @@ import pytest
 from hipscope.analysis.config import Config
 from hipscope.analysis.process import run_process
 from hipscope.analysis.toolchain import find_toolchain
-from tests.emulator.hip_run import run_hip
+from tests.emulator.hip_run import build_hip, run_hip
 
 RTC = """
 #include <hip/hiprtc.h>
@@ -93,6 +99,95 @@ def test_hiprtc_without_a_compiler_says_so(tmp_path: Path) -> None:
     ran = run_hip(RTC, tmp_path, HIPSCOPE_HIPRTC="/no/such/compiler")
     assert "hiprtc: cannot run the compiler '/no/such/compiler'" in ran.stderr
     assert "HIPRTC_ERROR_INTERNAL_ERROR" in ran.stdout
+
+
+FOLDERS = """
+#include <hip/hiprtc.h>
+#include <string>
+const char* text = "#include \\"parts/one.h\\"\\n#include <two.h>\\n__global__ void k(int* p) { *p = ONE + TWO; }\\n";
+int main() {
+  const char* headers[] = {"#pragma once\\n#include \\"beside.h\\"\\n#include \\"../parts/one.h\\"\\n",
+                           "#define ONE __LINE__\\n#define TWO 0 wrong\\n",
+                           "#undef TWO\\n#define TWO sizeof(__FILE__)\\n"};
+  const char* names[] = {"parts/one.h", "parts/beside.h", "two.h"};
+  hiprtcProgram p;
+  auto compile = [&](int count, const char** options) {
+    auto r = hiprtcCompileProgram(p, count, options);
+    size_t size; hiprtcGetProgramLogSize(p, &size); std::string log(size, 0); hiprtcGetProgramLog(p, log.data());
+    std::printf("%s %s\\n", hiprtcGetErrorString(r), log.substr(0, log.find(": ")).c_str());
+  };
+  const char* option = std::getenv("OPTION");
+  hiprtcCreateProgram(&p, text, "k", 3, headers, names); compile(1, &option); hiprtcDestroyProgram(&p);
+  headers[1] = "\\nint wrong(;\\n";
+  hiprtcCreateProgram(&p, text, "k", 3, headers, names); compile(1, &option); hiprtcDestroyProgram(&p);
+  names[1] = "../../etc/beside.h";
+  hiprtcCreateProgram(&p, text, "k", 3, headers, names); compile(0, nullptr); hiprtcDestroyProgram(&p);
+}
+"""
+
+
+@pytest.mark.parametrize("option", ["-O0", "-g", "--offload-arch=gfx942:xnack-", "-fgpu-rdc"])
+def test_hiprtc_finds_headers_by_name_and_never_those_of_the_working_directory(
+    tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "parts").mkdir()
+    for name in ("parts/one.h", "parts/beside.h", "two.h"):
+        (tmp_path / name).write_text("#error not this one\n")
+    ran = run_hip(FOLDERS, tmp_path, OPTION=option)
+    assert ran.stdout.splitlines() == [
+        "HIPRTC_SUCCESS ",
+        "HIPRTC_ERROR_COMPILATION In file included from k.hip:1:",
+        "In file included from parts/one.h:2:",
+        "parts/beside.h:2:11",
+        "HIPRTC_ERROR_INVALID_INPUT ",
+    ], ran.stdout + ran.stderr
+
+
+SLOW = """
+#include <hip/hiprtc.h>
+int main() {
+  const char* text = "constexpr int count(int n) { int s = 0; for (int i = 0; i < n; ++i) s += i & 1; return s; }\\n"
+                     "constexpr int many = count(800000);\\n__global__ void k(int* p) { *p = many; }\\n";
+  const char *options[] = {std::getenv("MARK"), "-fconstexpr-steps=1000000000"}, *header = "", *name = "empty.h";
+  hiprtcProgram p;
+  if (hiprtcCreateProgram(&p, text, "slow.cu", 1, &header, &name)) return 1;
+  return hiprtcCompileProgram(p, 2, options);
+}
+"""
+
+
+def processes_with(word: str) -> list[int]:
+    """The processes that have `word` in their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            if word.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.parametrize("compiler_too", [False, True], ids=["program", "program-and-compiler"])
+def test_a_kill_in_the_middle_of_hiprtc_leaves_no_file(tmp_path: Path, compiler_too: bool) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    mark = f"-DMARK_{uuid.uuid4().hex}"
+    command = build_hip(SLOW, tmp_path, MARK=mark, TMPDIR=str(scratch))
+    before = set(tmp_path.iterdir())
+    program = subprocess.Popen(command.argv, cwd=tmp_path, env=command.env)
+    deadline = time.monotonic() + 60
+    while not processes_with(mark) and program.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    assert program.poll() is None
+    assert processes_with(mark)
+    program.kill()
+    for child in processes_with(mark) if compiler_too else []:
+        os.kill(child, signal.SIGKILL)
+    program.wait(60)
+    while processes_with(mark) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert processes_with(mark) == []
+    assert (list(scratch.iterdir()), set(tmp_path.iterdir())) == ([], before)
 
 
 LOAD = """

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <stdexcept>
 
 #include "core/files.hpp"
+#include "core/memory_file.hpp"
 #include "engine/code_object.hpp"
 
 extern char** environ;
@@ -23,27 +23,6 @@ namespace hipscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A file in memory, so that nothing is left of it however this process ends; read from its start.
-struct MemoryFile {
-    int descriptor;
-    explicit MemoryFile(const std::string& content) : descriptor(memfd_create("code-object", MFD_CLOEXEC)) {
-        if (descriptor < 0) throw std::runtime_error("cannot make a file in memory for the code object");
-        std::size_t written = 0;
-        while (written < content.size()) {
-            const ssize_t n = write(descriptor, content.data() + written, content.size() - written);
-            if (n <= 0) break;
-            written += static_cast<std::size_t>(n);
-        }
-        if (written != content.size() || lseek(descriptor, 0, SEEK_SET) != 0) {
-            close(descriptor);
-            throw std::runtime_error("no memory left for a copy of the code object");
-        }
-    }
-    ~MemoryFile() { close(descriptor); }
-    MemoryFile(const MemoryFile&) = delete;
-    MemoryFile& operator=(const MemoryFile&) = delete;
-};
 
 /// Standard output of `program arguments...` on `input`; throws when it fails or takes longer than `timeout_s`.
 std::string output_of(const std::string& program, const std::vector<std::string>& arguments, const MemoryFile& input,
@@ -56,7 +35,7 @@ std::string output_of(const std::string& program, const std::vector<std::string>
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, input.descriptor, 0);
+    posix_spawn_file_actions_adddup2(&actions, input.descriptor(), 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     // The child must not load this library again, nor record anything.
     std::vector<char*> environment;
@@ -106,7 +85,7 @@ std::string disassemble(const std::string& elf, const std::string& hash, const D
         if (file) return {std::istreambuf_iterator<char>(file), {}};
     }
     const std::string program = settings.objdump.empty() ? "llvm-objdump" : settings.objdump;
-    std::string text = output_of(program, {"-d", "-"}, MemoryFile(elf), settings.timeout_s);
+    std::string text = output_of(program, {"-d", "-"}, MemoryFile(elf, "the code object"), settings.timeout_s);
     if (!kept.empty()) {
         std::error_code ignored;  // the cache saves time only; a full disk must not stop the run
         fs::create_directories(settings.cache, ignored);

@@ -4,10 +4,13 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "engine/elf.hpp"
+#include "engine/json.hpp"
 #include "hip/rtc_tools.hpp"
 
 #define HIPSCOPE_API extern "C" __attribute__((visibility("default")))
@@ -78,34 +81,89 @@ std::map<std::string, std::string> lowered_names(const RtcProgram& program) {
     return result;
 }
 
-Result compile(RtcProgram& program, const std::vector<std::string>& options) {
-    const Folder folder;
-    const std::string source = folder.path + "/" + (program.name.empty() ? "program" : fs::path(program.name).filename().string()) + ".hip";
-    std::ofstream(source, std::ios::binary) << with_names(program);
+/// The folder that the compiler finds the program's headers in. It exists in its overlay only.
+const std::string kFolder = "/hipscope-rtc";
+
+/// The text of an overlay with the program's headers, which become `files`. Empty when a name leads out of the folder.
+std::string overlay_of(const RtcProgram& program, std::list<MemoryFile>& files) {
+    Json overlay;
+    overlay.open('{').field("version", 0).field("use-external-names", false).key("roots").open('[');
     for (const auto& [name, text] : program.headers) {
-        const fs::path header = fs::path(folder.path) / fs::path(name).relative_path();
-        if (header.lexically_normal().string().rfind(folder.path, 0) != 0) return invalid_input;  // "../": not ours to write
-        fs::create_directories(header.parent_path());
-        std::ofstream(header, std::ios::binary) << text;
+        const std::string path = (fs::path(kFolder) / fs::path(name).relative_path()).lexically_normal().string();
+        if (!path.starts_with(kFolder + "/")) return {};
+        files.emplace_back(text, "a header");
+        overlay.open('{').field("type", "file").field("name", path).field("external-contents", files.back().path()).close('}');
     }
+    return overlay.close(']').close('}').text();
+}
+
+/// The compiler's first line: under which name it speaks of the text that follows.
+std::string line_marker(const std::string& name) {
+    Json quoted;
+    return "# 1 " + quoted.value(name).text() + "\n";
+}
+
+/// The GPU that the options name, or else the command line of the compiler.
+std::string architecture(const std::vector<std::string>& arguments) {
+    std::string result;
+    for (const std::string_view a : arguments)
+        for (const std::string_view option : {"--offload-arch=", "--gpu-architecture="})
+            if (a.starts_with(option)) result = a.substr(option.size());
+    return result;
+}
+
+/// Tells programs that are linked together apart. The compiler would take the name of the file, which says nothing here.
+std::string identity(const RtcProgram& program) {
+    std::string all = with_names(program);
+    for (const auto& [name, text] : program.headers) (all += name) += text;
+    return std::to_string(std::hash<std::string>()(all));
+}
+
+/// A code object of the assembler's text. Each step is one job of the compiler: between two jobs it keeps files.
+Ran assembled(const std::string& text, const std::string& gpu) {
+    const std::vector<std::string> base{compiler()[0], "--target=amdgcn-amd-amdhsa", "-mcpu=" + gpu};
+    std::list<MemoryFile> files;
+    std::vector<std::string> arguments = base;
+    files.emplace_back(text, "the program");
+    arguments.insert(arguments.end(), {"-w", "-x", "assembler", "-c", files.back().path(), "-o", "-"});
+    const Ran object = run(arguments, files);
+    if (!object.done) return object;
+    arguments = base;
+    files.emplace_back(object.output, "the program");
+    arguments.insert(arguments.end(), {files.back().path(), "-o", "-"});
+    return run(arguments, files);
+}
+
+Result compile(RtcProgram& program, const std::vector<std::string>& options) {
+    std::list<MemoryFile> files;
+    const std::string overlay = overlay_of(program, files);
+    if (overlay.empty()) return invalid_input;
+    files.emplace_back(overlay, "the headers");
+    const std::string headers = files.back().path();
+    const std::string name = (program.name.empty() ? "program" : fs::path(program.name).filename().string()) + ".hip";
+    files.emplace_back(line_marker(name) + with_names(program), "the program");
     std::vector<std::string> arguments = compiler();
-    bool arch_given = false;
-    for (const std::string& o : options) arch_given = arch_given || o.rfind("--gpu-architecture=", 0) == 0 || o.rfind("--offload-arch=", 0) == 0;
-    if (arch_given) std::erase_if(arguments, [](const std::string& a) { return a.rfind("--offload-arch=", 0) == 0; });
+    const std::string gpu = architecture(options);
+    if (!gpu.empty()) std::erase_if(arguments, [](const std::string& a) { return a.starts_with("--offload-arch="); });
+    const std::string device = gpu.empty() ? architecture(arguments) : gpu;
     for (const char* a : {"-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-O3", "-include", "hip/hip_runtime.h"}) arguments.emplace_back(a);
-    arguments.push_back("-I" + folder.path);
+    arguments.insert(arguments.end(), {"-ivfsoverlay", headers, "-I" + kFolder, "-cuid=" + identity(program)});
     for (const std::string& o : options)
         arguments.push_back(o.rfind("--gpu-architecture=", 0) == 0 ? "--offload-arch=" + o.substr(19) : o);
     // Code that is to be linked with other code later stays bitcode, as it does with ROCm.
     const bool separate = std::find(options.begin(), options.end(), "-fgpu-rdc") != options.end();
     if (separate) arguments.insert(arguments.end(), {"-c", "-emit-llvm"});
-    const std::string object = folder.path + "/program.co";
-    const std::string log = folder.path + "/log";
-    arguments.insert(arguments.end(), {source, "-o", object});
-    const bool done = run(arguments, log);
-    program.log = said(folder, log);
-    if (!done) return compilation;
-    (separate ? program.bitcode : program.code) = content_of(object);
+    else arguments.emplace_back("-S");
+    arguments.insert(arguments.end(), {files.back().path(), "-o", "-"});
+    Ran ran = run(arguments, files);
+    program.log = std::move(ran.log);
+    for (std::size_t at; (at = program.log.find(kFolder + "/")) != std::string::npos;) program.log.erase(at, kFolder.size() + 1);
+    if (ran.done && !separate) {
+        ran = assembled(ran.output, device);
+        program.log += ran.log;
+    }
+    if (!ran.done) return compilation;
+    (separate ? program.bitcode : program.code) = std::move(ran.output);
     if (!separate) program.lowered = lowered_names(program);
     program.compiled = true;
     return ok;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "hip/rtc_tools.hpp"
 
@@ -12,8 +13,7 @@ namespace hipscope {
 
 /// hiprtcLinkState: what is to be linked, then the code object.
 struct RtcLink {
-    Folder folder;
-    std::vector<std::string> files;
+    std::list<MemoryFile> files;
     std::string code;
 };
 
@@ -29,9 +29,7 @@ Result add(RtcLink* link, int type, std::string_view data) {
         std::fputs("hipscope emulator: hiprtcLink takes LLVM bitcode only, not bundles or archives\n", stderr);
         return invalid_input;
     }
-    const std::string file = link->folder.path + "/" + std::to_string(link->files.size()) + ".bc";
-    if (!std::ofstream(file, std::ios::binary).write(data.data(), static_cast<std::streamsize>(data.size()))) return internal_error;
-    link->files.push_back(file);
+    link->files.emplace_back(data, "the bitcode");
     return ok;
 }
 
@@ -42,14 +40,14 @@ Result complete(RtcLink& link) {
     constexpr std::string_view arch = "--offload-arch=";
     for (const std::string& a : clang)
         if (a.starts_with(arch)) arguments.push_back("-mcpu=" + a.substr(arch.size()));
-    const std::string object = link.folder.path + "/linked.co", log = link.folder.path + "/log";
-    arguments.insert(arguments.end(), link.files.begin(), link.files.end());
-    arguments.insert(arguments.end(), {"-o", object});
-    if (!run(arguments, log)) {
-        std::fprintf(stderr, "hipscope emulator: hiprtcLinkComplete: %s", said(link.folder, log).c_str());
+    for (const MemoryFile& file : link.files) arguments.push_back(file.path());
+    arguments.insert(arguments.end(), {"-o", "-"});
+    Ran linked = run(arguments, link.files);
+    if (!linked.done) {
+        std::fprintf(stderr, "hipscope emulator: hiprtcLinkComplete: %s", linked.log.c_str());
         return linking;
     }
-    link.code = content_of(object);
+    link.code = std::move(linked.output);
     return ok;
 }
 
@@ -83,7 +81,10 @@ HIPSCOPE_API int hiprtcLinkAddData(RtcLink* link, int type, void* data, std::siz
 }
 HIPSCOPE_API int hiprtcLinkAddFile(RtcLink* link, int type, const char* path, unsigned, void*, void**) {
     if (path == nullptr) return hipscope::invalid_input;
-    return hipscope::guarded([=] { return hipscope::add(link, type, hipscope::content_of(path)); });
+    return hipscope::guarded([=] {
+        std::ifstream file(path, std::ios::binary);
+        return hipscope::add(link, type, std::string(std::istreambuf_iterator<char>(file), {}));
+    });
 }
 /// The code object belongs to the link state.
 HIPSCOPE_API int hiprtcLinkComplete(RtcLink* link, void** code, std::size_t* bytes) {

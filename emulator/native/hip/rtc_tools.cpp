@@ -9,8 +9,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -21,19 +19,9 @@ extern char** environ;
 namespace hipscope {
 namespace {
 
-namespace fs = std::filesystem;
 constexpr int kTimeoutSeconds = 120;
 
 }  // namespace
-
-Folder::Folder() : path((fs::temp_directory_path() / "hipscope-rtc-XXXXXX").string()) {
-    if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder in " + fs::temp_directory_path().string());
-}
-
-Folder::~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-}
 
 std::vector<std::string> compiler() {
     const char* lines = std::getenv("HIPSCOPE_HIPRTC");
@@ -45,12 +33,8 @@ std::vector<std::string> compiler() {
     return result;
 }
 
-std::string content_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool run(const std::vector<std::string>& arguments, const std::string& log) {
+Ran run(const std::vector<std::string>& arguments, const std::list<MemoryFile>& files) {
+    const MemoryFile output, log;
     std::vector<char*> argv;
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
@@ -61,8 +45,10 @@ bool run(const std::vector<std::string>& arguments, const std::string& log) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawn_file_actions_adddup2(&actions, output.descriptor(), 1);
+    posix_spawn_file_actions_adddup2(&actions, log.descriptor(), 2);
+    for (const MemoryFile& file : files)  // onto itself: that makes the child keep it
+        posix_spawn_file_actions_adddup2(&actions, file.descriptor(), file.descriptor());
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -82,13 +68,7 @@ bool run(const std::vector<std::string>& arguments, const std::string& log) {
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-std::string said(const Folder& folder, const std::string& log) {
-    std::string text = content_of(log);
-    for (std::size_t at; (at = text.find(folder.path + "/")) != std::string::npos;) text.erase(at, folder.path.size() + 1);
-    return text;
+    return {WIFEXITED(status) && WEXITSTATUS(status) == 0, output.content(), log.content()};
 }
 
 }  // namespace hipscope
