@@ -14,6 +14,7 @@ from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.profile import Device
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.candidate import LaunchFact, LaunchFacts
+from hipscope.formulas.lanes import element_bytes
 from hipscope.formulas.layouts import Definitions, Member, layout_of
 from hipscope.formulas.syntax import KernelSyntax
 
@@ -29,13 +30,14 @@ def launch_facts(
 ) -> dict[str, LaunchFacts]:
     """The facts for each symbol of the kernel: several when it is a template with several instances.
 
-    `definitions` gives the structures of the program; it is called if the kernel is given one by value.
+    `definitions` gives the structures of the program; it is called if the kernel is given one, or a pointer to some.
     """
     facts: dict[str, LaunchFacts] = {}
     for symbol in dict.fromkeys(d.kernel for d in dispatches):
         metadata = compiled.kernels.get(symbol)
         values = template_values(kernel, demangle(symbol))
         types = {name: element_of(value).size for name, value in values.items() if _is_number_type(value)}
+        types |= _structures(kernel, values, types, definitions)
         constants = {name: int(value) for name, value in values.items() if re.fullmatch(r"-?\d+", value)}
         of_symbol = [d for d in dispatches if d.kernel == symbol]
         members = _members(of_symbol[0], kernel, values, definitions)
@@ -125,6 +127,28 @@ def _is_number_type(name: str) -> bool:
     return element_of(name).kind != "bytes"
 
 
+def _structures(
+    kernel: KernelSyntax,
+    values: Mapping[str, str],
+    known: Mapping[str, int],
+    definitions: Callable[[], Definitions],
+) -> dict[str, int]:
+    """Sizes of the structures that pointer parameters point to, by the name that the parameter has for them."""
+    sizes = {}
+    for name in {p.element_type for p in kernel.parameters if p.pointer}:
+        if name in known or element_bytes(name) is not None:
+            continue
+        layout = layout_of(definitions(), _spelled(name, values))
+        if layout is not None:
+            sizes[name] = layout.size
+    return sizes
+
+
+def _spelled(type_name: str, values: Mapping[str, str]) -> str:
+    """A type with the template parameters in it replaced by their arguments."""
+    return "".join(values.get(word, word) for word in re.split(r"(\w+)", type_name))
+
+
 def _members(
     dispatch: CapturedDispatch,
     kernel: KernelSyntax,
@@ -142,8 +166,7 @@ def _members(
             or element_of(parameter.type).kind != "bytes"
         ):
             continue
-        spelled = "".join(values.get(word, word) for word in re.split(r"(\w+)", parameter.type))
-        layout = layout_of(definitions(), spelled)
+        layout = layout_of(definitions(), _spelled(parameter.type, values))
         if layout is not None and layout.size == argument.size and layout.members[:1] != ():
             found[i] = tuple(m for m in layout.members if m.path)
     return found

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.accordo.dtypes import split_arguments
-from hipscope.formulas.lanes import element_bytes
+from hipscope.formulas.lanes import element_bytes, vector_type
 from hipscope.formulas.nodes import child_of, declared_name, squeeze, text_of, walk
 from hipscope.formulas.syntax import attribute_macros, tree_of
 
 _POINTER_BYTES = 8
 _LARGEST_ALIGNMENT = 16
-_VECTOR = re.compile(r"(u?)(char|short|int|long)([1-4])")
 _NO_DATA = {
     "access_specifier", "comment", "function_definition", "declaration", "template_declaration", "alias_declaration",
     "type_definition", "friend_declaration", "static_assert_declaration", "using_declaration",
@@ -96,9 +95,8 @@ def layout_of(definitions: Definitions, type_name: str, depth: int = 0) -> Layou
         return Layout(_POINTER_BYTES, _POINTER_BYTES, (Member("", 0, _POINTER_BYTES, name),))
     if name == "dim3":
         return _vector("unsigned int", 4, 3)
-    if (match := _VECTOR.fullmatch(name)) is not None:
-        element = f"{'unsigned ' if match[1] else ''}{match[2]}"
-        return _vector(element, element_bytes(match[2]) or 0, int(match[3]))
+    if (vector := vector_type(name)) is not None and vector[1] > 1:
+        return _vector(vector[0], element_bytes(vector[0]) or 0, vector[1])
     if (size := element_bytes(name)) is not None:
         return Layout(size, size, (Member("", 0, size, name),))
     if (alias := definitions.aliases.get(name)) is not None:

@@ -70,7 +70,7 @@ def _read(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop:
     start, condition, update = (child_of(node, name) for name in ("initializer", "condition", "update"))
     declared = [n for n in walk(start) if n.type == "init_declarator"]
     body = child_of(node, "body")
-    header = "has no header of the form `for (int i = ...; i < n; i += step)`"
+    header = "does not go by more than one element at a time, as `for (int i = ...; i < n; i += step)` does"
     if len(declared) != 1 or condition.type != "binary_expression" or update.type != "assignment_expression":
         raise _Cannot(header)
     counter = text_of(child_of(declared[0], "declarator"))

@@ -140,7 +140,7 @@ def proof_table(found: Optimization) -> Table:
         trials = verdict.get("trials") or ()
         table.add_row("proof", Text(str(verdict.get("reason", ""))))
         same = _counted(str(t["inputs"]) for t in trials if t["outcome"] == "same")
-        table.add_row("compared", Text("\n".join(f"{count} x {inputs}" for inputs, count in same)))
+        table.add_row("compared", Text("; ".join(f"{n} x {text}" if n > 1 else text for text, n in same)))
         exact = "none: every bit is the same" if verdict.get("bit_exact") else _differences(verdict)
         table.add_row("difference", exact)
     if found.isolation:

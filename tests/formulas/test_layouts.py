@@ -9,6 +9,7 @@ import pytest
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain import find_toolchain
+from hipscope.formulas.lanes import element_bytes
 from hipscope.formulas.layouts import Layout, definitions_in, layout_of
 
 TYPES = """
@@ -50,6 +51,36 @@ def layouts(text: str, name: str) -> Layout | None:
     return layout_of(definitions_in([text.encode()]), name)
 
 
+NUMBERS = (
+    "char",
+    "uchar",
+    "short",
+    "ushort",
+    "int",
+    "uint",
+    "long",
+    "ulong",
+    "longlong",
+    "ulonglong",
+    "float",
+    "double",
+)
+VECTORS = [f"{number}{count}" for number in NUMBERS for count in (1, 2, 3, 4)]
+SHORT = ["uchar", "ushort", "uint", "ulong", "__half", "__half2", "hipFloatComplex", "hipDoubleComplex"]
+
+
+def test_sizes_of_elements_are_the_compilers(tmp_path: Path) -> None:
+    facts = [f"sizeof({name}) == {element_bytes(name)}" for name in VECTORS + SHORT]
+    known = {name: layouts("", name) for name in VECTORS + SHORT}
+    facts += [
+        f"alignof({name}) == {layout.alignment}" for name, layout in known.items() if layout is not None
+    ]
+    assert [name for name, layout in known.items() if layout is None] == [
+        f"{number}4" for number in ("long", "ulong", "longlong", "ulonglong", "double")
+    ]
+    check_with_the_compiler("#include <hip/hip_fp16.h>\n#include <hip/hip_complex.h>\n", facts, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["Grid<double>", "Grid<char>", "const Particle", "Nested", "Empty"])
 def test_a_layout_is_the_compilers(name: str, tmp_path: Path) -> None:
     layout = layouts(TYPES, name)
@@ -57,9 +88,13 @@ def test_a_layout_is_the_compilers(name: str, tmp_path: Path) -> None:
     bare = name.removeprefix("const ")
     facts = [f"sizeof({bare}) == {layout.size}", f"alignof({bare}) == {layout.alignment}"]
     facts += [f"__builtin_offsetof({bare}, {m.path}) == {m.offset}" for m in layout.members]
+    check_with_the_compiler(TYPES, facts, tmp_path)
+
+
+def check_with_the_compiler(text: str, facts: list[str], folder: Path) -> None:
     lines = [f"static_assert({fact});" for fact in facts]
-    source = tmp_path / "layout.hip"
-    source.write_text("#include <hip/hip_runtime.h>\n" + TYPES + "\n".join(lines) + "\n")
+    source = folder / "layout.hip"
+    source.write_text("#include <hip/hip_runtime.h>\n" + text + "\n".join(lines) + "\n")
     toolchain = find_toolchain(Config())
     done = subprocess.run(
         [str(toolchain.clang), "-x", "hip", *toolchain.hip_flags, "--cuda-host-only", "-fsyntax-only",

@@ -293,6 +293,45 @@ def test_numbers_in_a_structure_of_a_header_are_known_to_recipes(tmp_path: Path)
     assert "index_swap" in [a.recipe for a in result.attempts if a.outcome == "accepted"]
 
 
+ELEMENTS = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+#include "types.h"
+__global__ void shade(const ELEMENT* in, ELEMENT* out, int width, int height) {
+    const int y = blockIdx.x * blockDim.x + threadIdx.x;
+    const int x = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    ELEMENT c = in[y * width + x];
+    c.x = c.x / 2 + 1;
+    out[y * width + x] = c;
+}
+int main() {
+    const int width = 640, height = 512, count = width * height;
+    std::vector<ELEMENT> host(count);
+    for (int i = 0; i < count; ++i) host[i].x = i % 97;
+    ELEMENT *in, *out;
+    if (hipMalloc(&in, count * sizeof(ELEMENT)) != hipSuccess) return 1;
+    if (hipMalloc(&out, count * sizeof(ELEMENT)) != hipSuccess) return 1;
+    (void)hipMemcpy(in, host.data(), count * sizeof(ELEMENT), hipMemcpyHostToDevice);
+    shade<<<dim3(height / 32, width / 8), dim3(32, 8)>>>(in, out, width, height);
+    (void)hipMemcpy(host.data(), out, count * sizeof(ELEMENT), hipMemcpyDeviceToHost);
+    long sum = 0;
+    for (const ELEMENT& e : host) sum += e.x;
+    printf("%ld\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize("element", ["uchar4", "Cell"])
+def test_elements_of_a_vector_or_of_a_structure_have_a_known_size(element: str, tmp_path: Path) -> None:
+    (tmp_path / "types.h").write_text("struct Cell { int x; float weight; };\n")
+    file = tmp_path / "shade.hip"
+    file.write_text(ELEMENTS.replace("ELEMENT", element))
+    result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
+    assert result.status == "verified", result.message
+    assert "index_swap" in [a.recipe for a in result.attempts if a.outcome == "accepted"]
+
+
 def test_bad_options_are_one_clear_line(examples: Path) -> None:
     project = resolve_project(examples / "vector_add.hip", config=Config(backend="emulator"))
     with pytest.raises(UsageError, match="did you mean bankConflict"):

@@ -164,7 +164,7 @@ ONE = [[[4096, 1, 1], [256, 1, 1]]]
             {},
             "`k` on line 9, which is no float",
         ),
-        ("packed_float", "polynomial", [("i += gridDim.x * blockDim.x", "++i")], {}, "no header of the form"),
+        ("packed_float", "polynomial", [("i += gridDim.x * blockDim.x", "++i")], {}, "one element at a time"),
         (
             "reciprocal",
             "steps",
