@@ -16,7 +16,7 @@ from hipscope.analysis.stalls import blamed_stalls
 
 # Where compilers, HIP and the C++ library keep headers that a user does not edit.
 _FOREIGN_PREFIXES = ("/usr/", "/opt/", "/lib/")
-_FOREIGN_PARTS = ("/include/hip/", "/lib/clang/", "/lib/llvm", "/include/c++/")
+_FOREIGN_PARTS = ("/include/hip/", "/lib/clang/", "/lib/llvm", "/include/c++/", "/emulator/overlay/hip/")
 _ROCM_FOLDER = re.compile(r"/rocm(-\d[^/]*)?/(include|lib|llvm|amdgcn)/")
 
 

@@ -27,7 +27,8 @@ def wait_share(kernel: Kernel, blamed: StallTable, reasons: Collection[StallReas
     outside = total_cycles(kernel) - stall_table(kernel).get(StallReason.BARRIER, 0.0)
     if outside <= 0:
         return 0.0
-    cycles = sum(c for reason, c in blamed.items() if reasons is None or reason in reasons)
+    chosen = set(StallReason) - {StallReason.BARRIER} if reasons is None else reasons
+    cycles = sum(c for reason, c in blamed.items() if reason in chosen)
     return min(1.0, cycles / outside)
 
 
@@ -36,7 +37,8 @@ def cost_share(
     instructions: Collection[Instruction],
     part: Callable[[Instruction], float] = lambda _: 1.0,
 ) -> float:
-    """What these instructions cost, as a part of the cycles outside barriers: issuing them and all waits for them.
+    """What these instructions cost, as a part of the cycles outside barriers: issuing them and all waits for them but
+    those at barriers.
 
     `part` says which part of an instruction's cost counts, 0..1.
     """
@@ -44,8 +46,13 @@ def cost_share(
     if outside <= 0:
         return 0.0
     blamed = blamed_stalls(kernel)
-    cycles = sum(part(i) * (i.latency - i.stall + sum(blamed[i.index].values())) for i in instructions)
-    return min(1.0, cycles / outside)
+
+    def cost(instruction: Instruction) -> float:
+        waits = blamed[instruction.index]
+        waited = sum(waits.values()) - waits.get(StallReason.BARRIER, 0.0)
+        return instruction.latency - instruction.stall + waited
+
+    return min(1.0, sum(part(i) * cost(i) for i in instructions) / outside)
 
 
 def long_enough(kernel: Kernel) -> bool:

@@ -128,6 +128,10 @@ def test_an_inlined_function_of_the_user_counts_for_itself() -> None:
         ("/opt/rocm-6.4.0/include/hip/x.h", True),
         ("/build/rocm/lib/clang/19/include/math.h", True),
         ("/home/me/rocm-6.4.1/include/rocprim/x.hpp", True),
+        (
+            "/home/me/.venv/lib/python3.12/site-packages/hipscope/emulator/overlay/hip/hip_cooperative_groups.h",
+            True,
+        ),
         ("/home/me/rocm-systems/projects/kernel.cpp", False),
         ("/home/me/project/include/kernel.h", False),
         ("kernel.hip", False),

@@ -216,6 +216,15 @@ def test_waiting_at_a_barrier_counts_for_what_the_others_do() -> None:
     assert shares(profile) == [("bankConflict", round(8000 * 0.75 / 10400, 3))]
 
 
+def test_who_waits_at_a_barrier_of_the_grid_with_few_lanes_loses_nothing_to_divergence() -> None:
+    few = {"lanes": 100, "hits": 100}
+    at_barrier = instruction("ds_gws_barrier v0 gds", 9000, StallReason.BARRIER, None).model_copy(update=few)
+    computing = instruction("v_fma_f64 v[0:1], v[0:1], v[2:3], v[4:5]", 9000, StallReason.PIPE_BUSY, None)
+    assert "branchDivergence" not in dict(shares(profile_of(at_barrier, other(90000), time_ns=1e6)))
+    alone = computing.model_copy(update=few)
+    assert "branchDivergence" in dict(shares(profile_of(alone, other(90000), time_ns=1e6)))
+
+
 def test_conflicts_that_nobody_waits_for_are_not_reported() -> None:
     assert shares(profile_of(lds_load(600, 100), other(99500), time_ns=1)) == []
 
