@@ -67,8 +67,8 @@ class LaunchFact:
     """One captured launch shape of a kernel.
 
     `grid` and `workgroup` count work-items. `scalars` maps integer by-value parameters, and such members of structures
-    (`grid.nx`), to their value; `buffer_bytes` maps pointer parameters to the bytes between the pointer and the end of
-    its allocation.
+    (`grid.nx`), to their value; `buffer_bytes` maps pointers, also those members, to the bytes between the pointer and
+    the end of its allocation.
     """
 
     grid: tuple[int, int, int]
@@ -83,8 +83,9 @@ class LaunchFacts:
     """All captured launch shapes of a kernel and the limits of the device they ran on.
 
     `type_bytes` are the sizes of types that the source only names, like a template's `T`. `member_pointers` maps
-    pointers in structures that are passed by value (`grid.data`) to their element types. `disjoint` names the pointer
-    parameters that never pointed into the same allocation as another one. `threads` is the size of the largest
+    pointers in structures that are passed by value (`grid.data`) to their element types, `member_numbers` the integers
+    there (`grid.nx`) to theirs. `disjoint` names the pointers, also those members, that never pointed into the same
+    allocation as another one. `threads` is the size of the largest
     workgroup of any launch, recorded or only seen; 0 when it is not known. `needs` is what the compiler made of the
     kernel (of its most demanding instance).
     """
@@ -92,6 +93,7 @@ class LaunchFacts:
     launches: tuple[LaunchFact, ...] = ()
     type_bytes: Mapping[str, int] = field(default_factory=dict)
     member_pointers: Mapping[str, str] = field(default_factory=dict)
+    member_numbers: Mapping[str, str] = field(default_factory=dict)
     static_lds: int = 0
     lds_limit: int = 65536
     wave_size: int = 64

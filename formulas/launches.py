@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from hipscope.accordo.capture import CapturedDispatch
+from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.dtypes import element_of, split_arguments
 from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.profile import Device
@@ -50,11 +50,17 @@ def launch_facts(
                 for m in found
                 if m.type.endswith("*")
             },
+            member_numbers={
+                f"{kernel.parameters[i].name}.{m.path}": m.type
+                for i, found in members.items()
+                for m in found
+                if element_of(m.type).kind == "integer"
+            },
             static_lds=metadata.lds if metadata is not None else 0,
             lds_limit=device.lds_bytes,
             wave_size=device.wave_size,
             xcds=device.xcds,
-            disjoint=_disjoint(of_symbol, kernel),
+            disjoint=_disjoint(of_symbol, kernel, members),
             needs=metadata,
         )
     return facts
@@ -70,11 +76,8 @@ def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
     return LaunchFacts(
         launches=tuple(launch for facts in by_symbol.values() for launch in facts.launches),
         type_bytes=sizes,
-        member_pointers={
-            name: element
-            for name, element in first.member_pointers.items()
-            if all(facts.member_pointers.get(name) == element for facts in by_symbol.values())
-        },
+        member_pointers=_common([facts.member_pointers for facts in by_symbol.values()]),
+        member_numbers=_common([facts.member_numbers for facts in by_symbol.values()]),
         static_lds=max(facts.static_lds for facts in by_symbol.values()),
         lds_limit=first.lds_limit,
         wave_size=first.wave_size,
@@ -88,14 +91,44 @@ def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
     )
 
 
-def _disjoint(dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax) -> frozenset[str]:
-    """The pointer parameters that had an allocation to themselves in each of the dispatches."""
+def _common(listed: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What all of them say."""
+    return {name: value for name, value in listed[0].items() if all(o.get(name) == value for o in listed)}
+
+
+def _disjoint(
+    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, members: Mapping[int, tuple[Member, ...]]
+) -> frozenset[str]:
+    """The pointers that had an allocation to themselves in each of the dispatches."""
     alone: list[set[str]] = []
     for dispatch in dispatches:
         owners = [{argument for argument, _ in buffer.arguments} for buffer in dispatch.buffers]
         single = {next(iter(who)) for who in owners if len(who) == 1}
-        alone.append({p.name for i, p in enumerate(kernel.parameters) if p.pointer and i in single})
+        found = {p.name for i, p in enumerate(kernel.parameters) if p.pointer and i in single}
+        places = _member_places(dispatch, kernel, members)
+        for name, (argument, buffer, _) in places.items():
+            others = [other for other, (_, its, _) in places.items() if its is buffer]
+            if {a for a, _ in buffer.arguments} == {argument} and others == [name]:
+                found.add(name)
+        alone.append(found)
     return frozenset(set.intersection(*alone)) if alone else frozenset()
+
+
+def _member_places(
+    dispatch: CapturedDispatch, kernel: KernelSyntax, members: Mapping[int, tuple[Member, ...]]
+) -> dict[str, tuple[int, CapturedBuffer, int]]:
+    """For each pointer in a structure: the argument that holds it, the buffer that it leads into, and where there."""
+    found = {}
+    for i, listed in members.items():
+        start, raw = dispatch.explicit_arguments[i].offset, dispatch.kernarg()
+        for member in listed:
+            at = start + member.offset
+            address = int.from_bytes(raw[at : at + 8], "little")
+            for buffer in dispatch.buffers if member.type.endswith("*") else ():
+                if 0 <= address - buffer.address < max(1, buffer.size):
+                    name = f"{kernel.parameters[i].name}.{member.path}"
+                    found[name] = (i, buffer, address - buffer.address)
+    return found
 
 
 def template_values(kernel: KernelSyntax, demangled: str) -> dict[str, str]:
@@ -183,6 +216,7 @@ def _launch(
         p.name: dispatch.scalar(i) for i, p in enumerate(kernel.parameters) if p.element_type not in _FLOATS
     }
     inside: dict[str, int] = {}
+    places = _member_places(dispatch, kernel, members)
     for i, found in members.items():
         start, raw = dispatch.explicit_arguments[i].offset, dispatch.kernarg()
         for member in found:
@@ -202,9 +236,12 @@ def _launch(
             **inside,
         },
         buffer_bytes={
-            names[argument]: buffer.size - offset
-            for buffer in dispatch.buffers
-            for argument, offset in buffer.arguments
-            if argument < len(names)
+            **{
+                names[argument]: buffer.size - offset
+                for buffer in dispatch.buffers
+                for argument, offset in buffer.arguments
+                if argument < len(names)
+            },
+            **{name: buffer.size - at for name, (_, buffer, at) in places.items()},
         },
     )

@@ -7,14 +7,14 @@ a whole: nobody else looks at the memory, no fence publishes it, and early retur
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.formulas.candidate import Refusal
-from hipscope.formulas.recipes.code import EarlyReturn, early_returns
-from hipscope.formulas.syntax import Atomic, KernelSyntax, ancestors, text_of, walk
+from hipscope.formulas.candidate import LaunchFacts, Refusal, pointers_of
+from hipscope.formulas.recipes.code import EarlyReturn, early_returns, used_otherwise
+from hipscope.formulas.syntax import Atomic, KernelSyntax, ancestors, text_of
 
 _PUBLISHING = re.compile(r"\b(__threadfence\w*|__atomic_work_item_fence|cooperative_groups|volatile)\b")
 
@@ -40,10 +40,14 @@ class Sites:
 
 
 def collect_sites(
-    name: str, kernel: KernelSyntax, site_of: Callable[[Atomic, KernelSyntax], Site | str | None]
+    name: str,
+    kernel: KernelSyntax,
+    facts: LaunchFacts,
+    site_of: Callable[[Atomic, KernelSyntax, Mapping[str, str]], Site | str | None],
 ) -> Sites | Refusal:
     """The sites that `site_of` gives (a str is a reason, None is none of its business), if they may be moved."""
-    found = [site_of(atomic, kernel) for atomic in kernel.atomics]
+    pointers = pointers_of(kernel, facts)
+    found = [site_of(atomic, kernel, pointers) for atomic in kernel.atomics]
     sites = tuple(s for s in found if isinstance(s, Site))
     if not sites:
         reasons = [s for s in found if isinstance(s, str)]
@@ -55,11 +59,10 @@ def collect_sites(
             name,
             f"the kernel uses `{word[0]}`: other workgroups may rely on when each addition becomes visible",
         )
-    ours = {n.id for s in sites for n in walk(s.atomic.arguments[0])}
-    bases = {s.base for s in sites}
-    for node in walk(kernel.body_node):
-        if node.type == "identifier" and text_of(node) in bases and node.id not in ours:
-            return Refusal(name, f"`{text_of(node)}` is also used on line {node.start_point.row + 1}")
+    addresses = [s.atomic.arguments[0] for s in sites]
+    for base in dict.fromkeys(s.base for s in sites):
+        if (node := used_otherwise(base, addresses, kernel)) is not None:
+            return Refusal(name, f"`{base}` is also used on line {node.start_point.row + 1}")
     for site in sites:
         if any(a.type == "lambda_expression" for a in ancestors(site.statement, kernel.body_node)):
             return Refusal(name, f"the atomicAdd on line {site.atomic.span.line} stands in a lambda")

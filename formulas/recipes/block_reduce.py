@@ -7,6 +7,7 @@ is the same for the whole workgroup, and nothing else in the kernel that looks a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -54,8 +55,8 @@ def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> list[Candidate] | Refusal:
     """One candidate that reduces every suitable `atomicAdd` of the kernel."""
-    del finding, facts
-    collected = collect_sites(NAME, kernel, _site)
+    del finding
+    collected = collect_sites(NAME, kernel, facts, _site)
     if isinstance(collected, Refusal):
         return collected
     sites, returns = list(collected.sites), list(collected.returns)
@@ -88,7 +89,7 @@ def propose(
     ]
 
 
-def _site(atomic: Atomic, kernel: KernelSyntax) -> Site | str | None:
+def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> Site | str | None:
     """What to rewrite at this atomic, why it cannot be, or None when it is none of our business (LDS)."""
     where = f"the {atomic.function} on line {atomic.span.line}"
     if not atomic.arguments:
@@ -100,23 +101,23 @@ def _site(atomic: Atomic, kernel: KernelSyntax) -> Site | str | None:
     reason = plain_addition(atomic)
     if reason is not None or atomic.statement is None:
         return reason
-    parameter = kernel.parameter(base) if base is not None else None
-    if base is None or parameter is None or not parameter.pointer:
+    element = pointers.get(base) if base is not None else None
+    if base is None or element is None:
         return f"{where} does not add to an element of a kernel argument"
     if thread_dependent(address, kernel.thread_dependent) or not is_pure(address, kernel):
         return f"{where} goes to a different address in each thread"
-    if parameter.element_type not in _ZERO:
-        return f"{where} adds to `{parameter.element_type}`, which cannot be shuffled between lanes"
+    if element not in _ZERO:
+        return f"{where} adds to `{element}`, which cannot be shuffled between lanes"
     if not _known_at_end(address, kernel):
         return f"the address of {where} depends on local variables"
-    return Site(atomic, atomic.statement, address, atomic.arguments[1], base, parameter.element_type)
+    return Site(atomic, atomic.statement, address, atomic.arguments[1], base, element)
 
 
 def _base(address: Node) -> str | None:
-    """`p` of `p`, `&p[i]`, `p + i`."""
+    """`p` of `p`, `&p[i]`, `p + i`; `g.p` of `&g.p[i]`."""
     node = address
     while True:
-        if node.type == "identifier":
+        if node.type in ("identifier", "field_expression"):
             return text_of(node)
         following = node.child_by_field_name("argument") or node.child_by_field_name("left")
         if following is None and node.type == "parenthesized_expression":

@@ -330,7 +330,7 @@ def _constant(text: str, file: FileSyntax) -> int | None:
 
 
 def changed_names(kernel: KernelSyntax) -> set[str]:
-    """Variables that the kernel assigns, increments or takes the address of after their declaration."""
+    """Variables that the kernel assigns (or members of), increments or takes the address of once they are declared."""
     names: set[str] = set()
     for node in walk(kernel.body_node):
         target = None
@@ -340,6 +340,28 @@ def changed_names(kernel: KernelSyntax) -> set[str]:
             node.type == "pointer_expression" and text_of(node).startswith("&")
         ):
             target = node.child_by_field_name("argument")
+        while target is not None and target.type == "field_expression" and "->" not in text_of(target):
+            target = target.child_by_field_name("argument")
         if target is not None and target.type == "identifier":
             names.add(text_of(target))
     return names
+
+
+def used_otherwise(base: str, known: Iterable[Node], kernel: KernelSyntax) -> Node | None:
+    """Where a pointer (`out`, `grid.data`) is used beside the `known` expressions, or may be; None when nowhere."""
+    ids = {n.id for node in known for n in walk(node)}
+    for subscript in kernel.subscripts:
+        if subscript.base == base and subscript.node.id not in ids:
+            return subscript.node
+    root = base.partition(".")[0]
+    for node in walk(kernel.body_node):
+        if node.type != "identifier" or text_of(node) != root or node.id in ids:
+            continue
+        outer = node
+        while outer.parent is not None and outer.parent.type == "field_expression" and base != text_of(outer):
+            outer = outer.parent
+        path = text_of(outer)
+        unseen = any(o.span.start <= node.start_byte < o.span.end for o in kernel.through.opaque)
+        if unseen or f"{base}.".startswith(f"{path}."):
+            return node
+    return None

@@ -36,17 +36,20 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     reasons: list[str] = []
     saved = 0
     for node in walk(kernel.body_node):
-        if not _is_division(node, kernel, file) or _inside(node, splices):
+        if not _is_division(node, kernel, file, facts) or _inside(node, splices):
             continue
         left, right = child_of(node, "left"), child_of(node, "right")
-        if text_of(child_of(node, "operator")) == "%" and (name := _quotient(node, kernel)) is not None:
+        if (
+            text_of(child_of(node, "operator")) == "%"
+            and (name := _quotient(node, kernel, facts)) is not None
+        ):
             text = f"{_grouped(left)} - {name} * {_grouped(right)}"
             whole = node.parent is not None and node.parent.type in ("init_declarator", "argument_list")
             whole = whole or _is_right_side(node)
             splices.append(Splice(node.start_byte, node.end_byte, (text if whole else f"({text})").encode()))
             saved += 1
             continue
-        types = _types(left, kernel) | _types(right, kernel)
+        types = _types(left, kernel, facts) | _types(right, kernel, facts)
         if types <= _UNSIGNED_32:
             reasons.append(f"`{text_of(node)}` is unsigned already")
             continue
@@ -77,18 +80,18 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     ]
 
 
-def _is_division(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
+def _is_division(node: Node, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> bool:
     """An integer `/` or `%` by something that is no constant."""
     if node.type != "binary_expression" or text_of(child_of(node, "operator")) not in ("/", "%"):
         return False
     right = child_of(node, "right")
     if not names_in(right) - set(file.constants) or right.type == "number_literal":
         return False
-    types = _types(child_of(node, "left"), kernel) | _types(right, kernel)
+    types = _types(child_of(node, "left"), kernel, facts) | _types(right, kernel, facts)
     return bool(types) and types <= INTEGER_TYPES
 
 
-def _types(node: Node, kernel: KernelSyntax) -> set[str]:
+def _types(node: Node, kernel: KernelSyntax, facts: LaunchFacts) -> set[str]:
     """The types of the names in an expression; "" for one that is not known."""
     found = set()
     for inner in walk(node):
@@ -97,7 +100,8 @@ def _types(node: Node, kernel: KernelSyntax) -> set[str]:
         if inner.type == "number_literal" and not text_of(inner).rstrip("uUlL").isdigit():
             return {""}
         if inner.type == "field_expression":
-            found.add("unsigned" if text_of(inner).startswith(_BUILT_IN) else "")
+            built_in = "unsigned" if text_of(inner).startswith(_BUILT_IN) else ""
+            found.add(facts.member_numbers.get(text_of(inner), built_in))
         elif inner.type == "identifier" and (inner.parent is None or inner.parent.type != "field_expression"):
             declared = declared_type(text_of(inner), kernel)
             parameter = kernel.parameter(text_of(inner))
@@ -110,7 +114,7 @@ def _types(node: Node, kernel: KernelSyntax) -> set[str]:
 _BUILT_IN = ("threadIdx.", "blockIdx.", "blockDim.", "gridDim.")
 
 
-def _quotient(remainder: Node, kernel: KernelSyntax) -> str | None:
+def _quotient(remainder: Node, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:
     """A variable that holds the quotient of the same operands, declared before in a block around; None without one."""
     operands = [squeeze(text_of(child_of(remainder, side))) for side in ("left", "right")]
     changed = changed_names(kernel)
@@ -127,7 +131,8 @@ def _quotient(remainder: Node, kernel: KernelSyntax) -> str | None:
             continue
         # The quotient must be kept as it is computed: in a narrower type it could be cut.
         kept = {declared_type(text_of(child_of(node, "declarator")), kernel) or ""}
-        if _types(child_of(remainder, "left"), kernel) | _types(child_of(remainder, "right"), kernel) != kept:
+        sides = (_types(child_of(remainder, side), kernel, facts) for side in ("left", "right"))
+        if set[str]().union(*sides) != kept:
             continue
         same = [squeeze(text_of(child_of(value, side))) for side in ("left", "right")] == operands
         block = node.parent.parent if node.parent is not None else None

@@ -6,6 +6,7 @@ copy keep going to global memory, so no number of bins has to be proved, only gu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -47,7 +48,7 @@ def propose(
 ) -> list[Candidate] | Refusal:
     """One candidate for each plausible number of bins (one when a captured launch tells the buffer's size)."""
     del finding
-    collected = collect_sites(NAME, kernel, _site)
+    collected = collect_sites(NAME, kernel, facts, _site)
     if isinstance(collected, Refusal):
         return collected
     sites, returns = list(collected.sites), list(collected.returns)
@@ -65,23 +66,23 @@ def propose(
     return candidates or Refusal(NAME, "the LDS of the workgroup has no room for a copy of the bins")
 
 
-def _site(atomic: Atomic, kernel: KernelSyntax) -> Site | str:
+def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> Site | str:
     where = f"the {atomic.function} on line {atomic.span.line}"
     reason = plain_addition(atomic)
     if reason is not None or atomic.statement is None:
         return reason or ""
     address = atomic.arguments[0]
     base, index = _element(address)
-    parameter = kernel.parameter(base) if base is not None else None
-    if base is None or index is None or parameter is None or not parameter.pointer:
+    element = pointers.get(base) if base is not None else None
+    if base is None or index is None or element is None:
         return f"{where} does not add to an indexed element of a kernel argument"
-    if parameter.element_type not in _TYPES:
-        return f"{where} adds to `{parameter.element_type}`, for which there is no LDS atomic"
+    if element not in _TYPES:
+        return f"{where} adds to `{element}`, for which there is no LDS atomic"
     if not thread_dependent(index, kernel.thread_dependent):
         return f"{where} goes to the same address in all threads of a workgroup"
     if not is_pure(index, kernel):
         return f"the index of {where} is not a plain expression"
-    return Site(atomic, atomic.statement, index, atomic.arguments[1], base, parameter.element_type)
+    return Site(atomic, atomic.statement, index, atomic.arguments[1], base, element)
 
 
 def _element(address: Node) -> tuple[str | None, Node | None]:
@@ -91,14 +92,14 @@ def _element(address: Node) -> tuple[str | None, Node | None]:
         if inner is not None and inner.type == "subscript_expression":
             base, indices = inner.child_by_field_name("argument"), inner.child_by_field_name("indices")
             listed = indices.named_children if indices is not None else []
-            if base is not None and base.type == "identifier" and len(listed) == 1:
+            if base is not None and base.type in ("identifier", "field_expression") and len(listed) == 1:
                 return text_of(base), listed[0]
     if (
         address.type == "binary_expression"
         and text_of(address.child_by_field_name("operator") or address) == "+"
     ):
         left, right = address.child_by_field_name("left"), address.child_by_field_name("right")
-        if left is not None and left.type == "identifier":
+        if left is not None and left.type in ("identifier", "field_expression"):
             return text_of(left), right
     return None, None
 
@@ -116,7 +117,7 @@ def _candidate(
     style = style_of(source, kernel)
     element, base = sites[0].element, sites[0].base
     extent = _constant_named(source, kernel, bins) or str(bins)
-    local = style.fresh(f"block_{base}")
+    local = style.fresh(f"block_{base.replace('.', '_')}")
     thread, threads, bin_ = style.fresh("thread_in_block"), style.fresh("threads_of_block"), style.fresh("b")
     loop = f"for (unsigned {bin_} = {thread}; {bin_} < {extent}; {bin_} += {threads})"
     opening = [

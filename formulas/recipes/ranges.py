@@ -46,7 +46,7 @@ class Ranges:
                 return None
             return value, value
         if kind == "field_expression":
-            return self._built_in(text_of(node))
+            return self._built_in(text_of(node)) or self._recorded(text_of(node))
         if kind == "identifier":
             return self._name(text_of(node))
         if kind == "binary_expression":
@@ -82,16 +82,7 @@ class Ranges:
     def _name(self, name: str) -> Range | None:
         parameter = self.kernel.parameter(name)
         if parameter is not None:
-            values = [launch.scalars[name] for launch in self.facts.launches if name in launch.scalars]
-            if (
-                parameter.pointer
-                or name in self._changed
-                or len(values) != len(self.facts.launches)
-                or not values
-            ):
-                return None
-            self.used.add(name)
-            return min(values), max(values)
+            return None if parameter.pointer else self._recorded(name)
         if name in self._open:
             return None
         self._open.add(name)
@@ -99,6 +90,14 @@ class Ranges:
             return self._local(name)
         finally:
             self._open.discard(name)
+
+    def _recorded(self, name: str) -> Range | None:
+        """Of a parameter, or a member of one (`grid.nx`), that stays as it is."""
+        values = [launch.scalars[name] for launch in self.facts.launches if name in launch.scalars]
+        if name.partition(".")[0] in self._changed or len(values) != len(self.facts.launches) or not values:
+            return None
+        self.used.add(name)
+        return min(values), max(values)
 
     def _local(self, name: str) -> Range | None:
         declared = [

@@ -7,7 +7,7 @@ other in all recorded launches, which is assumed for all launches, and shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -20,9 +20,18 @@ from hipscope.formulas.candidate import (
     Refusal,
     Splice,
     apply_splices,
+    pointers_of,
 )
 from hipscope.formulas.nodes import LOOPS, child_of, squeeze
-from hipscope.formulas.recipes.code import Style, changed_names, indentation, is_pure, line_start, style_of
+from hipscope.formulas.recipes.code import (
+    Style,
+    changed_names,
+    indentation,
+    is_pure,
+    line_start,
+    style_of,
+    used_otherwise,
+)
 from hipscope.formulas.syntax import KernelSyntax, Subscript, ancestors, names_in, text_of, walk
 
 if TYPE_CHECKING:
@@ -43,9 +52,9 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     """One candidate that keeps every such element in a register."""
     del finding
     groups: dict[str, list[Subscript]] = {}
+    pointers = pointers_of(kernel, facts)
     for subscript in kernel.subscripts:
-        parameter = kernel.parameter(subscript.base)
-        if parameter is not None and parameter.pointer and len(subscript.indices) == 1:
+        if subscript.base in pointers and len(subscript.indices) == 1 and subscript.whole:
             groups.setdefault(squeeze(text_of(subscript.node)), []).append(subscript)
     style = style_of(source, kernel)
     splices: list[Splice] = []
@@ -60,10 +69,10 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             reason = "may be read under a condition only"
         if reason is not None or anchor is None:
             reasons.append(f"`{text}` {reason}")
-        elif _store_between(uses, anchor, kernel):
+        elif _store_between(uses, anchor, kernel, pointers):
             if uses[0].base not in facts.disjoint:
                 return _advice(text, facts)
-            splices += _splices(source, uses, anchor, kernel, style)
+            splices += _splices(source, uses, anchor, pointers, style)
             bases.append(uses[0].base)
         else:
             reasons.append(f"no store stands between the reads of `{text}`: the compiler keeps it anyway")
@@ -98,10 +107,7 @@ def _why_not(uses: Sequence[Subscript], kernel: KernelSyntax) -> str | None:
     for subscript in kernel.subscripts:
         if subscript.base == base and subscript.use != "read":
             return "is written by the kernel"
-    plain = {n.id for s in kernel.subscripts if s.base == base for n in walk(s.node)}
-    if any(
-        n.type == "identifier" and text_of(n) == base and n.id not in plain for n in walk(kernel.body_node)
-    ):
+    if used_otherwise(base, (s.node for s in kernel.subscripts if s.base == base), kernel) is not None:
         return f"may be written: `{base}` is also used other than by subscripts"
     if not is_pure(index, kernel):
         return "has an index that cannot be computed twice"
@@ -168,7 +174,9 @@ def _in_loop(node: Node, kernel: KernelSyntax) -> bool:
     return any(a.type in LOOPS for a in ancestors(node, kernel.body_node))
 
 
-def _store_between(uses: Sequence[Subscript], anchor: Node, kernel: KernelSyntax) -> bool:
+def _store_between(
+    uses: Sequence[Subscript], anchor: Node, kernel: KernelSyntax, pointers: Collection[str]
+) -> bool:
     """A store to another argument after the first read and before, or in a loop with, another read."""
     spans = [(min(u.span.start for u in uses), max(u.span.end for u in uses))]
     for use in uses:
@@ -178,22 +186,17 @@ def _store_between(uses: Sequence[Subscript], anchor: Node, kernel: KernelSyntax
             for a in around
             if a.type in LOOPS and a.start_byte >= anchor.start_byte
         ]
-    stores = [
-        s.span.start
-        for s in kernel.subscripts
-        if s.use in ("write", "update") and (p := kernel.parameter(s.base)) is not None and p.pointer
-    ]
+    stores = [s.span.start for s in kernel.subscripts if s.use in ("write", "update") and s.base in pointers]
     return any(start <= store < end for store in stores for start, end in spans)
 
 
 def _splices(
-    source: bytes, uses: Sequence[Subscript], anchor: Node, kernel: KernelSyntax, style: Style
+    source: bytes, uses: Sequence[Subscript], anchor: Node, pointers: Mapping[str, str], style: Style
 ) -> list[Splice]:
-    parameter = kernel.parameter(uses[0].base)
-    element = parameter.element_type if parameter is not None else "auto"
+    element = pointers[uses[0].base]
     index = uses[0].indices[0]
     suffix = text_of(index) if index.type == "identifier" else "value"
-    local = style.fresh(f"{uses[0].base}_{suffix}")
+    local = style.fresh(f"{uses[0].base.replace('.', '_')}_{suffix}")
     declaration = f"const {element} {local} = {text_of(uses[0].node)};"
     start = line_start(source, anchor.start_byte)
     while (before := anchor.prev_named_sibling) is not None and before.type == "preproc_call":

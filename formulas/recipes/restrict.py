@@ -17,6 +17,7 @@ from hipscope.formulas.candidate import (
     Refusal,
     Splice,
     apply_splices,
+    pointers_of,
 )
 from hipscope.formulas.syntax import KernelSyntax, Parameter
 
@@ -35,6 +36,8 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     """One candidate with `__restrict__` on every pointer parameter."""
     del finding
     pointers = [p for p in kernel.parameters if p.pointer]
+    if facts.member_pointers and len(pointers) + len(facts.member_pointers) > 1:
+        return _of_members(kernel, facts)
     if len(pointers) < 2:
         return Refusal(NAME, "the kernel has fewer than two pointers: nothing can overlap")
     if all("restrict" in p.type for p in pointers):
@@ -67,6 +70,17 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             ),
         )
     ]
+
+
+def _of_members(kernel: KernelSyntax, facts: LaunchFacts) -> Proposal:
+    """Pointers in structures: they are declared outside of the kernel, where no rewrite goes."""
+    inside = ", ".join(f"`{name}`" for name in facts.member_pointers)
+    together = [name for name in pointers_of(kernel, facts) if name not in facts.disjoint]
+    title = f"Promise with `__restrict__` that {inside} overlap nothing: pass them as parameters of their own"
+    if together:
+        names = ", ".join(f"`{name}`" for name in together)
+        return Advice(NAME, title, f"in a recorded launch {names} had no allocation of its own")
+    return Advice(NAME, title, "their structure is declared outside of the kernel, where no rewrite goes")
 
 
 def _qualifier(source: bytes, parameter: Parameter) -> Splice:

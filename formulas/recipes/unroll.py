@@ -21,6 +21,7 @@ from hipscope.formulas.candidate import (
     Refusal,
     Splice,
     apply_splices,
+    pointers_of,
 )
 from hipscope.formulas.nodes import BARRIERS, LOOPS, child_of
 from hipscope.formulas.recipes.code import indentation, line_start, style_of
@@ -44,12 +45,11 @@ class _Loop:
 
 def deepen(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """Factors for the loops that load from global memory; those at the finding's lines if there are such."""
-    del facts
     name = "unroll"
     reasons: list[str] = []
     chosen: list[_Loop] = []
     for loop in _for_loops(kernel):
-        reason = _why_not_deeper(loop, kernel)
+        reason = _why_not_deeper(loop, kernel, facts)
         if reason is None:
             chosen.append(loop)
         else:
@@ -113,7 +113,7 @@ def _for_loops(kernel: KernelSyntax) -> list[_Loop]:
     return loops
 
 
-def _why_not_deeper(loop: _Loop, kernel: KernelSyntax) -> str | None:
+def _why_not_deeper(loop: _Loop, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:
     body = child_of(loop.node, "body")
     if any(n.type in LOOPS for n in walk(body)):
         return "has another loop inside"
@@ -121,7 +121,7 @@ def _why_not_deeper(loop: _Loop, kernel: KernelSyntax) -> str | None:
         return "is unrolled already"
     if any(called(n) in BARRIERS or (called(n) or "").startswith("atomic") for n in walk(body)):
         return "has a barrier or an atomic operation"
-    pointers = {p.name for p in kernel.parameters if p.pointer}
+    pointers = pointers_of(kernel, facts)
     inside = [s for s in kernel.subscripts if body.start_byte <= s.span.start < body.end_byte]
     if not any(s.use == "read" and s.base in pointers for s in inside):
         return "loads nothing from a kernel argument"

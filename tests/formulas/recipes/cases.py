@@ -73,6 +73,7 @@ def facts_of(data: dict[str, Any]) -> LaunchFacts:
         xcds=data.get("xcds", 1),
         static_lds=data.get("static_lds", 0),
         member_pointers=data.get("member_pointers", {}),
+        member_numbers=data.get("member_numbers", {}),
         needs=metadata(**needs) if needs is not None else None,
     )
 

@@ -247,9 +247,27 @@ def test_accessors_in_a_header_are_seen_through_and_what_they_hide_is_proved(tmp
     (kernel,) = session.profile.kernels
     with open_bench(project, session, kernel) as bench:
         assert not bench.kernel.through.opaque
+        assert bench.facts.member_pointers == {"in.data": "float", "out.data": "float"}
+        assert bench.facts.member_numbers == dict.fromkeys(("in.nx", "in.ny", "out.nx", "out.ny"), "int")
+        assert bench.facts.disjoint == {"in.data", "out.data"}
+        assert bench.facts.launches[0].buffer_bytes["out.data"] == 4 * 120 * 70
         candidate = proposed(bench, "index_swap")
         compiled = admit(bench, candidate)
         assert not hasattr(compiled, "stage"), compiled
         assert prove(bench, candidate, compiled).equivalent
         wrong = candidate.text.replace(b"in(x, y)", b"in(y, x)")
         assert judge_candidate(bench, Candidate("slip", "", wrong, "")).stage == "different"
+
+
+@pytest.mark.slow
+def test_members_that_lead_into_one_allocation_are_not_disjoint(tmp_path: Path) -> None:
+    (tmp_path / "view.hpp").write_text(VIEW)
+    together = VIEWED.replace("(void)hipMalloc(&out.data, host.size() * 4);", "out.data = in.data + 8400;")
+    together = together.replace("(&in.data, host.size() * 4)", "(&in.data, host.size() * 8)")
+    (tmp_path / "main.hip").write_text(together)
+    project = resolve_project(tmp_path / "main.hip", config=Config(backend="emulator"))
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    with open_bench(project, session, session.profile.kernels[0]) as bench:
+        assert not bench.facts.disjoint
+        assert bench.facts.launches[0].buffer_bytes["in.data"] == 8 * 120 * 70
+        assert bench.facts.launches[0].buffer_bytes["out.data"] == 4 * 120 * 70

@@ -1,0 +1,30 @@
+// facts: {"launches": [[[4096, 1, 1], [256, 1, 1], {}, {"h.bins": 1024}]], "member_pointers": {"h.bins": "unsigned int", "h.in": "unsigned char"}}
+#include <hip/hip_runtime.h>
+struct Histogram {
+  unsigned int* bins;
+  const unsigned char* in;
+  int n;
+};
+__global__ void k(Histogram h) {
+  __shared__ unsigned int block_h_bins[256];
+  const unsigned thread_in_block = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const unsigned threads_of_block = blockDim.x * blockDim.y * blockDim.z;
+  for (unsigned b = thread_in_block; b < 256; b += threads_of_block) block_h_bins[b] = 0;
+  __syncthreads();
+
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < h.n) {
+    const auto bin = h.in[i];
+    if (static_cast<unsigned long long>(bin) < 256) {
+      atomicAdd(&block_h_bins[bin], 1u);
+    } else {
+      atomicAdd(&h.bins[bin], 1u);
+    }
+  }
+
+  // Add what this workgroup counted.
+  __syncthreads();
+  for (unsigned b = thread_in_block; b < 256; b += threads_of_block) {
+    if (block_h_bins[b] != 0) atomicAdd(&h.bins[b], block_h_bins[b]);
+  }
+}
