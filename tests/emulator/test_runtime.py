@@ -298,6 +298,19 @@ int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p);
     assert fault.instruction.startswith("global_store_dword")
 
 
+def test_a_store_far_from_everything_names_no_block_that_has_nothing_to_do_with_it(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void overrun(int* p) { p[(threadIdx.x + 1) * 1000000] = 1; }
+int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+"""
+    )
+    assert ran.stdout == "hipErrorIllegalAddress\n"
+    assert "no block of device memory is near" in ran.stderr
+
+
 def test_a_kernel_with_an_instruction_that_is_not_emulated_does_not_start(run: Run) -> None:
     ran = run(
         HEADER

@@ -40,7 +40,7 @@ std::string whereabouts(const Memory& memory, std::uint64_t address) {
     const Allocation& block = *below;
     if (address < block.address + block.bytes) return "it runs over the end of a block of " + std::to_string(block.bytes) + " bytes";
     const std::uint64_t beyond = address - block.address - block.bytes;
-    if (beyond > (1ULL << 30U)) return "no block of device memory is near";
+    if (beyond > Memory::wide_guard) return "no block of device memory is near";
     return std::to_string(beyond) + " bytes after the end of a block of " + std::to_string(block.bytes) + " bytes";
 }
 
