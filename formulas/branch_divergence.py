@@ -17,7 +17,8 @@ from hipscope.formulas.stakes import beyond_traffic, cost_share, long_enough, sm
 from hipscope.formulas.thresholds import THRESHOLDS
 
 LANES = "active lanes per VALU instruction"
-_RELATED = 3  # further places that a finding names
+_RELATED = 3  # places that a finding names
+_WORTH_NAMING = 0.005  # less would be shown as 0 %
 
 
 class BranchDivergence(Formula):
@@ -108,6 +109,7 @@ def _placed(formula: str, profile: Profile, kernel: Kernel, full: float) -> Find
         [
             Related(site.file, site.line, f"{lost_here:.0%} of the time is lost to idle lanes here")
             for lost_here, site in ranked[1:_RELATED]
+            if lost_here >= _WORTH_NAMING
         ],
     )
 

@@ -5,6 +5,7 @@ Takes a kernel's vector instructions, gives a finding per line whose instruction
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -28,7 +29,11 @@ from hipscope.formulas.thresholds import THRESHOLDS
 
 DOUBLE = "fp64 VALU instructions per wave"
 SLOW = "transcendental instructions per wave"
-_WIDEN, _NARROW = "v_cvt_f64_f32", "v_cvt_f32_f64"
+_NO_DOUBLES = frozenset(
+    ["float", "int", "unsigned", "char", "signed", "short", "long", "bool", "const", "volatile", "restrict"]
+)
+_WIDEN = frozenset({"v_cvt_f64_f32", "v_cvt_f64_i32", "v_cvt_f64_u32"})
+_NARROW = "v_cvt_f32_f64"
 
 
 class Precision(Formula):
@@ -74,9 +79,11 @@ class Precision(Formula):
 
 
 def _doubles(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
-    """Lines that compute in double precision what comes from float and goes back to float."""
+    """Lines that compute in double precision what comes from float or integers and goes back to float."""
     names = {mnemonic(i).removesuffix("_e32").removesuffix("_e64") for i in kernel.instructions if i.hits}
-    if not {_WIDEN, _NARROW} <= names or any(_holds_doubles(i) for i in kernel.instructions):
+    if _NARROW not in names or not names & _WIDEN:
+        return []
+    if not _given_no_doubles(kernel.name) and any(_holds_doubles(i) for i in kernel.instructions):
         return []
     device = profile.device
     rate = device.flops_fp64 / device.flops_fp32 if device.flops_fp32 else 1.0
@@ -111,6 +118,12 @@ def _doubles(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
             )
         )
     return found
+
+
+def _given_no_doubles(name: str) -> bool:
+    """The types in a demangled name are all known, and none is `double`: 8 bytes that it loads are a float2 or a long."""
+    _, bracket, parameters = re.sub(r"HIP_vector_type<([a-z ]+), \du>", r"\1", name).rpartition("(")
+    return bool(bracket) and "(*)" not in name and set(re.findall(r"\w+", parameters)) <= _NO_DOUBLES
 
 
 def _holds_doubles(instruction: Instruction) -> bool:

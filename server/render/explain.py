@@ -67,7 +67,7 @@ def finding_sentence(report: Report, finding: Finding) -> str:
 def possible_speedup(finding: Finding) -> str:
     """An estimate of the gain, to be put behind the time at stake; empty when there is none."""
     times = finding.estimated_speedup
-    return f", the kernel up to about {times:.1f}x as fast" if times is not None else ""
+    return f", the kernel about {times:.1f}x as fast without it" if times is not None else ""
 
 
 def finding_reasons(finding: Finding) -> list[Block]:

@@ -225,6 +225,36 @@ def test_double_that_was_meant_is_not_reported() -> None:
     assert only(profile_of(*code), "precision") is None
 
 
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("k(int)", True),
+        ("fft(HIP_vector_type<float, 2u>*, long const*, unsigned int)", True),
+        ("scale(HIP_vector_type<double, 2u> const*, int)", False),
+        ("move(Particle*, float)", False),
+        ("void step<double>(double*, float)", False),
+        ("apply(float (*)(double, double), void (*)(int))", False),
+        ("k", False),
+    ],
+)
+def test_loads_of_eight_bytes_are_double_only_where_the_signature_leaves_it_open(
+    name: str, *, found: bool
+) -> None:
+    pattern = MemoryPattern(
+        space="global", kind="load", bytes_per_lane=8, accesses=100, lanes=6400, line_bytes=128,
+        lines_needed=400, lines_used=400,
+    )  # fmt: skip
+    code = [
+        instruction("global_load_dwordx2 v[6:7], v0, s[0:1]", 0, StallReason.GLOBAL_MEMORY, pattern),
+        arithmetic("v_cvt_f64_u32_e32 v[0:1], v2", 5000),
+        arithmetic("v_cvt_f32_f64_e32 v2, v[0:1]", 5000),
+    ]
+    profile = profile_of(*code)
+    kernels = [kernel.model_copy(update={"name": KernelName(name)}) for kernel in profile.kernels]
+    renamed = profile.model_copy(update={"kernels": tuple(kernels)})
+    assert (only(renamed, "precision") is not None) is found
+
+
 def test_a_division_is_worth_what_is_beyond_a_fast_one() -> None:
     # 11 instructions of 4 cycles and one of 16 for each division: 60 cycles, of which 20 remain.
     code = [arithmetic("v_rcp_f32_e32 v0, v1", 500)]
