@@ -21,6 +21,7 @@ from pathlib import Path
 
 from hipscope.accordo.capture import CapturedDispatch, read_capture_set
 from hipscope.accordo.compile import WidenedSource
+from hipscope.accordo.dtypes import MemberPointer
 from hipscope.accordo.reference import Reference, prepare_reference
 from hipscope.accordo.replay import Replay, ReplayTool, Request
 from hipscope.accordo.replay import replay as replay_dispatch
@@ -129,20 +130,28 @@ def compare(
     tolerances: Mapping[str, UserTolerance] | None = None,
     names: Sequence[str] = (),
     types: Sequence[str] = (),
+    members: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]] | None = None,
     progress: Said = lambda _: None,
     cancel: threading.Event | None = None,
 ) -> Verdict:
     """Is the kernel of `candidate` (a source, a program or a code object) the same function as the recorded one?
 
     `exact` asks for the same bits. `tolerances` are by name of the argument; `names` and `types` are the kernel's
-    parameters in the source, else arguments are called `arg1`, `arg2`, ...
+    parameters in the source, else arguments are called `arg1`, `arg2`, ... `members` are the pointers in parameters
+    that are structures, by mangled name of the kernel and number of the parameter.
     """
     compiled = code_object_of(recording, Path(candidate).absolute(), cancel)
     for dispatch in recording.dispatches:
         if (why := _unlike(recording.code.kernels[dispatch.kernel], compiled)) is not None:
             return Verdict(outcome="different", reason=f"Not equivalent: {why}.")
     reference = prepare(
-        recording, tolerances=tolerances, names=names, types=types, progress=progress, cancel=cancel
+        recording,
+        tolerances=tolerances,
+        names=names,
+        types=types,
+        members=members,
+        progress=progress,
+        cancel=cancel,
     )
     return validate(reference, compiled.path, exact=exact, progress=progress, cancel=cancel)
 
@@ -188,6 +197,7 @@ def prepare(
     tolerances: Mapping[str, UserTolerance] | None = None,
     names: Sequence[str] = (),
     types: Sequence[str] = (),
+    members: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]] | None = None,
     progress: Said = lambda _: None,
     cancel: threading.Event | None = None,
 ) -> Reference:
@@ -215,7 +225,7 @@ def prepare(
         widened=widened,
         sanitize="all",
     )
-    signature = Signature(known, tuple(types))
+    signature = Signature(known, tuple(types), members or {})
     return prepare_reference(recording.dispatches, settings, signature, progress=progress, cancel=cancel)
 
 

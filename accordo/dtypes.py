@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.accordo.capture import CapturedBuffer
+from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.analysis.process import run_process
 from hipscope.emulator.symbolize import with_known_floats, with_short_floats
 
@@ -86,7 +86,8 @@ _SHORT_VECTOR = {"uchar": "unsigned char", "ushort": "unsigned short", "uint": "
 class Segment:
     """Bytes [start, end) of a buffer, all of one element type; `argument` is the kernel argument that says so.
 
-    With a `stride` there is one element every so many bytes, and something else between them.
+    `member` is which of the pointers in that argument it is, where it is a structure. With a `stride` there is one
+    element every so many bytes, and something else between them.
     """
 
     start: int
@@ -94,6 +95,27 @@ class Segment:
     element: Element
     argument: int | None
     stride: int | None = None
+    member: str = ""
+
+
+@dataclass(frozen=True)
+class MemberPointer:
+    """A pointer in a structure that is passed by value: where it lies there, its name, the type it points to."""
+
+    offset: int
+    path: str
+    pointee: str
+
+
+@dataclass(frozen=True)
+class Pointees:
+    """What pointers lead to, by argument; `members` those in arguments that are structures."""
+
+    arguments: Mapping[int, str]
+    members: Mapping[int, tuple[MemberPointer, ...]] = field(default_factory=dict)
+
+
+Leads = Mapping[int, tuple[MemberPointer, ...]]
 
 
 def element_of(pointee: str) -> Element:
@@ -142,21 +164,46 @@ def pointees(demangled: str, fallback: Sequence[str] = ()) -> dict[int, str]:
     return {i: t.rstrip().rstrip("*") for i, t in enumerate(_plain(t) for t in listed) if t.endswith("*")}
 
 
-def segments(buffer: CapturedBuffer, types: Mapping[int, str]) -> tuple[Segment, ...]:
+def pieces_of(dispatch: CapturedDispatch, types: Pointees) -> dict[int, tuple[Segment, ...]]:
+    """The buffers of a launch, by number, cut as `segments` does."""
+    leads = _leads(dispatch, dispatch.kernarg(), types)
+    return {b.index: segments(b, types.arguments, leads) for b in dispatch.buffers}
+
+
+def _leads(dispatch: CapturedDispatch, kernarg: bytes, types: Pointees) -> Leads:
+    """Where the pointers in structures lead to: for each address the members."""
+    found: dict[int, tuple[MemberPointer, ...]] = {}
+    arguments = dispatch.explicit_arguments
+    for index, members in types.members.items():
+        for member in members if index < len(arguments) else ():
+            at = arguments[index].offset + member.offset
+            address = int.from_bytes(kernarg[at : at + 8], "little")
+            found[address] = (*found.get(address, ()), member)
+    return found
+
+
+def segments(
+    buffer: CapturedBuffer, types: Mapping[int, str], leads: Leads | None = None
+) -> tuple[Segment, ...]:
     """The buffer cut where pointer arguments point into it, each piece with the element type of its argument.
 
-    Bytes before the first pointer, pieces whose arguments disagree, and a rest that is no whole element are bytes.
+    `leads` are the pointers in structures, by where they lead to. Bytes before the first pointer, pieces whose
+    arguments disagree, and a rest that is no whole element are bytes.
     """
+    leads = leads or {}
     starts = sorted({offset for _, offset in buffer.arguments if 0 <= offset < buffer.size})
     if not starts:
         return (Segment(0, buffer.size, BYTES, None),) if buffer.size else ()
     result = [Segment(0, starts[0], BYTES, None)]
     for start, end in zip(starts, [*starts[1:], buffer.size], strict=True):
         here = [argument for argument, offset in buffer.arguments if offset == start]
+        members = leads.get(buffer.address + start, ())
         elements = {element_of(types[a]) for a in here if a in types}
+        elements |= {element_of(m.pointee) for m in members}
+        member = members[0].path if members and here[0] not in types else ""
         element = elements.pop() if len(elements) == 1 else BYTES
         whole = end - (end - start) % element.size
-        result.append(Segment(start, whole, element, here[0]))
+        result.append(Segment(start, whole, element, here[0], member=member))
         if whole < end:
             result.append(Segment(whole, end, BYTES, here[0]))
     return tuple(s for s in result if s.end > s.start)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hipscope.accordo.access import WRITTEN
 from hipscope.accordo.capture import CapturedDispatch, read_dispatch
-from hipscope.accordo.dtypes import demangle, pointees, segments
+from hipscope.accordo.dtypes import Pointees, demangle, pieces_of
 from hipscope.accordo.precision import Oracles
 from hipscope.accordo.reference import TOLD, Prepared, Reference
 from hipscope.accordo.reference_run import ReferenceRun, access_of
@@ -110,7 +110,7 @@ def _run(run: ReferenceRun, root: Path) -> _Run:
 
 def _prepared(kept: _Dispatch, root: Path, settings: Settings, signature: Signature) -> Prepared:
     dispatch = read_dispatch(root / kept.runs[0].launch)
-    types = pointees(demangle(dispatch.kernel, settings.cxxfilt), signature.types)
+    types = signature.pointees(dispatch.kernel, demangle(dispatch.kernel, settings.cxxfilt))
     runs = tuple(_taken_up(r, root, dispatch if i == 0 else None, types) for i, r in enumerate(kept.runs))
     # Validation looks at whether the repeated run is the captured one itself.
     repeated = runs[0] if kept.repeated == kept.runs[0] else _taken_up(kept.repeated, root, None, types)
@@ -118,9 +118,7 @@ def _prepared(kept: _Dispatch, root: Path, settings: Settings, signature: Signat
     return Prepared(dispatch, runs, repeated, kept.dropped, Oracles(settings, runs[0], TOLD, work))
 
 
-def _taken_up(
-    kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: dict[int, str]
-) -> ReferenceRun:
+def _taken_up(kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: Pointees) -> ReferenceRun:
     launch = dispatch or read_dispatch(root / kept.launch)
     inputs = root / kept.inputs if kept.inputs is not None else None
     result = read_result(Request(launch, launch.code_object, root / kept.result, inputs=inputs))
@@ -130,7 +128,7 @@ def _taken_up(
         kept.label,
         launch,
         inputs,
-        {b.index: segments(b, types) for b in launch.buffers},
+        pieces_of(launch, types),
         result,
         access_of(result, launch),
         {(buffer, start): size for buffer, start, size in kept.spread},

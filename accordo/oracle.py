@@ -269,15 +269,17 @@ def _argument(
 def _moved(
     value: bytes, dispatch: CapturedDispatch, wide: Mapping[int, Element | None], places: Mapping[int, int]
 ) -> bytes:
-    """An argument with the pointers in it led to the new places. Raises NoOracle."""
+    """An argument with the pointers in it led to the new places.
+
+    A structure whose pointers are still to floats then reads nonsense, which `usable` sees.
+    """
     moved = bytearray(value)
     for at in range(0, len(value) - 7, 8):
         word = int.from_bytes(value[at : at + 8], "little")
         for buffer in dispatch.buffers:
             if 0 <= (offset := word - buffer.address) < max(1, buffer.size):
-                if wide[buffer.index] is not None:
-                    raise NoOracle("a pointer in a structure leads to floats that have become wider")
-                moved[at : at + 8] = (places[buffer.index] + offset).to_bytes(8, "little")
+                there = places[buffer.index] + offset * _times(wide[buffer.index])
+                moved[at : at + 8] = there.to_bytes(8, "little")
     return bytes(moved)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hipscope.accordo import inputs
 from hipscope.accordo.access import WRITTEN
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch, CapturedVariable
-from hipscope.accordo.dtypes import argument_types, demangle, pointees, segments
+from hipscope.accordo.dtypes import Pointees, argument_types, demangle, pieces_of
 from hipscope.accordo.precision import Oracles
 from hipscope.accordo.reference_run import (
     ReferenceRun,
@@ -110,7 +110,7 @@ def _prepare(
     dispatch: CapturedDispatch, settings: Settings, signature: Signature, cancel: threading.Event | None
 ) -> Prepared:
     demangled = demangle(dispatch.kernel, settings.cxxfilt)
-    types = pointees(demangled, signature.types)
+    types = signature.pointees(dispatch.kernel, demangled)
     work = settings.work / f"dispatch_{dispatch.id}"
     # Most trials vary a launch of few workgroups, so that they are quick; the captured one if it is small.
     smaller = smaller_launch(dispatch, work / "part")
@@ -140,7 +140,7 @@ def _prepare(
 def _captured(
     dispatch: CapturedDispatch,
     runs: Sequence[Replay],
-    types: dict[int, str],
+    types: Pointees,
     settings: Settings,
     signature: Signature,
 ) -> ReferenceRun:
@@ -149,7 +149,7 @@ def _captured(
         if run.status != "ok":
             raise _NotReproducible(f"dispatch {dispatch.id} cannot be replayed ({run.status}): {run.message}")
     first, second = runs
-    pieces = {b.index: segments(b, types) for b in dispatch.buffers}
+    pieces = pieces_of(dispatch, types)
     access = access_of(first, dispatch)
     spread: Spread = {}
     widen_spread(spread, dispatch, pieces, first, second)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hipscope.accordo.defences import NOTHING_OFF, Without
+from hipscope.accordo.dtypes import MemberPointer, Pointees, pointees
 from hipscope.accordo.oracle import WidenedKernel
 from hipscope.accordo.replay import ReplayTool
 from hipscope.accordo.tolerance import UserTolerance
@@ -14,10 +15,18 @@ from hipscope.accordo.tolerance import UserTolerance
 
 @dataclass(frozen=True)
 class Signature:
-    """The kernel's parameters as the source has them: names for messages, types where the mangled name has none."""
+    """The kernel's parameters as the source has them: names for messages, types where the mangled name has none.
+
+    `members` are the pointers in those that are structures, for each instance by its mangled name.
+    """
 
     names: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    members: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]] = field(default_factory=dict)
+
+    def pointees(self, symbol: str, demangled: str) -> Pointees:
+        """What the pointers of an instance lead to."""
+        return Pointees(pointees(demangled, self.types), self.members.get(symbol, {}))
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ there. All trials are replayed side by side.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.accordo import inputs
 from hipscope.accordo.capture import CapturedDispatch
 from hipscope.accordo.defences import Defence
-from hipscope.accordo.dtypes import segments
+from hipscope.accordo.dtypes import Pointees, pieces_of
 from hipscope.accordo.guess import with_guesses
 from hipscope.accordo.poison import POISONS
 from hipscope.accordo.reference_run import (
@@ -112,7 +112,7 @@ class Trials:
     """Runs trials of the reference. `types` are what its pointers point to."""
 
     captured: ReferenceRun
-    types: Mapping[int, str]
+    types: Pointees
     settings: Settings
     signature: Signature
     cancel: threading.Event | None
@@ -164,7 +164,7 @@ class Trials:
     def _seen(self, trial: Planned, runs: Sequence[Replay]) -> ReferenceRun | Reason:
         """What replays of the reference on a trial make of it; the second is made here where it was not foreseen."""
         launch = trial.dispatch
-        pieces = {b.index: segments(b, self.types) for b in launch.buffers}
+        pieces = pieces_of(launch, self.types)
         result = runs[0]
         if result.status != "ok":
             text = f"the reference itself fails there ({result.status}): {result.message}"

@@ -518,7 +518,7 @@ def _label(signature: Signature, buffer: CapturedBuffer, segment: Segment) -> st
     if segment.argument is None:
         return f"buffer {buffer.index}"
     if segment.argument < len(signature.names) and signature.names[segment.argument]:
-        return f"`{signature.names[segment.argument]}`"
+        return f"`{'.'.join(filter(None, (signature.names[segment.argument], segment.member)))}`"
     return f"argument {segment.argument + 1}"
 
 

@@ -2,15 +2,15 @@
 
 Takes source text, gives source text, or the reason why a replacement of words would not give the same function. The
 source stays as it is; behind the kernel stands a copy of it, and of whatever of the file it uses that has floats, with
-`double` for `float`, for the 16-bit floats and in vectors, in a namespace of its own. A structure that the kernel is
-given by value stays as it is: its numbers are exact in either precision.
+`double` for `float`, for the 16-bit floats and in vectors, in a namespace of its own. In a structure that the kernel
+is given by value only the pointers lead to doubles: its own numbers are exact in either precision, and stay as is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
@@ -22,12 +22,14 @@ NAMESPACE = "hipscope_wide"
 _LANGUAGE = Language(tree_sitter_cuda.language())
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#[ \t]*include[^\n]*)
+      |(?P<kept>hipscope_kept:\w+)
       |(?P<hex>0[xX][0-9a-fA-F']+\w*)
       |(?P<literal>(?:\d[\d']*\.[\d']*|\.\d[\d']*|\d[\d']*(?=[eE]))(?:[eE][+-]?\d+)?[fF]\b)
       |(?P<cast>reinterpret_cast\s*<\s*(?:const\s+)?float[234]?(?:\s+const)?\s*\*\s*>)
       |(?P<word>[A-Za-z_]\w*)""",
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
+_KEPT = "hipscope_kept:"  # before a word that stays as it is
 _MATH = (
     "sqrt", "rsqrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
     "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow", "fabs", "fmin", "fmax", "fma", "floor",
@@ -93,7 +95,8 @@ def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str 
     if len(found) != 1:
         return None, f"the source has {len(found) or 'no'} definitions of `{kernel}`"
     half = "hip_fp16" in text
-    parts, why = _needed(found[0], [i for i in items if i.end < found[0].end], half)
+    before = _with_kept_numbers(found[0], [i for i in items if i.end < found[0].end])
+    parts, why = _needed(found[0], before, half)
     if why:
         return None, why
     changed = _words(found[0].text, half)[0]
@@ -119,8 +122,7 @@ def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str 
 
 def _needed(kernel: _Item, before: Sequence[_Item], half: bool) -> tuple[list[_Item], str]:
     """What the kernel uses, directly or not, that is another text in double precision or uses such; or why not."""
-    given = _types_by_value(kernel.text)
-    known = {name: item for item in before for name in item.names if name not in given}
+    known = {name: item for item in before for name in item.names}
     uses: dict[int, set[int]] = {}
     waiting = [kernel]
     reached = {id(kernel): kernel}
@@ -130,7 +132,9 @@ def _needed(kernel: _Item, before: Sequence[_Item], half: bool) -> tuple[list[_I
         uses[id(item)] = set(used) - {id(item)}
         waiting += [i for key, i in used.items() if key not in reached]
         reached |= used
-    wide = {key for key, item in reached.items() if _words(item.text, half)[0] != item.text}
+    wide = {
+        key for key, item in reached.items() if _words(item.text, half)[0] != item.text.replace(_KEPT, "")
+    }
     while more := {key for key, used in uses.items() if key not in wide and used & wide}:
         wide |= more
     chosen = [i for i in before if id(i) in wide and i is not kernel]
@@ -141,6 +145,38 @@ def _needed(kernel: _Item, before: Sequence[_Item], half: bool) -> tuple[list[_I
             if re.search(rf"::\s*{re.escape(name)}\b", item.text):
                 return [], f"it uses `{name}` by its namespace"
     return chosen, ""
+
+
+def _with_kept_numbers(kernel: _Item, before: Sequence[_Item]) -> list[_Item]:
+    """The items; in structures that the kernel is given by value, and in those within, single numbers are kept."""
+    given, left = set[str](), set(_types_by_value(kernel.text))
+    while left:
+        given |= left
+        inside = [i.text for i in before if i.names & left and i.kind == "declaration"]
+        left = {w for text in inside for w in re.findall(r"[A-Za-z_]\w*", text)} - given
+    return [
+        replace(i, text=_kept_numbers(i.text)) if i.names & given and i.kind == "declaration" else i
+        for i in before
+    ]
+
+
+def _kept_numbers(text: str) -> str:
+    """A structure with its members that are no pointers, and no functions, marked to stay as they are."""
+    data = text.encode("utf-8", "surrogateescape")
+    pieces, position = [], 0
+    stack = [Parser(_LANGUAGE).parse(data).root_node]
+    while stack:
+        node = stack.pop()
+        kind = node.child_by_field_name("type") if node.type == "field_declaration" else None
+        if kind is not None and not re.search(rb"[*(&]", node.text or b""):
+            pieces += [
+                data[position : kind.start_byte],
+                _KEPT.encode(),
+                data[kind.start_byte : kind.end_byte],
+            ]
+            position = kind.end_byte
+        stack.extend(reversed(node.children))
+    return b"".join([*pieces, data[position:]]).decode("utf-8", "surrogateescape")
 
 
 def _types_by_value(kernel: str) -> frozenset[str]:
@@ -160,6 +196,8 @@ def _words(text: str, half: bool) -> tuple[str, list[str]]:
 
     def replacement(match: re.Match[str]) -> str:
         whole = match[0]
+        if match["kept"] is not None:
+            return whole.removeprefix(_KEPT)
         if match["literal"] is not None:
             return whole[:-1]
         if match["cast"] is not None:
@@ -188,7 +226,12 @@ def _items(node: Node) -> Iterator[_Item]:
                 kind = "template_definition"
             outer = child.parent
             linked = outer is not None and outer.type == "linkage_specification"
-            yield _Item(_text(child), names, kind, outer.end_byte if outer and linked else child.end_byte)
+            end = (
+                ";" if child.type.endswith("_specifier") else ""
+            )  # of a structure: it is no part of the node
+            yield _Item(
+                _text(child) + end, names, kind, outer.end_byte if outer and linked else child.end_byte
+            )
 
 
 def _names(node: Node) -> frozenset[str]:

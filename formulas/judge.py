@@ -47,7 +47,7 @@ from hipscope.formulas.gate import decide, trade_sentence
 from hipscope.formulas.guard import check_code_object, check_source
 from hipscope.formulas.headers import texts_with_types
 from hipscope.formulas.instances import instances
-from hipscope.formulas.launches import all_facts, launch_facts, template_values
+from hipscope.formulas.launches import all_facts, launch_facts, pointers_inside, template_values
 from hipscope.formulas.layouts import definitions_in
 from hipscope.formulas.measure import Measured, measure, read_measured
 from hipscope.formulas.physics import beyond_physics, suspicious
@@ -191,7 +191,9 @@ def open_bench(
             sanitize="all",
         )
         signature = Signature(
-            names=tuple(p.name for p in syntax.parameters), types=tuple(p.type for p in syntax.parameters)
+            names=tuple(p.name for p in syntax.parameters),
+            types=tuple(p.type for p in syntax.parameters),
+            members=pointers_inside(dispatches, syntax, definitions),
         )
         progress("replaying the kernel as it is", None)
         ready = _prepared_folder(session, kernel)

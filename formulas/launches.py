@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dtypes import element_of, split_arguments
+from hipscope.accordo.dtypes import MemberPointer, element_of, split_arguments
 from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.profile import Device
 from hipscope.emulator.symbolize import demangle
@@ -64,6 +64,27 @@ def launch_facts(
             needs=metadata,
         )
     return facts
+
+
+def pointers_inside(
+    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, definitions: Callable[[], Definitions]
+) -> dict[str, dict[int, tuple[MemberPointer, ...]]]:
+    """For each symbol of the kernel the pointers in the structures that it is given by value, by parameter."""
+    found: dict[str, dict[int, tuple[MemberPointer, ...]]] = {}
+    for dispatch in dispatches:
+        if dispatch.kernel not in found:
+            members = _members(
+                dispatch, kernel, template_values(kernel, demangle(dispatch.kernel)), definitions
+            )
+            found[dispatch.kernel] = {
+                i: tuple(
+                    MemberPointer(m.offset, m.path, m.type.removesuffix("*"))
+                    for m in listed
+                    if m.type.endswith("*")
+                )
+                for i, listed in members.items()
+            }
+    return found
 
 
 def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:

@@ -130,6 +130,9 @@ def validate(
     """Is the candidate's kernel the reference's? The `hipscope.verdict/1` object. Raises HipscopeError."""
     from hipscope.accordo import api
     from hipscope.analysis.confine import isolation
+    from hipscope.formulas.headers import texts_with_types
+    from hipscope.formulas.launches import pointers_inside
+    from hipscope.formulas.layouts import definitions_in
     from hipscope.formulas.syntax import parse
 
     def say(message: str) -> None:
@@ -145,7 +148,12 @@ def validate(
         progress=say,
         cancel=cancel,
     ) as recording:
-        syntax = parse(recording.source.read_bytes()).kernel(kernel) if recording.source else None
+        source = recording.source
+        syntax = parse(source.read_bytes()).kernel(kernel) if source is not None else None
+        members = {}
+        if source is not None and syntax is not None:
+            texts = texts_with_types(recording.project, source, {})
+            members = pointers_inside(recording.dispatches, syntax, lambda: definitions_in(texts))
         verdict = api.compare(
             recording,
             candidate,
@@ -153,6 +161,7 @@ def validate(
             tolerances=tolerances,
             names=[p.name for p in syntax.parameters] if syntax else (),
             types=[p.type for p in syntax.parameters] if syntax else (),
+            members=members,
             progress=say,
             cancel=cancel,
         )

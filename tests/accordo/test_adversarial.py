@@ -15,6 +15,9 @@ from hipscope.accordo.reference import Reference, prepare_reference
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
 from hipscope.analysis.build import compile_device
+from hipscope.formulas.headers import texts_with_types
+from hipscope.formulas.launches import pointers_inside
+from hipscope.formulas.layouts import definitions_in
 from hipscope.formulas.syntax import parse
 from tests.accordo.adversarial.subjects import FOLDER, Rewrite, programs, rewrites
 
@@ -34,7 +37,9 @@ def recorded(program: Path) -> Iterator[tuple[accordo.Recording, Reference]]:
     assert syntax is not None
     with accordo.capture(program, kernel=program.stem) as recording:
         names, types = zip(*((p.name, p.type) for p in syntax.parameters), strict=True)
-        yield recording, accordo.prepare(recording, names=names, types=types)
+        texts = texts_with_types(recording.project, program, {})
+        members = pointers_inside(recording.dispatches, syntax, lambda: definitions_in(texts))
+        yield recording, accordo.prepare(recording, names=names, types=types, members=members)
 
 
 def verdict(recording: accordo.Recording, reference: Reference, candidate: Rewrite) -> Verdict:

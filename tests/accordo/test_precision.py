@@ -177,6 +177,19 @@ template <typename T, int N> __global__ void k(const T* in, T* out) { out[N] = i
     assert '#pragma pop_macro("HALF")' in wide
 
 
+def test_in_a_structure_by_value_only_the_pointers_lead_to_doubles() -> None:
+    text = """struct Body { float mass; };
+struct Field { float* data; float at(int i) const { return data[i]; } };
+struct Grid { Field in; float *out, *other; const Body* bodies; float scale; int n; };
+__global__ void k(Grid g) { g.out[0] = g.scale * g.in.at(0) * g.bodies[0].mass; }
+"""
+    wide, why = widened(text, "k")
+    assert wide is not None, why
+    added = wide.split('extern "C++"')[1]
+    assert "struct Field { double* data; double at(int i) const { return data[i]; } };" in added
+    assert "struct Grid { Field in; double *out, *other; const Body* bodies; float scale; int n; };" in added
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
