@@ -83,13 +83,9 @@ void Sanitizer::stray(const Wave& wave, const Instruction& in) {
 
 /// The kernarg segment lies in a block with the packet and the queue, and nothing of that block may be written but the
 /// barriers of a cooperative launch, which the device library counts with atomics.
-void Sanitizer::check_kernarg(const Wave& wave, const MemoryAccess& made, bool row) {
+void Sanitizer::check_kernarg(const Wave& wave, const MemoryAccess& made, const Shape& shape) {
     if (made.space != Space::global && made.space != Space::scalar) return;
-    if (made.space == Space::global) {
-        const std::uint64_t bytes = std::uint64_t{made.bytes} * kLanes;
-        const bool near = row ? made.address[0][0] + bytes - launch_->packet < LaunchArea::bytes + bytes : any_within(made.address[0], launch_->packet, LaunchArea::bytes);
-        if (!near) return;
-    }
+    if (shape.span.highest < launch_->packet || shape.span.lowest >= launch_->packet + LaunchArea::bytes) return;
     // Compilers load up to 16 aligned bytes where the last of them lie outside.
     const std::uint64_t end = launch_->kernarg_address + (std::uint64_t{launch_->launch.kernel->kernarg_bytes} + 15) / 16 * 16;
     const std::uint64_t area_end = launch_->packet + LaunchArea::bytes;
@@ -109,7 +105,7 @@ void Sanitizer::check_kernarg(const Wave& wave, const MemoryAccess& made, bool r
     }
 }
 
-void Sanitizer::check_alignment(const Wave& wave, const Instruction& in, const MemoryAccess& made, bool row) {
+void Sanitizer::check_alignment(const Wave& wave, const Instruction& in, const MemoryAccess& made, const Shape& shape) {
     if (made.space == Space::scalar) return;
     const bool atomic = made.kind == AccessKind::atomic || made.kind == AccessKind::atomic_return;
     std::uint32_t needed = 1;
@@ -118,9 +114,8 @@ void Sanitizer::check_alignment(const Wave& wave, const Instruction& in, const M
     else if (made.space == Space::lds && in.unit == Unit::lds) needed = made.bytes == 12 ? 16 : made.bytes;
     else needed = made.bytes < 4 ? made.bytes : 4;
     if (needed == 1) return;
-    std::uint64_t low = made.address[0][0];
-    if (!row || made.addresses != 1 || made.bytes % needed != 0)
-        for (int which = 0; which < made.addresses; ++which) low |= bits_in_addresses(made.address[which]);
+    std::uint64_t low = shape.bits | (shape.row ? made.bytes : 0U);
+    if (made.addresses == 2) low |= bits_in_addresses(made.address[1], made.lanes);
     if ((low & (needed - 1)) == 0) return;
     for (int which = 0; which < made.addresses; ++which)
         for (std::uint64_t left = made.lanes; left != 0; left &= left - 1) {

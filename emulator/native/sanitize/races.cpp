@@ -30,15 +30,36 @@ const std::uint32_t (*data_row(const Wave& wave, const Instruction& in, int whic
     return wave.vgpr + in.source[buffer ? 0 : 1 + which].index;
 }
 
-/// True when each lane's bytes lie behind those of the lanes before it, so that no two lanes meet on a word.
-bool ascending(const std::uint64_t* address, std::uint64_t lanes, std::uint64_t bytes) {
-    std::uint64_t end = 0;
+/// What waves of one workgroup know: the first `waves` entries and the last.
+void join(Clocks& into, const Clocks& from, std::size_t waves) {
+    for (std::size_t i = 0; i < waves; ++i) into[i] = std::max(into[i], from[i]);
+    into[kGrid] = std::max(into[kGrid], from[kGrid]);
+}
+
+/// Each of `lanes` has a whole word of its own: notes an access to those that meet nobody, and gives the lanes of the others.
+/// `block_of` finds the notes of a word, `content` lies at the word with address 0.
+template <bool store, bool atomic, class BlockOf>
+std::uint64_t note_quiet(const std::uint64_t* address, std::uint64_t lanes, Foreign foreign, std::uint64_t bits, std::uint64_t content, BlockOf block_of) {
+    // Atomic operations do not race with their like.
+    const auto meets = [foreign](std::uint64_t by) { return foreign(by) && !(atomic && Trace{by}.scope() == scope::device); };
+    std::uint64_t others = 0;
     for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
-        const std::uint64_t start = address[std::countr_zero(rest)];
-        if (start < end) return false;
-        end = start + bytes;
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        const std::uint64_t at = address[lane];
+        WordBlock& block = *block_of(at);
+        const std::size_t i = (at >> 2U) % WordBlock::words;
+        const std::uint64_t wrote = block.write[i], read = block.read[i], now = bits | std::uint64_t{lane} << 4U;
+        const bool met = meets(wrote) || (store && meets(read));
+        others |= std::uint64_t{met} << lane;
+        if (!store) {
+            block.read[i] = met || foreign(read) ? read : now;
+        } else if (!met) {
+            block.write[i] = now;
+            block.read[i] = 0;
+            block.value[i] = *reinterpret_cast<const std::uint32_t*>(content + at);  // NOLINT
+        }
     }
-    return true;
+    return others;
 }
 
 }  // namespace
@@ -67,7 +88,7 @@ AtomicWords::Known& AtomicWords::at(std::uint64_t word) {
     std::size_t slot = slot_of(word);
     for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1))
         if (known_[slots_[slot] - 1].word == word) return known_[slots_[slot] - 1];
-    known_.push_back({word, none, {}});
+    known_.push_back({word, 0, none, {}});
     slots_[slot] = static_cast<std::uint32_t>(known_.size());
     return known_.back();
 }
@@ -177,11 +198,23 @@ void Races::conflict(const Access& a, Trace earlier, bool wrote, std::uint64_t a
     a.found(c);
 }
 
-/// An atomic operation on `word` by one wave: it learns what others knew when they changed it, and leaves what it knows.
-void Races::synchronise(const Access& a, std::uint64_t word, bool reads, bool changes) {
+/// Atomic operations of one wave: it learns what others knew when they changed the words, and leaves what it knows.
+void Races::synchronise(const Access& a, bool reads, bool changes) {
     WaveOrder& w = a.order.waves[a.wave.id_in_group];
     ++time_;
-    const bool alone = a.order.waves.size() == 1;
+    std::uint64_t last = ~0ULL;
+    for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        const std::uint64_t word = a.made.address[0][std::countr_zero(rest)];
+        if (word != last) synchronise_on(a, word, reads, changes);
+        last = word;
+    }
+    if (changes && w.used) next_segment(a.order, a.group, a.wave.id_in_group);
+}
+
+void Races::synchronise_on(const Access& a, std::uint64_t word, bool reads, bool changes) {
+    WaveOrder& w = a.order.waves[a.wave.id_in_group];
+    const std::size_t waves = a.order.waves.size();
+    const bool alone = waves == 1;
     if (!a.lds && reads) {
         GroupFences& own = fences_of(a.order, a.group);
         if (own.watched.size() < kWatched) own.watched.push_back(word);
@@ -189,8 +222,10 @@ void Races::synchronise(const Access& a, std::uint64_t word, bool reads, bool ch
     }
     if (!alone || (!a.lds && changes)) {
         AtomicWords::Known& known = a.order.atomics.at(a.lds ? word : ~word);
-        if (!alone && reads) join(w.clocks, known.clocks);
-        if (!alone && changes) join(known.clocks, w.clocks);
+        if (known.met == time_) return;  // by another lane
+        known.met = time_;
+        if (!alone && reads) join(w.clocks, known.clocks, waves);
+        if (!alone && changes) join(known.clocks, w.clocks, waves);
         if (!a.lds && changes) {
             auto& all = fences_of(a.order, a.group).changes;
             if (known.change != AtomicWords::none) {
@@ -202,7 +237,6 @@ void Races::synchronise(const Access& a, std::uint64_t word, bool reads, bool ch
             }
         }
     }
-    if (changes && w.used) next_segment(a.order, a.group, a.wave.id_in_group);
 }
 
 WordBlock* Races::block_at(const Access& a, std::uint64_t address) {
@@ -261,26 +295,15 @@ void Races::row_of_words(const Access& a) {
 /// Whole aligned dwords in any order, each lane with one of its own: most meet nobody, or only atomic operations that do
 /// not race with their like. Notes these, and gives the lanes of the others.
 std::uint64_t Races::quiet_words(const Access& a) {
-    const Foreign foreign = a.foreign();
-    const bool atomic = a.load && a.store;
-    const auto meets = [&](std::uint64_t bits) { return foreign(bits) && !(atomic && Trace{bits}.scope() == scope::device); };
-    std::uint64_t others = 0;
-    for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
-        const int lane = std::countr_zero(rest);
-        const std::uint64_t address = a.made.address[0][lane];
-        const Word word = word_at(a, address);
-        const std::uint64_t now = a.mine.with(static_cast<std::uint32_t>(lane), 15).bits;
-        if (meets(word.write) || (a.store && meets(word.read))) {
-            others |= rest & (~rest + 1);
-        } else if (a.store) {
-            word.write = now;
-            word.read = 0;
-            word.value = *reinterpret_cast<const std::uint32_t*>(a.lds ? reinterpret_cast<std::uint64_t>(a.wave.lds) + address : address);  // NOLINT
-        } else if (!foreign(word.read)) {
-            word.read = now;
-        }
-    }
-    return others;
+    const std::uint64_t* address = a.made.address[0];
+    const std::uint64_t bits = a.mine.with(0, 15).bits, content = a.lds ? reinterpret_cast<std::uint64_t>(a.wave.lds) : 0;
+    const auto note = [&](auto block_of) {
+        if (!a.store) return note_quiet<false, false>(address, a.lanes, a.foreign(), bits, content, block_of);
+        if (!a.load) return note_quiet<true, false>(address, a.lanes, a.foreign(), bits, content, block_of);
+        return note_quiet<true, true>(address, a.lanes, a.foreign(), bits, content, block_of);
+    };
+    if (a.lds) return note([blocks = a.order.lds.data()](std::uint64_t at) { return blocks + (at >> WordBlock::address_bits); });
+    return note([this](std::uint64_t at) { return words_.block(at); });
 }
 
 void Races::scattered_words(const Access& a) {
@@ -300,10 +323,8 @@ void Races::scattered_words(const Access& a) {
             if (a.store) __builtin_prefetch(&word.value, 1);
         }
     if (a.made.bytes == 4 && a.made.addresses == 1 && a.made.space != Space::scalar && !a.swap) {
-        std::uint64_t low = 0;
-        for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) low |= a.made.address[0][std::countr_zero(rest)];
         const bool apart = !a.store || a.load || ascending(a.made.address[0], lanes, 4);
-        if ((low & 3U) == 0 && apart) lanes = quiet_words(a);
+        if ((a.shape.bits & 3U) == 0 && apart) lanes = quiet_words(a);
         if (lanes == 0) return;
     }
     const std::uint64_t limit = a.lds ? a.wave.lds_bytes : ~0ULL;
@@ -335,7 +356,7 @@ void Races::scattered_words(const Access& a) {
     }
 }
 
-void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, bool row, const Found& found) {
+void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, const Shape& shape, const Found& found) {
     const MemoryAccess& made = wave.access;
     if (made.space == Space::scratch || wave.pc > Trace::max_pc) return;
     WaveOrder& w = order.waves[wave.id_in_group];
@@ -344,7 +365,7 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, b
     const std::uint32_t level = atomic_scope(in, made);
     if (lds && order.waves.size() == 1 && (atomic || made.kind == AccessKind::load)) return;  // nobody to race with
     Access a{order, wave, in, made, found, wave.group->number, {}, lds ? order.epoch : base_, made.kind == AccessKind::load || atomic,
-             made.kind != AccessKind::load, lds, atomic && swaps(in), made.lanes};
+             made.kind != AccessKind::load, lds, atomic && swaps(in), made.lanes, shape};
     if (!lds && in.text.starts_with("flat_"))
         for (std::uint64_t rest = made.lanes; rest != 0; rest &= rest - 1) {
             const int lane = std::countr_zero(rest);
@@ -363,28 +384,14 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, b
         if (lds) return;
     }
     const bool meets = (atomic || level != scope::plain) && made.space != Space::scalar;
-    if (meets && a.load && made.kind != AccessKind::atomic) {
-        std::uint64_t last = ~0ULL;
-        for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
-            const std::uint64_t word = made.address[0][std::countr_zero(rest)];
-            if (word != last) synchronise(a, word, true, false);
-            last = word;
-        }
-    }
+    if (meets && a.load && made.kind != AccessKind::atomic) synchronise(a, true, false);
     a.mine = Trace::make(w.segment, wave.pc, level);
     w.used = true;
-    const bool whole = row && a.lanes == ~0ULL && made.addresses == 1 && made.bytes % 4 == 0 && (made.address[0][0] & 3U) == 0 && made.space != Space::scalar;
+    const bool whole = shape.row && a.lanes == ~0ULL && made.addresses == 1 && made.bytes % 4 == 0 && (made.address[0][0] & 3U) == 0 && made.space != Space::scalar;
     if (whole) row_of_words(a);
     else scattered_words(a);
     if (atomic && !lds && !slabs_.empty()) heap_operation(a);
-    if (meets && a.store) {
-        std::uint64_t last = ~0ULL;
-        for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
-            const std::uint64_t word = made.address[0][std::countr_zero(rest)];
-            if (word != last) synchronise(a, word, false, true);
-            last = word;
-        }
-    }
+    if (meets && a.store) synchronise(a, false, true);
 }
 
 }  // namespace hipscope::sanitize

@@ -20,6 +20,7 @@
 
 #include "core/decode.hpp"
 #include "core/wave.hpp"
+#include "sanitize/lanes.hpp"
 #include "sanitize/word_shadow.hpp"
 
 namespace hipscope::sanitize {
@@ -86,6 +87,7 @@ class AtomicWords {
 public:
     struct Known {
         std::uint64_t word;
+        std::uint64_t met;     // when a wave last made an atomic operation on it
         std::uint32_t change;  // where GroupFences::changes has it, or `none`
         Clocks clocks;         // what waves knew that changed it
     };
@@ -166,9 +168,11 @@ public:
     /// A wave executed a global wave sync instruction: `first` unless it tries again, `passed` unless it has to wait.
     void grid_sync(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role, bool first, bool passed);
     using Found = std::function<void(const Conflict&)>;
-    /// Notes the access that an instruction just made. `row`: the lanes' first addresses follow each other. `found` is
-    /// called for each word in conflict.
-    void access(GroupOrder& order, const Wave& wave, const Instruction& in, bool row, const Found& found);
+    /// Notes the access that an instruction just made. `shape`: of the lanes' first addresses. `found` is called
+    /// for each word in conflict.
+    void access(GroupOrder& order, const Wave& wave, const Instruction& in, const Shape& shape, const Found& found);
+    /// Kernels will use this block of memory.
+    void expect(std::uint64_t address, std::uint64_t bytes) { words_.expect(address, bytes); }
     /// The device heap cuts blocks out of this slab from now on.
     void heap_slab(std::uint64_t address) { slabs_.insert(address); }
 
@@ -198,7 +202,8 @@ private:
     void touch(const Access& access, const WordRow& row, std::uint64_t address, std::uint32_t first_word);
     void touch_one(const Access& access, Word word, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content);
     void conflict(const Access& access, Trace earlier, bool wrote, std::uint64_t address, int lane);
-    void synchronise(const Access& access, std::uint64_t word, bool reads, bool changes);
+    void synchronise(const Access& access, bool reads, bool changes);
+    void synchronise_on(const Access& access, std::uint64_t word, bool reads, bool changes);
     [[nodiscard]] WordBlock* block_at(const Access& access, std::uint64_t address);
     [[nodiscard]] Word word_at(const Access& access, std::uint64_t address);
 

@@ -17,6 +17,7 @@ struct Races::Access {
     std::uint32_t base;   // segments before it cannot conflict
     bool load, store, lds, swap;
     std::uint64_t lanes;  // of a flat atomic operation only those in global memory
+    const Shape& shape;
 
     [[nodiscard]] Foreign foreign() const { return {base, mine.segment()}; }
 };

@@ -13,13 +13,13 @@ const char* what(const Trace& trace, bool wrote) {
 
 }  // namespace
 
-void Sanitizer::check_races(const Wave& wave, const Instruction& in, bool row) {
+void Sanitizer::check_races(const Wave& wave, const Instruction& in, const Shape& shape) {
     GroupRecord& r = record(*wave.group);
-    const auto found = [&](const Conflict& c) { report_conflict(wave, in, c); };
-    races_.access(r.order, wave, in, row, found);
+    const auto found = [this, &wave](const Conflict& c) { report_conflict(wave, c); };  // two pointers: std::function holds them in itself
+    races_.access(r.order, wave, in, shape, found);
 }
 
-void Sanitizer::report_conflict(const Wave& wave, const Instruction&, const Conflict& c) {
+void Sanitizer::report_conflict(const Wave& wave, const Conflict& c) {
     const MemoryAccess& made = wave.access;
     const bool global = made.space != Space::lds;
     if (global && is_internal(c.address)) return;

@@ -20,6 +20,7 @@ void Sanitizer::allocated(std::uint64_t address, std::vector<std::uint64_t> fram
     const Allocation* block = memory_.find(address);
     if (block == nullptr) return;
     allocated_by_[block->id] = std::move(frames);
+    if (checks_.races || checks_.stale) races_.expect(block->address, block->bytes);
     if (uninitialised_ && !written) uninitialised_->memory().undefine(address, block->bytes);
 }
 
@@ -120,13 +121,13 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
         for (std::uint64_t left = refused; left != 0; left &= left - 1)
             for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = 0;
     const MemoryAccess& made = wave.access;
-    const bool row = made.space != Space::none && (run || is_row(made, 0));
-    if (uninitialised_) uninitialised_->accessed(wave, in, row);
+    const Shape shape = made.space == Space::none || made.lanes == 0 ? Shape{} : shape_of(made, run);
+    if (uninitialised_) uninitialised_->accessed(wave, in, shape);
     if (made.space == Space::none || made.lanes == 0) return result;
-    if (checks_.bounds) check_kernarg(wave, made, row);
-    if (checks_.alignment) check_alignment(wave, in, made, row);
+    if (checks_.bounds) check_kernarg(wave, made, shape);
+    if (checks_.alignment) check_alignment(wave, in, made, shape);
     const bool arguments = made.space == Space::scalar && made.address[0][0] - launch_->packet < LaunchArea::bytes;  // no store to them is a race
-    if ((checks_.races || checks_.stale) && !arguments) check_races(wave, in, row);
+    if ((checks_.races || checks_.stale) && !arguments) check_races(wave, in, shape);
     return result;
 }
 

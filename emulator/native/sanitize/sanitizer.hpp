@@ -76,10 +76,10 @@ private:
     Step run(Wave& wave, const Instruction& instruction) { return uninitialised_ ? uninitialised_->execute(wave, instruction) : instruction.run(wave, instruction); }
     Step access(Wave& wave, const Instruction& instruction);
     void stray(const Wave& wave, const Instruction& instruction);
-    void check_kernarg(const Wave& wave, const MemoryAccess& access, bool row);
-    void check_alignment(const Wave& wave, const Instruction& instruction, const MemoryAccess& access, bool row);
-    void check_races(const Wave& wave, const Instruction& instruction, bool row);
-    void report_conflict(const Wave& wave, const Instruction& instruction, const Conflict& conflict);
+    void check_kernarg(const Wave& wave, const MemoryAccess& access, const Shape& shape);
+    void check_alignment(const Wave& wave, const Instruction& instruction, const MemoryAccess& access, const Shape& shape);
+    void check_races(const Wave& wave, const Instruction& instruction, const Shape& shape);
+    void report_conflict(const Wave& wave, const Conflict& conflict);
     [[nodiscard]] bool is_internal(std::uint64_t address) const;
     void reached_barrier(const Wave& wave);
     void report_undefined(const UndefinedFound& found);

@@ -146,8 +146,8 @@ public:
 
     /// Executes an instruction. Of one that accesses memory, `accessed` has to be told afterwards.
     Step execute(Wave& wave, const Instruction& in);
-    /// Wave::access is what the instruction has done. `row`: the lanes' first addresses follow each other.
-    void accessed(const Wave& wave, const Instruction& in, bool row);
+    /// Wave::access is what the instruction has done. `shape`: of the lanes' first addresses.
+    void accessed(const Wave& wave, const Instruction& in, const Shape& shape);
 
 private:
     struct Trial;
@@ -172,7 +172,7 @@ private:
     void found(UndefinedUse use, const Place& at, std::uint32_t bytes, std::uint32_t origin) { found_({use, at, bytes, origins_[origin]}); }
 
     // Memory (uninitialised_memory.cpp).
-    [[nodiscard]] bool is_row(const MemoryAccess& made, int which) const { return which == 0 ? row_ : sanitize::is_row(made, which); }
+    [[nodiscard]] bool is_row(const MemoryAccess& made, int which) const { return which == 0 ? shape_.row : sanitize::is_row(made, which); }
     [[nodiscard]] bool defined(const Wave& wave, const Instruction& in, const WaveShadow& s) const;
     void define(const Wave& wave, const Instruction& in, WaveShadow& s);
     void load(const Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
@@ -206,7 +206,7 @@ private:
     Origins memory_origins_;
     std::map<std::pair<std::uint32_t, unsigned>, UndefinedFound> padding_;  // by store and dword: what may be padding
     std::unique_ptr<Trial> trial_;
-    bool row_ = false;  // of the access that is looked at
+    Shape shape_;  // of the access that is looked at
 };
 
 }  // namespace hipscope::sanitize

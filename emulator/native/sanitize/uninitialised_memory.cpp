@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "sanitize/lanes.hpp"
 #include "sanitize/uninitialised.hpp"
 
 namespace hipscope::sanitize {
@@ -27,6 +28,12 @@ u32 word_of(const u8* bits) {
     return word;
 }
 
+void clear(u8* bits, u32 bytes) {
+    constexpr u32 defined = 0;
+    if (bytes == sizeof defined) std::memcpy(bits, &defined, sizeof defined);  // by far the most frequent
+    else std::memset(bits, 0, bytes);
+}
+
 /// How the undefined bits of a dword, or of a byte or short, look to who stores them.
 enum class Looks : u8 { defined, undefined, padding, computed };
 
@@ -44,8 +51,8 @@ Looks looks(const u8* bits, u32 bytes) {
 
 }  // namespace
 
-void Uninitialised::accessed(const Wave& wave, const Instruction& in, bool row) {
-    row_ = row;
+void Uninitialised::accessed(const Wave& wave, const Instruction& in, const Shape& shape) {
+    shape_ = shape;
     const Flow& f = flow(wave);
     if (f.kind != FlowKind::memory) return;
     WaveShadow& s = shadow(wave);
@@ -76,6 +83,7 @@ bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveS
                 if (!memory_.defined(address[0], u64{bytes} * kLanes)) return false;
                 continue;
             }
+            if (made.space == Space::global && memory_.defined_span(shape_.span, bytes)) continue;
             for (u64 left = made.lanes; left != 0; left &= left - 1)
                 if (!memory_.defined(address[std::countr_zero(left)], bytes)) return false;
             continue;
@@ -114,13 +122,13 @@ void Uninitialised::define(const Wave& wave, const Instruction& in, WaveShadow& 
                 std::memset(recent_->lds.data() + address[0], 0, std::size_t{made.bytes} * kLanes);
                 continue;
             }
-            for (u64 left = made.lanes; left != 0; left &= left - 1) std::memset(recent_->lds.data() + address[std::countr_zero(left)], 0, made.bytes);
+            for (u64 left = made.lanes; left != 0; left &= left - 1) clear(recent_->lds.data() + address[std::countr_zero(left)], made.bytes);
         } else if (made.space == Space::scratch) {
             if (is_one_place(in)) return s.scratch.define(made.lanes, address[std::countr_zero(made.lanes)], made.bytes);
             for (u64 left = made.lanes; left != 0; left &= left - 1) s.scratch.define(left & (~left + 1), address[std::countr_zero(left)], made.bytes);
         } else if (row) {
             memory_.define(address[0], u64{made.bytes} * kLanes);
-        } else {
+        } else if (!memory_.defined_span(shape_.span, made.bytes)) {
             for (u64 left = made.lanes; left != 0; left &= left - 1) memory_.define(address[std::countr_zero(left)], made.bytes);
         }
     }

@@ -12,6 +12,8 @@
 namespace hipscope::sanitize {
 namespace {
 
+constexpr std::uint64_t kLargePage = 2ULL << 20U;
+constexpr std::uint64_t kMostInLargePages = 64ULL << 20U;  // larger blocks may be used here and there only
 constexpr std::uint64_t kShadowBytes = (Memory::reserved >> WordBlock::address_bits) * sizeof(WordBlock);
 
 /// Calls `part(block, from, to, done)` for the words of each block of a row; `done` of the row's words come before.
@@ -74,6 +76,13 @@ WordShadow::WordShadow() {
 }
 
 WordShadow::~WordShadow() { munmap(blocks_, kShadowBytes); }
+
+void WordShadow::expect(std::uint64_t address, std::uint64_t bytes) {
+    if (!in_one_piece(address, bytes) || bytes > kMostInLargePages) return;
+    const auto start = reinterpret_cast<std::uint64_t>(block(address)), end = reinterpret_cast<std::uint64_t>(block(address + bytes));
+    const std::uint64_t first = (start + kLargePage - 1) / kLargePage * kLargePage, last = end / kLargePage * kLargePage;
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // NOLINT: it only saves time
+}
 
 WordBlock* WordShadow::outside(std::uint64_t address) {
     auto& block = outside_[address >> WordBlock::address_bits];
