@@ -121,7 +121,7 @@ def _doubles(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
 
 
 def _given_no_doubles(name: str) -> bool:
-    """The types in a demangled name are all known, and none is `double`: 8 bytes that it loads are a float2 or a long."""
+    """The types in a demangled name are all known, and none is `double`: 8 bytes loaded are a float2 or a long."""
     _, bracket, parameters = re.sub(r"HIP_vector_type<([a-z ]+), \du>", r"\1", name).rpartition("(")
     return bool(bracket) and "(*)" not in name and set(re.findall(r"\w+", parameters)) <= _NO_DOUBLES
 
