@@ -67,7 +67,9 @@ def finding_sentence(report: Report, finding: Finding) -> str:
 def possible_speedup(finding: Finding) -> str:
     """An estimate of the gain, to be put behind the time at stake; empty when there is none."""
     times = finding.estimated_speedup
-    return f", the kernel about {times:.1f}x as fast without it" if times is not None else ""
+    if times is None:
+        return ""
+    return f", the kernel about {times:.{1 if times < 10 else 0}f}x as fast if all of that goes"
 
 
 def finding_reasons(finding: Finding) -> list[Block]:

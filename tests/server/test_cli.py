@@ -145,6 +145,15 @@ def test_a_kernel_that_never_ends_is_stopped_too(cli: Cli) -> None:
     assert "at the end of the program's time" in outcome.line
 
 
+def test_many_launches_that_take_too_long_together_are_not_a_runaway_kernel(cli: Cli) -> None:
+    cli.write("timeout_s = 4\n", "hipscope.toml")
+    busy = HOST.replace("p[threadIdx.x] = threadIdx.x;", "for (int i = 0; i < 20000; ++i) atomicAdd(p, i);")
+    outcome = cli("profile", cli.write(busy + "int main() { while (hipGetLastError() == hipSuccess) launch(); }\n"))
+    assert outcome.code == 4
+    assert "program.hip:4: kernel fill: the program's time (timeout_s) was over, " in outcome.line
+    assert "s into this launch" in outcome.line
+
+
 def test_a_program_that_prints_garbage_is_profiled_and_the_json_stays_valid(cli: Cli) -> None:
     noise = r'std::fwrite("\xff\xfe\x00\x1b[31m\n", 1, 9, stdout);'
     outcome = cli("profile", "--format", "json", cli.write(HOST + f"int main() {{ launch(); {noise} }}\n"))

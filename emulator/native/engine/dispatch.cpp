@@ -7,6 +7,7 @@
 #include <chrono>
 #include <ctime>
 #include <deque>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -53,6 +54,14 @@ std::string describe(const Fault& fault, const PreparedLaunch& p, std::uint64_t 
         return std::string("out-of-bounds ") + (fault.write ? "store" : "load") + " of " + std::to_string(fault.bytes) +
                " bytes at " + hex(fault.address) + ", " + whereabouts(memory, fault.address) + "," + where;
     return (fault.message.empty() ? std::string(fault_name(fault.kind)) : fault.message) + where;
+}
+
+/// Why a launch ends at the program's deadline. One that had little of the time is one of too many, and no runaway.
+std::string too_late(std::chrono::duration<double> limit, std::chrono::duration<double> ran) {
+    if (ran >= limit / 2) return "runaway kernel: it still runs at the end of the program's time";
+    char text[128];
+    std::snprintf(text, sizeof text, "the program's time (timeout_s) was over, %.2g s into this launch,", ran.count());
+    return text;
 }
 
 /// Results may depend on the order in which workgroups come: global atomics that return a value, exchange or round.
@@ -137,7 +146,6 @@ public:
     }
 
     DispatchResult run() {
-        const auto begin = std::chrono::steady_clock::now();
         const double cpu_begin = cpu_ms();
         // What is profiled, or run with a seed, must come out the same on any number of threads.
         const bool ordered = (profile_ || engine_.settings_.seed != 0) && order_matters(launch_.launch);
@@ -154,7 +162,7 @@ public:
             engine_.history_->commit();
             judge(result);
         }
-        result.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        result.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
         result.cpu_ms = cpu_ms() - cpu_begin;
         return result;
     }
@@ -298,7 +306,7 @@ private:
     void report_late(std::uint64_t group, std::uint32_t pc) {
         Fault fault;
         fault.kind = FaultKind::runaway;
-        fault.message = "runaway kernel: it still runs at the end of the program's time";
+        fault.message = too_late(engine_.settings_.time_limit, std::chrono::steady_clock::now() - begin_);
         report(group, fault, pc);
     }
 
@@ -352,6 +360,7 @@ private:
     std::size_t max_active_ = kActiveGroups;
     alignas(64) std::atomic<bool> stop_{false};  // behind the cache line that hands out workgroups
     std::atomic<bool> closed_{false};  // no workgroup will be timed any more
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::mutex mutex_;
     std::optional<std::pair<std::uint64_t, DispatchFault>> fault_;
     std::optional<MemorySlots> slots_;

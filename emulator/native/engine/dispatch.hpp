@@ -44,6 +44,7 @@ struct EngineSettings {
     std::uint64_t seed = 0;
     std::uint64_t max_instructions = ~0ULL;        // of one workgroup
     std::optional<std::chrono::steady_clock::time_point> deadline;  // a dispatch that still runs then faults
+    std::chrono::milliseconds time_limit{0};       // how long before the deadline the program began
     std::uint64_t max_timed_instructions = 60'000'000;  // of one dispatch on the timed XCD
 };
 

@@ -106,7 +106,10 @@ Runtime::Runtime() : settings(Settings::from_environment()) {
     engine.threads = settings.threads;
     engine.seed = settings.seed;
     engine.max_instructions = settings.max_instructions;
-    if (settings.time_limit_ms != 0) engine.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(settings.time_limit_ms);
+    if (settings.time_limit_ms != 0) {
+        engine.time_limit = std::chrono::milliseconds(settings.time_limit_ms);
+        engine.deadline = std::chrono::steady_clock::now() + engine.time_limit;
+    }
     if (settings.time_budget_ms != ~0ULL)  // at the few million instructions per second that timing always reaches
         engine.max_timed_instructions = std::max<std::uint64_t>(1'000'000, settings.time_budget_ms * 4000);
     engine_ = std::make_unique<Engine>(memory, engine, timing);
