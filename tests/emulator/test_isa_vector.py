@@ -57,6 +57,8 @@ def fill(state: np.void, row: Row, rng: random.Random, corners: bool) -> list[li
                 state["sgpr"][first + 1] = mask >> 32
         else:
             bits = isa.operand_bits(kind, isa.LANES, rng, corners)
+            if corners and position == 1 and kind == row.ins[0]:  # what compares must also meet equals
+                bits = [operands[0][i] if i % 4 == 0 else b for i, b in enumerate(bits)]
             into = 0 if row.accumulates and position == len(row.ins) - 1 else place
             state["vgpr"][into] = [b & 0xFFFFFFFF for b in bits]
             if isa.WIDTH[kind] == 64:
@@ -90,7 +92,8 @@ def run_rows(indices: list[int], target: str, folder: Path) -> Outcome:
             state = before[place * VARIANTS + variant]
             state["first"] = place
             state["vgpr"][0:2] = JUNK
-            state["sgpr"][MASK_OUT : MASK_OUT + 2] = JUNK
+            for mask in (MASK_OUT, isa.VCC):
+                state["sgpr"][mask : mask + 2] = JUNK
             if variant == 2:
                 state["sgpr"][isa.EXEC] = rng.getrandbits(32)
                 state["sgpr"][isa.EXEC + 1] = rng.getrandbits(32)

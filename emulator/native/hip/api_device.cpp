@@ -255,7 +255,9 @@ HIPSCOPE_API Error hipDeviceGetCacheConfig(int* config) { *config = 0; return ab
 HIPSCOPE_API Error hipDeviceSetCacheConfig(int) { return abi::error::success; }
 HIPSCOPE_API Error hipDeviceGetSharedMemConfig(int* config) { *config = 0; return abi::error::success; }
 HIPSCOPE_API Error hipDeviceSetSharedMemConfig(int) { return abi::error::success; }
-HIPSCOPE_API Error hipFuncSetAttribute(const void*, int, int) { return abi::error::success; }
+HIPSCOPE_API Error hipFuncSetAttribute(const void* stub, int, int) {
+    return function_of(Call().runtime, stub) == nullptr ? fail(abi::error::invalid_device_function) : abi::error::success;
+}
 HIPSCOPE_API Error hipFuncSetCacheConfig(const void*, int) { return abi::error::success; }
 HIPSCOPE_API Error hipFuncSetSharedMemConfig(const void*, int) { return abi::error::success; }
 HIPSCOPE_API Error hipFuncGetAttributes(abi::FunctionAttributes* out, const void* stub) {

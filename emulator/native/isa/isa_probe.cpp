@@ -7,6 +7,8 @@
 //   hipscope-isa-probe --bench DISASSEMBLY SECONDS    runs the program over and over, prints wave-instructions per second
 //
 // Where HIPSCOPE_ISA_EXECUTED names a file, each instruction that a case has executed is added to it: target, tab, text.
+// Where HIPSCOPE_ISA_SPOIL is set, one bit of every word that a case has changed is taken back: tests that look must notice.
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -112,6 +114,19 @@ void run_case(Case& c, const Program& program, Memory& memory, Registers& regist
     std::memcpy(c.memory, reinterpret_cast<const void*>(block_address), sizeof c.memory);
 }
 
+/// Take back the lowest bit that has changed in each word of a result.
+void spoil(const Case& before, Case& after) {
+    constexpr std::size_t first = offsetof(Case, scc) / sizeof(std::uint32_t), words = sizeof(Case) / sizeof(std::uint32_t);
+    std::vector<std::uint32_t> was(words), is(words);
+    std::memcpy(was.data(), &before, sizeof before);
+    std::memcpy(is.data(), &after, sizeof after);
+    for (std::size_t i = first; i < words; ++i) {
+        const std::uint32_t changed = was[i] ^ is[i];
+        is[i] ^= changed & (~changed + 1);
+    }
+    std::memcpy(static_cast<void*>(&after), is.data(), sizeof after);
+}
+
 int list() {
     for (const std::string_view name : supported_mnemonics()) std::cout << name << '\n';
     return 0;
@@ -153,8 +168,12 @@ int cases(const char* disassembly, const char* input, const char* output) {
     std::ifstream in(input, std::ios::binary);
     std::ofstream out(output, std::ios::binary);
     Executed executed(code.program.instructions.size());
+    const bool spoiled = std::getenv("HIPSCOPE_ISA_SPOIL") != nullptr;
+    const auto before = std::make_unique<Case>();
     while (in.read(reinterpret_cast<char*>(c.get()), sizeof(Case))) {
+        *before = *c;
         run_case(*c, code.program, memory, *registers, executed);
+        if (spoiled) spoil(*before, *c);
         out.write(reinterpret_cast<const char*>(c.get()), sizeof(Case));
     }
     if (const char* path = std::getenv("HIPSCOPE_ISA_EXECUTED")) note_executed(path, code.program, executed);
