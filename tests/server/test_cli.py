@@ -148,7 +148,9 @@ def test_a_kernel_that_never_ends_is_stopped_too(cli: Cli) -> None:
 def test_many_launches_that_take_too_long_together_are_not_a_runaway_kernel(cli: Cli) -> None:
     cli.write("timeout_s = 4\n", "hipscope.toml")
     busy = HOST.replace("p[threadIdx.x] = threadIdx.x;", "for (int i = 0; i < 20000; ++i) atomicAdd(p, i);")
-    outcome = cli("profile", cli.write(busy + "int main() { while (hipGetLastError() == hipSuccess) launch(); }\n"))
+    outcome = cli(
+        "profile", cli.write(busy + "int main() { while (hipGetLastError() == hipSuccess) launch(); }\n")
+    )
     assert outcome.code == 4
     assert "program.hip:4: kernel fill: the program's time (timeout_s) was over, " in outcome.line
     assert "s into this launch" in outcome.line
