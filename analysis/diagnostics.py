@@ -75,7 +75,9 @@ def _headline(
     if errors:
         first = errors[0]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        return f"{first.file}:{first.line}:{first.column}: error: {first.message}{more}", None
+        return f"{first.file}:{first.line}:{first.column}: error: {first.message}{more}", _advice(
+            first.message
+        )
     undefined = _UNDEFINED.search(output)
     if undefined:
         return (
@@ -89,6 +91,16 @@ def _headline(
         return f"{subject}: the compiler was ended by signal {-returncode}", None
     last = output.strip().rpartition("\n")[2][:200]
     return f"{subject}: the build left with status {returncode}" + (f": {last}" if last else ""), None
+
+
+def _advice(message: str) -> str | None:
+    """What to do about a header that is not found, where its name tells; None else."""
+    missing = re.match(r"'([^']+)' file not found", message)
+    if missing is None:
+        return None
+    if re.match(r"cuda|cublas|cooperative_groups", missing[1]):
+        return "this is CUDA source: convert it to HIP first, for example with hipify-perl"
+    return 'when headers of the program lie elsewhere, set `build` and `run` in hipscope.toml, or `flags = ["-I..."]`'
 
 
 def _severity(word: str) -> Severity:

@@ -145,6 +145,17 @@ def test_a_kernel_that_never_ends_is_stopped_too(cli: Cli) -> None:
     assert "at the end of the program's time" in outcome.line
 
 
+@pytest.mark.parametrize(
+    ("header", "advice"),
+    [("cuda_runtime.h", "convert it to HIP first"), ("mesh/cells.h", "or `flags = [")],
+)
+def test_a_header_that_is_not_found_comes_with_what_to_do(cli: Cli, header: str, advice: str) -> None:
+    outcome = cli("profile", cli.write(f"#include <{header}>\nint main() {{}}\n"))
+    assert outcome.code == 4
+    assert f"program.hip:1:10: error: '{header}' file not found" in outcome.stderr
+    assert advice in outcome.stderr
+
+
 def test_many_launches_that_take_too_long_together_are_not_a_runaway_kernel(cli: Cli) -> None:
     cli.write("timeout_s = 4\n", "hipscope.toml")
     busy = HOST.replace("p[threadIdx.x] = threadIdx.x;", "for (int i = 0; i < 20000; ++i) atomicAdd(p, i);")
