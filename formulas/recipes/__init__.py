@@ -14,6 +14,7 @@ from hipscope.formulas.candidate import LaunchFacts, Proposal
 from hipscope.formulas.recipes import (
     advice,
     block_reduce,
+    data_layout,
     division,
     fast_math,
     float_math,
@@ -46,6 +47,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         index_swap.propose,
         restrict.propose,
         register_cache.propose,
+        data_layout.propose,
     ),
     "atomicContention": (block_reduce.propose, lds_histogram.propose),
     "registerPressure": (launch_bounds.propose, unroll.limit),

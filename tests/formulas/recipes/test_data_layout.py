@@ -1,0 +1,71 @@
+"""Advice for data that lie in memory so that the lanes of a wave are far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from hipscope.formulas.candidate import Advice, LaunchFact, LaunchFacts, Refusal
+from hipscope.formulas.recipes.data_layout import propose
+from hipscope.formulas.syntax import parse
+
+
+def answer(parameters: str, body: str, sizes: Mapping[str, int] | None = None) -> Advice | Refusal:
+    text = f"__global__ void k({parameters}) {{\n  int t = blockIdx.x * blockDim.x + threadIdx.x;\n  {body}\n}}\n"
+    (kernel,) = parse(text.encode()).kernels
+    launch = LaunchFact(grid=(4096, 1, 1), workgroup=(128, 1, 1), scalars={"n": 512})
+    found = propose(text.encode(), kernel, None, LaunchFacts(launches=(launch,), type_bytes=sizes or {}))
+    assert isinstance(found, Advice | Refusal)
+    return found
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int i = 0; i < n; ++i) sum += in[t * n + i];",
+        "for (int i = 2; i < n; i++) sum += in[(size_t)t * 512 + i];",
+        "for (int i = 0; i < n; i += 1) { sum += in[i + n * t]; }",
+        "for (int b = 0; b < 2; ++b) for (int i = 0; i < n; ++i) sum += in[b + n * t + i];",
+    ],
+)
+def test_threads_that_walk_along_rows_are_told_to_share_them(loop: str) -> None:
+    advice = answer("const float* in, float* out, int n", f"float sum = 0; {loop} out[t] = sum;")
+    assert isinstance(advice, Advice), advice
+    assert advice.recipe == "row_per_wave"
+    assert "each row of `in`" in advice.title
+    assert "consecutive `i`" in advice.title
+    assert "512 elements from its neighbour's" in advice.title
+
+
+def test_a_member_of_large_structures_is_told_to_lie_apart() -> None:
+    advice = answer("Particle* p, int n", "p[t].x += p[t].vx;", {"Particle": 88})
+    assert isinstance(advice, Advice), advice
+    assert advice.recipe == "structure_of_arrays"
+    assert "`x` of all elements of `p`" in advice.title
+    assert "88 bytes" in advice.title
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "sizes"),
+    [
+        (
+            "const float* in, float* out, int n",
+            "for (int i = 0; i < n; ++i) out[i * n + t] = in[i * n + t];",
+            {},
+        ),
+        ("const float* in, float* out, int n", "for (int i = 0; i < n; i += 2) out[t] += in[t * n + i];", {}),
+        (
+            "const float* in, float* out, int n",
+            "for (int i = 0; i < n; ++i) out[t] += in[t * n + 2 * i];",
+            {},
+        ),
+        ("const float4* in, float* out", "out[t] = in[t].x;", {}),
+        ("const Cell* in, float* out", "out[t] = in[t].x;", {"Cell": 16}),
+        ("const Cell* in, float* out", "out[t] = in[t].x;", {}),
+        ("const Cell* in, Cell* out", "out[t] = in[t];", {"Cell": 64}),
+        ("const int* where, const float* in, float* out", "out[t] = in[where[t]];", {}),
+    ],
+)
+def test_other_accesses_get_no_advice(parameters: str, body: str, sizes: Mapping[str, int]) -> None:
+    assert isinstance(answer(parameters, body, sizes), Refusal)
