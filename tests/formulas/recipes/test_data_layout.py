@@ -26,6 +26,7 @@ def answer(parameters: str, body: str, sizes: Mapping[str, int] | None = None) -
         "for (int i = 0; i < n; ++i) sum += in[t * n + i];",
         "for (int i = 2; i < n; i++) sum += in[(size_t)t * 512 + i];",
         "for (int i = 0; i < n; i += 1) { sum += in[i + n * t]; }",
+        "const float* row = in + (size_t)t * n; for (int i = 0; i < n; ++i) sum += row[i];",
         "for (int b = 0; b < 2; ++b) for (int i = 0; i < n; ++i) sum += in[b + n * t + i];",
     ],
 )
@@ -58,6 +59,16 @@ def test_a_member_of_large_structures_is_told_to_lie_apart() -> None:
         (
             "const float* in, float* out, int n",
             "for (int i = 0; i < n; ++i) out[t] += in[t * n + 2 * i];",
+            {},
+        ),
+        (
+            "const float* in, float* out, int n",
+            "const float* row = in + t; for (int i = 0; i < n; ++i) out[t] += row[i * n];",
+            {},
+        ),
+        (
+            "const float* in, float* out, int n",
+            "const float* row = next(in); for (int i = 0; i < n; ++i) out[t] += row[t * n + i];",
             {},
         ),
         ("const float4* in, float* out", "out[t] = in[t].x;", {}),
