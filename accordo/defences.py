@@ -22,6 +22,8 @@ Defence = Literal[
     "small_integers",  # 8-bit and 16-bit integers of all values
     "updated_memory",  # what a kernel updates holds other numbers before
     "one_changed_input",
+    "named_values",  # what the programs compare with, among the inputs
+    "named_integers",  # integers beyond the range of the inputs too
     "other_scalars",
     "turned_flags",  # small integer arguments have each other small value
     "other_strides",  # integer arguments of 1 become 2, sizes are halved

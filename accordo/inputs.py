@@ -4,7 +4,7 @@ Takes the captured buffers and the reference's access maps, gives replacement bu
 indices and labels stay in range; floats are also scaled, and replaced by zeros, ones, denormals, ramps, large ones, NaN
 and infinity; integers become large, with both signs, or in part negative (a reference that takes them for indices does
 not survive that, and the trial is dropped), and short ones take all their values; what is updated starts from other
-numbers; and in one trial a single element of each input changes.
+numbers; in one trial a single element of each input changes, and in two some get numbers that the programs name.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from hipscope.accordo.access import ATOMIC, PAGE, READ, READ_FIRST, WRITTEN, Acc
 from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import Element, Segment
+from hipscope.accordo.named import NONE, Named
 from hipscope.accordo.replaced import write_replacement
 
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
 SMALL_INTEGERS, UPDATED, MANY_NANS, NEGATIVE_INTEGERS, BELOW_ZERO, RENAMED, ALL_SAME = range(9, 16)
+NAMED, NAMED_LARGE, NAMED_INTEGERS = range(16, 19)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
     LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
     ONE_CHANGED: "one_changed_input", SMALL_INTEGERS: "small_integers", UPDATED: "updated_memory",
     MANY_NANS: "not_finite_inputs", NEGATIVE_INTEGERS: "large_integers",
     BELOW_ZERO: "special_inputs", RENAMED: "small_integers",
-    ALL_SAME: "special_inputs",
+    ALL_SAME: "special_inputs", NAMED: "named_values", NAMED_LARGE: "named_values", NAMED_INTEGERS: "named_integers",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -49,12 +51,16 @@ _WORDS = {
     UPDATED: "other numbers before in what is updated",
     MANY_NANS: "many floats NaN, many zero",
     NEGATIVE_INTEGERS: "some integers negative",
+    NAMED: "some inputs replaced by numbers that a program names",
+    NAMED_LARGE: "some floats replaced by much larger ones that a program names",
+    NAMED_INTEGERS: "some integers replaced by larger ones that a program names",
     ALL_SAME: "all elements of each input the same",
     RENAMED: "8-bit and 16-bit integers renamed, 0 and large ones among them",
     BELOW_ZERO: "inputs permuted, all floats far below zero",
 }
 _FEW = 16
 _FAR = 120.0  # where single precision has no exponential left
+_MUCH_LARGER = 1e3
 _MARGIN = 16  # pages
 _LARGE_INTEGER = 1 << 20  # beyond any LDS, so that an index is seen to be one
 _LARGER_INTEGER = 1 << 29  # a few of one sign do not fit into 32 bits together
@@ -74,6 +80,7 @@ def write_fresh_inputs(
     access: Mapping[int, AccessMap],
     directory: Path,
     trial: int,
+    named: Named = NONE,
 ) -> int:
     """Write a replacement (`replaced.py`) of each buffer that is an input; returns how many. Seeded by `trial`.
 
@@ -101,7 +108,7 @@ def write_fresh_inputs(
             if trial == RENAMED:
                 fresh = names[segment.element.size][old.view(f"<u{segment.element.size}")].view(np.uint8)
             else:
-                made = _fresh(old, segment.element, trial, window, generator)
+                made = _fresh(old, segment.element, trial, window, generator, named)
                 fresh = np.frombuffer(made, dtype=np.uint8)
             changed = changed or not np.array_equal(fresh, old)
             at = 0
@@ -195,6 +202,9 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
         return False
     if trial == BELOW_ZERO and segment.element.size < 4:
         return False  # sums of what is far from zero lose all digits there
+    wanted_kind = {NAMED_INTEGERS: "integer", NAMED_LARGE: "float"}.get(trial, segment.element.kind)
+    if segment.element.kind != wanted_kind:
+        return False
     if trial in (LARGE_INTEGERS, NEGATIVE_INTEGERS, SMALL_INTEGERS, RENAMED):
         wanted = (1, 2) if trial in (SMALL_INTEGERS, RENAMED) else (4, 8)
         if segment.element.kind != "integer" or segment.element.size not in wanted:
@@ -211,9 +221,16 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
 
 
 def _fresh(
-    data: NDArray[np.uint8], element: Element, trial: int, window: Access, generator: np.random.Generator
+    data: NDArray[np.uint8],
+    element: Element,
+    trial: int,
+    window: Access,
+    generator: np.random.Generator,
+    named: Named,
 ) -> bytes:
     raw = data.view(f"<u{element.size}")
+    if trial in (NAMED, NAMED_LARGE, NAMED_INTEGERS):
+        return _planted(raw, element, window, generator, named, larger=trial != NAMED)
     if trial == ONE_CHANGED:
         return _one_changed(raw, element, window, generator)
     if trial == UPDATED:
@@ -256,6 +273,39 @@ def _fresh(
         numbers *= 0.5 + 1.5 * random
         np.negative(numbers[1::2], out=numbers[1::2])
     return encoded(numbers, element)
+
+
+def _planted(
+    raw: NDArray[Any],
+    element: Element,
+    window: Access,
+    generator: np.random.Generator,
+    named: Named,
+    *,
+    larger: bool,
+) -> bytes:
+    """Some of the elements that are read become numbers that a program names.
+
+    Either those that the data might hold, or those beyond the range of the integers and the size of the floats, next to
+    which a tolerance would hide the others.
+    """
+    used = _used(window, element)
+    if element.kind == "float":
+        numbers, known = named.near_floats(), np.abs(_decoded(raw, element)[used])
+        limit = _MUCH_LARGER * float(known[np.isfinite(known)].max(initial=0.0)) or _MUCH_LARGER
+        numbers = numbers[(np.abs(numbers) > limit) == larger]
+        values = np.frombuffer(encoded(numbers, element), dtype=raw.dtype)
+    else:
+        integers = raw.view(f"<i{element.size}" if element.name.startswith("int") else raw.dtype)[used]
+        low, high = int(integers.min()), int(integers.max())
+        listed = [n for n in named.near_integers(element) if (low <= n <= high) != larger]
+        mask = (1 << 8 * element.size) - 1
+        values = np.array([n & mask for n in listed], dtype=raw.dtype)
+    planted = raw.copy()
+    count = min(4 * len(values), len(used) if len(used) < 8 else len(used) // 2)
+    if count:
+        planted[generator.choice(used, count, replace=False)] = np.resize(values, count)
+    return bytes(planted.tobytes())
 
 
 def _one_changed(

@@ -16,6 +16,7 @@ from hipscope.accordo.capture import CapturedDispatch
 from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import Pointees, pieces_of
 from hipscope.accordo.guess import with_guesses
+from hipscope.accordo.named import Named, named_in
 from hipscope.accordo.poison import POISONS
 from hipscope.accordo.reference_run import (
     Access,
@@ -35,6 +36,7 @@ from hipscope.accordo.variants import launch_variants
 SEEDS = (1, 2)
 # On these, the sanitizers must have nothing to say of the reference: it may not have been made for them.
 _CHECKED: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
+_MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ def plan(
 ) -> list[Planned]:
     """What is tried beside the captured launch on its captured inputs: two trials in full, the rest on `part`."""
     planned = []
+    named = named_in(part.dispatch.code_object, part.dispatch.kernel)
     guessed = {id(run): with_guesses(run.dispatch.buffers, run.pieces) for run in (captured, part)}
     for number, defence in inputs.TRIALS.items():
         fresh = work / f"inputs_{number}"
@@ -69,7 +72,7 @@ def plan(
             continue
         # Which NaN comes out, no compiler promises; what has no declared type is compared byte for byte.
         pieces = base.pieces if number in (inputs.NOT_FINITE, inputs.MANY_NANS) else guessed[id(base)]
-        if inputs.write_fresh_inputs(base.dispatch.buffers, pieces, base.access, fresh, number):
+        if inputs.write_fresh_inputs(base.dispatch.buffers, pieces, base.access, fresh, number, named):
             planned.append(Planned(defence, inputs.describe(number), base.dispatch, fresh, base.access))
     contents = inputs.other_unread(part.dispatch.buffers, part.pieces, part.access)
     for buffer in part.dispatch.buffers:
@@ -86,6 +89,21 @@ def plan(
     )
     planned += [Planned(v.defence, v.label, v.dispatch, None) for v in variants]
     return [p for p in planned if p.defence not in settings.without]
+
+
+def plan_named(part: ReferenceRun, named: Named, settings: Settings, work: Path) -> list[Planned]:
+    """Inputs with numbers that a candidate names and the reference does not."""
+    pieces = with_guesses(part.dispatch.buffers, part.pieces)
+    planned = []
+    for number in (inputs.NAMED, inputs.NAMED_LARGE, inputs.NAMED_INTEGERS) if named else ():
+        fresh, defence = work / f"inputs_{number}", inputs.TRIALS[number]
+        made = defence not in settings.without and inputs.write_fresh_inputs(
+            part.dispatch.buffers, pieces, part.access, fresh, number, named
+        )
+        if made:
+            label = f"{inputs.describe(number)} (the candidate)"
+            planned.append(Planned(defence, label, part.dispatch, fresh, part.access))
+    return planned
 
 
 def twice(
@@ -172,7 +190,7 @@ class Trials:
         if trial.defence in _CHECKED and (why := self._defect(trial, runs)) is not None:
             return Reason(trial.label, f"the reference itself is not well defined there: {why}")
         access = access_of(result, launch)
-        if trial.defence == "large_integers" and trial.usual and not no_other_places(access, trial.usual):
+        if trial.defence in _MAYBE_INDICES and trial.usual and not no_other_places(access, trial.usual):
             return Reason(trial.label, "the kernel takes integers of its input for indices or lengths")
         # Other inputs may be of quite another size.
         spread = dict(self.captured.spread) if trial.inputs is None else {}

@@ -11,7 +11,7 @@ import math
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hipscope.accordo import dtypes
 from hipscope.accordo.access import ATOMIC, READ, WRITTEN
 from hipscope.accordo.agree import agree, blocks
 from hipscope.accordo.ahead import Ahead
@@ -26,6 +27,7 @@ from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
 from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.machine import largest_workgroup, own_state, reads_a_clock
+from hipscope.accordo.named import named_in
 from hipscope.accordo.oracle import ROUNDING, ROUNDINGS, less_precise
 from hipscope.accordo.poison import POISONS, Poison, fill
 from hipscope.accordo.reference import CAPTURED, Prepared, Reference
@@ -34,6 +36,7 @@ from hipscope.accordo.replaced import replaced_contents, replacement
 from hipscope.accordo.replay import Replay, Request, patience
 from hipscope.accordo.sanitizers import new_reports, sanitized
 from hipscope.accordo.settings import Signature
+from hipscope.accordo.trials import Reason, Trials, plan_named
 from hipscope.accordo.verdict import Mismatch, MismatchKind, Trial, Verdict
 from hipscope.emulator.symbolize import Symbolizer, demangle
 
@@ -93,13 +96,42 @@ def validate(
         proof = Proof(reference, candidate, exact, progress, cancel, Path(folder), terms=terms)
         if (state := check_state(proof)) is not None:
             return _rejected(proof, state)
-        plans = [_plan(proof, prepared, number) for number, prepared in enumerate(reference.prepared)]
+        known = _with_named(proof)
+        plans = [_plan(proof, prepared, number) for number, prepared in enumerate(known)]
         with Ahead(reference.settings.tool, _in_order(plans), cancel) as replays:
             for check in CHECKS:
                 rejection = check(proof, plans, replays)
                 if rejection is not None:
                     return _rejected(proof, rejection)
     return _acceptance(reference, proof.trials, proof.errors)
+
+
+def _with_named(proof: Proof) -> list[Prepared]:
+    """What the reference was tried on, and inputs with the numbers that only the candidate names."""
+    reference, known = proof.reference, []
+    own = named_in(proof.candidate)
+    for number, prepared in enumerate(reference.prepared):
+        first, folder = prepared.runs[0], proof.folder / f"named_{number}"
+        named = own.without(named_in(first.dispatch.code_object))
+        planned = plan_named(prepared.repeated, named, reference.settings, folder)
+        if planned:
+            symbol = prepared.dispatch.kernel
+            name = dtypes.demangle(symbol, reference.settings.cxxfilt)
+            types = reference.signature.pointees(symbol, name)
+            trials = Trials(first, types, reference.settings, reference.signature, proof.cancel)
+            seen = trials.run(planned, folder)
+            dropped = (
+                Trial(dispatch=prepared.dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)
+                for one in seen
+                if isinstance(one, Reason)
+            )
+            prepared = replace(
+                prepared,
+                runs=(*prepared.runs, *(run for run in seen if isinstance(run, ReferenceRun))),
+                dropped=(*prepared.dropped, *dropped),
+            )
+        known.append(prepared)
+    return known
 
 
 def check_state(proof: Proof) -> Rejection | None:

@@ -27,6 +27,8 @@ ONLY: dict[Defence, tuple[str, str]] = {
     "updated_memory": ("totals", "alone"),
     "other_strides": ("axpy", "small_strides"),
     "state": ("filter", "later_launches"),
+    "named_values": ("missing", "sentinel"),
+    "named_integers": ("missing", "label_sentinel"),
 }
 
 

@@ -97,6 +97,8 @@ ELSEWHERE: dict[Defence, str] = {
     "updated_memory": "totals, alone",
     "other_strides": "axpy, small_strides",
     "state": "filter, later_launches",
+    "named_values": "missing, sentinel",
+    "named_integers": "missing, label_sentinel",
     # The same, tests/formulas/test_defences.py.
     "oracle": "test_less_precision_than_the_reference_is_seen_against_double",
     "pointers_apart": "test_what_is_right_only_where_two_pointers_are_the_same_is_refused",
