@@ -57,7 +57,8 @@ def callables_in(texts: Iterable[bytes]) -> Callables:
     for text in texts:
         root = tree_of(text, blanked)
         for name, value in constants_of(root).items():
-            constants.setdefault(name, value)
+            # Of an array of one dimension the value is the list.
+            constants.setdefault(name.partition("[")[0] if name.count("[") == 1 else name, value)
         for node in _outer(root):
             if node.type == "function_definition":
                 found = _function(node)

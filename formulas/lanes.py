@@ -49,12 +49,14 @@ class NotStatic(Exception):
 class Wave:
     """The known integer values in one wave: built-ins, scalar arguments, file constants and locals, by text.
 
-    `meanings` is what calls of the program's own helpers stand for, by the id of the call's node.
+    `meanings` is what calls of the program's own helpers stand for, by the id of the call's node; `tables` are constant
+    arrays of the file.
     """
 
     values: Mapping[str, Lanes]
     lanes: int
     meanings: Mapping[int, Node] = field(default_factory=dict)
+    tables: Mapping[str, Lanes] = field(default_factory=dict)
 
 
 def element_bytes(type_name: str, facts: LaunchFacts | None = None) -> int | None:
@@ -113,7 +115,12 @@ def wave_values(
     for name, value in launch.scalars.items():
         values[name] = _broadcast(value, count)
     meanings = kernel.through.meanings
+    tables: dict[str, Lanes] = {}
     for name, node in {**kernel.through.constants, **constants}.items():
+        if node.type == "initializer_list":
+            if (table := _table(node)) is not None:
+                tables[name] = table
+            continue
         try:
             values.setdefault(name, evaluate(node, Wave(values, count)))
         except NotStatic:
@@ -122,15 +129,15 @@ def wave_values(
     for node in walk(kernel.body_node):
         if node.start_byte >= at.start_byte:
             break
-        _run_definition(node, kernel.body_node, around, Wave(values, count, meanings), values)
-    return Wave(values, count, meanings)
+        _run_definition(node, kernel.body_node, around, Wave(values, count, meanings, tables), values)
+    return Wave(values, count, meanings, tables)
 
 
 def evaluate(node: Node, wave: Wave) -> Lanes:
     """The value of an integer expression in each lane. Raises NotStatic."""
     kind = node.type
     if kind == "call_expression" and (meaning := wave.meanings.get(node.id)) is not None:
-        return evaluate(meaning, Wave(wave.values, wave.lanes))
+        return evaluate(meaning, Wave(wave.values, wave.lanes, tables=wave.tables))
     if kind == "number_literal":
         return _broadcast(_number(text_of(node)), wave.lanes)
     if kind in ("identifier", "field_expression"):
@@ -144,6 +151,8 @@ def evaluate(node: Node, wave: Wave) -> Lanes:
         return evaluate(node.named_children[0], wave)
     if kind == "unary_expression":
         return _unary(node, wave)
+    if kind == "subscript_expression":
+        return _looked_up(node, wave)
     if kind == "conditional_expression":
         chosen = [evaluate(_child(node, f), wave) for f in ("condition", "consequence", "alternative")]
         picked: Lanes = np.where(chosen[0] != 0, chosen[1], chosen[2])
@@ -215,6 +224,28 @@ def _number(text: str) -> int:
         return int(digits, 8) if digits[:1] == "0" and len(digits) > 1 else int(digits)
     except ValueError as error:
         raise NotStatic(f"`{text}` is not an integer") from error
+
+
+def _table(listed: Node) -> Lanes | None:
+    """The numbers of `{0, 1, -1}`; None where one is no number."""
+    try:
+        numbers = [int(evaluate(n, Wave({}, 1))[0]) for n in listed.named_children if n.type != "comment"]
+    except NotStatic:
+        return None
+    return np.array(numbers, dtype=np.int64)
+
+
+def _looked_up(node: Node, wave: Wave) -> Lanes:
+    """An element of a constant array."""
+    table = wave.tables.get(text_of(_child(node, "argument")))
+    indices = [c for c in _child(node, "indices").named_children if c.type != "comment"]
+    if table is None or len(indices) != 1:
+        raise NotStatic(f"`{text_of(node)}` is read from memory")
+    index = evaluate(indices[0], wave)
+    if index.min() < 0 or index.max() >= len(table):
+        raise NotStatic(f"`{text_of(node)}` lies outside of its array")
+    found: Lanes = table[index]
+    return found
 
 
 def _binary(node: Node, wave: Wave) -> Lanes:

@@ -155,11 +155,12 @@ def subscripts_at(file: str, line: int, name: str) -> tuple[str, ...]:
 
 
 def launch_of(kernel: Kernel, file: str) -> Related | None:
-    """The first `kernel<<<...>>>` in the file."""
+    """The first `kernel<<<...>>>` in the file, else in the kernel's own: the place may be in a header."""
     name = base_name(kernel.name)
-    for number, text in enumerate(source_lines(file), start=1):
-        if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*<<<", _code(text)):
-            return Related(file, number, f"{name} is launched here")
+    for path in dict.fromkeys((file, kernel.file or file)):
+        for number, text in enumerate(source_lines(path), start=1):
+            if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*<<<", _code(text)):
+                return Related(path, number, f"{name} is launched here")
     return None
 
 

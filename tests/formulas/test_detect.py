@@ -350,6 +350,14 @@ def test_a_launch_is_found(source: str) -> None:
     assert related.line == 7
 
 
+def test_of_a_place_in_a_header_the_launch_is_found_beside_the_kernel(source: str, tmp_path: Path) -> None:
+    header = tmp_path / "view.hpp"
+    header.write_text("inline int twice(int i) { return 2 * i; }\n")
+    related = launch_of(profile_of().kernels[0].model_copy(update={"file": source}), str(header))
+    assert related is not None
+    assert (related.file, related.line) == (source, 7)
+
+
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [

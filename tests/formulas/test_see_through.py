@@ -6,7 +6,7 @@ import pytest
 
 from hipscope.formulas.callables import callables_in
 from hipscope.formulas.candidate import LaunchFact
-from hipscope.formulas.lanes import evaluate, wave_values
+from hipscope.formulas.lanes import NotStatic, evaluate, wave_values
 from hipscope.formulas.layouts import definitions_in
 from hipscope.formulas.see_through import see_through
 from hipscope.formulas.syntax import KernelSyntax, Subscript, parse, text_of
@@ -31,6 +31,7 @@ struct Pair { View<float> in, out; };
 """
 FREE = """
 constexpr int kStride = 40;
+__device__ constexpr int kSteps[3] = {5, -1, 7};
 #define IDX(i, j, ld) ((i) * (ld) + (j))
 #define LOOSE(i, j, ld) (i) * (ld) + (j)
 #define AT(p, i) p[i]
@@ -118,7 +119,7 @@ def test_the_lane_model_works_out_what_helpers_compute(index: str, stride: int) 
     [
         (
             "float v = g.clamped(x);",
-            "`g.clamped(x)` on line 33 cannot be seen through: `clamped` is more than one",
+            "`g.clamped(x)` on line 34 cannot be seen through: `clamped` is more than one",
         ),
         ("float v = g.narrow(x);", "takes `i` as `short`"),
         ("float v = g.with_default(x, y);", "without a name or with a default"),
@@ -144,6 +145,18 @@ def test_what_cannot_be_seen_through_says_why(statement: str, reason: str | None
 def test_a_value_that_cannot_be_told_is_none(index: str) -> None:
     kernel = seen(f"p[{index}] = 1.0f;")
     assert kernel.subscripts[0].indices[0].id not in kernel.through.meanings
+
+
+@pytest.mark.parametrize(
+    ("index", "reason"),
+    [("kSteps[x]", "lies outside of its array"), ("n * kOther[0]", "is read from memory")],
+)
+def test_an_index_that_a_constant_array_does_not_tell_is_not_guessed(index: str, reason: str) -> None:
+    kernel = seen(f"p[{index}] = 1.0f;")
+    access = next(s for s in kernel.subscripts if s.base == "p")
+    launch = LaunchFact((64, 4, 1), (64, 4, 1), scalars={"n": 100})
+    with pytest.raises(NotStatic, match=reason):
+        evaluate(access.indices[0], wave_values(kernel, launch, {}, at=access.node))
 
 
 def test_what_asks_for_the_thread_by_itself_is_known() -> None:
