@@ -58,7 +58,10 @@ def resolve_project(target: Path, program_args: Sequence[str] = (), config: Conf
         if main is not None:
             read_source(main)
         return Project(root, main, tuple(find_sources(root, settings)), settings, arguments, "command")
-    main = target if target.is_file() else _only_program(target)
+    main = target if target.is_file() else _only_program(target, home)
+    if home is not None and home != main.parent:
+        flags = _found_from(home, main.parent, settings.flags)
+        settings = settings.model_copy(update={"flags": flags})
     text = read_source(main)
     if main.suffix in HEADER_SUFFIXES:
         raise UsageError(f"{main}: a header is not a program", _build_hint())
@@ -130,7 +133,23 @@ def _config_directory(start: Path) -> Path | None:
     return None
 
 
-def _only_program(directory: Path) -> Path:
+def _found_from(home: Path, source_directory: Path, flags: Sequence[str]) -> list[str]:
+    """Flags of a hipscope.toml above the source: folders of headers are looked for from where it stands, too."""
+    found: list[str] = []
+    for previous, flag in zip(("", *flags), flags, strict=False):
+        glued = next((o for o in _INCLUDING if flag.startswith(o) and flag != o), "")
+        option = "" if previous in _INCLUDING else glued
+        path = flag.removeprefix(option)
+        names_path = bool(option) or previous in _INCLUDING
+        there = names_path and (home / path).exists() and not (source_directory / path).exists()
+        found.append(f"{option}{home / path}" if there else flag)
+    return found
+
+
+_INCLUDING = ("-I", "-isystem", "-iquote", "-include")
+
+
+def _only_program(directory: Path, home: Path | None) -> Path:
     candidates = [
         path for path in sorted(directory.iterdir()) if path.suffix in PROGRAM_SUFFIXES and path.is_file()
     ]
@@ -139,7 +158,8 @@ def _only_program(directory: Path) -> Path:
         return programs[0]
     if not candidates:
         kinds = ", ".join(PROGRAM_SUFFIXES)
-        raise UsageError(f"{directory}: no source file ({kinds}) and no {CONFIG_FILE}", _build_hint())
+        config = f"no {CONFIG_FILE}" if home is None else f"no `build` in {home / CONFIG_FILE}"
+        raise UsageError(f"{directory}: no source file ({kinds}) and {config}", _build_hint())
     if not programs:
         raise UsageError(
             f"{directory}: no source file here has a `main` function", f"add one, or {_build_hint()}"

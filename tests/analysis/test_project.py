@@ -49,6 +49,24 @@ def test_a_config_above_the_repository_is_not_used(tmp_path: Path) -> None:
     assert resolve_project(tmp_path / "repository" / "a.hip").config.arch == "gfx942"
 
 
+def test_folders_of_headers_are_looked_for_from_the_config_above_the_source(tmp_path: Path) -> None:
+    flags = ["-Iinclude", "-I", "other", "-isystem", "nowhere", "-O2", "-Ibeside"]
+    (tmp_path / "hipscope.toml").write_text(f"flags = {flags}\n")
+    for folder in ("include", "other", "src/beside", "beside"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "src" / "main.hip").write_text(MAIN)
+    project = resolve_project(tmp_path / "src" / "main.hip")
+    expected = [f"-I{tmp_path}/include", "-I", f"{tmp_path}/other", "-isystem", "nowhere", "-O2", "-Ibeside"]
+    assert project.config.flags == expected
+    again = resolve_project(tmp_path / "src" / "main.hip", config=project.config)
+    assert again.config.flags == expected
+
+
+def test_a_config_without_a_build_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    (tmp_path / "hipscope.toml").write_text("args = []\n")
+    assert f"no `build` in {tmp_path / 'hipscope.toml'}" in said(tmp_path)
+
+
 def test_arguments_come_from_the_config_when_none_are_given(tmp_path: Path) -> None:
     (tmp_path / "hipscope.toml").write_text('args = ["7"]\n')
     (tmp_path / "a.hip").write_text(MAIN)
