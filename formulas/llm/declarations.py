@@ -5,12 +5,12 @@ Takes the source and its project headers, gives the texts of the declarations in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.formulas.syntax import KernelSyntax, parse, text_of, walk
+from hipscope.formulas.syntax import KernelSyntax, attribute_macros, text_of, tree_of, walk
 
 _NAMES = frozenset({"identifier", "type_identifier", "namespace_identifier"})
 _CONTAINERS = frozenset(
@@ -40,8 +40,9 @@ def needed_declarations(
     source: bytes, kernel: KernelSyntax, headers: Mapping[str, bytes] | None = None
 ) -> tuple[Declaration, ...]:
     """The declarations that the kernel uses, directly or through others. `headers` are project headers by name."""
-    known = [d for name, text in (headers or {}).items() for d in _declarations(text, name)]
-    known += _declarations(source, "")
+    texts = {**(headers or {}), "": source}
+    macros = attribute_macros(texts.values())
+    known = [d for name, text in texts.items() for d in _declarations(text, name, macros)]
     wanted = set(_names(kernel.body_node))
     for word in (kernel.template_head, *kernel.attributes, *(p.type for p in kernel.parameters)):
         wanted |= set(_words(word))
@@ -57,12 +58,23 @@ def needed_declarations(
     return tuple(known[number] for number in sorted(taken))
 
 
-def _declarations(source: bytes, file: str) -> list[Declaration]:
-    return [
-        Declaration(names, _names(node), text_of(node).strip(), file)
-        for node in _outer(parse(source).root)
-        if (names := _declared(node)) and not _is_host_or_kernel(node)
-    ]
+def _declarations(source: bytes, file: str, macros: Collection[bytes]) -> list[Declaration]:
+    found = []
+    for node in _outer(tree_of(source, macros)):
+        start = _with_macros(source, node.start_byte, macros)
+        # A function whose attributes a macro gives is taken for one that the device can call.
+        known = start == node.start_byte and _is_host_or_kernel(node)
+        if (names := _declared(node)) and not known:
+            text = source[start : node.end_byte].decode("utf-8", "replace").strip()
+            found.append(Declaration(names, _names(node), text, file))
+    return found
+
+
+def _with_macros(source: bytes, start: int, macros: Collection[bytes]) -> int:
+    """Where a declaration begins with the attribute macros before it, which its node leaves out."""
+    line = source.rfind(b"\n", 0, start) + 1
+    before = source[line:start].split()
+    return line if before and set(before) <= set(macros) else start
 
 
 def _outer(node: Node) -> Iterator[Node]:
