@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Self
 
-from hipscope.accordo.replay import Replay, ReplayBroken, ReplayTool, Request, read_result, replay, replay_all
+from hipscope.accordo.replay import Replay, ReplayTool, Request, read_result, replay, replay_all
 from hipscope.analysis.process import Stop
 
 _LOOK_SECONDS = 0.005
@@ -20,8 +20,8 @@ _LOOK_SECONDS = 0.005
 class Ahead:
     """The results of replays, each waited for when it is asked for.
 
-    The first replay that is not "ok" ends the whole, but for those under the sanitizers: they come last, and how they
-    end is for others to judge. A tool that cannot make many at once makes each when it is asked for.
+    After the first replay that is not "ok" no more are begun, but for one under the sanitizers: how that ends is for
+    others to judge. A tool that cannot make many at once makes each when it is asked for.
     """
 
     def __init__(self, tool: ReplayTool, requests: Sequence[Request], cancel: threading.Event | None) -> None:
@@ -49,18 +49,9 @@ class Ahead:
                 return found
             wait([self._all], timeout=_LOOK_SECONDS)
         found = self._all.result().get(id(request))
-        if found is None:
-            raise ReplayBroken("a replay was left out behind one that ended well")
-        return found
+        # Left out: one that comes later in the list went wrong before this one was begun.
+        return replay(self._tool, request, cancel=self._stop) if found is None else found
 
     def _make(self, requests: Sequence[Request]) -> dict[int, Replay]:
-        made: dict[int, Replay] = {}
-        for checked in (False, True):
-            chosen = [r for r in requests if bool(r.sanitize) == checked]
-            groups = replay_all(self._tool, [[r] for r in chosen], stop=not checked, cancel=self._stop)
-            for request, runs in zip(chosen, groups, strict=True):
-                if runs:
-                    made[id(request)] = runs[0]
-            if any(run.status != "ok" for runs in groups for run in runs):
-                break
-        return made
+        groups = replay_all(self._tool, [[r] for r in requests], stop=True, cancel=self._stop)
+        return {id(request): runs[0] for request, runs in zip(requests, groups, strict=True) if runs}

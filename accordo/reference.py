@@ -27,7 +27,7 @@ from hipscope.accordo.reference_run import (
 )
 from hipscope.accordo.replay import Replay, replay_all
 from hipscope.accordo.settings import Settings, Signature
-from hipscope.accordo.trials import Planned, Reason, Trials, plan, twice
+from hipscope.accordo.trials import Planned, Reason, Trials, permuted_in_full, plan, twice
 from hipscope.accordo.variants import smaller_launch
 from hipscope.accordo.verdict import Trial
 
@@ -124,6 +124,8 @@ def _prepare(
         part = captured if isinstance(tried, Reason) else tried
     planned = plan(captured, part, argument_types(demangled) or list(signature.types), settings, work)
     seen = trials.run(planned, work)
+    if part is not captured and not any(_in_full(one, captured) for one in seen):
+        seen += trials.run(permuted_in_full(captured, settings, work / "full"), work / "full")
     return Prepared(
         dispatch,
         (captured, *(run for run in seen if isinstance(run, ReferenceRun))),
@@ -135,6 +137,10 @@ def _prepare(
         ),
         Oracles(settings, captured, TOLD, work),
     )
+
+
+def _in_full(one: ReferenceRun | Reason, captured: ReferenceRun) -> bool:
+    return isinstance(one, ReferenceRun) and one.dispatch is captured.dispatch
 
 
 def _captured(

@@ -7,11 +7,11 @@ reference on the same inputs.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
-from hipscope.accordo.poison import POISONS
 from hipscope.accordo.reference_run import ReferenceRun
-from hipscope.accordo.replay import Replay, Request, patience, replay
+from hipscope.accordo.replay import Replay, replay
 from hipscope.accordo.settings import Settings
 from hipscope.accordo.verdict import Mismatch
 from hipscope.emulator.sanitize import DEFECTS, Defect, SanitizerReport
@@ -27,23 +27,6 @@ _WHAT: dict[Defect, str] = {
 }
 
 
-def sanitized(settings: Settings, run: ReferenceRun, code: Path, out: Path) -> Request:
-    """The replay of `code` under the sanitizers, on what the reference ran on.
-
-    What the reference writes without having read it counts as never written.
-    """
-    return Request(
-        run.dispatch,
-        code,
-        out,
-        inputs=run.inputs,
-        poison=POISONS[0].seed,
-        poison_mask=run.result.directory,
-        sanitize=settings.sanitize,
-        timeout_s=patience(settings.tool, run.result),
-    )
-
-
 def new_reports(
     settings: Settings,
     run: ReferenceRun,
@@ -56,9 +39,10 @@ def new_reports(
     if found is None or not found.reports:
         return ()
     # The reference's own run is only needed, and made once, when a candidate has something to be compared with.
-    code = run.dispatch.code_object
-    kept = run.result.directory
-    request = sanitized(settings, run, code, settings.work / "checked" / f"{kept.parent.name}_{kept.name}")
+    assert checked.request is not None
+    code, kept = run.dispatch.code_object, run.result.directory
+    out = settings.work / "checked" / f"{kept.parent.name}_{kept.name}"
+    request = replace(checked.request, code_object=code, out=out, trace_access=False)
     if (request.out / "result.json").exists():
         own = Replay("ok", "", None, request.out).sanitizers(code)
     else:

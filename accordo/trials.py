@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.accordo import inputs
@@ -16,10 +16,11 @@ from hipscope.accordo.capture import CapturedDispatch
 from hipscope.accordo.defences import Defence
 from hipscope.accordo.dtypes import Pointees, pieces_of
 from hipscope.accordo.guess import with_guesses
-from hipscope.accordo.named import Named, named_in
+from hipscope.accordo.named import NONE, Named, named_in
 from hipscope.accordo.poison import POISONS
 from hipscope.accordo.reference_run import (
     Access,
+    Pieces,
     ReferenceRun,
     access_of,
     difference_of,
@@ -61,23 +62,21 @@ class Reason:
 def plan(
     captured: ReferenceRun, part: ReferenceRun, parameters: Sequence[str], settings: Settings, work: Path
 ) -> list[Planned]:
-    """What is tried beside the captured launch on its captured inputs: two trials in full, the rest on `part`."""
+    """What is tried beside the captured launch on its captured inputs: scaled ones (permuted, too) in full, the rest on
+    `part`.
+    """
+    guessed = _guessed(part)
     planned = []
     named = named_in(part.dispatch.code_object, part.dispatch.kernel)
-    guessed = {id(run): with_guesses(run.dispatch.buffers, run.pieces) for run in (captured, part)}
-    for number, defence in inputs.TRIALS.items():
-        fresh = work / f"inputs_{number}"
-        base = captured if number in (inputs.PERMUTED, inputs.SCALED) else part
-        if defence in settings.without:
-            continue
-        # Which NaN comes out, no compiler promises; what has no declared type is compared byte for byte.
-        pieces = base.pieces if number in (inputs.NOT_FINITE, inputs.MANY_NANS) else guessed[id(base)]
-        if inputs.write_fresh_inputs(base.dispatch.buffers, pieces, base.access, fresh, number, named):
-            planned.append(Planned(defence, inputs.describe(number), base.dispatch, fresh, base.access))
+    for number in inputs.TRIALS:
+        if number == inputs.SCALED and captured is not part:
+            planned += _with_inputs(captured, _guessed(captured), number, settings, work, named)
+        else:
+            planned += _with_inputs(part, guessed, number, settings, work, named)
     contents = inputs.other_unread(part.dispatch.buffers, part.pieces, part.access)
     for buffer in part.dispatch.buffers:
         fresh = work / f"inputs_{inputs.SCALED_AGAIN}" / f"buffer_{buffer.index}.before"
-        if all(s.element.kind == "float" for s in guessed[id(part)][buffer.index]) and fresh.exists():
+        if all(s.element.kind == "float" for s in guessed[buffer.index]) and fresh.exists():
             contents[buffer.index] = fresh.read_bytes()
     variants = launch_variants(
         part.dispatch,
@@ -91,19 +90,35 @@ def plan(
     return [p for p in planned if p.defence not in settings.without]
 
 
+def permuted_in_full(captured: ReferenceRun, settings: Settings, work: Path) -> list[Planned]:
+    """What is tried in full when the scaled inputs cannot be."""
+    return _with_inputs(captured, _guessed(captured), inputs.PERMUTED, settings, work, NONE)
+
+
 def plan_named(part: ReferenceRun, named: Named, settings: Settings, work: Path) -> list[Planned]:
     """Inputs with numbers that a candidate names and the reference does not."""
-    pieces = with_guesses(part.dispatch.buffers, part.pieces)
-    planned = []
-    for number in (inputs.NAMED, inputs.NAMED_LARGE, inputs.NAMED_INTEGERS) if named else ():
-        fresh, defence = work / f"inputs_{number}", inputs.TRIALS[number]
-        made = defence not in settings.without and inputs.write_fresh_inputs(
-            part.dispatch.buffers, pieces, part.access, fresh, number, named
-        )
-        if made:
-            label = f"{inputs.describe(number)} (the candidate)"
-            planned.append(Planned(defence, label, part.dispatch, fresh, part.access))
-    return planned
+    numbers = (inputs.NAMED, inputs.NAMED_LARGE, inputs.NAMED_INTEGERS) if named else ()
+    guessed = _guessed(part)
+    found = [p for number in numbers for p in _with_inputs(part, guessed, number, settings, work, named)]
+    return [replace(p, label=f"{p.label} (the candidate)") for p in found]
+
+
+def _guessed(run: ReferenceRun) -> Pieces:
+    return with_guesses(run.dispatch.buffers, run.pieces)
+
+
+def _with_inputs(
+    base: ReferenceRun, guessed: Pieces, number: int, settings: Settings, work: Path, named: Named
+) -> list[Planned]:
+    """The trial of that number, if there is something to replace."""
+    defence, fresh = inputs.TRIALS[number], work / f"inputs_{number}"
+    if defence in settings.without:
+        return []
+    # Which NaN comes out, no compiler promises; what has no declared type is compared byte for byte.
+    pieces = base.pieces if number in (inputs.NOT_FINITE, inputs.MANY_NANS) else guessed
+    if not inputs.write_fresh_inputs(base.dispatch.buffers, pieces, base.access, fresh, number, named):
+        return []
+    return [Planned(defence, inputs.describe(number), base.dispatch, fresh, base.access)]
 
 
 def twice(

@@ -33,14 +33,15 @@ from hipscope.accordo.poison import POISONS, Poison, fill
 from hipscope.accordo.reference import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference_run import ReferenceRun, piece_tolerance
 from hipscope.accordo.replaced import replaced_contents, replacement
-from hipscope.accordo.replay import Replay, Request, patience
-from hipscope.accordo.sanitizers import new_reports, sanitized
+from hipscope.accordo.replay import Replay, Request, patience, replay
+from hipscope.accordo.sanitizers import new_reports
 from hipscope.accordo.settings import Signature
 from hipscope.accordo.trials import Reason, Trials, plan_named
 from hipscope.accordo.verdict import Mismatch, MismatchKind, Trial, Verdict
 from hipscope.emulator.symbolize import Symbolizer, demangle
 
 _SEEDS = (3, 4)
+_NATURAL = 0  # workgroups and waves in their order, each until it ends or waits
 _MORE_SEEDS = (5, 6, 7)  # with the two above, five runs of the candidate on the captured inputs
 
 
@@ -159,7 +160,7 @@ def check_same_results(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> 
         prepared = plan.prepared
         proof.progress(f"candidate on dispatch {prepared.dispatch.id}")
         for turn, request in (*plan.captured, *plan.others):
-            found, failure = _judge(proof, prepared, turn, replays.result(request))
+            found, failure = _judge(proof, prepared, turn, _result(proof, request, replays))
             if found:
                 again = turn.run is prepared.runs[0] and turn.order > 0
                 again = again and found[0].kind in ("wrong_value", "stray_write")
@@ -205,13 +206,13 @@ def check_repeats(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejec
 def check_sanitizers(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejection | None:
     """The captured launches and others of them on the same memory: no kind of defect that the reference is free of."""
     for plan in plans:
-        if plan.checked:
-            proof.progress(f"candidate under the sanitizers on dispatch {plan.prepared.dispatch.id}")
-        for run, request in plan.checked:
-            checked = replays.result(request)
-            settings = proof.reference.settings
-            if found := new_reports(settings, run, proof.candidate, checked, proof.cancel):
-                return Rejection(run, found)
+        proof.progress(f"candidate under the sanitizers on dispatch {plan.prepared.dispatch.id}")
+        for turn, request in (*plan.captured, *plan.others):
+            if not request.sanitize:
+                continue
+            settings, checked = proof.reference.settings, replays.result(request)
+            if found := new_reports(settings, turn.run, proof.candidate, checked, proof.cancel):
+                return Rejection(turn.run, found)
     return None
 
 
@@ -230,11 +231,16 @@ def check_timed_run(reference: Reference, dispatch: CapturedDispatch, result: Re
 
 @dataclass(frozen=True)
 class _Turn:
-    """One run of the candidate on what the reference ran on: the order of the waves and the poison."""
+    """One run of the candidate on what the reference ran on: the order of the waves and the poison.
+
+    `checked`: under the sanitizers. `traced`: with a record of what it accesses.
+    """
 
     run: ReferenceRun
     order: int
     poison: Poison
+    checked: bool
+    traced: bool
 
 
 @dataclass(frozen=True)
@@ -245,7 +251,6 @@ class _Plan:
     captured: tuple[tuple[_Turn, Request], ...]
     others: tuple[tuple[_Turn, Request], ...]
     repeats: tuple[Request, ...]
-    checked: tuple[tuple[ReferenceRun, Request], ...]
 
 
 def _plan(proof: Proof, prepared: Prepared, number: int) -> _Plan:
@@ -253,8 +258,22 @@ def _plan(proof: Proof, prepared: Prepared, number: int) -> _Plan:
     settings, repeated = proof.reference.settings, prepared.repeated
     runs = [r for r in prepared.runs if _allowed(proof, r)]
     orders = range(len(_SEEDS)) if proof.on("other_order") else (0,)
-    captured = [_Turn(prepared.runs[0], order, POISONS[order]) for order in orders]
-    others = [_Turn(run, n % len(_SEEDS), POISONS[n % len(POISONS)]) for n, run in enumerate(runs[1:], 1)]
+    check = bool(settings.sanitize)
+    # Of the runs on what was recorded the last one is looked at from all sides, and the first one is as the program's.
+    captured = [
+        _Turn(prepared.runs[0], order, POISONS[order], check and order == orders[-1], order == orders[-1])
+        for order in orders
+    ]
+    others = [
+        _Turn(
+            run,
+            n % len(_SEEDS),
+            POISONS[n % len(POISONS)],
+            check and run.inputs is None,
+            n % len(_SEEDS) == 0,
+        )
+        for n, run in enumerate(runs[1:], 1)
+    ]
 
     def turns(listed: Sequence[_Turn], name: str) -> tuple[tuple[_Turn, Request], ...]:
         return tuple((turn, _turned(proof, turn, f"{name}_{number}_{n}")) for n, turn in enumerate(listed))
@@ -271,11 +290,6 @@ def _plan(proof: Proof, prepared: Prepared, number: int) -> _Plan:
             _request(proof, repeated, seed, POISONS[-1 - n % len(POISONS)], f"repeat_{number}_{n}")
             for n, seed in enumerate(again)
         ),
-        tuple(
-            (run, sanitized(settings, run, proof.candidate, proof.folder / f"checked_{number}_{n}"))
-            for n, run in enumerate(r for r in runs if r.inputs is None)
-            if settings.sanitize
-        ),
     )
 
 
@@ -287,8 +301,25 @@ def _allowed(proof: Proof, run: ReferenceRun) -> bool:
 
 
 def _turned(proof: Proof, turn: _Turn, name: str) -> Request:
-    seed = _SEEDS[turn.order]
-    return _request(proof, turn.run, seed, turn.poison, name, traced=_traced(proof, turn))
+    # The second order on the captured inputs is the natural one: what is checked is slow when it is interleaved.
+    seed = _NATURAL if turn.checked and turn.run.label == CAPTURED else _SEEDS[turn.order]
+    made = _request(proof, turn.run, seed, turn.poison, name, traced=_traced(proof, turn))
+    return replace(made, sanitize=proof.reference.settings.sanitize) if turn.checked else made
+
+
+def _result(proof: Proof, request: Request, replays: Ahead) -> Replay:
+    """The replay, to be compared. The sanitizers leave out what they refuse, and take their time: where they have
+    something to say or do not come to the end, another run without them has to be right, too.
+    """
+    result = replays.result(request)
+    if not request.sanitize:
+        return result
+    if result.status == "ok":
+        found = result.sanitizers(proof.candidate)
+        if found is not None and not found.reports:
+            return result
+    plain = replace(request, out=request.out.with_name(f"{request.out.name}_plain"), sanitize="")
+    return replay(proof.reference.settings.tool, plain, cancel=proof.cancel)
 
 
 def _in_order(plans: Sequence[_Plan]) -> list[Request]:
@@ -297,7 +328,6 @@ def _in_order(plans: Sequence[_Plan]) -> list[Request]:
         *(request for plan in plans for _, request in plan.captured),
         *(request for plan in plans for _, request in plan.others),
         *(request for plan in plans for request in plan.repeats),
-        *(request for plan in plans for _, request in plan.checked),
     ]
 
 
@@ -321,7 +351,7 @@ def _request(
 
 def _traced(proof: Proof, turn: _Turn) -> bool:
     run = turn.run
-    if run.inputs is not None or turn.order > 0:
+    if run.inputs is not None or not turn.traced:
         return False
     if run.label == CAPTURED and proof.on("written_back"):
         return True

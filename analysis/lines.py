@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from hipscope.analysis.memory import add_patterns
 from hipscope.analysis.profile import Frame, Instruction, Kernel, MemoryPattern, StallReason
@@ -48,6 +49,7 @@ def user_frame(chain: Sequence[Frame]) -> Frame | None:
     return chain[-1] if chain else None
 
 
+@lru_cache(maxsize=1024)  # every instruction of a kernel asks, for few files
 def is_foreign(file: str) -> bool:
     """The file belongs to the compiler, HIP or the system, not to the user."""
     if file.startswith(_FOREIGN_PREFIXES) or any(part in file for part in _FOREIGN_PARTS):

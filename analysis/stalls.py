@@ -6,6 +6,7 @@ Takes a `Kernel`, gives cycles by reason for the kernel and per instruction. Cyc
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from hipscope.analysis.profile import Instruction, Kernel, StallReason
 
@@ -49,7 +50,12 @@ def total_cycles(kernel: Kernel) -> float:
 
 def produced_wait(instruction: Instruction) -> StallReason:
     """What kind of wait it is to wait for this instruction's result."""
-    mnemonic = instruction.text.split(None, 1)[0] if instruction.text else ""
+    return _wait_for(instruction.text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _wait_for(text: str) -> StallReason:
+    mnemonic = text.split(None, 1)[0] if text else ""
     if "atomic" in mnemonic or mnemonic.startswith(("ds_add", "ds_sub", "ds_cmpst", "ds_min", "ds_max")):
         return StallReason.ATOMIC
     if mnemonic.startswith("ds_"):

@@ -105,7 +105,7 @@ def write_rocprofv3(
         for dispatch in launches:
             if not dispatch.profiled or not chosen.traced(dispatch):
                 continue
-            profile = raw.read_profile(raw_dir, dispatch.id)
+            profile = raw.read_profile(raw_dir, dispatch.id, waves=chosen.waves)
             if profile is None:
                 continue
             code = objects.traced(dispatch, names[dispatch.kernel])

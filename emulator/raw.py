@@ -136,14 +136,14 @@ def read_dispatches(directory: Path) -> Iterator[RawDispatch]:
         )
 
 
-def read_profile(directory: Path, dispatch: int) -> RawProfile | None:
-    """The record of one profiled launch, or None when there is none."""
+def read_profile(directory: Path, dispatch: int, *, waves: bool = True) -> RawProfile | None:
+    """The record of one profiled launch, or None when there is none; `waves`: with what single waves did."""
     data = _load(directory / f"profile_{dispatch}.json")
     if data is None:
         return None
     return RawProfile(
         instructions=tuple(_instruction(i) for i in data.get("instructions") or ()),
-        waves=tuple(_wave(w) for w in data.get("waves") or ()),
+        waves=tuple(_wave(w) for w in data.get("waves") or ()) if waves else (),
     )
 
 

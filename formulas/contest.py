@@ -19,7 +19,16 @@ from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.process import Stop
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.candidate import Advice, Candidate, Family, Refusal
-from hipscope.formulas.judge import Bench, Judgement, Progress, not_proved, prove, time_candidate, weigh
+from hipscope.formulas.judge import (
+    Bench,
+    Judgement,
+    Progress,
+    not_proved,
+    prove,
+    time_candidate,
+    weigh,
+    with_proof,
+)
 from hipscope.formulas.program import Rehearsals
 from hipscope.formulas.recipes import recipes_for
 from hipscope.formulas.sweep import Admitted, Swept, sweep
@@ -135,18 +144,18 @@ def _timed_and_proved(
             continue
         quick = weigh(bench, one.candidate, formula, after, None)
         if quick.accepted:
-            hopeful.append((quick, one, after))
+            hopeful.append((quick, one))
         else:
             proofs.drop(one)
             if rehearsals is not None:
                 rehearsals.drop(one.candidate.text)
             yield quick
-    for _, one, after in sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0)):
+    for quick, one in sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0)):
         if rehearsals is not None:
             rehearsals.begin(one.candidate.text)
         verdict = proofs.finish(one)
         if verdict.equivalent:
-            yield weigh(bench, one.candidate, formula, after, verdict)
+            yield with_proof(bench, quick, verdict)
         else:
             if rehearsals is not None:
                 rehearsals.drop(one.candidate.text)

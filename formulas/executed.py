@@ -7,6 +7,7 @@ what neither tells.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from hipscope.analysis.profile import Dispatch, Instruction, Kernel
 
@@ -18,7 +19,12 @@ _TRANSCENDENTAL = ("v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", 
 
 def mnemonic(instruction: Instruction) -> str:
     """The name of the operation."""
-    return instruction.text.split(None, 1)[0] if instruction.text else ""
+    return _first_word(instruction.text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _first_word(text: str) -> str:
+    return text.split(None, 1)[0] if text else ""
 
 
 def is_valu(instruction: Instruction) -> bool:

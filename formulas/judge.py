@@ -377,26 +377,33 @@ def weigh(
         min_share=bench.project.config.min_share,
         proved=verdict is not None,
     )
-    if verdict is not None and after.wrong is not None:
-        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after.wrong}"), verdict, after)
-    if verdict is not None and (why := beyond_physics(after, bench.reference)) is not None:
-        return Judgement(candidate, "implausible", _sentence(f"Refused: {why}"), verdict, after)
     accepted = decision.stage == "accepted"
     notes = tuple(trade_sentence(t) for t in decision.trades)
     notes += tuple(f"it assumes that {text}" for text in candidate.assumes) if accepted else ()
     if accepted and (note := suspicious(decision.speedup)) is not None:
         notes = (note, *notes)
-    return Judgement(
+    weighed = Judgement(
         candidate=candidate,
         stage=decision.stage,
-        reason=f"{decision.reason} {verdict.reason}" if accepted and verdict is not None else decision.reason,
-        verdict=verdict,
+        reason=decision.reason,
         after=after,
         speedup=decision.speedup,
         metric=decision.metric,
         notes=notes,
         trades=decision.trades,
     )
+    return weighed if verdict is None else with_proof(bench, weighed, verdict)
+
+
+def with_proof(bench: Bench, weighed: Judgement, verdict: Verdict) -> Judgement:
+    """The decision on a timed candidate, now that it is proved."""
+    candidate, after = weighed.candidate, weighed.after
+    if after is not None and after.wrong is not None:
+        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after.wrong}"), verdict, after)
+    if after is not None and (why := beyond_physics(after, bench.reference)) is not None:
+        return Judgement(candidate, "implausible", _sentence(f"Refused: {why}"), verdict, after)
+    reason = f"{weighed.reason} {verdict.reason}" if weighed.accepted else weighed.reason
+    return replace(weighed, verdict=verdict, reason=reason)
 
 
 def find_source(

@@ -37,7 +37,7 @@ from hipscope.formulas.contest import admitted, ask_recipes
 from hipscope.formulas.judge import Bench, CannotJudge, Progress, kernel_folder, open_bench
 from hipscope.formulas.registry import detect_all
 
-_VERSION = 2
+_VERSION = 3
 _MANIFEST = "prepared.json"
 _RUN = "run"
 _KEPT_PROGRAMS = 3
@@ -122,10 +122,12 @@ def _compile_answers(
 ) -> None:
     """Have what the recipes answer compiled, alone and within the program, for the build cache. None of it is run.
 
-    All of it is asked, guarded and looked up again when somebody wants a rewrite.
+    All of it is asked, guarded and looked up again when somebody wants a rewrite. A build command may run what it has
+    built, so it is not called before.
     """
     project, most = bench.project, bench.project.config.optimize.max_attempts
-    for one in admitted(bench, ask_recipes(bench, finding), progress=progress, cancel=cancel).kept[:most]:
+    kept = admitted(bench, ask_recipes(bench, finding), progress=progress, cancel=cancel).kept[:most]
+    for one in kept if project.build_kind == "single" else ():
         texts = {**overlay, bench.source: one.candidate.text}
         with contextlib.suppress(BuildFailed):  # it is said when somebody asks
             build_program(project, bench.session.toolchain, overlay=texts, confined=True, cancel=cancel)
@@ -176,15 +178,18 @@ def _home(project: Project) -> Path:
 def _key(
     project: Project, toolchain: Toolchain, built: BuiltProgram, overlay: Mapping[Path, bytes]
 ) -> str | None:
-    """Everything that the preparation depends on, in one name; None when that cannot be told."""
-    if project.build_kind != "single":  # what such a build reads, only the build knows
-        return None
+    """Everything that the preparation depends on, in one name; None when that cannot be told.
+
+    What a build command reads, only that knows: here it is known by what it has made. `built` is up to date by the same
+    rule as for any other run, and everything in the copy of the project where it was made counts, the program as well.
+    """
     try:
         tools = [replay_executable(), *sorted(native_library_dir().glob("*.so"))]
     except NativePartsMissing:
         return None
     beside = _below(project.root)
-    if beside is None:
+    made = _below(built.directory) if built.directory != project.root else []
+    if beside is None or made is None:
         return None
     package = Path(__file__).resolve().parents[1]
     own = sorted(p for part in _OWN for p in (package / part).rglob("*.py"))
@@ -199,7 +204,7 @@ def _key(
         "config": project.config.model_dump(mode="json"),
         "overlay": {str(p): hashlib.sha256(t).hexdigest() for p, t in sorted(overlay.items())},
         "environment": {k: v for k, v in sorted(os.environ.items()) if k not in _PASSING},
-        "files": [_stamp(p) for p in (*tools, *own, *named, *beside)],
+        "files": [_stamp(p) for p in (*tools, *own, *named, *beside, *made)],
     }
     return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 

@@ -25,26 +25,33 @@ class OutOfBounds(Exception):
 
 
 class Buffer:
-    def __init__(self, data: bytes, code: str, address: int = 0) -> None:
+    def __init__(self, data: bytes, code: str, address: int = 0, refuse: Any = None) -> None:
         self.data, self.code, self.address = bytearray(data), code, address
         self.access = bytearray(len(data))
+        self.refuse = refuse  # told of an access outside, which is then left out
 
     def __len__(self) -> int:
         return len(self.data) // 4
 
-    def _mark(self, index: int, bits: int) -> None:
+    def _mark(self, index: int, bits: int) -> bool:
         if not 0 <= index < len(self):
-            raise OutOfBounds(f"element {index} of a buffer of {len(self)}")
+            if self.refuse is None:
+                raise OutOfBounds(f"element {index} of a buffer of {len(self)}")
+            self.refuse()
+            return False
         for byte in range(index * 4, index * 4 + 4):
             first = READ_FIRST if bits & READ and not self.access[byte] & WRITTEN else 0
             self.access[byte] |= bits | first
+        return True
 
     def __getitem__(self, index: int) -> Any:
-        self._mark(index, READ)
+        if not self._mark(index, READ):
+            return 0
         return struct.unpack_from(f"<{self.code}", self.data, index * 4)[0]
 
     def __setitem__(self, index: int, value: Any) -> None:
-        self._mark(index, WRITTEN)
+        if not self._mark(index, WRITTEN):
+            return
         wrapped = (value + 2**31) % 2**32 - 2**31 if self.code == "i" else value
         struct.pack_into(f"<{self.code}", self.data, index * 4, wrapped)
 
@@ -81,6 +88,8 @@ def main(argv: list[str]) -> None:
         scope["v"] = list(struct.unpack("<i", (dispatch / meta["globals"][0]["before"]).read_bytes()))
     exec(Path(options.code_object).read_text(), scope)
     buffers = []
+    found: list[dict[str, Any]] = []  # of the sanitizers
+    refuse = (lambda: found.append(report("out-of-bounds"))) if options.sanitize else None
     for entry in meta["buffers"]:
         name = f"buffer_{entry['index']}.before"
         replaced = Path(options.inputs or "/nowhere") / name
@@ -94,7 +103,7 @@ def main(argv: list[str]) -> None:
             for i, bits in enumerate(mask):
                 if bits & WRITTEN and not bits & READ_FIRST:
                     data[i] = noise[i]
-        buffers.append(Buffer(bytes(data), entry.get("code", "f"), entry["address"]))
+        buffers.append(Buffer(bytes(data), entry.get("code", "f"), entry["address"], refuse))
     order = list(range(meta["grid"][0]))
     random.Random(options.seed).shuffle(order)
     result: dict[str, Any] = {"status": "ok", "message": "", "time_ns": 1000.0}
@@ -115,9 +124,7 @@ def main(argv: list[str]) -> None:
     if meta["globals"]:
         (out / "global_0.after").write_bytes(struct.pack("<i", *scope["v"]))
     if options.sanitize:
-        found = [
-            report(kind) for kind in re.findall(r"# defect ([a-z-]+)", Path(options.code_object).read_text())
-        ]
+        found += map(report, re.findall(r"# defect ([a-z-]+)", Path(options.code_object).read_text()))
         checked = {
             "schema": "hipscope.sanitize/1", "checks": "all", "dispatches": 1, "left_out": 0, "reports": found,
         }  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from hipscope.accordo.access import READ, WRITTEN, AccessMap, read_runs
+from hipscope.accordo.ahead import Ahead
 from hipscope.accordo.capture import CapturedDispatch, read_dispatch
 from hipscope.accordo.replaced import replaced_contents, write_replacement
 from hipscope.accordo.replay import Replay, ReplayBroken, ReplayTool, Request, replay, replay_all
@@ -184,6 +185,47 @@ def test_a_group_ends_with_its_first_failure_and_nothing_begins_after_one(
     assert [r.status for r in stopped[0]] == ["ok"]
     assert [r.status for r in stopped[1]] == ["timeout"]
     assert stopped[-1] == []
+
+
+def test_what_goes_wrong_under_the_sanitizers_ends_nothing(
+    captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
+) -> None:
+    endless = with_limit(captured, -1, tmp_path / "endless")
+    code = captured.code_object
+    checked = Request(endless, code, tmp_path / "checked", timeout_s=1.0, sanitize="all")
+    more = [Request(captured, code, tmp_path / f"more{n}") for n in range(2 * (os.cpu_count() or 1))]
+    made = replay_all(tool, [[checked], *([r] for r in more)], stop=True)
+    assert [r.status for runs in made for r in runs] == ["timeout", *("ok" for _ in more)]
+
+
+def test_a_run_under_the_sanitizers_leaves_the_same_and_tells_of_the_same_accesses(
+    captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
+) -> None:
+    plain = Request(captured, captured.code_object, tmp_path / "plain", trace_access=True)
+    checked = Request(captured, captured.code_object, tmp_path / "checked", trace_access=True, sanitize="all")
+    one, other = (runs[0] for runs in replay_all(tool, [[plain], [checked]]))
+    assert (one.status, other.status) == ("ok", "ok")
+    found = other.sanitizers(captured.code_object)
+    assert found is not None
+    assert not found.reports
+    for buffer in captured.buffers:
+        assert other.leaves_same(one, buffer)
+        places = [run.access(buffer.index, buffer.size) for run in (one, other)]
+        assert np.array_equal(places[0].whole, places[1].whole)
+        assert places[1].count(READ | WRITTEN) == 4 * 200
+
+
+def test_what_was_left_out_behind_a_failure_is_made_when_it_is_asked_for(
+    captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
+) -> None:
+    """Results are asked for in another order than replays are begun in."""
+    endless = with_limit(captured, -1, tmp_path / "endless")
+    code = captured.code_object
+    bad = [Request(endless, code, tmp_path / f"bad{n}", timeout_s=1.0) for n in range(os.cpu_count() or 1)]
+    left_out = Request(captured, code, tmp_path / "left_out")
+    with Ahead(tool, [*bad, left_out], None) as replays:
+        assert replays.result(left_out).status == "ok"
+        assert replays.result(bad[0]).status == "timeout"
 
 
 def test_a_damaged_capture_is_seen_and_takes_nobody_with_it(

@@ -198,3 +198,21 @@ def test_a_defect_of_a_kind_that_the_reference_has_too_is_not_held_against_a_can
     worse = judge(racy + "\n# defect divergent-barrier", reference=racy, sanitize="all")
     assert [m.message for m in worse.mismatches if "divergent-barrier" in m.message]
     assert len(worse.mismatches) == 1
+
+
+def test_what_goes_wrong_under_the_sanitizers_is_told_as_without_them(judge: Judge) -> None:
+    """They leave out what they refuse, and the launch with 47 elements is made under them only."""
+    verdict = judge(RIGHT + "    if n == 47: b[0][100000]\n", sanitize="all")
+    assert verdict.mismatches[0].kind == "fault"
+    assert "out of bounds" in verdict.reason
+
+
+def test_the_run_under_the_sanitizers_is_compared_like_any_other(judge: Judge) -> None:
+    """Only in the natural order of the waves, in which nothing else is run on the recorded inputs."""
+    order = list(range(64))
+    random.Random(0).shuffle(order)
+    wrong = LOOP.format(f"if i < 48: b[1][i] = b[0][i] + b[0][i] if order != {order} else 0.0")
+    assert judge(wrong).equivalent
+    verdict = judge(wrong, sanitize="all")
+    assert verdict.outcome == "different"
+    assert verdict.mismatches[0].kind == "depends_on_poison"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hipscope.accordo import precision, reference
-from hipscope.analysis import build
+from hipscope.analysis import build, build_tree
 from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.project import Project, resolve_project
+from hipscope.analysis.toolchain import Toolchain
 from hipscope.formulas import judge, optimize, prepared
 from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, optimize_project
 from hipscope.formulas.prepared import prepare_project, prepared_session
@@ -234,6 +237,68 @@ def test_a_program_with_other_data_is_judged_on_what_it_does_now(tmp_path: Path)
     result = optimize_project(project, options=OPTIONS)
     assert result.status == "verified"
     assert not found(project)
+
+
+@pytest.fixture(scope="module")
+def made_by_a_command(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with a Makefile of its own, prepared."""
+    folder = tmp_path_factory.mktemp("make")
+    (folder / "smooth.hip").write_text('#include "factor.h"\n' + TEXT.replace("* 7 % 101", "* FACTOR % 101"))
+    (folder / "factor.h").write_text("#define FACTOR 7\n")
+    (folder / "Makefile").write_text(
+        "smooth: smooth.hip factor.h Makefile\n\thipcc -std=c++17 -O3 smooth.hip -o smooth\n"
+        "\techo built >> builds.log\n"
+    )
+    (folder / "hipscope.toml").write_text('backend = "emulator"\nbuild = "make"\nrun = "./smooth"\n')
+    project = resolve_project(folder / "smooth.hip")
+    assert project.build_kind == "command"
+    return project
+
+
+def test_a_project_with_a_build_command_is_prepared_too(
+    made_by_a_command: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = made_by_a_command
+    cold = optimize_project(project, options=OPTIONS)
+    assert cold.status == "verified"
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "build_in_tree", only_as_it_is)
+        assert prepare_project(project)
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("this was prepared")
+
+    monkeypatch.setattr(optimize, "profile_project", never)
+    monkeypatch.setattr(judge, "prepare_reference", never)
+    monkeypatch.setattr(reference, "replay_all", never)
+    assert optimize_project(project, options=OPTIONS) == cold
+
+
+def only_as_it_is(
+    project: Project, toolchain: Toolchain, overlay: dict[Path, bytes], **options: Any
+) -> build_tree.BuildTree:
+    """A build command may run what it has built, so nobody calls it with a rewrite before a rewrite is asked for."""
+    assert not overlay
+    return build_tree.build_in_tree(project, toolchain, overlay, **options)
+
+
+@pytest.mark.parametrize("change", ["a header", "the command", "the program that was made", "nothing"])
+def test_what_a_build_command_made_is_part_of_what_was_prepared(
+    made_by_a_command: Project, change: str
+) -> None:
+    project = made_by_a_command
+    prepare_project(project)
+    assert found(project)
+    with prepared_session(project, {}) as session:
+        assert session is not None
+        program = session.built.directory / "smooth"
+    if change == "a header":
+        (project.root / "factor.h").write_text("#define FACTOR 9\n")
+    elif change == "the command":
+        project = replace(project, config=project.config.model_copy(update={"build": "make -s"}))
+    elif change == "the program that was made":
+        os.utime(program)
+    assert found(project) == (change == "nothing")
 
 
 _READS = """  std::vector<float> in(count), out(count);

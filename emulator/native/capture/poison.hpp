@@ -12,38 +12,42 @@
 
 namespace hipscope {
 
-/// The random number of a byte depends on its place only, so that a mask in parts gives the same bytes as a whole one.
+/// The random bytes of a word depend on its place only, so that a mask in parts gives the same bytes as a whole one.
 class PoisonBytes {
 public:
-    PoisonBytes(std::uint64_t seed, std::size_t buffer) : state_(seed * 0x9e3779b97f4a7c15ULL + buffer + 1) {}
-    char next() {
-        state_ = state_ * kFactor + kTerm;
-        return static_cast<char>(state_ >> 56U);
-    }
-    /// Pass over `count` bytes: the powers of the step x -> x * factor + term, by squaring.
-    void skip(std::uint64_t count) {
-        for (std::uint64_t factor = kFactor, term = kTerm; count != 0; count >>= 1U) {
-            if ((count & 1U) != 0) state_ = state_ * factor + term;
-            term *= factor + 1;
-            factor *= factor;
-        }
+    PoisonBytes(std::uint64_t seed, std::size_t buffer) : start_(seed * 0x9e3779b97f4a7c15ULL + buffer + 1) {}
+    /// The eight bytes from `word` * 8 on (the finalizer of SplitMix64).
+    [[nodiscard]] std::uint64_t word(std::uint64_t word) const {
+        std::uint64_t z = start_ + (word + 1) * 0x9e3779b97f4a7c15ULL;
+        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+        return z ^ (z >> 31U);
     }
 
 private:
-    static constexpr std::uint64_t kFactor = 6364136223846793005ULL, kTerm = 1442695040888963407ULL;
-    std::uint64_t state_;
+    std::uint64_t start_;
 };
+
+/// One byte repeated in all eight of a word.
+constexpr std::uint64_t eight_times(std::uint8_t byte) { return byte * 0x0101010101010101ULL; }
 
 inline bool is_poisoned(char flags) {
     const auto bits = static_cast<std::uint8_t>(flags);
     return (bits & access_bit::written) != 0 && (bits & access_bit::read_before_written) == 0;
 }
 
-/// Whether none of the eight bytes that these flags are for is written.
-inline bool none_written(const char* flags) {
+inline std::uint64_t eight_flags(const char* flags) {
     std::uint64_t eight = 0;
     std::memcpy(&eight, flags, sizeof eight);
-    return (eight & access_bit::written * 0x0101010101010101ULL) == 0;
+    return eight;
+}
+
+/// Whether none of the eight bytes that these flags are for is written.
+inline bool none_written(const char* flags) { return (eight_flags(flags) & eight_times(access_bit::written)) == 0; }
+
+/// Whether all of them are poisoned.
+inline bool all_poisoned(const char* flags) {
+    return (eight_flags(flags) & eight_times(access_bit::written | access_bit::read_before_written)) == eight_times(access_bit::written);
 }
 
 /// Tell `visit` the offset and length of each stretch of a buffer of `bytes` that `poison` fills.
@@ -57,10 +61,25 @@ void each_poisoned(const std::vector<Run>& mask, std::size_t bytes, const Visit&
                 continue;
             }
             const std::size_t begin = i;
+            while (i + 8 <= end && all_poisoned(run.bytes.data() + (i - run.offset))) i += 8;
             while (i < end && is_poisoned(run.bytes[i - run.offset])) ++i;
             if (i > begin) visit(begin, i - begin);
             else ++i;
         }
+    }
+}
+
+/// Fill `count` bytes from `offset` on with `pattern`, which is repeated from the start of `data` on.
+inline void repeat(const std::string& pattern, char* data, std::size_t offset, std::size_t count) {
+    std::size_t done = 0;
+    for (std::size_t next = offset % pattern.size(); done < std::min(count, pattern.size()); ++done) {
+        data[offset + done] = pattern[next];
+        next = next + 1 == pattern.size() ? 0 : next + 1;
+    }
+    while (done < count) {  // what is there is whole patterns, so that twice as many go on with them
+        const std::size_t some = std::min(done, count - done);
+        std::memcpy(data + offset + done, data + offset, some);
+        done += some;
     }
 }
 
@@ -69,20 +88,15 @@ void each_poisoned(const std::vector<Run>& mask, std::size_t bytes, const Visit&
 /// `mask` has one byte of access bits for each byte of the buffer (capture/trace.hpp); none outside of its runs.
 inline void poison(char* data, std::size_t bytes, const std::vector<Run>& mask, std::uint64_t seed, std::size_t buffer,
                    const std::string& fill) {
-    PoisonBytes random(seed, buffer);
-    std::size_t done = 0;  // bytes that the random numbers have come past
+    const PoisonBytes random(seed, buffer);
     each_poisoned(mask, bytes, [&](std::size_t offset, std::size_t count) {
-        if (!fill.empty()) {
-            std::size_t next = offset % fill.size();
-            for (std::size_t i = offset; i < offset + count; ++i) {
-                data[i] = fill[next];
-                next = next + 1 == fill.size() ? 0 : next + 1;
-            }
-            return;
+        if (!fill.empty()) return repeat(fill, data, offset, count);
+        for (std::size_t i = offset; i < offset + count;) {
+            const std::uint64_t word = random.word(i / 8);
+            const std::size_t some = std::min(8 - i % 8, offset + count - i);
+            std::memcpy(data + i, reinterpret_cast<const char*>(&word) + i % 8, some);
+            i += some;
         }
-        random.skip(offset - done);
-        for (std::size_t i = offset; i < offset + count; ++i) data[i] = random.next();
-        done = offset + count;
     });
 }
 

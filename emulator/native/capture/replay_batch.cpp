@@ -96,7 +96,7 @@ private:
         children_.erase(found);
         const ChildEnd end = child_end(child.options, how);
         if (end == ChildEnd::broken) status_ = static_cast<int>(end);
-        if (end != ChildEnd::ok) failed_ = true;
+        if (end != ChildEnd::ok) failed_ = failed_ || child.options.sanitize.empty();
         else if (status_ == 0) start(child.group);
     }
 

@@ -64,7 +64,7 @@ public:
             const bool unsupported = kernel != object_->kernels.end() && !kernel->second.obstacle.empty();
             return {unsupported ? "unsupported" : "launch_error", error.what()};
         }
-        if (o_.trace_access) {
+        if (o_.trace_access && !sanitizer_) {
             fill_memory();
             const DispatchResult traced = trace(launch);
             if (traced.fault) return fault(*traced.fault);
@@ -164,6 +164,11 @@ private:
     DispatchResult trace(const PreparedLaunch& launch) {
         AccessMap map(captured_.buffers);
         DispatchResult result = engine_->trace(launch, [&](const MemoryAccess& access) { map.note(access); });
+        write_accesses(map);
+        return result;
+    }
+
+    void write_accesses(const AccessMap& map) const {
         for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
             if (o_.runs) {
                 write_runs(o_.out + "/" + name_of("access_", i, ".runs"), map.accessed(i));
@@ -171,13 +176,19 @@ private:
             }
             write_file(o_.out + "/" + name_of("access_", i, ".bin"), map.flags(i));
         }
-        return result;
     }
 
     DispatchResult check(const PreparedLaunch& launch) {
         sanitizer_->begin(launch, captured_.id);
-        DispatchResult result = engine_->check(launch, *sanitizer_);
+        std::optional<AccessMap> map;
+        std::function<void(const MemoryAccess&)> observe;
+        if (o_.trace_access) {
+            map.emplace(captured_.buffers);
+            observe = [&](const MemoryAccess& access) { map->note(access); };
+        }
+        DispatchResult result = engine_->check(launch, *sanitizer_, observe);
         sanitizer_->end();
+        if (map) write_accesses(*map);
         sanitizer_->reports().write(o_.out + "/sanitize.json");
         return result;
     }

@@ -388,8 +388,8 @@ const std::vector<InstructionInfo>& Engine::infos(const std::shared_ptr<Disassem
     return entry->second;
 }
 
-DispatchResult Engine::check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer) {
-    return Run(*this, launch, false).alone(sanitize::SanitizeObserver(sanitizer));
+DispatchResult Engine::check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe) {
+    return Run(*this, launch, false).alone(sanitize::SanitizeObserver(sanitizer, observe));
 }
 
 void Engine::touched(std::uint64_t address, std::uint64_t bytes) {

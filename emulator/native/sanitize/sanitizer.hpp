@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -108,17 +109,22 @@ private:
     std::set<std::uint64_t> internal_;  // blocks of the runtime's own that kernels use
 };
 
-/// Passes every step of the functional engine to a Sanitizer.
+/// Passes every step of the functional engine to a Sanitizer, and what it accessed on.
 class SanitizeObserver {
 public:
     static constexpr bool active = true;
-    explicit SanitizeObserver(Sanitizer& sanitizer) : sanitizer_(sanitizer) {}
+    SanitizeObserver(Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe) : sanitizer_(sanitizer), observe_(observe) {}
     void started(Workgroup& group) { sanitizer_.started(group); }
-    Step step(Wave& wave, const Instruction& instruction) { return sanitizer_.step(wave, instruction); }
+    Step step(Wave& wave, const Instruction& instruction) {
+        const Step result = sanitizer_.step(wave, instruction);
+        if (accesses_memory(instruction.unit) && result == Step::next && wave.access.space != Space::none && observe_) observe_(wave.access);
+        return result;
+    }
     void barrier_released(Workgroup& group) { sanitizer_.barrier_released(group); }
 
 private:
     Sanitizer& sanitizer_;
+    const std::function<void(const MemoryAccess&)>& observe_;  // told of each access when there is one to be told
 };
 
 }  // namespace hipscope::sanitize
