@@ -62,7 +62,7 @@ Stage = Literal[
 ]  # fmt: skip
 
 
-_BASELINE = "baseline"
+BASELINE = "baseline"
 
 
 class CannotJudge(HipscopeError):
@@ -198,10 +198,10 @@ def open_bench(
         progress("replaying the kernel as it is", None)
         ready = _prepared_folder(session, kernel)
         if ready is None:
-            baseline = pool.submit(_timed, tool, dispatches, work / _BASELINE, project, syntax.name, stop)
+            baseline = pool.submit(_timed, tool, dispatches, work / BASELINE, project, syntax.name, stop)
             reference = pool.submit(_replayed, dispatches, settings, signature, syntax.name, stop)
         else:
-            baseline = pool.submit(read_measured, ready / _BASELINE)
+            baseline = pool.submit(read_measured, ready / BASELINE)
             reference = pool.submit(read_reference, ready, ready.parent, settings, signature)
         bench = Bench(
             project=project,

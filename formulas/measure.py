@@ -24,6 +24,7 @@ from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 
 _SEED = 0
 _CAPTURE = "capture"
+_PROFILE = "profile.json"
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,19 @@ def measure(
     return Measured(profile, profile.kernels[0], wrong)
 
 
+def keep_measured(measured: Measured, work: Path) -> None:
+    """Write down what `measure` found, in the directory that it worked in, in place of all that it left there."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    (work / _PROFILE).write_text(measured.profile.model_dump_json(), encoding="utf-8")
+
+
 def read_measured(work: Path) -> Measured:
-    """What `measure` found, from the directory that it worked in."""
-    profile = read_capture(work / _CAPTURE)
+    """What was kept there. Raises HipscopeError when it cannot be read."""
+    try:
+        profile = Profile.model_validate_json((work / _PROFILE).read_bytes())
+    except (OSError, ValueError) as error:
+        raise HipscopeError(f"{work / _PROFILE} cannot be read") from error
     return Measured(profile, profile.kernels[0])
 
 

@@ -25,21 +25,23 @@ from hipscope.accordo.kept import keep_reference
 from hipscope.analysis.build import BuiltProgram, build_program, precompile_headers
 from hipscope.analysis.confine import paths_in
 from hipscope.analysis.errors import BuildFailed
-from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.paths import cache_directory, draft_directory, settle
+from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers.emulator import RECORDED_DISPATCHES
 from hipscope.analysis.project import Project
-from hipscope.analysis.session import ProfileOptions, ProfileSession, placed, profile_project
+from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
 from hipscope.analysis.toolchain import Toolchain, find_toolchain
 from hipscope.emulator.runner import NativePartsMissing, native_library_dir, replay_executable
 from hipscope.formulas.base import Finding
 from hipscope.formulas.contest import admitted, ask_recipes
-from hipscope.formulas.judge import Bench, CannotJudge, Progress, kernel_folder, open_bench
+from hipscope.formulas.judge import BASELINE, Bench, CannotJudge, Progress, kernel_folder, open_bench
+from hipscope.formulas.measure import keep_measured
 from hipscope.formulas.registry import detect_all
 
 _VERSION = 3
 _MANIFEST = "prepared.json"
 _RUN = "run"
+_PROFILE = "profile.json"
 _KEPT_PROGRAMS = 3
 _MAX_BYTES = 1 << 30
 _MAX_FILES = 4000
@@ -76,6 +78,7 @@ def prepare_project(
         return False
     with draft_directory(home) as draft:
         session.run_dir.rename(draft / _RUN)
+        (draft / _PROFILE).write_text(session.profile.model_dump_json(), encoding="utf-8")
         session = replace(session, run_dir=draft / _RUN, capture_dir=draft / _RUN / RECORDED_DISPATCHES)
         for name in dict.fromkeys(f.mangled for f in findings):
             here = [f for f in findings if f.mangled == name]
@@ -106,6 +109,7 @@ def _prepare_kernel(
         with open_bench(
             project, session, kernel, overlay=overlay, work=folder, progress=progress, cancel=cancel
         ) as bench:
+            keep_measured(bench.baseline, folder / BASELINE)
             keep_reference(bench.reference, folder, draft, cancel)
             for finding in findings:
                 _compile_answers(bench, finding, overlay, progress, cancel)
@@ -153,13 +157,13 @@ def prepared_session(
         if key is None or not entry.is_dir():
             yield None
             return
-        if not _whole(entry, key):
+        profile = _kept_profile(entry) if _whole(entry, key) else None
+        if profile is None:
             shutil.rmtree(entry, ignore_errors=True)
             yield None
             return
         os.utime(home)
         run = entry / _RUN
-        profile = placed(read_capture(run), project)
         yield ProfileSession(profile, built, toolchain, run, run / RECORDED_DISPATCHES, prepared_dir=entry)
 
 
@@ -258,6 +262,14 @@ def _whole(entry: Path, key: str) -> bool:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def _kept_profile(entry: Path) -> Profile | None:
+    """The profile as it was, which takes a fraction of reading the capture again; None when it cannot be read."""
+    try:
+        return Profile.model_validate_json((entry / _PROFILE).read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _files(root: Path) -> list[Path]:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ def read_trace(folder: Path) -> Trace | None:
     )
 
 
+@lru_cache(maxsize=4096)  # most instructions come from few places
 def source_chain(text: str | None) -> tuple[Frame, ...]:
     """`file:line -> file:line`, outermost last; what has no line number is left out."""
     frames = []
