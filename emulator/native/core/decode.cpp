@@ -84,13 +84,18 @@ void decode_matrix(const Line& line, Instruction& in) {
     in.modifiers.neg_lo = static_cast<std::uint8_t>((line.words[1] >> 29U) & 7U);
 }
 
-/// True when nothing but the sign of source k changes before use.
-bool is_plain_but_for_sign(const Instruction& in, std::size_t k, Type type) {
+/// True when source k is a whole register or constant, and nothing moves between lanes.
+bool is_whole(const Instruction& in, std::size_t k, Type type) {
     const Operand& o = in.source[k];
-    const unsigned bit = 1U << k;
     if (o.sign_extend || o.select != 6 || type == Type::mix) return false;
     if (in.dpp.present && k == 0) return false;
-    if (o.kind == OperandKind::sgpr && o.index >= sreg::count) return false;
+    return o.kind != OperandKind::sgpr || o.index < sreg::count;
+}
+
+/// True when nothing but the sign of source k changes before use.
+bool is_plain_but_for_sign(const Instruction& in, std::size_t k, Type type) {
+    const unsigned bit = 1U << k;
+    if (!is_whole(in, k, type)) return false;
     if (in.packed && (type == Type::pk16 || type == Type::pk_f16 || type == Type::pk_f32)) {
         return (in.modifiers.op_sel & bit) == 0 && (in.modifiers.op_sel_hi & bit) != 0 && ((in.modifiers.neg_lo | in.modifiers.neg_hi) & bit) == 0;
     }
@@ -102,6 +107,12 @@ bool is_plain(const Instruction& in, std::size_t k, Type type) {
     return !in.source[k].negate && !in.source[k].absolute && is_plain_but_for_sign(in, k, type);
 }
 
+/// True when the handlers for plain operands take source k. They choose the dwords of two packed floats themselves.
+bool fits_form(const Instruction& in, std::size_t k, Type type) {
+    if (in.packed && type == Type::pk_f32) return is_whole(in, k, type) && ((in.modifiers.neg_lo | in.modifiers.neg_hi) & (1U << k)) == 0;
+    return is_plain_but_for_sign(in, k, type);
+}
+
 bool is_vector(const Operand& o) { return o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr; }
 
 /// The handler for the operands that the instruction has.
@@ -111,7 +122,7 @@ Handler handler_for(const Entry& entry, const Instruction& in) {
     bool signs = false;
     for (unsigned k = 0; k < in.sources; ++k) {
         const Operand& o = in.source[k];
-        if (!is_plain_but_for_sign(in, k, entry.source[k])) return entry.run;
+        if (!fits_form(in, k, entry.source[k])) return entry.run;
         if (!is_vector(o) && entry.source[k] != Type::mask) form |= 1U << k;
         signs = signs || o.negate || o.absolute;
     }

@@ -90,17 +90,21 @@ public:
     [[nodiscard]] bool valid_range(std::uint64_t address, std::uint32_t bytes) const {
         const std::uint64_t offset = address - base;
         if (offset >= reserved - bytes) return registered(address, bytes);
-        std::uint64_t g = offset >> granule_bits;
-        const std::uint64_t last = offset + bytes - 1;
-        constexpr std::uint64_t eight_full = 0x0101010101010101ULL << granule_bits;
-        for (std::uint64_t eight = 0; g + 8 <= last >> granule_bits; g += 8) {
-            std::memcpy(&eight, shadow_ + g, sizeof eight);
-            if (eight != eight_full) return valid(address, bytes);
-        }
-        return valid(base + std::max(g << granule_bits, offset), static_cast<std::uint32_t>(last + 1 - std::max(g << granule_bits, offset)));
+        const std::uint64_t last = offset + bytes - 1, granules = (last >> granule_bits) - (offset >> granule_bits);
+        if (granules < 8) return valid(address, bytes);
+        // All but the last have to be full; of the last one, as much as the range has of it.
+        const std::uint8_t* const shadow = shadow_ + (offset >> granule_bits);
+        for (std::uint64_t g = 0; g + 8 < granules; g += 8)
+            if (!eight_full(shadow + g)) return false;
+        return eight_full(shadow + granules - 8) && last < (last >> granule_bits << granule_bits) + shadow[granules];
     }
 
 private:
+    static bool eight_full(const std::uint8_t* shadow) {
+        std::uint64_t eight = 0;
+        std::memcpy(&eight, shadow, sizeof eight);
+        return eight == 0x0101010101010101ULL << granule_bits;
+    }
     [[nodiscard]] bool registered(std::uint64_t address, std::uint32_t bytes) const;
     std::uint64_t find_space(std::uint64_t need, std::uint64_t alignment);
     [[nodiscard]] bool overlaps(std::uint64_t address, std::uint64_t bytes) const;

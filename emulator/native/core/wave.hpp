@@ -33,7 +33,7 @@ inline constexpr std::uint32_t default_mode = 0x3f0;
 enum class Space : std::uint8_t { none, global, lds, scratch, scalar };
 enum class AccessKind : std::uint8_t { load, store, atomic, atomic_return };
 
-/// What one memory instruction of one wave touched. Valid after a handler of a memory unit returned `next`.
+/// What one memory instruction of one wave touched. Valid after a handler of a memory unit returned `next`, for observed waves.
 struct MemoryAccess {
     Space space = Space::none;
     AccessKind kind = AccessKind::load;
@@ -86,6 +86,7 @@ struct alignas(64) Wave {
     std::uint64_t clock = 0;                  // what s_memtime reads: modelled cycles, or instructions when untimed
     std::uint64_t realtime_base = 0;          // what s_memrealtime read when the dispatch began: ticks of 10 ns
     std::atomic<std::uint64_t>* realtime = nullptr;  // the latest value, when waves of the dispatch compare theirs
+    bool observed = true;                     // somebody reads `access`: false lets handlers leave addresses out
     MemoryAccess access;
     Fault fault;
 

@@ -217,7 +217,11 @@ private:
 
     private:
         std::unique_ptr<Workgroup> idle_group() {
-            if (idle_.empty()) return std::make_unique<Workgroup>(run_.launch_, run_.engine_.memory_);
+            if (idle_.empty()) {
+                auto made = std::make_unique<Workgroup>(run_.launch_, run_.engine_.memory_);
+                for (Wave& wave : made->waves) wave.observed = !std::is_same_v<Observer, NoObserver>;
+                return made;
+            }
             auto group = std::move(idle_.back());
             idle_.pop_back();
             return group;

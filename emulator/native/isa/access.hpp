@@ -128,20 +128,26 @@ HIPSCOPE_INLINE bool consecutive(const u32* row, u32 bytes) {
 #endif
 }
 
+HIPSCOPE_INLINE bool all_same(const u32* row) {
+    u32 difference = 0;
+    for (int i = 0; i < kLanes; ++i) difference |= row[i] ^ row[0];
+    return difference == 0;
+}
+
 /// Lanes that are looked at together where the addresses of a wave are no single run: those of one row of a small tile.
 inline constexpr int kTeam = 16;
 
-/// True when address[i] is address[0] + i * step, for the lanes of a team.
-template <u64 step>
-HIPSCOPE_INLINE bool in_steps(const u64* address) {
+/// True when row[i] is row[0] + i * step, for the lanes of a team; sums are 32 bits wide.
+template <u32 step>
+HIPSCOPE_INLINE bool in_steps(const u32* row) {
 #if defined(__AVX512F__)
-    const __m512i first = _mm512_set1_epi64(static_cast<long long>(address[0]));
-    const __m512i low = _mm512_add_epi64(first, _mm512_setr_epi64(0, step, 2 * step, 3 * step, 4 * step, 5 * step, 6 * step, 7 * step));
-    const __m512i high = _mm512_add_epi64(low, _mm512_set1_epi64(8 * step));
-    return (_mm512_cmpneq_epi64_mask(_mm512_loadu_si512(address), low) | _mm512_cmpneq_epi64_mask(_mm512_loadu_si512(address + 8), high)) == 0;
+    const __m512i first = _mm512_set1_epi32(static_cast<int>(row[0]));
+    const __m512i steps = _mm512_setr_epi32(0, step, 2 * step, 3 * step, 4 * step, 5 * step, 6 * step, 7 * step, 8 * step, 9 * step, 10 * step,
+                                            11 * step, 12 * step, 13 * step, 14 * step, 15 * step);
+    return _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(row), _mm512_add_epi32(first, steps)) == 0;
 #else
-    u64 difference = 0;
-    for (u64 i = 0; i < kTeam; ++i) difference |= address[i] ^ (address[0] + i * step);
+    u32 difference = 0;
+    for (u32 i = 0; i < kTeam; ++i) difference |= row[i] ^ (row[0] + i * step);
     return difference == 0;
 #endif
 }
@@ -149,12 +155,12 @@ HIPSCOPE_INLINE bool in_steps(const u64* address) {
 /// What a team's addresses have in common: all the same, or each an element or a dword behind the one before.
 enum class Pattern : u8 { none, same, elements, dwords };
 template <class Format>
-HIPSCOPE_INLINE Pattern pattern_of(const u64* address) {
+HIPSCOPE_INLINE Pattern pattern_of(const u32* row) {
     if constexpr (!Format::whole) return Pattern::none;
-    const u64 step = address[1] - address[0];
-    if (step == 0) return in_steps<0>(address) ? Pattern::same : Pattern::none;
-    if (step == Format::bytes) return in_steps<Format::bytes>(address) ? Pattern::elements : Pattern::none;
-    if (step == 4) return in_steps<4>(address) ? Pattern::dwords : Pattern::none;
+    const u32 step = row[1] - row[0];
+    if (step == 0) return in_steps<0>(row) ? Pattern::same : Pattern::none;
+    if (step == Format::bytes) return in_steps<Format::bytes>(row) ? Pattern::elements : Pattern::none;
+    if (step == 4) return in_steps<4>(row) ? Pattern::dwords : Pattern::none;
     return Pattern::none;
 }
 /// How many bytes from the first address on the team's lanes read or write.
@@ -179,13 +185,11 @@ HIPSCOPE_INLINE void fill_team(u32* to, u32 value) {
 #endif
 }
 
-/// load_lane for the lanes of a team, from `first` on; `base` is added to all addresses.
+/// load_lane for the lanes of a team, from `first` on, whose first one is at `from`.
 template <class Format>
-HIPSCOPE_INLINE void load_team(u64 base, const u64* address, Pattern pattern, u32 (*to)[kLanes], int first) {
-    const auto* dwords = reinterpret_cast<const LooseDword*>(base + address[0]);
-    if (pattern == Pattern::none) {
-        for (int i = 0; i < kTeam; ++i) load_lane<Format>(reinterpret_cast<const void*>(base + address[i]), to, first + i);
-    } else if (pattern == Pattern::same) {
+HIPSCOPE_INLINE void load_team(const void* from, Pattern pattern, u32 (*to)[kLanes], int first) {
+    const auto* dwords = static_cast<const LooseDword*>(from);
+    if (pattern == Pattern::same) {
         for (int d = 0; d < Format::dwords; ++d) fill_team(to[d] + first, dwords[d]);
     } else if (pattern == Pattern::dwords || Format::dwords == 1) {
         for (int d = 0; d < Format::dwords; ++d) copy_team(to[d] + first, dwords + d);
@@ -197,18 +201,52 @@ HIPSCOPE_INLINE void load_team(u64 base, const u64* address, Pattern pattern, u3
 }
 /// store_lane for the lanes of a team. Where lanes overlap, the last one counts, so only whole elements go together.
 template <class Format>
-HIPSCOPE_INLINE void store_team(u64 base, const u64* address, Pattern pattern, const u32 (*from)[kLanes], int first) {
+HIPSCOPE_INLINE void store_team(void* to, Pattern pattern, const u32 (*from)[kLanes], int first) {
     if (pattern == Pattern::elements && Format::dwords == 1) {
-        copy_team(reinterpret_cast<void*>(base + address[0]), from[0] + first);
+        copy_team(to, from[0] + first);
     } else if (pattern == Pattern::elements) {
-        auto* dwords = reinterpret_cast<LooseDword*>(base + address[0]);
+        auto* dwords = static_cast<LooseDword*>(to);
         HIPSCOPE_INDEPENDENT for (int i = 0; i < kTeam; ++i) {
             for (int d = 0; d < Format::dwords; ++d) dwords[i * Format::dwords + d] = from[d][first + i];
         }
     } else {
-        for (int i = 0; i < kTeam; ++i) store_lane<Format>(reinterpret_cast<void*>(base + address[i]), from, first + i);
+        const u32 step = pattern == Pattern::same ? 0 : 4;
+        for (u32 i = 0; i < kTeam; ++i) store_lane<Format>(static_cast<u8*>(to) + i * step, from, first + static_cast<int>(i));
     }
 }
+
+/// The teams of a wave: where each begins, in the dwords of `row`, and its pattern.
+struct Teams {
+    static constexpr int count = kLanes / kTeam;
+    u32 first[count];
+    Pattern pattern[count];
+
+    /// False when a team has no pattern.
+    template <class Format>
+    HIPSCOPE_INLINE bool find(const u32* row) {
+        for (int t = 0; t < count; ++t) {
+            first[t] = row[t * kTeam];
+            pattern[t] = pattern_of<Format>(row + t * kTeam);
+            if (pattern[t] == Pattern::none) return false;
+        }
+        return true;
+    }
+    /// True when what the teams touch ends at `limit` or before, with `offset` (32 bits wide) added to their first addresses.
+    template <class Format>
+    HIPSCOPE_INLINE bool end_within(u64 limit, u32 offset) const {
+        bool inside = true;
+        for (int t = 0; t < count; ++t) inside &= u64{first[t] + offset} + extent<Format>(pattern[t]) <= limit;
+        return inside;
+    }
+    template <class Format>
+    HIPSCOPE_INLINE void load(u64 base, u32 offset, u32 (*to)[kLanes]) const {
+        for (int t = 0; t < count; ++t) load_team<Format>(reinterpret_cast<const void*>(base + (first[t] + offset)), pattern[t], to, t * kTeam);
+    }
+    template <class Format>
+    HIPSCOPE_INLINE void store(u64 base, u32 offset, const u32 (*from)[kLanes]) const {
+        for (int t = 0; t < count; ++t) store_team<Format>(reinterpret_cast<void*>(base + (first[t] + offset)), pattern[t], from, t * kTeam);
+    }
+};
 
 /// The address of lane 0 when those of all lanes follow each other, as coalesced code has it; else 0, which is no address.
 HIPSCOPE_INLINE u64 start_of_run(const Wave& w, const Instruction& in, int saddr, u32 bytes) {
@@ -217,9 +255,26 @@ HIPSCOPE_INLINE u64 start_of_run(const Wave& w, const Instruction& in, int saddr
     const u64 start = lo[0] + static_cast<u64>(i64{in.modifiers.offset});
     if (in.modifiers.scalar_base) return scalar64(w, in.source[saddr]) + start;
     const u32* hi = w.vgpr[in.source[0].index + 1];
-    u32 difference = 0;
-    for (int i = 0; i < kLanes; ++i) difference |= hi[i] ^ hi[0];
-    return difference == 0 ? start + (u64{hi[0]} << 32U) : 0;
+    return all_same(hi) ? start + (u64{hi[0]} << 32U) : 0;
+}
+
+/// The patterns of a wave's teams when every lane is active, and what their dwords are relative to. False when there are none or
+/// when they touch what is not valid: then the lanes are taken one by one.
+template <class Format>
+HIPSCOPE_INLINE bool valid_teams(const Wave& w, const Instruction& in, int saddr, u64 active, Teams& teams, u64& base) {
+    const u32* lo = w.vgpr[in.source[0].index];
+    if (active != ~u64{0} || !teams.find<Format>(lo) || !teams.end_within<Format>(u64{1} << 32U, 0)) return false;
+    base = static_cast<u64>(i64{in.modifiers.offset});
+    if (in.modifiers.scalar_base) {
+        base += scalar64(w, in.source[saddr]);
+    } else {
+        const u32* hi = w.vgpr[in.source[0].index + 1];
+        if (!all_same(hi)) return false;
+        base += u64{hi[0]} << 32U;
+    }
+    for (int t = 0; t < Teams::count; ++t)
+        if (!w.memory->valid_range(base + teams.first[t], extent<Format>(teams.pattern[t]))) return false;
+    return true;
 }
 
 /// An access of all lanes to elements that follow each other. The addresses are spelled out only where the lanes that the

@@ -19,6 +19,8 @@ struct AnyNan {
     template <class T, class... Operands>
     HIPSCOPE_INLINE static T of(T result, Operands...) { return result; }
 };
+/// Which NaN operand the rule takes before the others.
+enum class NanOrder : u8 { first_operand, second_operand };
 template <class F, class Nan>
 struct WithNan {
     template <class... A>
@@ -41,9 +43,25 @@ HIPSCOPE_INLINE T lane(const SignedRow<T>& r, int i) { return r.of(Lane<T>::load
 template <class T>
 HIPSCOPE_INLINE T pair_lane(const SignedRow<T>& r, int j, bool odd) { return r.of(pair_lane<T>(r.row, j, odd)); }
 
+/// Two floats of which op_sel and op_sel_hi say which dword each comes from.
+template <bool uniform>
+HIPSCOPE_INLINE auto packed_source(const Wave& w, const Instruction& in, std::size_t k) {
+    const Operand& o = in.source[k];
+    const u32 low = (in.modifiers.op_sel >> k) & 1U, high = (in.modifiers.op_sel_hi >> k) & 1U;
+    if constexpr (!uniform) {
+        return Row{w.vgpr[o.index + low], w.vgpr[o.index + high]};
+    } else {
+        const u64 value = o.kind == OperandKind::sgpr ? w.s64(o.index) : o.literal;
+        return Same<f32x2>{{bits<f32>(static_cast<u32>(value >> (32U * low))), bits<f32>(static_cast<u32>(value >> (32U * high)))}};
+    }
+}
+
 template <bool uniform, bool signs, class T>
-HIPSCOPE_INLINE auto plain_source(const Wave& w, const Operand& o, RowBuffer& buffer) {
-    if constexpr (Lane<T>::masks) {
+HIPSCOPE_INLINE auto plain_source(const Wave& w, const Instruction& in, std::size_t k, RowBuffer& buffer) {
+    const Operand& o = in.source[k];
+    if constexpr (std::is_same_v<T, f32x2>) {
+        return packed_source<uniform>(w, in, k);
+    } else if constexpr (Lane<T>::masks) {
         expand_mask(scalar64(w, o), buffer[0]);
         return Row{buffer[0], nullptr};
     } else if constexpr (!uniform) {
@@ -111,6 +129,15 @@ struct Results {
         }
         return found != 0;
     }
+    /// Put the NaN that the rule of the vector ALU gives where there is one. For f32 and f32x2.
+    template <NanOrder order, class... Source>
+    HIPSCOPE_INLINE void settle_nans(const Source&... source) {
+#pragma GCC unroll 4
+        for (int part = 0; part < parts; ++part) {
+            settle_nan<order>(lo[part], dword<0>(source, part * lanes)...);
+            if constexpr (Lane<R>::dwords == 2) settle_nan<order>(hi[part], dword<1>(source, part * lanes)...);
+        }
+    }
     HIPSCOPE_INLINE void store(Target to, u64 active) const {
 #pragma GCC unroll 4
         for (int part = 0; part < parts; ++part) {
@@ -120,8 +147,27 @@ struct Results {
     }
 
 private:
-    HIPSCOPE_INLINE static u32 nan_lanes(__m512i value) {
+    HIPSCOPE_INLINE static __mmask16 nan_lanes(__m512i value) {
         return _mm512_cmp_ps_mask(_mm512_castsi512_ps(value), _mm512_castsi512_ps(value), _CMP_UNORD_Q);
+    }
+    template <NanOrder order, class... Operand>
+    HIPSCOPE_INLINE static void settle_nan(__m512i& result, Operand... operand) {
+        __m512i nan = _mm512_set1_epi32(static_cast<int>(bits<u32>(default_nan<f32>)));
+        const auto prefer = [&nan](__m512i value) { nan = _mm512_mask_or_epi32(nan, nan_lanes(value), value, _mm512_set1_epi32(0x00400000)); };
+        if constexpr (order == NanOrder::first_operand) prefer_first(prefer, operand...);
+        else (prefer(operand), ...);
+        result = _mm512_mask_mov_epi32(result, nan_lanes(result), nan);
+    }
+    template <int which>
+    HIPSCOPE_INLINE static __m512i dword(Row r, int first) { return _mm512_loadu_si512((which == 0 ? r.lo : r.hi) + first); }
+    template <int which>
+    HIPSCOPE_INLINE static __m512i dword(Same<f32> s, int) { return _mm512_castps_si512(_mm512_set1_ps(s.value)); }
+    template <int which>
+    HIPSCOPE_INLINE static __m512i dword(Same<f32x2> s, int) { return _mm512_castps_si512(_mm512_set1_ps(which == 0 ? s.value.lo : s.value.hi)); }
+    template <int which>
+    HIPSCOPE_INLINE static __m512i dword(const SignedRow<f32>& s, int first) {
+        const __m512i value = _mm512_and_si512(dword<which>(s.row, first), _mm512_set1_epi32(static_cast<int>(s.keep)));
+        return _mm512_xor_si512(value, _mm512_set1_epi32(static_cast<int>(s.flip)));
     }
     // Whole stores: what is stored under a mask is not handed on to a load that follows soon.
     HIPSCOPE_INLINE static void store_part(u32* to, __m512i value, u64 active, int part) {
@@ -141,14 +187,14 @@ private:
 
 /// Bit k of `uniform`: source k is an SGPR or a constant. `signs`: sources may be negated or absolute. `general` does the same for all operands, and for NaNs when
 /// `F` leaves them open: the rule costs more than the arithmetic, so it is applied only where there are any.
-template <class F, Handler general, bool open_nans, unsigned uniform, bool signs, class R, class... A>
+template <class F, Handler general, bool open_nans, NanOrder order, unsigned uniform, bool signs, class R, class... A>
 struct PlainOp {
     static Step run(Wave& w, const Instruction& in) { return apply(w, in, std::index_sequence_for<A...>{}); }
 
     template <std::size_t... K>
     HIPSCOPE_INLINE static Step apply(Wave& w, const Instruction& in, std::index_sequence<K...> k) {
         alignas(64) RowBuffer buffer[sizeof...(A)];
-        const std::tuple sources{plain_source<((uniform >> K) & 1U) != 0, signs, A>(w, in.source[K], buffer[K])...};
+        const std::tuple sources{plain_source<((uniform >> K) & 1U) != 0, signs, A>(w, in, K, buffer[K])...};
 #if defined(__AVX512F__)
         if constexpr (!Lane<R>::masks && !(Lane<A>::masks || ...)) return in_registers(w, in, k, sources);
         else
@@ -163,11 +209,15 @@ struct PlainOp {
         if (!floats || (w.mode & mode_float_bits) == mode_float_default) [[likely]] {
             Results<R> results;
             results.compute(F{}, k, sources, static_cast<std::tuple<A...>*>(nullptr));
-            if (!open_nans || !results.may_hold_nan()) [[likely]] {
-                const Operand& d = in.destination[0];
-                results.store({w.vgpr[d.index], w.vgpr[d.index + 1], nullptr}, w.exec());
-                return Step::next;
+            if constexpr (open_nans) {
+                if (results.may_hold_nan()) [[unlikely]] {
+                    if constexpr (std::is_same_v<R, f64>) return general(w, in);
+                    else results.template settle_nans<order>(std::get<K>(sources)...);
+                }
             }
+            const Operand& d = in.destination[0];
+            results.store({w.vgpr[d.index], w.vgpr[d.index + 1], nullptr}, w.exec());
+            return Step::next;
         }
         return general(w, in);
     }
@@ -202,7 +252,7 @@ struct PlainOp {
     }
 };
 
-template <class F, Handler general, bool open_nans, class R, class... A, std::size_t... Uniform>
+template <class F, Handler general, bool open_nans, NanOrder order, class R, class... A, std::size_t... Uniform>
 constexpr void add_forms(Entry& e, std::index_sequence<Uniform...>) {
     // A lane mask is no choice: its form is that of a register.
     constexpr unsigned masks = [] {
@@ -210,28 +260,29 @@ constexpr void add_forms(Entry& e, std::index_sequence<Uniform...>) {
         ((found |= Lane<A>::masks ? bit : 0U, bit <<= 1U), ...);
         return found;
     }();
-    ((e.forms[Uniform] = (Uniform & masks) == 0 ? &PlainOp<F, general, open_nans, Uniform & ~masks, false, R, A...>::run : nullptr), ...);
-    if constexpr (open_nans && !std::is_same_v<R, f32x2>) ((e.forms[isa::signed_forms + Uniform] = &PlainOp<F, general, open_nans, Uniform, true, R, A...>::run), ...);
+    ((e.forms[Uniform] = (Uniform & masks) == 0 ? &PlainOp<F, general, open_nans, order, Uniform & ~masks, false, R, A...>::run : nullptr), ...);
+    if constexpr (open_nans && !std::is_same_v<R, f32x2>) ((e.forms[isa::signed_forms + Uniform] = &PlainOp<F, general, open_nans, order, Uniform, true, R, A...>::run), ...);
 }
 template <class F, class R, class... A>
 constexpr Entry entry_with_forms(std::string_view name, Unit unit, R (F::*)(A...) const) {
     Entry e = op(name, unit, F{});
-    add_forms<F, &LaneOp<F, false, R, A...>::run, false, R, A...>(e, std::make_index_sequence<1U << sizeof...(A)>{});
+    add_forms<F, &LaneOp<F, false, R, A...>::run, false, NanOrder::first_operand, R, A...>(e, std::make_index_sequence<1U << sizeof...(A)>{});
     return e;
 }
-template <class F, class R, class... A>
+template <NanOrder order, class F, class R, class... A>
 constexpr Entry number_with_forms(std::string_view name, Unit unit, R (F::*)(A...) const) {
     using Exact = WithNan<F, GpuNan>;
     Entry e = lane_entry<Exact, false, R, A...>(name, unit);
-    add_forms<WithNan<F, AnyNan>, &LaneOp<Exact, false, R, A...>::run, true, R, A...>(e, std::make_index_sequence<1U << sizeof...(A)>{});
+    add_forms<WithNan<F, AnyNan>, &LaneOp<Exact, false, R, A...>::run, true, order, R, A...>(e, std::make_index_sequence<1U << sizeof...(A)>{});
     return e;
 }
 
 /// As op(), for instructions that most kernels have.
 template <class F>
 constexpr Entry common_op(std::string_view name, Unit unit, F) { return entry_with_forms(name, unit, &F::operator()); }
-/// The same for arithmetic on f32 or f64: the lambda is a template on the rule for NaNs and ends in Nan::of(result, operands...).
-template <class F>
-constexpr Entry number_op(std::string_view name, Unit unit, F) { return number_with_forms(name, unit, &F::template operator()<GpuNan>); }
+/// The same for arithmetic on f32 or f64: the lambda is a template on the rule for NaNs and ends in Nan::of(result, operands...),
+/// with its operands in `order`.
+template <NanOrder order = NanOrder::first_operand, class F>
+constexpr Entry number_op(std::string_view name, Unit unit, F) { return number_with_forms<order>(name, unit, &F::template operator()<GpuNan>); }
 
 }  // namespace hipscope::HIPSCOPE_ISA

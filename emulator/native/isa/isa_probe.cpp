@@ -202,6 +202,7 @@ int bench(const char* path, double seconds) {
         wave.lds_bytes = static_cast<std::uint32_t>(lds.size());
         wave.scratch = scratch.data();
         wave.scratch_per_lane = 4096;
+        wave.observed = false;
         std::uint32_t budget = 50'000'000;
         if (run(wave, code.program, budget) == Step::fault) {
             std::cerr << wave.fault.message << '\n';

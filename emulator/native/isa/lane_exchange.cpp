@@ -28,16 +28,29 @@ Step count_below(Wave& w, const Instruction& in) {
     return Step::next;
 }
 
+/// out[i] = data[lane[i] % 64].
+HIPSCOPE_INLINE void gather_lanes(const u32* data, const u32* lane, u32* out) {
+#if defined(__AVX512F__)
+    const __m512i row[4] = {_mm512_loadu_si512(data), _mm512_loadu_si512(data + 16), _mm512_loadu_si512(data + 32), _mm512_loadu_si512(data + 48)};
+    for (int i = 0; i < kLanes; i += 16) {
+        const __m512i index = _mm512_loadu_si512(lane + i);
+        const __m512i low = _mm512_permutex2var_epi32(row[0], index, row[1]), high = _mm512_permutex2var_epi32(row[2], index, row[3]);
+        _mm512_storeu_si512(out + i, _mm512_mask_mov_epi32(low, _mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), high));
+    }
+#else
+    for (int i = 0; i < kLanes; ++i) out[i] = data[lane[i] & 63U];
+#endif
+}
+
 /// ds_bpermute: each lane reads the lane that its address names; lanes that are off give 0.
 Step backward_permute(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
     const u32* address = w.vgpr[in.source[0].index];
-    const u32* data = w.vgpr[in.source[1].index];
-    alignas(64) u32 out[kLanes];
-    for (int i = 0; i < kLanes; ++i) {
-        const u32 lane = ((address[i] + static_cast<u32>(in.modifiers.offset)) >> 2U) & 63U;
-        out[i] = ((active >> lane) & 1U) != 0 ? data[lane] : 0;
-    }
+    alignas(64) u32 lane[kLanes], lit[kLanes], data[kLanes], out[kLanes];
+    for (int i = 0; i < kLanes; ++i) lane[i] = (address[i] + static_cast<u32>(in.modifiers.offset)) >> 2U;
+    expand_mask(active, lit);
+    for (int i = 0; i < kLanes; ++i) data[i] = w.vgpr[in.source[1].index][i] & lit[i];
+    gather_lanes(data, lane, out);
     blend(w.vgpr[in.destination[0].index], out, active);
     w.access.space = Space::none;
     return Step::next;

@@ -39,13 +39,16 @@ u32 lds_run(Wave& w, const Instruction& in, i32 offset, u64 active) {
     return first;
 }
 
+/// Where the lanes of all teams are, when every lane is active and no team leaves LDS at any of the offsets. Else the lanes are
+/// taken one by one.
+template <class Format, class... Offset>
+HIPSCOPE_INLINE bool lds_teams(const Wave& w, const Instruction& in, u64 active, Teams& teams, Offset... offset) {
+    if (active != ~u64{0} || !teams.find<Format>(w.vgpr[in.source[0].index])) return false;
+    return (teams.end_within<Format>(w.lds_bytes, static_cast<u32>(offset)) && ...);
+}
+
 template <class Format>
 HIPSCOPE_INLINE void load_lanes(const Wave& w, const u64* address, u64 active, u32 (*to)[kLanes]) {
-    if (active == ~u64{0}) {
-        const u64 lds = reinterpret_cast<u64>(w.lds);
-        for (int first = 0; first < kLanes; first += kTeam) load_team<Format>(lds, address + first, pattern_of<Format>(address + first), to, first);
-        return;
-    }
     for (u64 left = active; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
         load_lane<Format>(w.lds + address[lane], to, lane);
@@ -53,11 +56,6 @@ HIPSCOPE_INLINE void load_lanes(const Wave& w, const u64* address, u64 active, u
 }
 template <class Format>
 HIPSCOPE_INLINE void store_lanes(const Wave& w, const u64* address, u64 active, const u32 (*from)[kLanes]) {
-    if (active == ~u64{0}) {
-        const u64 lds = reinterpret_cast<u64>(w.lds);
-        for (int first = 0; first < kLanes; first += kTeam) store_team<Format>(lds, address + first, pattern_of<Format>(address + first), from, first);
-        return;
-    }
     for (u64 left = active; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
         store_lane<Format>(w.lds + address[lane], from, lane);
@@ -67,30 +65,40 @@ HIPSCOPE_INLINE void store_lanes(const Wave& w, const u64* address, u64 active, 
 template <class Format>
 Step read(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
+    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
     if (const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active); first != no_run) {
         record_run(w, Space::lds, AccessKind::load, Format::bytes, first);
-        load_run<Format>(w.lds + first, w.vgpr + in.destination[0].index);
+        load_run<Format>(w.lds + first, to);
         return Step::next;
     }
-    if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
-    record(w, Space::lds, AccessKind::load, Format::bytes, active);
-    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
-    const u64* address = w.access.address[0];
-    load_lanes<Format>(w, address, active, to);
+    Teams teams;
+    const bool in_teams = lds_teams<Format>(w, in, active, teams, in.modifiers.offset);
+    if (!in_teams || w.observed) {
+        if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
+        record(w, Space::lds, AccessKind::load, Format::bytes, active);
+    }
+    if (in_teams) teams.load<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(in.modifiers.offset), to);
+    else load_lanes<Format>(w, w.access.address[0], active, to);
     return Step::next;
 }
 
 template <class Format>
 Step write(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
+    const u32(*from)[kLanes] = w.vgpr + in.source[1].index;
     if (const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active); first != no_run) {
         record_run(w, Space::lds, AccessKind::store, Format::bytes, first);
-        store_run<Format>(w.lds + first, w.vgpr + in.source[1].index);
+        store_run<Format>(w.lds + first, from);
         return Step::next;
     }
-    if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, true)) return Step::fault;
-    record(w, Space::lds, AccessKind::store, Format::bytes, active);
-    store_lanes<Format>(w, w.access.address[0], active, w.vgpr + in.source[1].index);
+    Teams teams;
+    const bool in_teams = lds_teams<Format>(w, in, active, teams, in.modifiers.offset);
+    if (!in_teams || w.observed) {
+        if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, true)) return Step::fault;
+        record(w, Space::lds, AccessKind::store, Format::bytes, active);
+    }
+    if (in_teams) teams.store<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(in.modifiers.offset), from);
+    else store_lanes<Format>(w, w.access.address[0], active, from);
     return Step::next;
 }
 
@@ -98,21 +106,28 @@ Step write(Wave& w, const Instruction& in) {
 template <class Format>
 Step read2(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
-    const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active), second = lds_run<Format>(w, in, in.modifiers.offset1, active);
+    const i32 offsets[2] = {in.modifiers.offset, in.modifiers.offset1};
+    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
+    const u32 first = lds_run<Format>(w, in, offsets[0], active), second = first == no_run ? no_run : lds_run<Format>(w, in, offsets[1], active);
     if (first != no_run && second != no_run) {
         record_run(w, Space::lds, AccessKind::load, Format::bytes, first);
         w.access.addresses = 2;
         w.access.address[1][0] = second;
-        load_run<Format>(w.lds + first, w.vgpr + in.destination[0].index);
-        load_run<Format>(w.lds + second, w.vgpr + in.destination[0].index + Format::dwords);
+        load_run<Format>(w.lds + first, to);
+        load_run<Format>(w.lds + second, to + Format::dwords);
         return Step::next;
     }
-    if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
-    if (!lds_addresses(w, in, 1, in.modifiers.offset1, Format::bytes, active, false)) return Step::fault;
-    record(w, Space::lds, AccessKind::load, Format::bytes, active, 2);
-    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
-    load_lanes<Format>(w, w.access.address[0], active, to);
-    load_lanes<Format>(w, w.access.address[1], active, to + Format::dwords);
+    Teams teams;
+    const bool in_teams = lds_teams<Format>(w, in, active, teams, offsets[0], offsets[1]);
+    if (!in_teams || w.observed) {
+        if (!lds_addresses(w, in, 0, offsets[0], Format::bytes, active, false)) return Step::fault;
+        if (!lds_addresses(w, in, 1, offsets[1], Format::bytes, active, false)) return Step::fault;
+        record(w, Space::lds, AccessKind::load, Format::bytes, active, 2);
+    }
+    for (u32 n = 0; n < 2; ++n) {
+        if (in_teams) teams.load<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(offsets[n]), to + n * Format::dwords);
+        else load_lanes<Format>(w, w.access.address[n], active, to + n * Format::dwords);
+    }
     return Step::next;
 }
 

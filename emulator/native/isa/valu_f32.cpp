@@ -102,7 +102,7 @@ Table valu_f32() {
     static constexpr Entry rows[] = {
         number_op("v_add_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(a + b, a, b); }),
         number_op("v_sub_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(a - b, a, b); }),
-        number_op("v_subrev_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(b - a, b, a); }),
+        number_op<NanOrder::second_operand>("v_subrev_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(b - a, b, a); }),
         number_op("v_mul_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(a * b, a, b); }),
         op("v_mul_legacy_f32", Unit::valu, [](f32 a, f32 b) { return mul_legacy(a, b); }),
         op("v_min_f32", Unit::valu, [](f32 a, f32 b) { return min_number(a, b); }),

@@ -15,6 +15,12 @@ void record_flat(Wave& w, AccessKind kind, u32 bytes, u64 active) {
     else record(w, Space::scratch, kind, bytes, a.privately);
 }
 
+void record_teams(Wave& w, const Instruction& in, int saddr, AccessKind kind, u32 bytes) {
+    if (!w.observed) return;
+    global_addresses(w, in, saddr, w.access.address[0]);
+    record(w, Space::global, kind, bytes, ~u64{0});
+}
+
 /// The usual case: all lanes read one run of elements. False when it is not so, or when the access must be looked at closer.
 template <class Format>
 bool loaded_run(Wave& w, const Instruction& in, u64 active) {
@@ -35,22 +41,24 @@ bool stored_run(Wave& w, const Instruction& in, u64 active) {
     return true;
 }
 
-/// The patterns of all teams when every lane is active and all that they touch is valid; else the lanes are taken one by one.
-struct Teams {
-    Pattern pattern[kLanes / kTeam];
-    bool usable = false;
-};
+/// The same for lanes that have a pattern in teams only.
 template <class Format>
-HIPSCOPE_INLINE Teams teams_of(const Wave& w, u64 active) {
+bool loaded_teams(Wave& w, const Instruction& in, u64 active) {
     Teams teams;
-    if (active != ~u64{0}) return teams;
-    const u64* address = w.access.address[0];
-    for (int t = 0; t < kLanes / kTeam; ++t, address += kTeam) {
-        teams.pattern[t] = pattern_of<Format>(address);
-        if (teams.pattern[t] == Pattern::none || !w.memory->valid_range(address[0], extent<Format>(teams.pattern[t]))) return teams;
-    }
-    teams.usable = true;
-    return teams;
+    u64 base = 0;
+    if (!valid_teams<Format>(w, in, 1, active, teams, base)) return false;
+    record_teams(w, in, 1, AccessKind::load, Format::bytes);
+    teams.load<Format>(base, 0, w.vgpr + in.destination[0].index);
+    return true;
+}
+template <class Format>
+bool stored_teams(Wave& w, const Instruction& in, u64 active) {
+    Teams teams;
+    u64 base = 0;
+    if (!valid_teams<Format>(w, in, 2, active, teams, base)) return false;
+    record_teams(w, in, 2, AccessKind::store, Format::bytes);
+    teams.store<Format>(base, 0, w.vgpr + in.source[1].index);
+    return true;
 }
 
 template <class Format>
@@ -58,10 +66,6 @@ Step load_global(Wave& w, const Instruction& in, u64 active) {
     u64* address = w.access.address[0];
     u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
     record(w, Space::global, AccessKind::load, Format::bytes, active);
-    if (const Teams teams = teams_of<Format>(w, active); teams.usable) {
-        for (int t = 0; t < kLanes / kTeam; ++t) load_team<Format>(0, address + t * kTeam, teams.pattern[t], to, t * kTeam);
-        return Step::next;
-    }
     const int bad = first_invalid(*w.memory, address, active, Format::bytes);
     if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], Format::bytes, bad, false);
     for (u64 left = active; left != 0; left &= left - 1) {
@@ -76,10 +80,6 @@ Step store_global(Wave& w, const Instruction& in, u64 active) {
     u64* address = w.access.address[0];
     const u32(*from)[kLanes] = w.vgpr + in.source[1].index;
     record(w, Space::global, AccessKind::store, Format::bytes, active);
-    if (const Teams teams = teams_of<Format>(w, active); teams.usable) {
-        for (int t = 0; t < kLanes / kTeam; ++t) store_team<Format>(0, address + t * kTeam, teams.pattern[t], from, t * kTeam);
-        return Step::next;
-    }
     const int bad = first_invalid(*w.memory, address, active, Format::bytes);
     if (bad >= 0) [[unlikely]] return fault(w, FaultKind::out_of_bounds, address[bad], Format::bytes, bad, true);
     for (u64 left = active; left != 0; left &= left - 1) {
@@ -107,7 +107,7 @@ template <Segment segment, class Format>
 Step load(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
     if constexpr (segment != Segment::scratch) {
-        if (loaded_run<Format>(w, in, active)) return Step::next;
+        if (loaded_run<Format>(w, in, active) || loaded_teams<Format>(w, in, active)) return Step::next;
         global_addresses(w, in, 1, w.access.address[0]);
         if constexpr (segment == Segment::global) return load_global<Format>(w, in, active);
         const Apertures a = apertures(w.access.address[0], active);
@@ -127,7 +127,7 @@ template <Segment segment, class Format>
 Step store(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
     if constexpr (segment != Segment::scratch) {
-        if (stored_run<Format>(w, in, active)) return Step::next;
+        if (stored_run<Format>(w, in, active) || stored_teams<Format>(w, in, active)) return Step::next;
         global_addresses(w, in, 2, w.access.address[0]);
         if constexpr (segment == Segment::global) return store_global<Format>(w, in, active);
         const Apertures a = apertures(w.access.address[0], active);
