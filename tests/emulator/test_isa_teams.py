@@ -103,3 +103,69 @@ def test_results_that_overwrite_their_sources_keep_the_rule_for_nans(mask: int, 
         for register, want in ((10, with_nan), (11, square), (14, with_nan), (15, with_nan)):
             expected = want if lit else before["vgpr"][register][lane]
             assert done["vgpr"][register][lane] == expected, (register, lane)
+
+
+SIGNALLING, QUIET = 0x7F812345, 0xFFC54321
+
+
+@pytest.mark.parametrize("mask", [2**64 - 1, 0x5555_5555_0000_FFFF])
+def test_of_two_nans_the_first_operand_of_the_operation_counts(mask: int, tmp_path: Path) -> None:
+    states = state()
+    ones = np.full(isa.LANES, np.float32(1)).view(np.uint32)
+    for register, nan in ((10, SIGNALLING), (11, QUIET), (12, 0x7FC00099)):
+        states["vgpr"][0][register] = ones
+        states["vgpr"][0][register][21] = nan
+    states["sgpr"][0][4:6] = [QUIET, SIGNALLING]
+    states["sgpr"][0][isa.EXEC : isa.EXEC + 2] = [mask & 0xFFFFFFFF, mask >> 32]
+    infinity = ones.copy()
+    infinity[21] = 0x7F800000
+    states["vgpr"][0][13] = infinity
+    before = states[0].copy()
+    quieted = SIGNALLING | 0x00400000
+    # what each gives in lane 21, and in the others: of the scalars, or of ones
+    lines = {
+        "v_add_f32 v20, v10, v11": (quieted, 0x40000000),
+        "v_sub_f32 v21, v11, v10": (QUIET, 0),
+        "v_subrev_f32 v22, v10, v11": (QUIET, 0),
+        "v_subrev_f32 v23, s4, v10": (quieted, QUIET),
+        "v_mul_f32 v24, s4, v10": (QUIET, QUIET),
+        "v_fma_f32 v25, v13, v12, v11": (0x7FC00099, 0x40000000),
+        "v_fma_f32 v26, v13, -v10, v11": (quieted | 0x80000000, 0),
+        "v_sub_f32 v27, v13, v13": (0x7FC00000, 0),
+        "v_fma_f32 v28, |v11|, v10, s5": (QUIET & 0x7FFFFFFF, quieted),
+    }
+    done = after([*lines, "v_pk_add_f32 v[30:31], v[10:11], s[4:5]"], states, tmp_path)
+    results = {20 + n: wanted for n, wanted in enumerate(lines.values())}
+    results |= {30: (quieted, QUIET), 31: (QUIET, quieted)}
+    for register, (there, elsewhere) in results.items():
+        for lane in range(isa.LANES):
+            want = there if lane == 21 else elsewhere
+            expected = want if mask >> lane & 1 else before["vgpr"][register][lane]
+            assert done["vgpr"][register][lane] == expected, (register, lane)
+
+
+@pytest.mark.parametrize("mask", [2**64 - 1, 0x5555_5555_0000_FFFF])
+@pytest.mark.parametrize("chosen", range(16))
+def test_packed_floats_come_from_the_chosen_dwords(chosen: int, mask: int, tmp_path: Path) -> None:
+    low, high = (chosen & 1, chosen >> 1 & 1), (chosen >> 2 & 1, chosen >> 3 & 1)
+    select = f"op_sel:[{low[0]},{low[1]}] op_sel_hi:[{high[0]},{high[1]}]"
+    states = state()
+    numbers = np.arange(1, 4 * isa.LANES + 1, dtype=np.float32).reshape(4, isa.LANES)
+    states["vgpr"][0][10:14] = numbers.view(np.uint32)
+    states["sgpr"][0][4:6] = np.array([3, 5], dtype=np.float32).view(np.uint32)
+    states["sgpr"][0][isa.EXEC : isa.EXEC + 2] = [mask & 0xFFFFFFFF, mask >> 32]
+    before = states[0].copy()
+    lines = [
+        f"v_pk_mul_f32 v[20:21], v[10:11], v[12:13] {select}",
+        f"v_pk_add_f32 v[22:23], v[10:11], s[4:5] {select}",
+        f"v_pk_mul_f32 v[10:11], v[10:11], v[12:13] {select}",  # a result on top of a source
+    ]
+    done = after(lines, states, tmp_path)
+    for half, (first, second) in enumerate((low, high)):
+        product = numbers[first] * numbers[2 + second]
+        total = numbers[first] + np.float32(3 + 2 * second)
+        for register, want in ((20, product), (22, total), (10, product)):
+            for lane in range(isa.LANES):
+                lit = mask >> lane & 1
+                expected = want.view(np.uint32)[lane] if lit else before["vgpr"][register + half][lane]
+                assert done["vgpr"][register + half][lane] == expected, (register + half, lane)
