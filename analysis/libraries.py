@@ -21,7 +21,6 @@ LIBRARIES = {
 # Functions of HIP itself, by what they are for; they are there, say their name and return hipErrorNotSupported.
 FUNCTIONS = {
     "textures and arrays": r"hip\w*(Tex|Array|Mipmap|Surface)\w*",
-    "events of other processes": r"hipIpc\w*Event\w*",
     "graphics": r"hip(Graphics|GL)\w+",
     "external memory": r"hip\w*External\w+",
 }

@@ -33,21 +33,23 @@ def test_libraries_and_parts_of_hip_that_are_not_emulated_are_named(tmp_path: Pa
     libraries = {
         "librocblas.so.4": "rocblas_dgemm",
         "libMIOpen.so.1": "miopenCreate",
-        "libamdhip64.so.6": "hipMalloc hipMallocArray hipIpcGetEventHandle",
+        "libamdhip64.so.6": "hipMalloc hipMallocArray hipImportExternalMemory",
         "libfast.so": "fast",
     }
-    calls = "rocblas_dgemm(); miopenCreate(); hipMalloc(); hipMallocArray(); hipIpcGetEventHandle(); fast();"
+    calls = (
+        "rocblas_dgemm(); miopenCreate(); hipMalloc(); hipMallocArray(); hipImportExternalMemory(); fast();"
+    )
     program = _program(tmp_path, libraries, calls)
     missing = not_emulated(program)
     assert missing == (
         NotEmulated("rocBLAS", "librocblas.so.4"),
         NotEmulated("MIOpen", "libMIOpen.so.1"),
         NotEmulated("textures and arrays", "hipMallocArray"),
-        NotEmulated("events of other processes", "hipIpcGetEventHandle"),
+        NotEmulated("external memory", "hipImportExternalMemory"),
     )
     assert sentence(program, missing) == (
         f"{program}: needs what is not emulated: rocBLAS (librocblas.so.4), MIOpen (libMIOpen.so.1),"
-        " textures and arrays (hipMallocArray), events of other processes (hipIpcGetEventHandle)"
+        " textures and arrays (hipMallocArray), external memory (hipImportExternalMemory)"
     )
 
 

@@ -275,13 +275,19 @@ def accepted(lines: Sequence[str], target: str = "gfx942") -> list[bool]:
     return [n + 1 not in wrong for n in range(len(lines))]
 
 
-def forms(rows: Sequence[Row]) -> list[Form]:
-    """Every form of the first plain row of each instruction; lines have places for registers still."""
+def forms(rows: Sequence[Row], target: str = "gfx942") -> list[Form]:
+    """Every form of the first plain row of each instruction; lines have places for registers still.
+
+    Rows are those of gfx942, where `target` has none of its own.
+    """
+    own = {base(row) for row in rows if row.target == target}
     found: list[Form] = []
     seen: set[str] = set()
     for row in rows:
         name = base(row)
-        if row.target != "gfx942" or name in seen or row.ulps or places(row) is None:
+        if row.target != ("gfx942" if name not in own else target):
+            continue
+        if name in seen or row.ulps or places(row) is None:
             continue
         seen.add(name)
         w = Writer(row)
@@ -289,7 +295,7 @@ def forms(rows: Sequence[Row]) -> list[Form]:
             found += family(w)
     unique = list({f.line: f for f in found}.values())
     texts = [spelled(f, 16, 30) for f in unique]
-    good = {f.line: f for f, taken in zip(unique, accepted(texts), strict=True) if taken}
+    good = {f.line: f for f, taken in zip(unique, accepted(texts, target), strict=True) if taken}
     # A bare name is a spelling of its own only where there is no _e64.
     chosen = [f for f in good.values() if f.line.replace(base(f.row), base(f.row) + "_e64", 1) not in good]
     # What takes op_sel writes one half of its register in every form.

@@ -44,7 +44,9 @@ STEP_NEXT, STEP_JUMP, STEP_BARRIER, STEP_YIELD, STEP_RETRY, STEP_END, STEP_FAULT
 
 
 def tool(name: str) -> str:
-    """An LLVM tool of the test machine, newest version first."""
+    """An LLVM tool of the test machine, newest version first, or that of the folder HIPSCOPE_TEST_LLVM."""
+    if folder := os.environ.get("HIPSCOPE_TEST_LLVM"):
+        return str(min(path for path in Path(folder).glob(f"{name}*") if path.name.split("-")[-1].isdigit()))
     for candidate in (f"{name}-19", f"{name}-20", name, f"/opt/rocm/llvm/bin/{name}"):
         if (
             any((Path(d) / candidate).is_file() for d in os.environ["PATH"].split(":"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from tests.emulator.isa_oracle import add, encode, fma, mul, rounded_or_special
@@ -207,20 +207,27 @@ def conversions() -> Iterator[Row]:
         lambda a, n, d: d & ~(255 << 8 * (n & 3)) | _byte(a) << 8 * (n & 3),
         accumulates=True,
     )
-    for name, (mantissa, bias) in FORMATS.items():
 
-        def wide(byte: int, m: int = mantissa, b: int = bias) -> float:
-            return eight_bit(byte & 255, m, b)
+    def fnuz(mantissa: int, bias: int) -> tuple[Callable[[int], float], Callable[[float], int]]:
+        return lambda byte: eight_bit(byte, mantissa, bias), lambda value: to_eight_bit(value, mantissa, bias)
 
-        def narrow(value: float, m: int = mantissa, b: int = bias) -> int:
-            return to_eight_bit(value, m, b)
+    yield from eight_bit_rows({name: fnuz(*numbers) for name, numbers in FORMATS.items()})
 
-        yield row(f"v_cvt_f32_{name}_e32 {{d}}, {{a}}", "f32", "u32", wide)
+
+def eight_bit_rows(
+    formats: Mapping[str, tuple[Callable[[int], float], Callable[[float], int]]], target: str = "gfx942"
+) -> Iterator[Row]:
+    """Conversions of 8-bit floats: of each format, what a byte means and which byte a number becomes."""
+    for name, (wide, narrow) in formats.items():
+        yield row(
+            f"v_cvt_f32_{name}_e32 {{d}}, {{a}}", "f32", "u32", lambda a, w=wide: w(a & 255), target=target
+        )
         yield row(
             f"v_cvt_pk_f32_{name}_e32 {{d}}, {{a}}",
             "pf32",
             "u32",
-            lambda a, w=wide: encode(w(a), "f32") | encode(w(a >> 8), "f32") << 32,
+            lambda a, w=wide: encode(w(a & 255), "f32") | encode(w(a >> 8 & 255), "f32") << 32,
+            target=target,
         )
         yield row(
             f"v_cvt_pk_{name}_f32 {{d}}, {{a}}, {{b}}",
@@ -228,6 +235,7 @@ def conversions() -> Iterator[Row]:
             "f32 f32 u32",
             lambda a, b, d, n=narrow: d & 0xFFFF0000 | n(a) | n(b) << 8,
             accumulates=True,
+            target=target,
         )
         yield row(
             f"v_cvt_pk_{name}_f32 {{d}}, {{a}}, {{b}} op_sel:[0,0,1]",
@@ -235,6 +243,7 @@ def conversions() -> Iterator[Row]:
             "f32 f32 u32",
             lambda a, b, d, n=narrow: d & 0xFFFF | (n(a) | n(b) << 8) << 16,
             accumulates=True,
+            target=target,
         )
 
 

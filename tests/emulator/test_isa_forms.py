@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +16,35 @@ import pytest
 from tests.emulator import isa_forms
 from tests.emulator import isa_oracle as isa
 from tests.emulator.isa_forms import Form
+from tests.emulator.isa_rows import Row, row
+from tests.emulator.isa_rows_rare import eight_bit_rows
+from tests.emulator.isa_small_float import FORMATS
 from tests.emulator.test_isa_vector import ROWS
+
+
+def ocp_rows() -> Iterator[Row]:
+    """gfx950's 8-bit floats, where gfx942 has its own formats."""
+
+    def code(value: float, kind: str, noise: int | None = None) -> int:
+        known = FORMATS[kind].code(value, noise)
+        return known if known is not None else 0x7F | (0x80 if math.copysign(1, value) < 0 else 0)
+
+    formats = {k: (FORMATS[k].value, lambda v, k=k: code(v, k)) for k in ("fp8", "bf8")}
+    yield from eight_bit_rows(formats, "gfx950")
+    for k in formats:
+
+        def stochastic(value: float, noise: int, old: int, k: str = k) -> int:
+            return old & ~0xFF | code(value, k, noise)
+
+        line = f"v_cvt_sr_{k}_f32 {{d}}, {{a}}, {{b}}"
+        yield row(line, "u32", "f32 u32 u32", stochastic, accumulates=True, target="gfx950")
+
 
 FIRST, ROOM = 16, 22  # destinations: pairs of registers from v16 on, lane masks pairs from s30 on
 MASKS = 30
-FORMS = isa_forms.forms(ROWS)
+# Another target's forms on request: HIPSCOPE_TEST_LLVM names the folder of an assembler that knows it.
+TARGET = os.environ.get("HIPSCOPE_TEST_FORMS", "gfx942")
+FORMS = isa_forms.forms([*ROWS, *ocp_rows()], TARGET)
 EXEC = 0xFFFF_F3FF_7FFF_FFFE
 
 
@@ -89,7 +115,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
         state["first"], state["count"] = len(lines), len(group)
         lines += [isa_forms.spelled(f, FIRST + 2 * i, MASKS + 2 * i) for i, f in enumerate(group)]
         fill(state, group[0], rng)
-    after = isa.run(lines, before, tmp_path_factory.mktemp("forms"))
+    after = isa.run(lines, before, tmp_path_factory.mktemp("forms"), TARGET)
     return list(zip(before, after, strict=True))
 
 

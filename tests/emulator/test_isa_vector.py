@@ -46,7 +46,7 @@ def assemble(row: Row) -> str:
 
 def fill(state: np.void, row: Row, rng: random.Random, corners: bool) -> list[list[int]]:
     """Puts operands into the registers of one state; returns their bit patterns, operand by operand."""
-    operands = []
+    operands: list[list[int]] = []
     place = 2
     for position, kind in enumerate(row.ins):
         if kind == "mask":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -227,3 +228,17 @@ def test_the_properties_of_hip_6_lie_where_its_header_has_them(tmp_path: Path) -
         for name, v in got.items()
     }
     assert got == {**empty, **expected}
+
+
+def test_every_function_that_the_installed_headers_declare_can_be_linked() -> None:
+    header = Path("/usr/include/hip/hip_runtime_api.h")
+    if not header.exists():
+        pytest.skip("HIP's headers are not in /usr/include")
+    declared = set(re.findall(r"^hipError_t (\w+)\(", header.read_text(), re.MULTILINE))
+    library = native_library_dir() / "libamdhip64.so"
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
+    )
+    exported = {line.split()[-1].partition("@")[0] for line in listed.stdout.splitlines()}
+    assert len(declared) > 250
+    assert sorted(declared - exported) == []

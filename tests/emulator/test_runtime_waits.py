@@ -197,3 +197,86 @@ int main() {
         "hipErrorInvalidHandle",
         "hipErrorInvalidValue",
     ]
+
+
+IPC_EVENTS = """
+#include <unistd.h>
+#include <sys/wait.h>
+struct Handles { hipIpcEventHandle_t ready, back; };
+int other() {
+  Handles handles;
+  hipEvent_t ready, back;
+  hipStream_t stream;
+  unsigned* flag;
+  char byte = 0;
+  if (read(0, &handles, sizeof handles) != sizeof handles) return 1;
+  CHECK(hipIpcOpenEventHandle(&ready, handles.ready)); CHECK(hipIpcOpenEventHandle(&back, handles.back));
+  CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&flag), 4, 0)); *flag = 0;
+  std::printf("query %s\\n", hipGetErrorName(hipEventQuery(ready)));
+  CHECK(hipStreamWaitEvent(stream, ready, 0));
+  CHECK(hipStreamWriteValue32(stream, flag, 5, 0));
+  CHECK(hipEventRecord(back, stream));
+  std::printf("stream %s, flag %u\\n", hipGetErrorName(hipStreamQuery(stream)), *flag);
+  float ms;
+  std::printf("elapsed %s\\n", hipGetErrorName(hipEventElapsedTime(&ms, ready, back)));
+  std::fflush(stdout);
+  if (write(3, &byte, 1) != 1) return 1;
+  CHECK(hipEventSynchronize(ready));
+  CHECK(hipStreamSynchronize(stream));
+  std::printf("flag %u\\n", *flag);
+  CHECK(hipEventDestroy(ready)); CHECK(hipEventDestroy(back));
+  return 0;
+}
+int main(int argc, char**) {
+  if (argc > 1) return other();
+  int to[2], from[2];
+  if (pipe(to) != 0 || pipe(from) != 0) return 1;
+  hipEvent_t plain, event;
+  Handles handles;
+  CHECK(hipEventCreate(&plain));
+  std::printf("%s ", hipGetErrorName(hipIpcGetEventHandle(&handles.ready, plain)));
+  std::printf("%s ", hipGetErrorName(hipEventCreateWithFlags(&event, hipEventInterprocess)));
+  hipEvent_t ready, back;
+  for (hipEvent_t* e : {&ready, &back}) CHECK(hipEventCreateWithFlags(e, hipEventInterprocess | hipEventDisableTiming));
+  CHECK(hipIpcGetEventHandle(&handles.ready, ready)); CHECK(hipIpcGetEventHandle(&handles.back, back));
+  std::printf("%s\\n", hipGetErrorName(hipIpcOpenEventHandle(&event, handles.ready)));
+  std::fflush(stdout);
+  hipStream_t stream;
+  unsigned* gate;
+  CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&gate), 4, 0)); *gate = 0;
+  CHECK(hipStreamWaitValue32(stream, gate, 1, hipStreamWaitValueGte, 0xffffffff));
+  CHECK(hipEventRecord(ready, stream));
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(to[0], 0); dup2(from[1], 3);
+    execl("/proc/self/exe", "program", "other", nullptr);
+    _exit(1);
+  }
+  if (write(to[1], &handles, sizeof handles) != sizeof handles) return 1;
+  char byte;
+  if (read(from[0], &byte, 1) != 1) return 1;
+  std::printf("back %s\\n", hipGetErrorName(hipEventQuery(back)));
+  std::fflush(stdout);
+  *gate = 1;
+  CHECK(hipStreamSynchronize(stream));
+  CHECK(hipEventSynchronize(back));
+  int status = 1;
+  waitpid(child, &status, 0);
+  std::printf("%d %s\\n", status, hipGetErrorName(hipEventQuery(back)));
+}
+"""
+
+
+def test_an_event_is_recorded_in_one_process_and_waited_for_in_another(tmp_path: Path) -> None:
+    ran = run_hip(IPC_EVENTS, tmp_path)
+    assert ran.stdout.splitlines() == [
+        "hipErrorInvalidConfiguration hipErrorInvalidValue hipErrorInvalidContext",
+        "query hipErrorNotReady",
+        "stream hipErrorNotReady, flag 0",
+        "elapsed hipErrorInvalidHandle",
+        "back hipErrorNotReady",
+        "flag 5",
+        "0 hipSuccess",
+    ], ran.stderr

@@ -1,4 +1,4 @@
-// Device memory of other processes. A block that is to be shared moves into a file without a name; who has the handle finds the
+// Device memory and events of other processes. A block that is to be shared moves into a file without a name; who has the handle finds the
 // file through the owner's descriptor in /proc and maps it.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,9 +19,10 @@ using abi::Error;
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMark = 0x3143504965706373;  // tells our handles from others
+constexpr std::uint64_t kEventMark = 0x3145504965706373;
 constexpr unsigned kLazyPeerAccess = 1;
 
-/// hipIpcMemHandle_t.
+/// hipIpcMemHandle_t, hipIpcEventHandle_t.
 struct Handle {
     std::uint64_t mark;
     std::int32_t process, file;
@@ -106,6 +107,32 @@ void end_sharing(std::uint64_t address) {
 
 bool is_of_another_process(std::uint64_t address) { return state().opened.contains(address); }
 
+std::unique_ptr<SharedEvent> SharedEvent::create() {
+    const int file = memfd_create("hipscope-event", MFD_CLOEXEC);
+    if (file >= 0 && ftruncate(file, kPage) == 0) return open(file, getpid(), file);
+    if (file >= 0) close(file);
+    return nullptr;
+}
+
+std::unique_ptr<SharedEvent> SharedEvent::open(int file, int owner, int owners_file) {
+    void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (page == MAP_FAILED) {
+        close(file);
+        return nullptr;
+    }
+    return std::unique_ptr<SharedEvent>(new SharedEvent(file, owner, owners_file, static_cast<Page*>(page)));
+}
+
+SharedEvent::~SharedEvent() {
+    munmap(page_, kPage);
+    close(file_);
+}
+
+void SharedEvent::reach(std::uint64_t ticket) {
+    std::uint64_t known = page_->reached;
+    while (known < ticket && !page_->reached.compare_exchange_weak(known, ticket)) {}
+}
+
 }  // namespace hipscope
 
 using namespace hipscope;
@@ -158,5 +185,29 @@ HIPSCOPE_API Error hipIpcCloseMemHandle(void* pointer) {
     map_nothing(address, block.size);
     call->memory.unreserve(address, block.size);
     state().opened.erase(found);
+    return abi::error::success;
+}
+
+HIPSCOPE_API Error hipIpcGetEventHandle(Handle* handle, Event* event) {
+    Call call;
+    if (handle == nullptr || !call->events.contains(event)) return fail(abi::error::invalid_value);
+    if (!event->shared) return fail(abi::error::invalid_configuration);
+    struct stat status {};
+    if (fstat(event->shared->file(), &status) != 0) return fail(abi::error::invalid_value);
+    *handle = {kEventMark, event->shared->owner(), event->shared->owners_file(), status.st_ino, kPage, {}};
+    return abi::error::success;
+}
+/// The handle is passed by value. As with ROCm, a process cannot open its own.
+HIPSCOPE_API Error hipIpcOpenEventHandle(Event** event, Handle handle) {
+    Call call;
+    if (event == nullptr || handle.mark != kEventMark || handle.bytes != kPage) return fail(abi::error::invalid_value);
+    if (handle.process == getpid()) return fail(abi::error::invalid_context);
+    const int file = open_file(handle);
+    if (file < 0) return fail(abi::error::invalid_handle);
+    auto opened = std::make_unique<Event>();
+    opened->flags = kEventInterprocess | kEventDisableTiming;
+    opened->shared = SharedEvent::open(file, handle.process, handle.file);
+    if (!opened->shared) return fail(abi::error::out_of_memory);
+    call->events.insert(*event = opened.release());
     return abi::error::success;
 }

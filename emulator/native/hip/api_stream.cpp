@@ -45,9 +45,12 @@ Error query(Stream* handle) {
 
 Error create_event(Event** event, unsigned flags) {
     Call call;
-    if (event == nullptr) return fail(abi::error::invalid_value);
-    call->events.insert(*event = new Event);
-    (*event)->flags = flags;
+    const bool interprocess = (flags & kEventInterprocess) != 0;
+    if (event == nullptr || (interprocess && (flags & kEventDisableTiming) == 0)) return fail(abi::error::invalid_value);
+    auto made = std::make_unique<Event>();
+    made->flags = flags;
+    if (interprocess && !(made->shared = SharedEvent::create())) return fail(abi::error::out_of_memory);
+    call->events.insert(*event = made.release());
     return abi::error::success;
 }
 

@@ -34,6 +34,7 @@ struct Runner {
     }
     abi::Error operator()(const RecordWork& w) const {
         runtime.record(*w.event, stream);
+        if (w.ticket != 0) w.event->shared->reach(w.ticket);
         return abi::error::success;
     }
     abi::Error operator()(const AllocateWork& w) const {
@@ -179,6 +180,8 @@ abi::Error submit(Runtime& runtime, Stream* handle, Work work) {
         return abi::error::success;
     }
     if (stream == &runtime.legacy && runtime.forbid_legacy()) return abi::error::stream_capture_implicit;
+    if (auto* record = std::get_if<RecordWork>(&work); record != nullptr && record->event->shared) record->ticket = record->event->shared->begin_record();
+    if (auto* wait = std::get_if<WaitWork>(&work); wait != nullptr && wait->event->shared) wait->ticket = wait->event->shared->last_record();
     if (runtime.parked.blocks(runtime, *stream, work)) {
         runtime.parked.add(*stream, std::move(work));
         return abi::error::success;

@@ -44,9 +44,11 @@ struct ChildWork {
 };
 struct WaitWork {
     Event* event = nullptr;
+    std::uint64_t ticket = 0;  // of an event of several processes: the record that is waited for
 };
 struct RecordWork {
     Event* event = nullptr;
+    std::uint64_t ticket = 0;  // of an event of several processes: which record this is
 };
 /// Address space of an allocation node: kept as long as a graph with that node exists, so that the address stays the same
 /// in every launch. A block that is live at the end belongs to the program, which frees it.

@@ -49,6 +49,7 @@ bool ParkedWork::blocked(const Runtime& runtime, const Stream& stream, const Wor
     const auto* wait = std::get_if<WaitWork>(&work);
     for (auto item = items_.begin(); item != end; ++item)
         if (follows(runtime, stream, *item->stream) || (wait != nullptr && records(item->work, wait->event))) return true;
+    if (wait != nullptr && wait->ticket != 0 && !wait->event->shared->reached(wait->ticket)) return true;  // another process has it
     const auto* value = std::get_if<ValueWork>(&work);
     return value != nullptr && !ready(*value);
 }
@@ -84,7 +85,7 @@ bool ParkedWork::holds(const Runtime& runtime, const Stream& stream) const {
 bool ParkedWork::holds(const Event& event) const {
     for (const Item& item : items_)
         if (records(item.work, &event)) return true;
-    return false;
+    return event.shared && !event.shared->reached(event.shared->last_record());
 }
 
 void ParkedWork::forget(const Event& event) {
@@ -104,7 +105,7 @@ void wait_while(Runtime& runtime, const std::function<bool()>& parked) {
         runtime.parked.advance(runtime, runtime.host_ns);
         if (said || std::chrono::steady_clock::now() - begin < kPatience) continue;
         said = true;
-        std::fprintf(stderr, "hipscope emulator: the program waits for a stream that waits for a value in memory, which nobody has written so far\n");
+        std::fprintf(stderr, "hipscope emulator: the program waits for a stream that waits for a value in memory, or for another process, and nothing has come so far\n");
     }
 }
 

@@ -22,7 +22,7 @@ public:
 
     /// Something is parked that who waits for `stream` must wait for.
     [[nodiscard]] bool holds(const Runtime& runtime, const Stream& stream) const;
-    /// A record of the event is parked.
+    /// A record of the event is parked, here or in another process.
     [[nodiscard]] bool holds(const Event& event) const;
     void forget(const Event& event);
 

@@ -19,6 +19,7 @@
 #include "engine/raw_output.hpp"
 #include "hip/abi.hpp"
 #include "hip/graph.hpp"
+#include "hip/ipc.hpp"
 #include "hip/memory_pool.hpp"
 #include "hip/parked.hpp"
 #include "hip/settings.hpp"
@@ -55,7 +56,7 @@ struct Module {
     std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
 };
 
-inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2;
+inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2, kEventInterprocess = 4;
 
 struct Stream {
     unsigned flags = 0;
@@ -69,6 +70,7 @@ struct Event {
     unsigned flags = 0;
     double time_ns = 0;
     bool recorded = false;
+    std::unique_ptr<SharedEvent> shared;     // of an event of several processes
     std::shared_ptr<StreamCapture> capture;  // of the stream it was recorded in last, if that was being captured
     std::vector<GraphNode*> captured_after;
 };
