@@ -23,6 +23,7 @@ from hipscope.analysis.rocprof_options import Job
 from hipscope.analysis.toolchain import find_toolchain
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
+from hipscope.emulator.processes import join_processes
 from hipscope.emulator.raw import RawDispatch, read_dispatches, read_faults, read_loss, read_run
 from hipscope.emulator.results_json import truncated
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
@@ -76,6 +77,7 @@ def emulate(job: Job, argv: Sequence[str], config: Config) -> Emulated:
         except NativePartsMissing as missing:
             raise MissingTool(str(missing), "run make, or install a wheel of hipscope") from missing
         done = run_process(argv, timeout=job.timeout_s, env={**os.environ, **variables})
+        join_processes(raw)
         if reason := read_loss(raw):
             raise CannotWrite(reason)
         launches = list(read_dispatches(raw))

@@ -20,6 +20,7 @@ from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
+from hipscope.emulator.processes import join_processes
 from hipscope.emulator.raw import read_dispatches, read_faults, read_loss
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
@@ -110,8 +111,10 @@ def run_emulated(
             env={**os.environ, **config.env, **run.built.env, **variables},
             cancel=run.cancel,
         )
-    if raw is not None and (reason := read_loss(raw)):
-        raise CannotWrite(reason)
+    if raw is not None:
+        join_processes(raw)
+        if reason := read_loss(raw):
+            raise CannotWrite(reason)
     return completed
 
 

@@ -76,6 +76,15 @@ Capture::Capture(CaptureSettings settings, Memory& memory) : settings_(std::move
     if (error) throw std::runtime_error("cannot write to the capture folder '" + settings_.directory + "' (HIPSCOPE_CAPTURE)");
 }
 
+/// Makes the folder of a launch; another process of the program may have recorded its own launch of that number.
+std::uint64_t Capture::own_number(std::uint64_t id) {
+    std::filesystem::create_directories(settings_.directory);
+    for (;; id += kNextProcess) {
+        folder_ = settings_.directory + "/dispatch_" + std::to_string(id);
+        if (std::filesystem::create_directory(folder_)) return id;
+    }
+}
+
 bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::string& shape,
                      const std::vector<std::uint64_t>& internal) {
     const std::string& symbol = p.launch.kernel->symbol;
@@ -86,8 +95,8 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     if (taken.size() == kMostPatterns && !taken.contains(pattern)) return false;
     if (taken[pattern] >= settings_.per_shape) return false;
     ++taken[pattern];
-    folder_ = settings_.directory + "/dispatch_" + std::to_string(id);
-    record_ = describe(id, p.launch);
+    const std::uint64_t number = own_number(id);
+    record_ = describe(number, p.launch);
     files_ = DispatchWriter(folder_);
     std::uint64_t total = 0;
     for (const auto& [address, block] : memory_.blocks())

@@ -31,6 +31,9 @@ public:
     void after(const DispatchResult& result);
 
 private:
+    static constexpr std::uint64_t kNextProcess = 1'000'000;
+
+    std::uint64_t own_number(std::uint64_t id);
     void write_memory(const std::string& ending);
 
     CaptureSettings settings_;

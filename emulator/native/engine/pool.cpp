@@ -1,15 +1,18 @@
 // Thread pool.
 #include "engine/pool.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 namespace hipscope {
 
-ThreadPool::ThreadPool(int threads) {
-    for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { work(i); });
-}
+ThreadPool::ThreadPool(int threads) : size_(std::max(1, threads)) {}
 
 ThreadPool::~ThreadPool() {
+    if (alone()) {
+        for (std::thread& t : threads_) t.detach();
+        return;
+    }
     {
         const std::lock_guard lock(mutex_);
         stop_ = true;
@@ -19,8 +22,11 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::run(int workers, const std::function<void(int)>& task) {
-    if (workers > 1 && !threads_.empty()) {
+    if (workers > 1 && size() > 1) {
         const std::lock_guard lock(mutex_);
+        if (threads_.empty()) generation_of_threads_ = fork_generation();
+        while (static_cast<int>(threads_.size()) + 1 < size_)
+            threads_.emplace_back([this, index = static_cast<int>(threads_.size()) + 1] { work(index); });
         task_ = &task;
         workers_ = std::min(workers, size());
         running_ = workers_ - 1;

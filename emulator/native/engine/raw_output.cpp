@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -85,22 +87,39 @@ void memory_pattern(Json& json, const PatternCounts& p, const CacheCounts& cache
 }  // namespace
 
 RawOutput::RawOutput(const std::string& directory, std::optional<DeviceConfig> device, std::string executable)
-    : directory_(directory), device_(std::move(device)), executable_(std::move(executable)) {
-    std::error_code error;
-    fs::create_directories(fs::path(directory) / "code_objects", error);
-    if (!error) dispatches_ = std::fopen((directory + "/dispatches.jsonl").c_str(), "ae");
-    if (dispatches_ == nullptr)
-        throw std::runtime_error("cannot write to the output folder '" + directory + "' (HIPSCOPE_OUT)");
-    // Its place is taken now: on a full disk there would be none for the message that the disk is full.
-    write_file(directory_ + "/lost", std::string(kLostBytes, '\n'));
-}
+    : root_(directory), device_(std::move(device)), executable_(std::move(executable)) {}
 
 RawOutput::~RawOutput() {
     flush();
-    std::fclose(dispatches_);
+    if (opened()) std::fclose(dispatches_);
+}
+
+void RawOutput::open() {
+    if (opened()) return;
+    // What a parent has not written yet is in this copy of its file, too: it is left alone.
+    dispatches_ = nullptr;
+    generation_ = fork_generation();
+    kernels_.clear();
+    objects_.clear();
+    faults_.clear();
+    count_ = profiled_ = 0;
+    partial_.reset();
+    lost_.reset();
+    try {
+        directory_ = own_folder(root_);
+        fs::create_directories(fs::path(directory_) / "code_objects");
+        dispatches_ = std::fopen((directory_ + "/dispatches.jsonl").c_str(), "ae");
+        if (dispatches_ == nullptr) throw std::runtime_error("cannot write to the output folder '" + directory_ + "' (HIPSCOPE_OUT)");
+        // Its place is taken now: on a full disk there would be none for the message that the disk is full.
+        write_file(directory_ + "/lost", std::string(kLostBytes, '\n'));
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "hipscope emulator: %s\n", error.what());
+        std::_Exit(70);
+    }
 }
 
 void RawOutput::attempt(const std::function<void()>& write) {
+    open();
     if (lost_) return;
     try {
         write();
@@ -115,6 +134,7 @@ void RawOutput::attempt(const std::function<void()>& write) {
 }
 
 void RawOutput::add_code_object(const CodeObject& object) {
+    open();
     if (!objects_.insert(object.hash).second) return;
     attempt([&] { replace_file(directory_ + "/code_objects/" + object.hash + ".co", object.elf); });
 }
@@ -123,6 +143,7 @@ void RawOutput::add(const DispatchRecord& record, const TimingConstants* constan
     const PreparedLaunch& p = *record.launch;
     const DispatchResult& result = *record.result;
     const bool profiled = result.timed.has_value() && !result.fault;
+    open();
     ++count_;
     profiled_ += profiled ? 1 : 0;
     kernels_.insert(p.launch.kernel->symbol);
@@ -196,6 +217,7 @@ void RawOutput::write_profile(const DispatchRecord& record) {
 
 void RawOutput::add_fault(std::uint64_t dispatch, const std::string& kernel, const std::string& code_object,
                           const DispatchFault& fault) {
+    open();
     Json json;
     json.open('{').field("dispatch", dispatch).field("kernel", kernel).field("kind", fault.kind);
     json.field("message", fault.message).key("address");
@@ -208,6 +230,7 @@ void RawOutput::add_fault(std::uint64_t dispatch, const std::string& kernel, con
 }
 
 void RawOutput::set_partial(const std::string& why) {
+    open();
     if (!partial_) partial_ = why;
 }
 
@@ -220,6 +243,7 @@ void RawOutput::lines_lost() const {
 }
 
 void RawOutput::flush() {
+    if (!opened()) return;
     attempt([&] {
         if (std::fflush(dispatches_) != 0) lines_lost();
         write_run();

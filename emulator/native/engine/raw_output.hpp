@@ -1,5 +1,5 @@
 // Writes the raw output folder: run.json, dispatches.jsonl, profile_<id>.json, faults.jsonl, code_objects/.
-// A killed process leaves whole lines and whole files behind. `lost` has only white space, or why something could not
+// Each process of a program has a folder of its own, from the first thing that it writes on. A killed process leaves whole lines and whole files behind. `lost` has only white space, or why something could not
 // be written: then what is there is not the whole run.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "core/processes.hpp"
 #include "engine/device_config.hpp"
 #include "engine/dispatch.hpp"
 
@@ -24,7 +25,6 @@ struct DispatchRecord {
 
 class RawOutput {
 public:
-    /// Throws std::runtime_error when the folder cannot be made.
     RawOutput(const std::string& directory, std::optional<DeviceConfig> device, std::string executable);
     ~RawOutput();
     RawOutput(const RawOutput&) = delete;
@@ -36,22 +36,30 @@ public:
     void add_code_object(const CodeObject& object);
     /// Why not everything was profiled; the first reason is kept.
     void set_partial(const std::string& why);
+    /// Nothing when this process has nothing to write.
     void flush();
     /// Do `write`, which writes below the folder. When it throws, the reason is kept and nothing more is written.
     void attempt(const std::function<void()>& write);
+    /// Whether this process has written something.
+    [[nodiscard]] bool opened() const { return dispatches_ != nullptr && generation_ == fork_generation(); }
+    /// This process's own folder.
+    [[nodiscard]] const std::string& directory() { open(); return directory_; }
     /// What could not be written, and why.
     [[nodiscard]] const std::optional<std::string>& lost() const { return lost_; }
 
 private:
+    void open();
     void add_line(const std::string& text);
     [[noreturn]] void lines_lost() const;
     void write_profile(const DispatchRecord& record);
     void write_run();
 
+    const std::string root_;
     std::string directory_;
     std::optional<DeviceConfig> device_;
     std::string executable_;
     std::FILE* dispatches_ = nullptr;
+    int generation_ = 0;
     std::set<std::string> kernels_, objects_;
     std::uint64_t count_ = 0, profiled_ = 0;
     std::string faults_;

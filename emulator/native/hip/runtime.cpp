@@ -118,6 +118,7 @@ Runtime::Runtime() : settings(Settings::from_environment()) {
         output_ = std::make_unique<RawOutput>(settings.out, device, executable_path());
         std::atexit([] {
             const std::lock_guard lock(get().mutex);
+            if (!get().output_->opened()) return;
             get().output_->flush();
             get().write_reports();
         });
@@ -314,7 +315,7 @@ DispatchResult Runtime::check(const PreparedLaunch& launch, std::uint64_t id) {
 }
 
 void Runtime::write_reports() {
-    if (sanitizer) output_->attempt([this] { sanitizer->reports().write(settings.out + "/sanitize.json"); });
+    if (sanitizer) output_->attempt([this] { sanitizer->reports().write(output_->directory() + "/sanitize.json"); });
 }
 
 bool Runtime::wants_profile(const PreparedLaunch&, const std::string& shape) {
