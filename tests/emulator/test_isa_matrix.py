@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -220,3 +221,40 @@ def test_product(index: int, outcome: Outcome) -> None:
                     got = int(after["agpr"][value][lane])
                 number = isa.decode(got, s.out)
                 assert number == want[block][i][j], f"{s.name}: block {block} [{i}][{j}]"
+
+
+LANES = np.arange(64)
+# Which lane's B a lane takes, by `blgp` (CDNA3 ISA, 7.1.4).
+B_PATTERNS = (
+    LANES,
+    LANES % 32,
+    LANES % 32 + 32,
+    (LANES + 16) % 64,
+    LANES % 16,
+    LANES % 16 + 16,
+    LANES % 16 + 32,
+    LANES % 16 + 48,
+)
+
+
+def test_blocks_of_a_are_broadcast_and_lanes_of_b_rearranged(tmp_path: Path) -> None:
+    """`cbsz` lets 2^cbsz blocks share the A of one, `abid` says which; all that the 4x4x1 shape of 16 blocks allows."""
+    cases = [(cbsz, abid, blgp) for cbsz in range(5) for abid in range(1 << cbsz) for blgp in range(8)]
+    lines = [
+        f"v_mfma_f32_4x4x1_16b_f32 v[4:7], v0, v1, 0 cbsz:{cbsz} abid:{abid} blgp:{blgp}"
+        for cbsz, abid, blgp in cases
+    ]
+    states = isa.fresh(len(cases))
+    states["first"] = range(len(cases))
+    generator = np.random.default_rng(1)
+    a, b = (generator.integers(1, 9, 64).astype(np.float32) for _ in range(2))
+    states["vgpr"][:, 0], states["vgpr"][:, 1] = a.view(np.uint32), b.view(np.uint32)
+    results = isa.run(lines, states, tmp_path)
+    for (cbsz, abid, blgp), result in zip(cases, results, strict=True):
+        block = np.arange(16)
+        source = block >> cbsz << cbsz | abid
+        rows = a.reshape(16, 4)[source]  # block x row
+        columns = b[B_PATTERNS[blgp]].reshape(16, 4)  # block x column
+        wanted = rows[:, :, None] * columns[:, None, :]
+        found = result["vgpr"][4:8].view(np.float32).reshape(4, 16, 4).transpose(1, 0, 2)
+        np.testing.assert_array_equal(found, wanted, err_msg=f"cbsz:{cbsz} abid:{abid} blgp:{blgp}")
