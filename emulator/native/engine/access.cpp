@@ -31,12 +31,23 @@ bool consecutive(const MemoryAccess& access, const std::uint64_t* address, int f
     return wrong == 0;
 }
 
-/// True when the addresses of `lanes` are those in `before`, all moved by as much as that of lane `first`.
-HIPSCOPE_WIDEST bool moved(const std::uint64_t* address, const std::uint64_t* before, std::uint64_t lanes, std::size_t first) {
-    const std::uint64_t by = address[first] - before[first];
+HIPSCOPE_WIDEST bool all_moved(const std::uint64_t* address, const std::uint64_t* before, std::uint64_t by) {
+    std::uint64_t wrong = 0;
+    for (int lane = 0; lane < kLanes; ++lane) wrong |= (address[lane] - before[lane]) ^ by;
+    return wrong == 0;
+}
+
+/// The same of some lanes only.
+HIPSCOPE_WIDEST bool some_moved(const std::uint64_t* address, const std::uint64_t* before, std::uint64_t lanes, std::uint64_t by) {
     std::uint64_t wrong = 0;
     for (unsigned lane = 0; lane < kLanes; ++lane) wrong |= (address[lane] - before[lane] - by) & (0 - ((lanes >> lane) & 1U));
     return wrong == 0;
+}
+
+/// True when the addresses of `lanes` are those in `before`, all moved by as much as that of lane `first`.
+bool moved(const std::uint64_t* address, const std::uint64_t* before, std::uint64_t lanes, std::size_t first) {
+    const std::uint64_t by = address[first] - before[first];
+    return lanes == ~0ULL ? all_moved(address, before, by) : some_moved(address, before, lanes, by);
 }
 
 void add_range(std::uint64_t begin, std::uint64_t end, Lines& lines) {
