@@ -262,7 +262,7 @@ private:
         limits.max_instructions = engine_.settings_.max_timed_instructions;
         limits.runaway = engine_.settings_.max_instructions;
         const TimedLaunch timed{*engine_.timing_, launch_, engine_.memory_, groups_, *slots_,
-                                engine_.infos(launch_.launch.object->code), *engine_.history_};
+                                engine_.infos(launch_.launch.object->code), *engine_.history_, engine_.storage_};
         simulator_ = std::make_unique<XcdSimulator>(timed, *counts_, limits);
     }
 

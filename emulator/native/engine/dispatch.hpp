@@ -71,6 +71,7 @@ private:
     EngineSettings settings_;
     std::optional<TimingConstants> timing_;
     std::unique_ptr<MallHistory> history_;
+    TimingStorage storage_;
     std::map<std::shared_ptr<Disassembly>, std::vector<InstructionInfo>> infos_;  // what the timing model worked out
     ThreadPool pool_;
 };

@@ -90,12 +90,12 @@ void number_lanes(std::uint32_t* row, std::uint32_t bits, const std::uint32_t (&
 // A damaged disassembly may name fewer registers than the instruction uses; what the last wave then reads is still ours.
 constexpr std::size_t kWidestOperand = 32;
 
-Workgroup::Workgroup(const PreparedLaunch& launch, Memory& memory)
-    : waves(launch.waves_per_group),
-      state(launch.waves_per_group),
-      registers(std::size_t{launch.waves_per_group} * launch.vgpr_rows + kWidestOperand),
-      lds(launch.lds_bytes + 16),
-      scratch(std::size_t{launch.scratch_per_lane} * kLanes * launch.waves_per_group) {
+void Workgroup::prepare(const PreparedLaunch& launch, Memory& memory) {
+    waves.resize(launch.waves_per_group);
+    state.resize(launch.waves_per_group);
+    registers.resize(std::size_t{launch.waves_per_group} * launch.vgpr_rows + kWidestOperand);
+    lds.resize(launch.lds_bytes + 16);
+    scratch.resize(std::size_t{launch.scratch_per_lane} * kLanes * launch.waves_per_group);
     for (std::uint32_t i = 0; i < launch.waves_per_group; ++i) {
         Wave& wave = waves[i];
         wave.vgpr = reinterpret_cast<std::uint32_t(*)[kLanes]>(registers.data() + std::size_t{i} * launch.vgpr_rows);

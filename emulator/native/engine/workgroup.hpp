@@ -30,12 +30,16 @@ struct Workgroup {
     AlignedVector<std::uint8_t> lds;
     AlignedVector<std::uint8_t> scratch;
 
-    explicit Workgroup(const PreparedLaunch& launch, Memory& memory);
+    explicit Workgroup(const PreparedLaunch& launch, Memory& memory) { prepare(launch, memory); }
     Workgroup(const Workgroup&) = delete;
     Workgroup& operator=(const Workgroup&) = delete;
 
+    /// Make room for a workgroup of the launch; what was there before stays where there is room already.
+    void prepare(const PreparedLaunch& launch, Memory& memory);
     /// Set every wave to its state at the start of workgroup `number`.
     void start(const PreparedLaunch& launch, std::uint64_t number);
+    /// Of registers and memory.
+    [[nodiscard]] std::size_t bytes() const { return registers.size() * sizeof(RegisterRow) + lds.size() + scratch.size(); }
     /// True when all waves that are alive wait at the barrier.
     [[nodiscard]] bool barrier_complete() const { return alive != 0 && waiting >= alive; }
     /// Let the waves go on when all that are alive wait at the barrier; true when that happened.

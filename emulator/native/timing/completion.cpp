@@ -1,13 +1,12 @@
 // When an executed memory instruction's result is there: caches, LDS and the memory path, pushed into the queue that
 // s_waitcnt looks at.
 #include <algorithm>
-#include <bit>
 
 #include "timing/model.hpp"
 
 namespace hipscope {
 
-void XcdSimulator::Model::complete_memory(Cu& cu, TimedWave& w, const InstructionInfo& i, const MemoryAccess& access,
+void XcdSimulator::Model::complete_memory(Cu& cu, TimedWave& w, const InstructionInfo& i, const Touched& access,
                                           std::int64_t t, std::uint32_t pc) {
     if (access.space == Space::scalar) {
         const std::int64_t done = scalar_load(cu, access, t);
@@ -29,10 +28,10 @@ void XcdSimulator::Model::complete_memory(Cu& cu, TimedWave& w, const Instructio
         CacheCounts& counts = result.caches[static_cast<std::size_t>(slots.slot[pc])];
         const std::int64_t start = std::max(t, cu.memory.address_free);
         switch (access.kind) {
-            case AccessKind::load: done = shared.load(cu.memory, observer.lines, access, pc, start, counts); break;
-            case AccessKind::store: done = shared.store(cu.memory, observer.lines, access, pc, start, counts); break;
+            case AccessKind::load: done = shared.load(cu.memory, access, pc, start, counts); break;
+            case AccessKind::store: done = shared.store(cu.memory, access, pc, start, counts); break;
             case AccessKind::atomic: case AccessKind::atomic_return:
-                done = shared.atomic(cu.memory, observer.lines, access, pc, start, counts);
+                done = shared.atomic(cu.memory, access, pc, start, counts);
                 reason = StallReason::atomic;
                 break;
         }
@@ -41,10 +40,10 @@ void XcdSimulator::Model::complete_memory(Cu& cu, TimedWave& w, const Instructio
     push_vector(w, {done, pc, reason});
 }
 
-void XcdSimulator::Model::complete_lds(Cu& cu, TimedWave& w, const MemoryAccess& access, bool vector, std::int64_t t,
+void XcdSimulator::Model::complete_lds(Cu& cu, TimedWave& w, const Touched& access, bool vector, std::int64_t t,
                                        std::uint32_t pc) {
     const bool banks = access.space == Space::lds;  // permutes use the LDS's crossbar and touch no bank
-    const int cycles = banks ? std::max(observer.lds.cycles, c.lds_issue_cycles) : c.lds_issue_cycles;
+    const int cycles = banks ? std::max(access.lds_cycles, c.lds_issue_cycles) : c.lds_issue_cycles;
     const std::int64_t start = std::max(t, cu.lds_free);
     cu.lds_free = start + cycles;
     result.lds_busy += cycles;
@@ -54,19 +53,19 @@ void XcdSimulator::Model::complete_lds(Cu& cu, TimedWave& w, const MemoryAccess&
     if (vector) push_vector(w, {done, pc, StallReason::lds});
 }
 
-std::int64_t XcdSimulator::Model::scratch(Cu& cu, const MemoryAccess& access, std::int64_t t) {
+std::int64_t XcdSimulator::Model::scratch(Cu& cu, const Touched& access, std::int64_t t) {
     const std::int64_t start = std::max(t, cu.memory.address_free);
-    const int cycles = std::max(4, std::popcount(access.lanes) * access.bytes / c.return_bytes_per_cycle);
+    const int cycles = std::max(4, access.lanes * access.bytes / c.return_bytes_per_cycle);
     cu.memory.address_free = start + cycles;
     cu.memory.busy += cycles;
     return start + cycles + c.l1_latency;
 }
 
-std::int64_t XcdSimulator::Model::scalar_load(Cu& cu, const MemoryAccess& access, std::int64_t t) {
+std::int64_t XcdSimulator::Model::scalar_load(Cu& cu, const Touched& access, std::int64_t t) {
     LineCache& cache = scalar_caches[static_cast<std::size_t>(cu.sqc)];
     const auto line_bytes = static_cast<std::uint64_t>(c.scalar_line_bytes);
-    const std::uint64_t first = access.address[0][0] / line_bytes;
-    const std::uint64_t last = (access.address[0][0] + std::max<std::uint64_t>(access.bytes, 1) - 1) / line_bytes;
+    const std::uint64_t first = access.address / line_bytes;
+    const std::uint64_t last = (access.address + std::max<std::uint64_t>(access.bytes, 1) - 1) / line_bytes;
     std::int64_t done = t;
     for (std::uint64_t line = first; line <= last; ++line)
         done = std::max(done, cache.get(line, t, c.scalar_hit_cycles, [&] {

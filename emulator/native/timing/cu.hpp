@@ -51,13 +51,38 @@ struct TimedGroup {
 };
 
 /// Instructions that a wave has executed and the clock has not reached yet: one that others may see or that sees them, and
-/// those behind it that concern the wave alone.
+/// those behind it that concern the wave alone, or in a kernel whose waves do not meet, accesses as well.
 struct RunAhead {
-    static constexpr std::uint32_t capacity = 32;
-    std::uint32_t jumped = 0;      // one bit for each: a branch that was taken
+    static constexpr std::uint32_t capacity = 64;
+    std::uint64_t jumped = 0;      // one bit for each: a branch that was taken
     std::uint8_t next = 0, count = 0;
+    std::uint8_t next_access = 0;  // in AccessNotes
     Step last = Step::next;        // how the last one ended; the others went on, or jumped
     std::uint32_t end = 0;         // the wave's place in the code after it: the wave itself is out of the host's caches by then
+};
+
+/// The accesses of a RunAhead, in order.
+struct AccessNotes {
+    static constexpr std::size_t capacity = 16, line_capacity = 256;
+    static_assert(line_capacity >= kMostLines);
+    std::uint32_t count = 0, lines = 0;
+    Touched access[capacity];
+    std::uint64_t line[line_capacity];
+    std::uint8_t parts[line_capacity];
+
+    void clear() { count = lines = 0; }
+    /// Whether there is room for another one, whatever it touches.
+    [[nodiscard]] bool room() const { return count < capacity && lines + kMostLines <= line_capacity; }
+    void add(Touched touched) {
+        if (touched.space == Space::global) {
+            std::copy_n(touched.line, touched.lines, line + lines);
+            std::copy_n(touched.parts, touched.lines, parts + lines);
+            touched.line = line + lines;
+            touched.parts = parts + lines;
+            lines += static_cast<std::uint32_t>(touched.lines);
+        }
+        access[count++] = touched;
+    }
 };
 
 /// What each step of the clock looks at comes first: hundreds of waves take turns, and what they touch must be fetched anew.
@@ -73,16 +98,20 @@ struct alignas(64) TimedWave {
     bool at_grid_barrier = false;
     int trace = -1;
     std::int64_t arrived = 0;  // at the barrier
-    std::int64_t issued[kHistory] = {};
+    std::int64_t issued[kHistory];
     PendingQueue<16> local_and_scalar;
     PendingQueue<64> vector_memory;
     std::int64_t begin = 0;
+    AccessNotes notes;
+
+    TimedWave() {}  // NOLINT: leaves arrays alone that `start` and their users fill
 
     void start(Wave& of, TimedGroup& its_group, std::uint32_t which, int on_simd, std::int64_t t) {
         wave = &of;
         group = &its_group;
         pc = of.pc;
         ahead = {};
+        notes.clear();
         index = static_cast<std::uint8_t>(which);
         simd = static_cast<std::uint8_t>(on_simd);
         issued_count = 0;
@@ -99,6 +128,8 @@ struct alignas(64) TimedWave {
     void prefetch() const {
         const auto* line = reinterpret_cast<const char*>(this);
         for (int i = 0; i < 4; ++i) __builtin_prefetch(line + 64 * i, 1, 2);
+        __builtin_prefetch(notes.access + ahead.next_access, 0, 2);
+        __builtin_prefetch(notes.line, 0, 2);
     }
 };
 
@@ -134,11 +165,11 @@ struct Simd {
 };
 
 struct Cu {
-    Cu(const TimingConstants& c, int which, const std::int64_t& now) : number(which), sqc(sqc_of(c, which)), memory(c, now) { waves.reserve(kMaxWaves); }
+    Cu(const TimingConstants& c, int which, const std::int64_t& now) : number(which), sqc(sqc_of(c, which)), memory(c, now) {}
     int number;
     int sqc;  // its instruction and scalar cache
     Earliest<kMaxWaves> ready;  // when each wave may issue next
-    std::vector<TimedWave> waves;  // never moved: there is room for all from the start
+    std::vector<TimedWave> waves;  // never moved: there is room for all before the first one comes
     Simd simd[4];
     int lds_used = 0, groups = 0;
     std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;

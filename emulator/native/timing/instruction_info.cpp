@@ -3,6 +3,7 @@
 #include "timing/instruction_info.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "engine/counts.hpp"
 
@@ -84,7 +85,38 @@ void find_dependencies(const std::vector<Instruction>& code, const std::vector<b
     }
 }
 
+/// Global memory and what the wave has for itself. Loads and stores of wider scope and volatile ones say so. Not LDS, where
+/// one wave may wait for another by the plainest of loads.
+bool plain_access(const Instruction& in) {
+    const std::string_view text = in.text;
+    for (const std::string_view scope : {" sc0", " sc1", " glc"})
+        if (text.find(scope) != std::string_view::npos) return false;
+    switch (in.unit) {
+        case Unit::smem: return text.starts_with("s_load") || text.starts_with("s_buffer_load");
+        case Unit::vmem_load: case Unit::vmem_store: case Unit::scratch: return true;
+        default: return false;
+    }
+}
+
+bool communicates(const Instruction& in, bool plain) {
+    if (in.unit == Unit::lds) return false;  // executed when the clock is there
+    if (accesses_memory(in.unit)) return !plain && !in.text.starts_with("s_memtime") && !in.text.starts_with("s_memrealtime");
+    if (in.unit == Unit::message) return true;
+    if (in.unit != Unit::internal) return false;
+    return !in.text.starts_with("s_nop") && !in.text.starts_with("s_setprio");
+}
+
 }  // namespace
+
+bool waves_communicate(const Program& program, const std::vector<InstructionInfo>& infos, std::uint64_t entry, std::uint64_t end) {
+    const std::vector<Instruction>& code = program.instructions;
+    const auto before = [](const Instruction& in, std::uint64_t address) { return in.address < address; };
+    const auto first = std::lower_bound(code.begin(), code.end(), entry, before) - code.begin();
+    const auto last = std::lower_bound(code.begin(), code.end(), end, before) - code.begin();
+    const auto any = [&](auto from, auto to) { return std::any_of(from, to, [](const InstructionInfo& i) { return i.communicates; }); };
+    const bool calls = std::any_of(infos.begin() + first, infos.begin() + last, [](const InstructionInfo& i) { return i.leaves_kernel; });
+    return calls ? any(infos.begin(), infos.end()) : any(infos.begin() + first, infos.begin() + last);
+}
 
 std::vector<InstructionInfo> instruction_infos(const Program& program, const TimingConstants& constants) {
     const std::vector<Instruction>& code = program.instructions;
@@ -100,6 +132,9 @@ std::vector<InstructionInfo> instruction_infos(const Program& program, const Tim
         info.unit = code[i].unit;
         info.target = code[i].target;
         info.concerns_wave_alone = !accesses_memory(info.unit) && info.unit != Unit::message;
+        info.plain_access = plain_access(code[i]);
+        info.communicates = communicates(code[i], info.plain_access);
+        info.leaves_kernel = code[i].text.starts_with("s_swappc") || code[i].text.starts_with("s_setpc");
         info.port_cycles = port_cycles(code[i], constants);
         info.fetch_line = static_cast<std::uint32_t>(code[i].address / static_cast<unsigned>(constants.icache_line_bytes));
         info.invalidates_l1 = code[i].text.starts_with("buffer_inv");

@@ -22,6 +22,9 @@ struct InstructionInfo {
     bool invalidates_l1 = false;
     bool writes_back = false;        // waits for stores: counted like one
     bool concerns_wave_alone = false;  // reads and changes nothing but the wave's own registers and place in the code
+    bool plain_access = false;       // a load or store that says nothing about order or about who else may look at it
+    bool leaves_kernel = false;      // calls, and returns of what was called
+    bool communicates = false;       // what other waves do at the same time may matter, but for its workgroup's barriers and LDS
     bool starts_fetch = false;       // first instruction of a fetched block: straight code asks for it here
     std::uint16_t idle_cycles = 4;   // s_nop and friends: cycles until the wave goes on; compilers put it where a result is not there yet
     std::uint32_t fetch_line = 0;
@@ -32,6 +35,10 @@ struct InstructionInfo {
 inline constexpr std::uint32_t kDependencyReach = 16;  // instructions; results older than that are always ready
 
 inline constexpr unsigned kFetchBytes = 32;             // one request of a wave to its instruction cache
+
+/// Whether waves of the kernel at [entry, end) may meet in another way than through LDS and their workgroup's barriers. If not,
+/// plain accesses to memory may come at any time between those: whoever sees the difference has a race.
+bool waves_communicate(const Program& program, const std::vector<InstructionInfo>& infos, std::uint64_t entry, std::uint64_t end);
 
 std::vector<InstructionInfo> instruction_infos(const Program& program, const TimingConstants& constants);
 

@@ -74,7 +74,8 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     }
     if (outcome != Step::next) return conclude(cu, w, slot, outcome, t, pc);
     std::int64_t next = 4;  // cycles until the wave may issue again
-    if (i.unit >= Unit::smem && i.unit <= Unit::lds) complete_memory(cu, w, i, w.wave->access, t, pc);
+    if (accesses_memory(i.unit))
+        complete_memory(cu, w, i, early_accesses ? w.notes.access[w.ahead.next_access++] : Touched::from(w.wave->access, observer.lines, observer.lds), t, pc);
     else if (i.unit == Unit::branch) next = c.branch_not_taken_cycles;
     else if (i.unit == Unit::internal) next = complete_internal(cu, w, i, t, pc);
     // A request reaches the host by an atomic on its ready stack.
@@ -83,22 +84,26 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     return within_limit(w, pc);
 }
 
-/// Executes the wave's next instruction, and at once those behind it that concern nobody else: it makes no difference when
-/// they run, and the wave's registers are at hand now.
+/// Executes the wave's next instruction, and at once those behind it for which it makes no difference when they run: the
+/// wave's registers are at hand now.
 void XcdSimulator::Model::run_ahead(TimedWave& w, std::int64_t t) {
     Wave& wave = *w.wave;
     RunAhead& a = w.ahead;
     const Instruction* code = wave.program->instructions.data();
     wave.clock = static_cast<std::uint64_t>(t);
     a = {};
+    w.notes.clear();
     for (;;) {
         const std::uint32_t pc = wave.pc;
         a.last = step(wave, code[pc], observer);
         const bool jumped = a.last == Step::jump && wave.pc == info[pc].target;
         if (a.last == Step::next) ++wave.pc;
-        a.jumped |= static_cast<std::uint32_t>(jumped) << a.count++;
+        a.jumped |= static_cast<std::uint64_t>(jumped) << a.count++;
+        if (early_accesses && a.last == Step::next && accesses_memory(info[pc].unit))
+            w.notes.add(Touched::from(wave.access, observer.lines, observer.lds));
         const bool goes_on = a.last == Step::next || jumped;
-        if (!goes_on || a.count == RunAhead::capacity || !info[wave.pc].concerns_wave_alone) break;
+        if (!goes_on || a.count == RunAhead::capacity) break;
+        if (!may_run_early(wave.pc) || !w.notes.room()) break;
     }
     a.end = wave.pc;
 }

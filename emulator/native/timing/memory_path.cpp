@@ -146,19 +146,17 @@ std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
     return arrival;
 }
 
-std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
-                             std::int64_t start, CacheCounts& counts) {
-    const int lanes = std::popcount(access.lanes);
-    const int address_cycles = std::max(lines.lookups * c_.l1_line_cycles,
-                                        ceil_div(lanes * access.bytes, c_.return_bytes_per_cycle));
-    for (int i = 0; i < lines.count; ++i) {
-        cu.l1.prefetch(lines.line[i]);
-        l2_.prefetch(lines.line[i]);
+std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
+    const int address_cycles = std::max(access.lookups * c_.l1_line_cycles,
+                                        ceil_div(access.lanes * access.bytes, c_.return_bytes_per_cycle));
+    for (int i = 0; i < access.lines; ++i) {
+        cu.l1.prefetch(access.line[i]);
+        l2_.prefetch(access.line[i]);
     }
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
-    for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
-        const std::uint64_t line = lines.line[i];
+    for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
+        const std::uint64_t line = access.line[i];
         ++counts.lines;
         if (const Tags::Line* hit = cu.l1.find(line)) {
             ++counts.l1_hits;
@@ -183,48 +181,44 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Lines& lines, const MemoryAcces
         done = std::max(done, arrival);
     }
     cu.address_free = std::max(start + address_cycles, t);
-    cu.busy += std::max<std::int64_t>(address_cycles, std::int64_t{lines.count} * c_.l1_line_cycles);
+    cu.busy += std::max<std::int64_t>(address_cycles, std::int64_t{access.lines} * c_.l1_line_cycles);
     return done;
 }
 
-std::int64_t XcdMemory::store(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
-                              std::int64_t start, CacheCounts& counts) {
-    const int lanes = std::popcount(access.lanes);
-    const int data_cycles = std::max(lines.lookups * c_.l1_line_cycles,
-                                     ceil_div(lanes * access.bytes, c_.store_bytes_per_cycle));
-    for (int i = 0; i < lines.count; ++i) l2_.prefetch(lines.line[i]);
+std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
+    const int data_cycles = std::max(access.lookups * c_.l1_line_cycles,
+                                     ceil_div(access.lanes * access.bytes, c_.store_bytes_per_cycle));
+    for (int i = 0; i < access.lines; ++i) l2_.prefetch(access.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.store_latency;
-    for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
-        const int halves = halves_of(lines.parts[i]);
+    for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
+        const int halves = halves_of(access.parts[i]);
         ++counts.lines;
         const InFlight::Request& oldest = cu.stores.oldest();
         if (oldest.done > t) {
             t = oldest.done;
             cu.hold(oldest);
         }
-        const std::int64_t served = channel(lines.line[i]).serve(t, l2_write_cost_ * halves);
-        const bool known = l2_.find(lines.line[i]) != nullptr;  // the first half allocates the line, the second finds it
+        const std::int64_t served = channel(access.line[i]).serve(t, l2_write_cost_ * halves);
+        const bool known = l2_.find(access.line[i]) != nullptr;  // the first half allocates the line, the second finds it
         counts_.write_hits += static_cast<unsigned>(halves - (known ? 0 : 1));
         counts_.write_misses += known ? 0 : 1;
-        l2_write(lines.line[i], lines.parts[i], served);
+        l2_write(access.line[i], access.parts[i], served);
         const std::int64_t acknowledged = served + c_.store_latency;
         cu.stores.push({acknowledged, pc, false});
         done = std::max(done, acknowledged);
     }
     cu.address_free = std::max(start + data_cycles, t);
-    cu.busy += std::max<std::int64_t>(data_cycles, std::int64_t{lines.count} * c_.l1_line_cycles);
+    cu.busy += std::max<std::int64_t>(data_cycles, std::int64_t{access.lines} * c_.l1_line_cycles);
     drained_ = std::max(drained_, done);
     return done;
 }
 
-std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
-                               std::int64_t start, CacheCounts& counts) {
-    const int lanes = std::popcount(access.lanes);
+std::int64_t XcdMemory::atomic(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
     std::int64_t t = start;
     std::int64_t done = start + c_.atomic_latency;
-    for (int i = 0; i < lines.count; ++i, t += c_.l1_line_cycles) {
-        const std::uint64_t line = lines.line[i];
+    for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
+        const std::uint64_t line = access.line[i];
         ++counts.lines;
         ++counts.requests;
         const InFlight::Request& oldest = cu.stores.oldest();
@@ -234,7 +228,7 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAcc
         }
         const std::int64_t served = channel(line).serve(t, l2_write_cost_);
         const bool hit = l2_.find(line) != nullptr;
-        const auto requests = static_cast<unsigned>(halves_of(lines.parts[i]));
+        const auto requests = static_cast<unsigned>(halves_of(access.parts[i]));
         std::int64_t ready = served;
         counts_.atomic_hits += requests - (hit ? 0 : 1);
         if (hit) {
@@ -246,9 +240,9 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAcc
             ++counts_.atomic_misses;
             ++counts_.fabric_reads_128;
         }
-        l2_write(line, lines.parts[i], ready);
+        l2_write(line, access.parts[i], ready);
         AtomicLine& state = atomic_lines_[line];
-        const std::int64_t own = c_.atomic_line_cycles + std::int64_t{atomic_passes(access, line) - 1} * c_.atomic_lane_cycles;
+        const std::int64_t own = c_.atomic_line_cycles + std::int64_t{atomic_passes(*access.made, line) - 1} * c_.atomic_lane_cycles;
         const std::int64_t begin = std::max(ready, state.free);
         state.free = begin + own * active_xcds_;  // the other XCDs' operations on this line come in between
         state.busy += own * active_xcds_;
@@ -257,8 +251,8 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Lines& lines, const MemoryAcc
         cu.stores.push({finished, pc, true});
         done = std::max(done, finished);
     }
-    cu.address_free = std::max<std::int64_t>(start + ceil_div(lanes, c_.address_lanes_per_cycle), t);
-    cu.busy += std::max<std::int64_t>(ceil_div(lanes, c_.address_lanes_per_cycle), lines.count);
+    cu.address_free = std::max<std::int64_t>(start + ceil_div(access.lanes, c_.address_lanes_per_cycle), t);
+    cu.busy += std::max<std::int64_t>(ceil_div(access.lanes, c_.address_lanes_per_cycle), access.lines);
     drained_ = std::max(drained_, done);
     return done;
 }

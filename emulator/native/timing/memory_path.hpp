@@ -2,6 +2,7 @@
 // XCD's CUs the L2 channels, the XCD's share of MALL and HBM, and the lines that atomics serialise on.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -34,6 +35,25 @@ struct InFlight {
     }
 };
 
+/// What the clock asks of an access that was executed; it outlives neither the lines nor the access that it points to.
+struct Touched {
+    Space space = Space::none;
+    AccessKind kind = AccessKind::load;
+    std::uint8_t bytes = 0;
+    std::uint8_t lanes = 0;             // how many
+    int lds_cycles = 0;
+    int lookups = 0, lines = 0;         // see Lines
+    std::uint64_t address = 0;          // of a scalar load
+    const std::uint64_t* line = nullptr;
+    const std::uint8_t* parts = nullptr;
+    const MemoryAccess* made = nullptr;  // of an atomic operation
+
+    static Touched from(const MemoryAccess& access, const Lines& lines, const LdsCost& lds) {
+        return {access.space, access.kind, access.bytes, static_cast<std::uint8_t>(std::popcount(access.lanes)), lds.cycles,
+                lines.lookups, lines.count, access.address[0][0], lines.line, lines.parts, &access};
+    }
+};
+
 /// One CU's side.
 struct CuMemory {
     CuMemory(const TimingConstants& c, const std::int64_t& now)
@@ -63,14 +83,11 @@ public:
     XcdMemory& operator=(const XcdMemory&) = delete;
 
     /// Time at which the last lane's data is in the register file. `start`: when the address unit takes it.
-    std::int64_t load(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc, std::int64_t start,
-                      CacheCounts& counts);
+    std::int64_t load(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
     /// Time at which the last write is acknowledged.
-    std::int64_t store(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc, std::int64_t start,
-                       CacheCounts& counts);
+    std::int64_t store(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
     /// Time at which the last lane's operation is done (its old value is back, when it returns).
-    std::int64_t atomic(CuMemory& cu, const Lines& lines, const MemoryAccess& access, std::uint32_t pc,
-                        std::int64_t start, CacheCounts& counts);
+    std::int64_t atomic(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
     /// A line read by the scalar cache: time at which it arrives.
     std::int64_t read_line(std::uint64_t line, std::int64_t t);
 

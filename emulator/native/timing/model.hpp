@@ -14,6 +14,11 @@ namespace hipscope {
 inline constexpr std::size_t kMaxCus = 128;  // per XCD or die
 inline constexpr std::int64_t kNever = Earliest<kMaxCus>::never;
 
+struct TimingStorage::Parts {
+    std::vector<std::vector<TimedWave>> waves;  // of CUs, empty
+    std::vector<std::unique_ptr<TimedGroup>> groups;
+};
+
 struct XcdSimulator::Model {
     /// What one workgroup takes of a CU; `vgprs` is per wave.
     struct Shape {
@@ -29,6 +34,7 @@ struct XcdSimulator::Model {
     TimingLimits limits;
     const std::vector<InstructionInfo>& info;
     Shape shape;
+    bool early_accesses;                   // of a wave, before the clock is there: see waves_communicate
     std::int64_t now = 0;                  // time of the CU that is furthest behind: nothing happens before it
     XcdMemory shared;
     std::vector<std::unique_ptr<Cu>> cus;  // made when the first workgroup comes; the hardware has more
@@ -45,7 +51,12 @@ struct XcdSimulator::Model {
     std::uint64_t launched = 0;
     bool no_more_groups = false;
 
+    TimingStorage::Parts& storage;
+
     Model(const TimedLaunch& timed, DispatchCounts& counts, TimingLimits limit);
+    ~Model();
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
 
     // xcd.cpp
     bool run(std::uint64_t budget);
@@ -53,6 +64,8 @@ struct XcdSimulator::Model {
     TimedResult finish();
 
     // placement.cpp
+    std::unique_ptr<Cu> new_cu(int number);
+    TimedGroup* new_group();
     static Shape shape_of(const TimingConstants& c, const PreparedLaunch& p);
     void place_first();
     [[nodiscard]] bool fits(const Cu& cu) const;
@@ -63,6 +76,10 @@ struct XcdSimulator::Model {
     // issue.cpp: all return the time at which the wave can go on
     bool issue(Cu& cu, std::size_t slot);  // the wave's next instruction; false on a fault
     void run_ahead(TimedWave& w, std::int64_t t);
+    /// Whether it makes no difference when the instruction is executed.
+    [[nodiscard]] bool may_run_early(std::uint32_t pc) const {
+        return info[pc].concerns_wave_alone || (early_accesses && info[pc].plain_access);
+    }
     std::int64_t leave_grid_barrier(TimedWave& w, std::uint32_t pc);
     bool conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc);
     void note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc);
@@ -80,12 +97,12 @@ struct XcdSimulator::Model {
     }
 
     // completion.cpp
-    void complete_memory(Cu& cu, TimedWave& w, const InstructionInfo& i, const MemoryAccess& access, std::int64_t t,
+    void complete_memory(Cu& cu, TimedWave& w, const InstructionInfo& i, const Touched& access, std::int64_t t,
                          std::uint32_t pc);
     std::int64_t complete_internal(Cu& cu, TimedWave& w, const InstructionInfo& i, std::int64_t t, std::uint32_t pc);
-    std::int64_t scalar_load(Cu& cu, const MemoryAccess& access, std::int64_t t);
-    void complete_lds(Cu& cu, TimedWave& w, const MemoryAccess& access, bool vector, std::int64_t t, std::uint32_t pc);
-    std::int64_t scratch(Cu& cu, const MemoryAccess& access, std::int64_t t);
+    std::int64_t scalar_load(Cu& cu, const Touched& access, std::int64_t t);
+    void complete_lds(Cu& cu, TimedWave& w, const Touched& access, bool vector, std::int64_t t, std::uint32_t pc);
+    std::int64_t scratch(Cu& cu, const Touched& access, std::int64_t t);
     void push_vector(TimedWave& w, Pending p);
 
     // used by several parts

@@ -30,11 +30,39 @@ void XcdSimulator::Model::place_first() {
     for (bool any = true; any && !no_more_groups;) {
         any = false;
         for (int i = 0; i < c.cus_per_xcd() && !no_more_groups; ++i) {
-            if (i == static_cast<int>(cus.size())) cus.push_back(std::make_unique<Cu>(c, i, now));
+            if (i == static_cast<int>(cus.size())) cus.push_back(new_cu(i));
             any = try_launch(*cus[static_cast<std::size_t>(i)], 0) || any;
         }
     }
     for (std::size_t i = 0; i < cus.size(); ++i) order.set(i, cus[i]->ready.time());
+}
+
+std::unique_ptr<Cu> XcdSimulator::Model::new_cu(int number) {
+    auto cu = std::make_unique<Cu>(c, number, now);
+    if (storage.waves.empty()) {
+        cu->waves.reserve(kMaxWaves);
+    } else {
+        cu->waves = std::move(storage.waves.back());
+        storage.waves.pop_back();
+    }
+    return cu;
+}
+
+/// One that has ended, one of an earlier launch, or a new one.
+TimedGroup* XcdSimulator::Model::new_group() {
+    if (free_groups.empty()) {
+        if (storage.groups.empty()) {
+            pool.push_back(std::make_unique<TimedGroup>(launch, memory));
+        } else {
+            pool.push_back(std::move(storage.groups.back()));
+            storage.groups.pop_back();
+            pool.back()->group.prepare(launch, memory);
+        }
+        return pool.back().get();
+    }
+    TimedGroup* group = free_groups.back();
+    free_groups.pop_back();
+    return group;
 }
 
 bool XcdSimulator::Model::fits(const Cu& cu) const {
@@ -63,12 +91,7 @@ bool XcdSimulator::Model::try_launch(Cu& cu, std::int64_t t) {
         return false;
     }
     ++launched;
-    if (free_groups.empty()) {
-        pool.push_back(std::make_unique<TimedGroup>(launch, memory));
-        free_groups.push_back(pool.back().get());
-    }
-    TimedGroup* group = free_groups.back();
-    free_groups.pop_back();
+    TimedGroup* group = new_group();
     group->group.start(launch, *number);
     group->slots.clear();
     group->last_arrival = 0;
@@ -94,6 +117,7 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
     cu.simd[best].slots |= 1U << static_cast<unsigned>(wave.simd_slot);
     cu.simd[best].waves += 1;
     cu.simd[best].vgprs += shape.vgprs;
+    if (early_accesses && may_run_early(wave.pc)) run_ahead(wave, t);  // its registers are at hand: they were just written
     cu.ready.set(slot, t);
     group.slots.push_back(static_cast<int>(slot));
     if (cu.alive++ == 0) cu.idle_since = t;

@@ -8,7 +8,16 @@
 namespace hipscope {
 namespace {
 
+constexpr std::size_t kKeptGroup = 64U << 10U;  // bytes; larger workgroups have enough to do
 constexpr std::int64_t kQuantum = 256;  // cycles a CU may run ahead of the slowest one
+
+/// On gfx90a a wave may also wait for another one of its workgroup by a plain load.
+bool may_access_early(const TimedLaunch& timed) {
+    const Launch& launch = timed.launch.launch;
+    const bool scopes_told = launch.object->arch != "gfx90a" || timed.launch.waves_per_group == 1;
+    return timed.launch.services == nullptr && scopes_told &&
+           !waves_communicate(launch.object->code->program, timed.info, launch.kernel->entry, launch.kernel->code_end);
+}
 
 }  // namespace
 
@@ -22,8 +31,10 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       limits(limit),
       info(timed.info),
       shape(shape_of(timed.constants, timed.launch)),
+      early_accesses(may_access_early(timed)),
       shared(timed.constants, timed.history,
-             static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now) {
+             static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now),
+      storage(timed.storage.parts()) {
     result.times.resize(info.size());
     result.caches.resize(slots.count);
     result.occupancy = static_cast<double>(workgroups_per_cu(c, launch) * shape.waves) / c.simds_per_cu;
@@ -32,6 +43,15 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
         scalar_caches.emplace_back(c.scalar_cache_bytes, c.scalar_line_bytes);
     }
     place_first();
+}
+
+XcdSimulator::Model::~Model() {
+    for (const auto& cu : cus) {
+        cu->waves.clear();
+        storage.waves.push_back(std::move(cu->waves));
+    }
+    for (auto& group : pool)
+        if (group->group.bytes() <= kKeptGroup) storage.groups.push_back(std::move(group));
 }
 
 bool XcdSimulator::Model::run(std::uint64_t budget) {
@@ -79,6 +99,10 @@ TimedResult XcdSimulator::Model::finish() {
     result.hottest_atomic_cycles = static_cast<double>(shared.hottest_atomic());
     return std::move(result);
 }
+
+TimingStorage::TimingStorage() : parts_(std::make_unique<Parts>()) {}
+
+TimingStorage::~TimingStorage() = default;
 
 XcdSimulator::XcdSimulator(const TimedLaunch& timed, DispatchCounts& counts, TimingLimits limits)
     : model_(std::make_unique<Model>(timed, counts, limits)) {}

@@ -69,6 +69,22 @@ struct TimedFault {
     std::uint32_t pc = 0;
 };
 
+/// Memory of the model that the next launch takes over: all of it new for each costs more than a small launch does.
+class TimingStorage {
+public:
+    struct Parts;
+
+    TimingStorage();
+    ~TimingStorage();
+    TimingStorage(const TimingStorage&) = delete;
+    TimingStorage& operator=(const TimingStorage&) = delete;
+
+    Parts& parts() { return *parts_; }
+
+private:
+    std::unique_ptr<Parts> parts_;
+};
+
 /// What the model looks at; all of it outlives the simulator.
 struct TimedLaunch {
     const TimingConstants& constants;
@@ -78,6 +94,7 @@ struct TimedLaunch {
     const MemorySlots& slots;
     const std::vector<InstructionInfo>& info;
     MallHistory& history;
+    TimingStorage& storage;
 };
 
 class XcdSimulator {
