@@ -4,9 +4,10 @@ Takes speed.hip, gives the rate running plain and the rate with counters, memory
 time (so that other programs on the machine disturb less), and what all cores gain in wall time of each. A rate is that
 of a whole launch, from its first instruction to the last: what setting up and starting waves costs is in it, what
 loading the program and writing the profile costs is not. The median of the launches counts.
+`--threads` gives another table, for machines with more cores: the rates of one thread, and what numbers of them gain.
 `--update` writes the table into docs/benchmarks.md:
 
-    python benchmarks/emulator_speed.py [--update]
+    python benchmarks/emulator_speed.py [--threads 2 4 8 16] [--update]
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import statistics
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +37,19 @@ PAGE = HERE.parent / "docs" / "benchmarks.md"
 DIVERGENT = ("strided", "gather", "hist")  # lanes of one wave in many lines
 BEGIN, END = "<!-- begin: emulator_speed.py -->\n", "<!-- end: emulator_speed.py -->\n"
 
+BY_THREADS = "<!-- begin: emulator_speed.py --threads -->\n", "<!-- end: emulator_speed.py --threads -->\n"
+
 
 def main() -> None:
     """Print the table, or write it into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--update", action="store_true", help="write the table into docs/benchmarks.md")
+    parser.add_argument("--threads", type=int, nargs="+", help="numbers of threads to compare with one")
     options = parser.parse_args()
-    text = "\n".join(table()) + "\n"
+    text = "\n".join(by_threads(options.threads) if options.threads else table()) + "\n"
     print(text, end="")
     if options.update:
-        write_between(BEGIN, END, text)
+        write_between(*(BY_THREADS if options.threads else (BEGIN, END)), text)
 
 
 def write_between(begin: str, end: str, text: str) -> None:
@@ -93,6 +98,50 @@ def table() -> Iterator[str]:
     for kernel in DIVERGENT:
         ratio = [coalesced["vadd"][which] / rates[kernel][which] for which in (0, 1)]
         yield f"`{kernel}` is {ratio[0]:.1f} times slower than `vadd` plain and {ratio[1]:.1f} times profiled."
+
+
+def by_threads(counts: Sequence[int]) -> Iterator[str]:
+    """Markdown rows: what each number of threads gains in wall time plain, and the largest number profiled."""
+    load, most = os.getloadavg()[0], max(counts)
+    yield f"Load of the machine at the start: {load:.1f} on {os.cpu_count()} cores. The better of two runs each.\n"
+    executed = {
+        kernel: statistics.median(row["counters"]["SQ_INSTS"] for row in rows) / 1e3
+        for kernel, rows in run(1, record=True).items()
+    }
+    plain = {count: best(count, record=False) for count in (1, *counts)}
+    profiled = {count: best(count, record=True) for count in (1, most)}
+    yield f"| kernel | plain | {' | '.join(f'{count} threads' for count in counts)} | profiled | {most} threads |"
+    yield "|---|--:|" + "--:|" * len(counts) + "--:|--:|"
+    for kernel, instructions in executed.items():
+        if instructions < 1:
+            continue
+        one, slow = plain[1][kernel], profiled[1][kernel]
+        gains = " | ".join(f"{one.wall_ms / plain[count][kernel].wall_ms:.1f} x" for count in counts)
+        gained = slow.wall_ms / profiled[most][kernel].wall_ms
+        rates = [f"{instructions / launch.cpu_ms:.0f} M/s" for launch in (one, slow)]
+        yield f"| {kernel} | {rates[0]} | {gains} | {rates[1]} | {gained:.1f} x |"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The median launch of a kernel."""
+
+    cpu_ms: float
+    wall_ms: float
+
+
+def best(threads: int, *, record: bool) -> dict[str, Launch]:
+    """By kernel, the quicker of two runs."""
+    runs = [run(threads, record=record) for _ in range(2)]
+    return {
+        kernel: Launch(
+            *(
+                min(statistics.median(float(row[name]) for row in rows[kernel]) for rows in runs)
+                for name in ("cpu_ms", "wall_ms")
+            )
+        )
+        for kernel in runs[0]
+    }
 
 
 def gain(one: list[dict[str, Any]], many: list[dict[str, Any]]) -> float:

@@ -128,9 +128,12 @@ struct Log2 {
         return multiply_add(s, polynomial(c, s * s), e);
     }
     HIPSCOPE_INLINE static f32 settled(f32 x, f32 rounded) {
-        constexpr f32 inf = std::numeric_limits<f32>::infinity();
-        const f32 usual = x == inf ? inf : rounded;
-        return x == 0 ? -inf : x < 0 ? default_nan<f32> : usual;
+        constexpr u32 inf = 0x7f800000U, sign = 0x80000000U;
+        const u32 word = bits<u32>(x);
+        u32 result = word == inf ? inf : bits<u32>(rounded);
+        result = word > sign ? bits<u32>(default_nan<f32>) : result;  // a NaN with a sign is seen to by the caller
+        result = (word & ~sign) == 0 ? inf | sign : result;
+        return bits<f32>(result);
     }
     static constexpr bool denormal_results = false;
 };
@@ -148,7 +151,7 @@ struct Sine {
     HIPSCOPE_INLINE static f64 quick(f32 x) {
         const f32 rest = x - __builtin_rintf(x), half_turns = __builtin_rintf(rest + rest);  // all differences are exact
         const f32 size = rest - half_turns * 0.5F;
-        return quick_sine(static_cast<f64>(half_turns != 0 ? -size : size));
+        return quick_sine(static_cast<f64>(size * (1.0F - 2.0F * half_turns * half_turns)));
     }
     HIPSCOPE_INLINE static f32 settled(f32 x, f32 rounded) { return settled_sine(x, rounded); }
     static constexpr bool denormal_results = true;
@@ -166,20 +169,24 @@ HIPSCOPE_INLINE u64 above_boundary(f64 value) {
     constexpr u64 below_float = 0x1fffffffU, half = 0x10000000U;  // of a double's bits, those that a float does not have
     return (bits<u64>(value) - (half - boundary_zone / 2)) & below_float;
 }
-/// The result of one lane as the quick way has it, right unless `nearest` or `least` come out too low.
+/// The result of one lane as the quick way has it, right unless `nearest` comes out too low.
 template <class Function>
-HIPSCOPE_INLINE u32 quick_result(f32 x, u64& nearest, u32& least) {
+HIPSCOPE_INLINE u32 quick_result(f32 x, u64& nearest) {
     const f64 value = Function::quick(x);
     const u64 distance = above_boundary(value);
     nearest = distance < nearest ? distance : nearest;
     const u32 result = bits<u32>(Function::settled(x, static_cast<f32>(value)));
-    if constexpr (Function::denormal_results) {
-        const u32 above_zero = (result & 0x7fffffffU) - 1;
-        least = above_zero < least ? above_zero : least;
-    }
     return x != x ? bits<u32>(quiet(x)) : result;
 }
-HIPSCOPE_INLINE bool in_doubt(u64 nearest, u32 least) { return nearest < boundary_zone || least < 0x00800000U; }
+/// Some result is not zero and below the normal numbers. A loop of its own: together with the other, GCC 13 vectorizes neither.
+HIPSCOPE_INLINE bool any_denormal(const u32* results) {
+    u32 least = ~u32{0};
+    HIPSCOPE_EVERY_LANE {
+        const u32 above_zero = (results[i] & 0x7fffffffU) - 1;
+        least = above_zero < least ? above_zero : least;
+    }
+    return least < 0x00800000U;
+}
 
 /// The quick way for a wave of which no result is near a boundary between two floats or denormal, and all of `general` else.
 template <class Function, Handler general>
@@ -188,9 +195,9 @@ Step quick_or_exact(Wave& w, const Instruction& in) {
     const u32* from = w.vgpr[in.source[0].index];
     alignas(64) u32 out[kLanes];
     u64 nearest = ~u64{0};
-    u32 least = ~u32{0};
-    HIPSCOPE_EVERY_LANE out[i] = quick_result<Function>(bits<f32>(from[i]), nearest, least);
-    if (in_doubt(nearest, least)) [[unlikely]] return general(w, in);
+    HIPSCOPE_EVERY_LANE out[i] = quick_result<Function>(bits<f32>(from[i]), nearest);
+    if (nearest < boundary_zone) [[unlikely]] return general(w, in);
+    if (Function::denormal_results && any_denormal(out)) [[unlikely]] return general(w, in);
     blend(w.vgpr[in.destination[0].index], out, w.exec());
     return Step::next;
 }
