@@ -7,11 +7,10 @@ inputs and on fresh ones. It must also be free of every kind of defect that the 
 
 from __future__ import annotations
 
-import math
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Literal
@@ -19,50 +18,33 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.accordo import dtypes
 from hipscope.accordo.access import ATOMIC, READ, WRITTEN
 from hipscope.accordo.agree import agree, blocks
 from hipscope.accordo.ahead import Ahead
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
 from hipscope.accordo.dtypes import Segment
-from hipscope.accordo.machine import largest_workgroup, own_state, reads_a_clock
-from hipscope.accordo.named import named_in
+from hipscope.accordo.machine import own_state, reads_a_clock
 from hipscope.accordo.oracle import ROUNDING, ROUNDINGS, less_precise
-from hipscope.accordo.poison import POISONS, Poison, fill
+from hipscope.accordo.plans import (
+    RUNS_COMPARED,
+    Plan,
+    Proof,
+    Turn,
+    allowed,
+    in_order,
+    is_traced,
+    plan_runs,
+    with_named,
+)
 from hipscope.accordo.reference import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference_run import ReferenceRun, piece_tolerance
 from hipscope.accordo.replaced import replaced_contents, replacement
-from hipscope.accordo.replay import Replay, Request, patience, replay
+from hipscope.accordo.replay import Replay, Request, replay
 from hipscope.accordo.sanitizers import new_reports
 from hipscope.accordo.settings import Signature
-from hipscope.accordo.trials import Reason, Trials, plan_named
 from hipscope.accordo.verdict import Mismatch, MismatchKind, Trial, Verdict
 from hipscope.emulator.symbolize import Symbolizer, demangle
-
-_SEEDS = (3, 4)
-_NATURAL = 0  # workgroups and waves in their order, each until it ends or waits
-_MORE_SEEDS = (5, 6, 7)  # with the two above, five runs of the candidate on the captured inputs
-
-
-@dataclass
-class Proof:
-    """One candidate on its way through the checks: what it is held against, and what was seen so far."""
-
-    reference: Reference
-    candidate: Path
-    exact: bool
-    progress: Callable[[str], None]
-    cancel: threading.Event | None
-    folder: Path
-    trials: list[Trial] = field(default_factory=list)
-    errors: Errors = field(default_factory=Errors)
-    bits: dict[int, tuple[str, ...]] = field(default_factory=dict)  # dispatch -> digests of its first run
-    terms: int = 1
-
-    def on(self, *defences: str) -> bool:
-        """True unless all of these defences are switched off."""
-        return not self.reference.settings.without.issuperset(defences)
 
 
 @dataclass(frozen=True)
@@ -74,7 +56,7 @@ class Rejection:
     failure: Replay | None = None
 
 
-Check = Callable[[Proof, Sequence["_Plan"], Ahead], Rejection | None]
+Check = Callable[[Proof, Sequence[Plan], Ahead], Rejection | None]
 
 
 def validate(
@@ -97,42 +79,14 @@ def validate(
         proof = Proof(reference, candidate, exact, progress, cancel, Path(folder), terms=terms)
         if (state := check_state(proof)) is not None:
             return _rejected(proof, state)
-        known = _with_named(proof)
-        plans = [_plan(proof, prepared, number) for number, prepared in enumerate(known)]
-        with Ahead(reference.settings.tool, _in_order(plans), cancel) as replays:
+        known = with_named(proof)
+        plans = [plan_runs(proof, prepared, number) for number, prepared in enumerate(known)]
+        with Ahead(reference.settings.tool, in_order(plans), cancel) as replays:
             for check in CHECKS:
                 rejection = check(proof, plans, replays)
                 if rejection is not None:
                     return _rejected(proof, rejection)
     return _acceptance(reference, proof.trials, proof.errors)
-
-
-def _with_named(proof: Proof) -> list[Prepared]:
-    """What the reference was tried on, and inputs with the numbers that only the candidate names."""
-    reference, known = proof.reference, []
-    own = named_in(proof.candidate)
-    for number, prepared in enumerate(reference.prepared):
-        first, folder = prepared.runs[0], proof.folder / f"named_{number}"
-        named = own.without(named_in(first.dispatch.code_object))
-        planned = plan_named(prepared.repeated, named, reference.settings, folder)
-        if planned:
-            symbol = prepared.dispatch.kernel
-            name = dtypes.demangle(symbol, reference.settings.cxxfilt)
-            types = reference.signature.pointees(symbol, name)
-            trials = Trials(first, types, reference.settings, reference.signature, proof.cancel)
-            seen = trials.run(planned, folder)
-            dropped = (
-                Trial(dispatch=prepared.dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)
-                for one in seen
-                if isinstance(one, Reason)
-            )
-            prepared = replace(
-                prepared,
-                runs=(*prepared.runs, *(run for run in seen if isinstance(run, ReferenceRun))),
-                dropped=(*prepared.dropped, *dropped),
-            )
-        known.append(prepared)
-    return known
 
 
 def check_state(proof: Proof) -> Rejection | None:
@@ -154,7 +108,7 @@ def check_state(proof: Proof) -> Rejection | None:
     return None
 
 
-def check_same_results(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejection | None:
+def check_same_results(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rejection | None:
     """Every run of the reference, and the captured one in a second order: the same memory, within tolerance."""
     for plan in plans:
         prepared = plan.prepared
@@ -171,12 +125,12 @@ def check_same_results(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> 
         proof.trials += [
             _trial(run, "dropped", "the candidate's launch bounds do not allow it")
             for run in prepared.runs
-            if not _allowed(proof, run)
+            if not allowed(proof, run)
         ]
     return None
 
 
-def check_repeats(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejection | None:
+def check_repeats(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rejection | None:
     """More orders of the waves: where the reference always leaves the same bits, so must the candidate."""
     for plan in plans:
         if not plan.repeats:
@@ -198,12 +152,12 @@ def check_repeats(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejec
             message = f"its results differ from run to run in {name}; those of the reference do not"
             found = Mismatch(kind="not_deterministic", message=message, buffer=buffer.index, label=name)
             return Rejection(run, (found,))
-        label = f"{len(_SEEDS) + len(_MORE_SEEDS)} runs compared bit by bit"
+        label = f"{RUNS_COMPARED} runs compared bit by bit"
         proof.trials.append(Trial(dispatch=prepared.dispatch.id, inputs=label, outcome="same"))
     return None
 
 
-def check_sanitizers(proof: Proof, plans: Sequence[_Plan], replays: Ahead) -> Rejection | None:
+def check_sanitizers(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rejection | None:
     """The captured launches and others of them on the same memory: no kind of defect that the reference is free of."""
     for plan in plans:
         proof.progress(f"candidate under the sanitizers on dispatch {plan.prepared.dispatch.id}")
@@ -229,84 +183,6 @@ def check_timed_run(reference: Reference, dispatch: CapturedDispatch, result: Re
     return None
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """One run of the candidate on what the reference ran on: the order of the waves and the poison.
-
-    `checked`: under the sanitizers. `traced`: with a record of what it accesses.
-    """
-
-    run: ReferenceRun
-    order: int
-    poison: Poison
-    checked: bool
-    traced: bool
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """All replays of the candidate on one dispatch, by the check that asks for them."""
-
-    prepared: Prepared
-    captured: tuple[tuple[_Turn, Request], ...]
-    others: tuple[tuple[_Turn, Request], ...]
-    repeats: tuple[Request, ...]
-
-
-def _plan(proof: Proof, prepared: Prepared, number: int) -> _Plan:
-    """What is tried on the dispatch of that number."""
-    settings, repeated = proof.reference.settings, prepared.repeated
-    runs = [r for r in prepared.runs if _allowed(proof, r)]
-    orders = range(len(_SEEDS)) if proof.on("other_order") else (0,)
-    check = bool(settings.sanitize)
-    # Of the runs on what was recorded the last one is looked at from all sides, and the first one is as the program's.
-    captured = [
-        _Turn(prepared.runs[0], order, POISONS[order], check and order == orders[-1], order == orders[-1])
-        for order in orders
-    ]
-    others = [
-        _Turn(
-            run,
-            n % len(_SEEDS),
-            POISONS[n % len(POISONS)],
-            check and run.inputs is None,
-            n % len(_SEEDS) == 0,
-        )
-        for n, run in enumerate(runs[1:], 1)
-    ]
-
-    def turns(listed: Sequence[_Turn], name: str) -> tuple[tuple[_Turn, Request], ...]:
-        return tuple((turn, _turned(proof, turn, f"{name}_{number}_{n}")) for n, turn in enumerate(listed))
-
-    again: tuple[int, ...] = ()
-    if proof.on("repeats") and repeated.same_bits:
-        # The first runs on the captured launch are among those above.
-        again = _MORE_SEEDS if repeated is prepared.runs[0] else _SEEDS + _MORE_SEEDS
-    return _Plan(
-        prepared,
-        turns(captured, "captured"),
-        turns(others, "other"),
-        tuple(
-            _request(proof, repeated, seed, POISONS[-1 - n % len(POISONS)], f"repeat_{number}_{n}")
-            for n, seed in enumerate(again)
-        ),
-    )
-
-
-def _allowed(proof: Proof, run: ReferenceRun) -> bool:
-    """Whether the candidate may be launched so; what was recorded it must be able to do, whatever it says."""
-    recorded = max(math.prod(p.dispatch.workgroup) for p in proof.reference.prepared)
-    size = math.prod(run.dispatch.workgroup)
-    return size <= recorded or size <= largest_workgroup(proof.candidate, run.dispatch.kernel)
-
-
-def _turned(proof: Proof, turn: _Turn, name: str) -> Request:
-    # The second order on the captured inputs is the natural one: what is checked is slow when it is interleaved.
-    seed = _NATURAL if turn.checked and turn.run.label == CAPTURED else _SEEDS[turn.order]
-    made = _request(proof, turn.run, seed, turn.poison, name, traced=_traced(proof, turn))
-    return replace(made, sanitize=proof.reference.settings.sanitize) if turn.checked else made
-
-
 def _result(proof: Proof, request: Request, replays: Ahead) -> Replay:
     """The replay, to be compared. The sanitizers leave out what they refuse, and take their time: where they have
     something to say or do not come to the end, another run without them has to be right, too.
@@ -322,47 +198,11 @@ def _result(proof: Proof, request: Request, replays: Ahead) -> Replay:
     return replay(proof.reference.settings.tool, plain, cancel=proof.cancel)
 
 
-def _in_order(plans: Sequence[_Plan]) -> list[Request]:
-    """What was recorded comes first: most wrong candidates are wrong there."""
-    return [
-        *(request for plan in plans for _, request in plan.captured),
-        *(request for plan in plans for _, request in plan.others),
-        *(request for plan in plans for request in plan.repeats),
-    ]
-
-
-def _request(
-    proof: Proof, run: ReferenceRun, seed: int, poison: Poison, name: str, *, traced: bool = False
-) -> Request:
-    chosen = poison if proof.on("poison_fillings") else poison.plain
-    return Request(
-        run.dispatch,
-        proof.candidate,
-        proof.folder / name,
-        seed=seed,
-        poison=chosen.seed if proof.on("poison") else None,
-        poison_mask=run.result.directory if proof.on("poison") else None,
-        poison_fill=fill(chosen, run.pieces) if proof.on("poison") else None,
-        inputs=run.inputs,
-        trace_access=traced,
-        timeout_s=patience(proof.reference.settings.tool, run.result),
-    )
-
-
-def _traced(proof: Proof, turn: _Turn) -> bool:
-    run = turn.run
-    if run.inputs is not None or not turn.traced:
-        return False
-    if run.label == CAPTURED and proof.on("written_back"):
-        return True
-    return _has_atomics(run) and proof.on("lost_atomics")
-
-
 def _judge(
-    proof: Proof, prepared: Prepared, turn: _Turn, result: Replay
+    proof: Proof, prepared: Prepared, turn: Turn, result: Replay
 ) -> tuple[tuple[Mismatch, ...], Replay | None]:
     """One run of the candidate against one run of the reference."""
-    run, traced = turn.run, _traced(proof, turn)
+    run, traced = turn.run, is_traced(proof, turn)
     if result.status != "ok":
         return (_fault(result, proof.candidate, run),), result
     found: list[Mismatch] = []
@@ -458,10 +298,6 @@ def _in_double_precision(
         if written.any():
             numbers = [segment.element.numbers(part(start, stop))[written] for part in (ours, theirs)]
             yield *numbers, oracle[start // size : stop // size][written]
-
-
-def _has_atomics(run: ReferenceRun) -> bool:
-    return any(access.any(ATOMIC) for access in run.access.values())
 
 
 def _lost_atomics(
