@@ -20,7 +20,11 @@ _FOLDER = "process-*"
 def join_processes(raw: Path) -> None:
     """Bring what further processes recorded into `raw`."""
     folders = sorted(raw.glob(_FOLDER), key=lambda folder: int(folder.name.rpartition("-")[2]))
-    last = max((int(row["id"]) for row in _rows(raw / "dispatches.jsonl")), default=0)
+    if not folders:
+        return
+    for name in ("dispatches.jsonl", "faults.jsonl"):
+        _drop_cut_line(raw / name)
+    last = _highest(raw)
     for folder in folders:
         last = _join(raw, folder, last)
         shutil.rmtree(folder)
@@ -28,12 +32,10 @@ def join_processes(raw: Path) -> None:
 
 def _join(raw: Path, folder: Path, before: int) -> int:
     """Add one process's folder, its launches numbered from `before` + 1 on; gives the highest number."""
-    highest = before
+    highest = before + _highest(folder)
 
     def launch(row: dict[str, Any]) -> dict[str, Any]:
-        nonlocal highest
         number = int(row["id"])
-        highest = max(highest, before + number)
         profile = folder / f"profile_{number}.json"
         if profile.exists():
             data = json.loads(profile.read_text(encoding="utf-8"))
@@ -54,6 +56,21 @@ def _join(raw: Path, folder: Path, before: int) -> int:
     if lost.exists() and lost.read_text(encoding="utf-8", errors="replace").strip():
         lost.replace(raw / "lost")
     return highest
+
+
+def _highest(folder: Path) -> int:
+    """The highest number of a launch, those that were refused included."""
+    launched = (int(row["id"]) for row in _rows(folder / "dispatches.jsonl"))
+    failed = (int(row["dispatch"]) for row in _rows(folder / "faults.jsonl"))
+    return max((*launched, *failed), default=0)
+
+
+def _drop_cut_line(path: Path) -> None:
+    """What a killed process has begun to write: nothing may be put behind it."""
+    if path.exists():
+        data = path.read_bytes()
+        if not data.endswith(b"\n"):
+            path.write_bytes(data[: data.rfind(b"\n") + 1])
 
 
 def _add_rows(source: Path, target: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
