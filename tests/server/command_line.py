@@ -10,6 +10,8 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 COMMAND = [sys.executable, "-m", "hipscope.server"]
 
 
@@ -86,3 +88,15 @@ class Cli:
             time.sleep(0.05)
         assert self.running() == []
         assert list(self.scratch.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache of builds for all tests of a module."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def cli(tmp_path: Path, builds: Path) -> Cli:
+    """The command line in a folder of its own."""
+    return Cli(tmp_path, builds)

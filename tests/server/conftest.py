@@ -11,9 +11,10 @@ import pytest
 
 from hipscope.server.store import Marks
 from hipscope.server.view import Report, read_report
+from tests.server.command_line import builds, cli
 from tests.server.lsp_editor import any_client, client
 
-__all__ = ["any_client", "client"]  # fixtures
+__all__ = ["any_client", "builds", "cli", "client"]  # fixtures
 
 FAKE_WORKER = Path(__file__).with_name("fake_worker.py")
 

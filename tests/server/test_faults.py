@@ -5,23 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.server.command_line import Cli
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache of builds for all of these tests."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def cli(tmp_path: Path, folder: Path) -> Cli:
-    return Cli(tmp_path, folder)
-
 
 HEADER = """\
 #include <hip/hip_runtime.h>

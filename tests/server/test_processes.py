@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.server.command_line import Cli
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache of builds for all of these tests."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def cli(tmp_path: Path, folder: Path) -> Cli:
-    return Cli(tmp_path, folder)
-
 
 FORKED = """\
 #include <hip/hip_runtime.h>
