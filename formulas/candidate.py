@@ -84,10 +84,10 @@ class LaunchFacts:
 
     `type_bytes` are the sizes of types that the source only names, like a template's `T`. `member_pointers` maps
     pointers in structures that are passed by value (`grid.data`) to their element types, `member_numbers` the integers
-    there (`grid.nx`) to theirs. `disjoint` names the pointers, also those members, that never pointed into the same
-    allocation as another one. `threads` is the size of the largest
-    workgroup of any launch, recorded or only seen; 0 when it is not known. `needs` is what the compiler made of the
-    kernel (of its most demanding instance).
+    there (`grid.nx`) to theirs. `promised` names those of these pointers that are `__restrict__`. `disjoint` names the
+    pointers, also those members, that never pointed into the same allocation as another one. `threads` is the size of
+    the largest workgroup of any launch, recorded or only seen; 0 when it is not known. `needs` is what the compiler
+    made of the kernel (of its most demanding instance).
     """
 
     launches: tuple[LaunchFact, ...] = ()
@@ -98,6 +98,7 @@ class LaunchFacts:
     lds_limit: int = 65536
     wave_size: int = 64
     xcds: int = 1
+    promised: frozenset[str] = frozenset()
     disjoint: frozenset[str] = frozenset()
     threads: int = 0
     needs: KernelMetadata | None = None

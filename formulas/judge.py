@@ -422,7 +422,10 @@ def find_source(
         found = at_line if at_line is not None and at_line.name == name else syntax.kernel(name)
         if found is not None:
             if not file.resolve().is_relative_to(project.root.resolve()):
-                raise CannotJudge(f"`{name}` is defined outside of the project, in {file}")
+                raise CannotJudge(
+                    f"`{name}` is defined in {file}, outside of the project {project.root}. A hipscope.toml with "
+                    "`build` and `run` in a folder above both makes them one project"
+                )
             return file, text, found
     raise CannotJudge(f"the source of `{kernel.name}` was not found in the project")
 

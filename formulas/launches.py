@@ -56,6 +56,12 @@ def launch_facts(
                 for m in found
                 if element_of(m.type).kind == "integer"
             },
+            promised=frozenset(
+                f"{kernel.parameters[i].name}.{m.path}"
+                for i, found in members.items()
+                for m in found
+                if m.restrict
+            ),
             static_lds=metadata.lds if metadata is not None else 0,
             lds_limit=device.lds_bytes,
             wave_size=device.wave_size,
@@ -103,6 +109,7 @@ def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
         lds_limit=first.lds_limit,
         wave_size=first.wave_size,
         xcds=first.xcds,
+        promised=frozenset.intersection(*(facts.promised for facts in by_symbol.values())),
         disjoint=frozenset.intersection(*(facts.disjoint for facts in by_symbol.values())),
         needs=max(
             (facts.needs for facts in by_symbol.values() if facts.needs is not None),

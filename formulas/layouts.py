@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -29,12 +29,16 @@ _QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|class|typename|__restrict_
 
 @dataclass(frozen=True)
 class Member:
-    """One number or pointer in a structure: `path` as in `size.x`, offset and size in bytes, `type` as in `double*`."""
+    """One number or pointer in a structure: `path` as in `size.x`, offset and size in bytes, `type` as in `double*`.
+
+    `restrict`: it is declared `__restrict__`.
+    """
 
     path: str
     offset: int
     size: int
     type: str
+    restrict: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,8 @@ def layout_of(definitions: Definitions, type_name: str, depth: int = 0) -> Layou
     if depth > 8 or "&" in name or "(" in name:
         return None
     if name.endswith("*"):
-        return Layout(_POINTER_BYTES, _POINTER_BYTES, (Member("", 0, _POINTER_BYTES, name),))
+        restrict = "restrict" in type_name.rpartition("*")[2]
+        return Layout(_POINTER_BYTES, _POINTER_BYTES, (Member("", 0, _POINTER_BYTES, name, restrict),))
     if name == "dim3":
         return _vector("unsigned int", 4, 3)
     if (vector := vector_type(name)) is not None and vector[1] > 1:
@@ -182,7 +187,7 @@ def _structure(definitions: Definitions, node: Node, values: list[str], depth: i
             start = -(-end // part.alignment) * part.alignment
             if count == 1:
                 members += (
-                    Member(f"{name}.{m.path}".rstrip("."), start + m.offset, m.size, m.type)
+                    replace(m, path=f"{name}.{m.path}".rstrip("."), offset=start + m.offset)
                     for m in part.members
                 )
             end, alignment = start + part.size * count, max(alignment, part.alignment)
@@ -230,7 +235,7 @@ def _declared(kind: str, declarators: Iterable[Node]) -> list[tuple[str, str, in
             if node.type == "pointer_declarator":
                 if count > 1:
                     return None
-                pointers += "*"
+                pointers += "*" + (" __restrict__" if _is_restrict(node) else "")
             else:
                 size = text_of(child_of(node, "size"))
                 if not size.isdigit():
@@ -242,6 +247,12 @@ def _declared(kind: str, declarators: Iterable[Node]) -> list[tuple[str, str, in
         # One element of an array is not told from another: it is known by its place only.
         found.append((text_of(node), kind + pointers, count))
     return found
+
+
+def _is_restrict(pointer: Node) -> bool:
+    """Whether `* __restrict__ p` is one, and not what it points to."""
+    inner = child_of(pointer, "declarator").id
+    return any("restrict" in text_of(c) for c in pointer.named_children if c.id != inner)
 
 
 def _template_names(node: Node) -> list[str]:

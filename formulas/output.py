@@ -1,15 +1,21 @@
 """Compares what a program printed with and without a rewrite; what times it took may differ.
 
-Takes texts, gives what differs in words, or the lines that need not be equal. No project, no runs.
+Takes texts, gives what differs in words, or the lines that need not be equal. No project, no runs. A number that
+changes by itself is held to what it can be: of the size of a time or a rate that was seen, or close to a sum.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 
 _NUMBER = re.compile(r"([-+]?(?<![\w.])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
+_NEARLY_EQUAL = 1e-3  # a time differs more from run to run, a sum in another order less
+_SPREADS = 100  # of nearly equal numbers: as far away as this many times what they differ by
+_LARGER = 10  # of all others: as large as this many times the largest
 
 
 def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | None:
@@ -24,27 +30,54 @@ def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | 
     )
 
 
-def lines_that_vary(before: str, again: str, after: str, ignored: Sequence[str]) -> tuple[str, ...] | None:
-    """The lines of `before` of which `after` differs only in numbers that also differ in `again`.
+@dataclass(frozen=True)
+class Varied:
+    """Lines in which numbers change from run to run; `beyond` says which of them no such change explains, if any."""
 
-    `again` is the output of the same program, run once more. None if anything else differs in `after`.
+    lines: tuple[str, ...]
+    beyond: str | None = None
+
+
+def lines_that_vary(
+    originals: Sequence[str], after: str, ignored: Sequence[str], faster: float = 1.0
+) -> Varied | None:
+    """The lines in which `after` differs from the first of the originals only in numbers that change by themselves.
+
+    `originals` are outputs of several runs of the same program, `faster` is how many times as fast `after` may be. None
+    if anything else differs.
     """
-    texts = [_kept(text, ignored) for text in (before, again, after)]
+    texts = [_kept(text, ignored) for text in (*originals, after)]
     if len({len(lines) for lines in texts}) > 1:
         return None
-    found = []
-    for old, other, new in zip(*texts, strict=True):
-        if old == new:
+    found, beyond = [], None
+    for lines in zip(*texts, strict=True):
+        if lines[0] == lines[-1]:
             continue
-        old_parts, other_parts, new_parts = (_NUMBER.split(line) for line in (old, other, new))
-        words = [" ".join("".join(parts[::2]).split()) for parts in (old_parts, other_parts, new_parts)]
-        numbers = [parts[1::2] for parts in (old_parts, other_parts, new_parts)]
-        if len(set(words)) > 1 or len({len(n) for n in numbers}) > 1:
+        parts = [_NUMBER.split(line) for line in lines]
+        if len({" ".join("".join(p[::2]).split()) for p in parts}) > 1 or len({len(p) for p in parts}) > 1:
             return None
-        if any(a != c and a == b for a, b, c in zip(*numbers, strict=True)):
-            return None
-        found.append(old.strip())
-    return tuple(found)
+        for *seen, now in zip(*(p[1::2] for p in parts), strict=True):
+            if now in seen:
+                continue
+            if len(set(seen)) == 1:
+                return None
+            if beyond is None and not _may_be([float(n) for n in seen], float(now), faster):
+                beyond = f"`{lines[-1].strip()}`: {now}, where {len(seen)} runs of the original print {', '.join(seen)}"
+        found.append(lines[0].strip())
+    return Varied(tuple(found), beyond)
+
+
+def _may_be(seen: Sequence[float], now: float, faster: float) -> bool:
+    """Whether a number that was `seen` in several runs may be `now` in another one."""
+    low, high = min(seen), max(seen)
+    size = max(abs(low), abs(high))
+    if not math.isfinite(now):
+        return False
+    if high - low <= _NEARLY_EQUAL * size:
+        return low - _SPREADS * (high - low) <= now <= high + _SPREADS * (high - low)
+    if (low >= 0 and now < 0) or (high <= 0 and now > 0):
+        return False
+    return abs(now) <= _LARGER * size * faster
 
 
 def _kept(text: str, ignored: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ times are nanoseconds, shares are 0..1.
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -200,6 +201,18 @@ class Report:
             return f"the program was ended by {signal_name(-code)}"
         return f"the program left with exit code {code}" if code else None
 
+    def short_name(self, kernel: Kernel) -> str:
+        """As short as tells it from the other kernels: `axpy`, `axpy<float>`, `axpy(float*, int)`."""
+        forms = (base_name, instance_name, signature_without_result)
+        return next(
+            (
+                form(kernel.name)
+                for form in forms
+                if [form(k.name) for k in self.kernels].count(form(kernel.name)) < 2
+            ),
+            kernel.name,
+        )
+
     def gpu_share(self, finding: Finding) -> float:
         """The part of all GPU time that a finding has at stake."""
         kernel = self.kernel(finding.mangled) or self.kernel(finding.kernel)
@@ -326,6 +339,26 @@ def base_name(signature: str) -> str:
         depth -= c in ">)"
     words = "".join(outside).split()
     return words[-1].split("::")[-1] if words else signature
+
+
+def instance_name(signature: str) -> str:
+    """The identifier with its template arguments: `void ns::scale<float>(float*, int)` -> `scale<float>`."""
+    whole, name = signature_without_result(signature), base_name(signature)
+    if not whole.startswith(f"{name}<"):
+        return name
+    depth = 0
+    for at, c in enumerate(whole):
+        depth += (c == "<") - (c == ">")
+        if c == ">" and depth == 0:
+            return whole[: at + 1]
+    return name
+
+
+def signature_without_result(signature: str) -> str:
+    """`void ns::scale<float>(float*, int)` -> `scale<float>(float*, int)`."""
+    name = base_name(signature)
+    found = re.search(rf"\b{re.escape(name)}(?=[<(]|$)", signature)
+    return signature[found.start() :] if found is not None else signature
 
 
 def _kernel(data: Mapping[str, Any]) -> Kernel:

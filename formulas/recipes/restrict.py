@@ -74,7 +74,10 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 def _of_members(kernel: KernelSyntax, facts: LaunchFacts) -> Proposal:
     """Pointers in structures: they are declared outside of the kernel, where no rewrite goes."""
-    inside = ", ".join(f"`{name}`" for name in facts.member_pointers)
+    loose = [name for name in facts.member_pointers if name not in facts.promised]
+    if not loose and all("restrict" in p.type for p in kernel.parameters if p.pointer):
+        return Refusal(NAME, "all pointers are `__restrict__` already, in structures as well")
+    inside = ", ".join(f"`{name}`" for name in loose or facts.member_pointers)
     together = [name for name in pointers_of(kernel, facts) if name not in facts.disjoint]
     title = f"Promise with `__restrict__` that {inside} overlap nothing: pass them as parameters of their own"
     if together:

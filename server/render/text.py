@@ -63,7 +63,7 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
             Text(f"  and {left} more with {percent(rest)} of GPU time (--top {len(report.kernels)})", "dim")
         )
     for kernel in shown:
-        _print_hot_lines(kernel, console)
+        _print_hot_lines(kernel, report.short_name(kernel), console)
     _print_findings(report, console)
     _print_diagnoses(report, shown, console)
     for fault in report.faults:
@@ -108,7 +108,7 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], wide: bool = True) -
         table.add_column(name, no_wrap=True)
     for k in kernels:
         table.add_row(
-            Text(k.base_name, "bold"),
+            Text(report.short_name(k), "bold"),
             duration(k.time_ns),
             str(k.dispatches),
             Text(bar(k.share, 12 if wide else 8), "cyan") + Text(f" {percent(k.share)}"),
@@ -198,12 +198,12 @@ def _print_header(report: Report, console: Console) -> None:
     console.print()
 
 
-def _print_hot_lines(kernel: Kernel, console: Console) -> None:
+def _print_hot_lines(kernel: Kernel, name: str, console: Console) -> None:
     rows = sorted((r for r in kernel.lines if r.share >= _HOT_SHARE), key=lambda r: -r.share)[:_HOT_LINES]
     if not rows:
         return
     where = f"  {short_path(kernel.file)}:{kernel.line}" if kernel.file else ""
-    head = Text(f"\n{kernel.base_name}", "bold") + Text(where, "dim")
+    head = Text(f"\n{name}", "bold") + Text(where, "dim")
     console.print(head + Text(f"  {heat_strip(kernel)}", "red"))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     names = {id(r): str(r.line) if r.file == kernel.file else f"{Path(r.file).name}:{r.line}" for r in rows}
@@ -225,24 +225,27 @@ def _print_findings(report: Report, console: Console) -> None:
         return
     console.print(Text(f"\n{len(report.findings)} finding{'s' if len(report.findings) > 1 else ''}", "bold"))
     for finding in sorted(report.findings, key=report.gpu_share, reverse=True):
-        _print_finding(finding, f"{percent(report.gpu_share(finding))} of GPU time", console)
+        kernel = report.kernel(finding.mangled)
+        name = report.short_name(kernel) if kernel is not None else ""
+        instance = f"  {name}" if kernel is not None and name != kernel.base_name else ""
+        _print_finding(finding, f"{percent(report.gpu_share(finding))} of GPU time", console, instance)
 
 
 def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console) -> None:
     """One line for each kernel without a finding."""
     known = [(k, d) for k in kernels if (d := report.diagnosis(k)) is not None]
     for kernel, diagnosis in known:
-        console.print(Text(f"  {kernel.base_name}: {diagnosis.message}", "dim"))
+        console.print(Text(f"  {report.short_name(kernel)}: {diagnosis.message}", "dim"))
 
 
-def _print_finding(finding: Finding, stake: str, console: Console) -> None:
+def _print_finding(finding: Finding, stake: str, console: Console, instance: str = "") -> None:
     head = Text(f"  {finding.formula}", "bold yellow")
     where = (
         f"{short_path(finding.file)}:{finding.line}"
         if finding.file
         else f"kernel {base_name(finding.kernel)}"
     )
-    head += Text(f"  {where}", "bold")
+    head += Text(f"  {where}{instance}", "bold")
     console.print(head + Text(f"  {stake} at stake{possible_speedup(finding)}", "dim"))
     console.print(Padding(Text(finding.message), (0, 0, 0, 4)))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))

@@ -128,3 +128,14 @@ def check_with_the_compiler(text: str, facts: list[str], folder: Path) -> None:
 )
 def test_what_would_be_a_guess_has_no_layout(definition: str) -> None:
     assert layouts(definition, "S") is None
+
+
+def test_a_promise_is_that_of_the_pointer_itself() -> None:
+    text = """
+using loose = float* __restrict__*;
+struct View { const float* __restrict__ in; float* __restrict out; int n; };
+struct Both { View view; float* __restrict__* table; loose other; double* last; };
+"""
+    found = layouts(text, "Both")
+    assert found is not None
+    assert {m.path for m in found.members if m.restrict} == {"view.in", "view.out"}

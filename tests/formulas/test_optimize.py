@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,8 @@ from hipscope.formulas.optimize import (
     apply_edit,
     optimize_project,
 )
-from hipscope.formulas.output import lines_that_vary, output_difference
+from hipscope.formulas.output import Varied, lines_that_vary, output_difference
+from hipscope.formulas.program import try_program
 from hipscope.formulas.registry import find_formula
 
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -59,9 +61,15 @@ STORE = "out[i] = sum + i;"
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    folder = tmp_path_factory.mktemp("flip")
-    (folder / "flip.hip").write_text(PROGRAM)
-    project = resolve_project(folder / "flip.hip")
+    with bench_of(tmp_path_factory.mktemp("flip") / "flip.hip", PROGRAM) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def bench_of(file: Path, program: str) -> Iterator[Bench]:
+    """The bench of the only kernel of a program, which is written to the file."""
+    file.write_text(program)
+    project = resolve_project(file)
     session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
     with open_bench(project, session, session.profile.kernels[0]) as opened:
         yield opened
@@ -243,9 +251,10 @@ def test_times_that_the_program_prints_may_change(examples: Path, tmp_path: Path
 
 
 def test_only_numbers_that_change_by_themselves_may_change() -> None:
-    before, again = "sum 4.5 in 10.25 ms\nend\n", "sum 4.5 in  9.75 ms\nend\n"
-    assert lines_that_vary(before, again, "sum 4.5 in 7.5 ms\nend\n", []) == ("sum 4.5 in 10.25 ms",)
-    assert lines_that_vary(before, again, before, []) == ()
+    originals = ["sum 4.5 in 10.25 ms\nend\n", "sum 4.5 in  9.75 ms\nend\n"]
+    varied = lines_that_vary(originals, "sum 4.5 in 7.5 ms\nend\n", [])
+    assert varied == Varied(("sum 4.5 in 10.25 ms",))
+    assert lines_that_vary(originals, originals[0], []) == Varied(())
     for other in (
         "sum 4.6 in 7.5 ms\nend\n",  # a result
         "sum 4.5 in 7.5 s\nend\n",
@@ -254,9 +263,71 @@ def test_only_numbers_that_change_by_themselves_may_change() -> None:
         "sum 4.5 in 7.5 ms\nend\nmore\n",
         "sum 4.5 in 7.5 ms 3\nend\n",
     ):
-        assert lines_that_vary(before, again, other, []) is None
-    assert lines_that_vary("a 1\n", "a 1\n", "a 2\n", []) is None
-    assert lines_that_vary("a 1\nb 1\n", "a 2\nb 2\n", "a 3\nb 1\n", ["^b"]) == ("a 1",)
+        assert lines_that_vary(originals, other, []) is None
+    assert lines_that_vary(["a 1\n", "a 1\n"], "a 2\n", []) is None
+    assert lines_that_vary(["a 1\nb 1\n", "a 2\nb 2\n"], "a 3\nb 1\n", ["^b"]) == Varied(("a 1",))
+
+
+@pytest.mark.parametrize(
+    ("originals", "after", "faster", "fits"),
+    [
+        (["10.25", "14.04"], "0.02", 1, True),  # a time, of a kernel that is faster
+        (["10.25", "14.04"], "0", 1, True),
+        (["10.25", "14.04"], "1e30", 1, False),
+        (["10.25", "14.04"], "1e999", 1, False),
+        (["10.25", "14.04"], "-3.5", 1, False),
+        (["100", "73"], "9000", 1, False),
+        (["100", "73"], "9000", 100, True),  # a rate, of a kernel that is a hundred times as fast
+        (["4096.0012", "4096.0007"], "4096.0031", 1, True),  # a sum in another order
+        (["4096.0012", "4096.0007"], "3967.5", 1, False),
+        (["3e-7", "-2e-7"], "-4e-7", 1, True),  # an error
+        (["3e-7", "-2e-7"], "0.5", 1, False),
+        (["1764000001", "1764000004"], "1764000003", 1, True),  # the time of day
+    ],
+)
+def test_a_number_that_changes_by_itself_keeps_its_size(
+    originals: list[str], after: str, faster: float, *, fits: bool
+) -> None:
+    lines = [f"value {n}" for n in originals]
+    varied = lines_that_vary(lines, f"value {after}", [], faster)
+    assert varied is not None
+    assert varied.lines == (lines[0],)
+    assert (varied.beyond is None) is fits
+    if not fits:
+        assert varied.beyond == (
+            f"`value {after}`: {after}, where 2 runs of the original print {', '.join(originals)}"
+        )
+
+
+def test_a_rewrite_that_ruins_a_number_which_changes_by_itself_is_refused(tmp_path: Path) -> None:
+    with bench_of(tmp_path / "steps.hip", CLOCKED) as bench:
+        changed = {
+            by: try_program(bench, CLOCKED.replace("x + 1", by).encode()) for by in ("x + 2", "x + 1e30f")
+        }
+    assert changed["x + 2"].failure is None  # what is wrong there is for the proof to see
+    assert changed["x + 2"].notes
+    failure = changed["x + 1e30f"].failure
+    assert failure is not None
+    assert failure.startswith("The program's output changes further than from run to run, `rate ")
+    assert "where 3 runs of the original print" in failure
+
+
+CLOCKED = """#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void steps(float* out) { const float x = threadIdx.x; out[threadIdx.x] = x + 1; }
+int main() {
+  float *out = nullptr, last = 0, ms = 0;
+  hipEvent_t from, to;
+  hipMalloc(&out, 256 * 4);
+  hipEventCreate(&from); hipEventCreate(&to);
+  hipEventRecord(from);
+  steps<<<1, 256>>>(out);
+  hipEventRecord(to); hipEventSynchronize(to);
+  hipEventElapsedTime(&ms, from, to);
+  hipMemcpy(&last, out + 255, 4, hipMemcpyDeviceToHost);
+  std::printf("rate %g\\n", last / ms);
+}
+"""
 
 
 IN_A_STRUCTURE = """#include <hip/hip_runtime.h>

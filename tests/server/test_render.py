@@ -34,6 +34,31 @@ def test_only_the_longest_kernels_are_shown_and_the_rest_is_counted(report: Repo
     assert "1 more with 33 % of GPU time" in text
 
 
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("void axpy<float>(float*, int)", "copy(int*)"), ("axpy", "copy")),
+        (
+            ("void n::axpy<float>(float*, int)", "void n::axpy<S<2> >(S<2>*, int)"),
+            ("axpy<float>", "axpy<S<2> >"),
+        ),
+        (("axpy(float*, int)", "axpy(double*, int)"), ("axpy(float*, int)", "axpy(double*, int)")),
+        (("a::axpy(int*)", "b::axpy(int*)"), ("a::axpy(int*)", "b::axpy(int*)")),
+    ],
+)
+def test_kernels_of_one_name_are_told_apart(
+    report: Report, names: tuple[str, str], shown: tuple[str, str]
+) -> None:
+    kernels = tuple(replace(k, name=n, mangled=n) for k, n in zip(report.kernels, names, strict=True))
+    renamed = replace(
+        report, kernels=kernels, findings=(replace(report.findings[0], kernel=names[0], mangled=names[0]),)
+    )
+    assert tuple(map(renamed.short_name, kernels)) == shown
+    text = printed(renamed, width=200)
+    assert all(f"\n{name}  " in text for name in shown)
+    assert (f"  {shown[0]}  " in text.partition("bankConflict")[2].split("\n")[0]) is (shown[0] != "axpy")
+
+
 def test_what_is_not_known_is_not_shown_as_a_number(report: Report) -> None:
     bare = replace(report.kernels[0], time_ns=None, occupancy={}, bound=None)
     text = printed(replace(report, kernels=(bare,)))

@@ -68,6 +68,7 @@ def facts_of(data: dict[str, Any]) -> LaunchFacts:
     needs = data.get("needs")
     return LaunchFacts(
         launches=tuple(launches),
+        promised=frozenset(data.get("promised", ())),
         disjoint=frozenset(data.get("disjoint", ())),
         threads=data.get("threads", 0),
         xcds=data.get("xcds", 1),

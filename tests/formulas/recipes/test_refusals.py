@@ -350,6 +350,16 @@ ONE = [[[4096, 1, 1], [256, 1, 1]]]
             "had no allocation of its own",
         ),
         (
+            "restrict",
+            "pointers",
+            [
+                ("const float* a", "const float* __restrict__ a"),
+                ("const float *b", "const float* __restrict__ b"),
+            ],
+            {"member_pointers": {"g.in": "float"}, "promised": ["g.in"]},
+            "all pointers are `__restrict__` already, in structures as well",
+        ),
+        (
             "index_swap",
             "view",
             [("HD float& at(int i, int j) {", "HD float& at(int i, int j) { if (i < 0) i = 0;")],
@@ -531,3 +541,13 @@ def test_fast_math_is_advice_where_the_project_does_not_ask_for_it() -> None:
     (advice,) = [answer for answer in said_so if isinstance(answer, Advice)]
     assert advice.recipe == "fast_math"
     assert "optimize.fast_math" in advice.reason
+
+
+def test_the_advice_names_only_members_without_the_promise() -> None:
+    source = (FOLDER / "restrict" / "pointers.hip").read_text()
+    inside = {"g.in": "float", "g.out": "float"}
+    known = {**_plain(source), "member_pointers": inside, "promised": ["g.in"]}
+    answer = ask("restrict", source.encode(), facts_of(known))
+    assert isinstance(answer, Advice)
+    assert "`g.out` overlap" in answer.title
+    assert "`g.in`" not in answer.title
