@@ -131,6 +131,7 @@ def compare(
     names: Sequence[str] = (),
     types: Sequence[str] = (),
     members: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]] | None = None,
+    structures: Mapping[str, str] | None = None,
     progress: Said = lambda _: None,
     cancel: threading.Event | None = None,
 ) -> Verdict:
@@ -138,7 +139,8 @@ def compare(
 
     `exact` asks for the same bits. `tolerances` are by name of the argument; `names` and `types` are the kernel's
     parameters in the source, else arguments are called `arg1`, `arg2`, ... `members` are the pointers in parameters
-    that are structures, by mangled name of the kernel and number of the parameter.
+    that are structures, by mangled name of the kernel and number of the parameter; `structures` the types behind
+    pointers that are structures of floats of one type, with that type.
     """
     compiled = code_object_of(recording, Path(candidate).absolute(), cancel)
     for dispatch in recording.dispatches:
@@ -150,6 +152,7 @@ def compare(
         names=names,
         types=types,
         members=members,
+        structures=structures,
         progress=progress,
         cancel=cancel,
     )
@@ -198,6 +201,7 @@ def prepare(
     names: Sequence[str] = (),
     types: Sequence[str] = (),
     members: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]] | None = None,
+    structures: Mapping[str, str] | None = None,
     progress: Said = lambda _: None,
     cancel: threading.Event | None = None,
 ) -> Reference:
@@ -225,7 +229,7 @@ def prepare(
         widened=widened,
         sanitize="all",
     )
-    signature = Signature(known, tuple(types), members or {})
+    signature = Signature(known, tuple(types), members or {}, structures or {})
     return prepare_reference(recording.dispatches, settings, signature, progress=progress, cancel=cancel)
 
 

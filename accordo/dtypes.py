@@ -87,7 +87,8 @@ class Segment:
     """Bytes [start, end) of a buffer, all of one element type; `argument` is the kernel argument that says so.
 
     `member` is which of the pointers in that argument it is, where it is a structure. With a `stride` there is one
-    element every so many bytes, and something else between them.
+    element every so many bytes, and something else between them. `exact`: floats that are compared bit for bit, because
+    they are members of structures, which may be of different sizes: one tolerance for all would hide the small ones.
     """
 
     start: int
@@ -96,6 +97,7 @@ class Segment:
     argument: int | None
     stride: int | None = None
     member: str = ""
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,14 @@ class MemberPointer:
 
 @dataclass(frozen=True)
 class Pointees:
-    """What pointers lead to, by argument; `members` those in arguments that are structures."""
+    """What pointers lead to, by argument; `members` those in arguments that are structures.
+
+    `structures` are those types among them that are structures of floats of one type only, with that type.
+    """
 
     arguments: Mapping[int, str]
     members: Mapping[int, tuple[MemberPointer, ...]] = field(default_factory=dict)
+    structures: Mapping[str, str] = field(default_factory=dict)
 
 
 Leads = Mapping[int, tuple[MemberPointer, ...]]
@@ -167,7 +173,7 @@ def pointees(demangled: str, fallback: Sequence[str] = ()) -> dict[int, str]:
 def pieces_of(dispatch: CapturedDispatch, types: Pointees) -> dict[int, tuple[Segment, ...]]:
     """The buffers of a launch, by number, cut as `segments` does."""
     leads = _leads(dispatch, dispatch.kernarg(), types)
-    return {b.index: segments(b, types.arguments, leads) for b in dispatch.buffers}
+    return {b.index: segments(b, types.arguments, leads, types.structures) for b in dispatch.buffers}
 
 
 def _leads(dispatch: CapturedDispatch, kernarg: bytes, types: Pointees) -> Leads:
@@ -183,14 +189,17 @@ def _leads(dispatch: CapturedDispatch, kernarg: bytes, types: Pointees) -> Leads
 
 
 def segments(
-    buffer: CapturedBuffer, types: Mapping[int, str], leads: Leads | None = None
+    buffer: CapturedBuffer,
+    types: Mapping[int, str],
+    leads: Leads | None = None,
+    structures: Mapping[str, str] | None = None,
 ) -> tuple[Segment, ...]:
     """The buffer cut where pointer arguments point into it, each piece with the element type of its argument.
 
-    `leads` are the pointers in structures, by where they lead to. Bytes before the first pointer, pieces whose
-    arguments disagree, and a rest that is no whole element are bytes.
+    `leads` are the pointers in structures, by where they lead to; `structures` as in `Pointees`. Bytes
+    before the first pointer, pieces whose arguments disagree, and a rest that is no whole element are bytes.
     """
-    leads = leads or {}
+    leads, structures = leads or {}, structures or {}
     starts = sorted({offset for _, offset in buffer.arguments if 0 <= offset < buffer.size})
     if not starts:
         return (Segment(0, buffer.size, BYTES, None),) if buffer.size else ()
@@ -198,12 +207,13 @@ def segments(
     for start, end in zip(starts, [*starts[1:], buffer.size], strict=True):
         here = [argument for argument, offset in buffer.arguments if offset == start]
         members = leads.get(buffer.address + start, ())
-        elements = {element_of(types[a]) for a in here if a in types}
-        elements |= {element_of(m.pointee) for m in members}
+        named = {types[a] for a in here if a in types} | {m.pointee for m in members}
+        elements = {element_of(structures.get(name, name)) for name in named}
         member = members[0].path if members and here[0] not in types else ""
         element = elements.pop() if len(elements) == 1 else BYTES
         whole = end - (end - start) % element.size
-        result.append(Segment(start, whole, element, here[0], member=member))
+        exact = not named.isdisjoint(structures)
+        result.append(Segment(start, whole, element, here[0], member=member, exact=exact))
         if whole < end:
             result.append(Segment(whole, end, BYTES, here[0]))
     return tuple(s for s in result if s.end > s.start)

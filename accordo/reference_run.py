@@ -65,7 +65,7 @@ def piece_tolerance(
 ) -> Tolerance:
     """How far this piece of output may be off; `size` gives the root mean square of what it holds.
 
-    Floats made by atomics are never asked to be exact.
+    Floats made by atomics are never asked to be exact. Members of structures are, unless the user names the argument.
     """
     by_atomics = segment.element.kind == "float" and access.any(ATOMIC, segment.start, segment.end)
     if exact and not by_atomics:
@@ -73,6 +73,8 @@ def piece_tolerance(
     terms = dispatch.work_items if by_atomics else 1
     names, argument = signature.names, segment.argument
     name = names[argument] if argument is not None and argument < len(names) else ""
+    if segment.exact and name not in settings.tolerances and not by_atomics:
+        return EXACT
     user = settings.tolerances.get(name, settings.tolerance)
     return tolerance_for(segment.element, size, terms=terms, spread=spread, user=user)
 

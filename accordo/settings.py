@@ -17,16 +17,18 @@ from hipscope.accordo.tolerance import UserTolerance
 class Signature:
     """The kernel's parameters as the source has them: names for messages, types where the mangled name has none.
 
-    `members` are the pointers in those that are structures, for each instance by its mangled name.
+    `members` are the pointers in those that are structures, for each instance by its mangled name; `structures` as in
+    `Pointees`.
     """
 
     names: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     members: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]] = field(default_factory=dict)
+    structures: Mapping[str, str] = field(default_factory=dict)
 
     def pointees(self, symbol: str, demangled: str) -> Pointees:
         """What the pointers of an instance lead to."""
-        return Pointees(pointees(demangled, self.types), self.members.get(symbol, {}))
+        return Pointees(pointees(demangled, self.types), self.members.get(symbol, {}), self.structures)
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Settings:
     two, `larger_workgroups` for larger ones than were recorded. `without` names defences that are off. `widened` gives
     the kernel (by mangled name) in double precision, or says why there is none; it is called when the first candidate's
     floats are not those of the reference.
+    `less_precise` allows a candidate's floats to be farther from those than the reference's, within the tolerance.
     `sanitize` names the checks that a candidate is run under, "" for none ("all", or names with commas).
     """
 
@@ -49,4 +52,5 @@ class Settings:
     larger_workgroups: bool = True
     without: Without = NOTHING_OFF
     widened: Callable[[str], WidenedKernel | str] | None = None
+    less_precise: bool = False
     sanitize: str = ""

@@ -47,7 +47,13 @@ from hipscope.formulas.gate import decide, trade_sentence
 from hipscope.formulas.guard import check_code_object, check_source
 from hipscope.formulas.headers import texts_with_types
 from hipscope.formulas.instances import instances
-from hipscope.formulas.launches import all_facts, launch_facts, pointers_inside, template_values
+from hipscope.formulas.launches import (
+    all_facts,
+    float_structures,
+    launch_facts,
+    pointers_inside,
+    template_values,
+)
 from hipscope.formulas.layouts import definitions_in
 from hipscope.formulas.measure import Measured, measure, read_measured
 from hipscope.formulas.physics import beyond_physics, suspicious
@@ -78,7 +84,7 @@ class Ahead:
     pool: ThreadPoolExecutor
     baseline: Future[Measured]
     reference: Future[Reference]
-    widened: WidenedSource | None
+    widened: WidenedSource
 
 
 @dataclass(frozen=True)
@@ -117,8 +123,7 @@ class Bench:
 
     def prepare_precision(self) -> None:
         """Compile the kernel in double precision in the meantime: a candidate will probably ask for it."""
-        if self.ahead.widened is not None:
-            self.ahead.pool.submit(self.ahead.widened.prepare)
+        self.ahead.pool.submit(self.ahead.widened.prepare)
 
 
 @dataclass(frozen=True)
@@ -176,9 +181,7 @@ def open_bench(
         _threads(cancel) as (pool, stop),
     ):
         tool = _replay_tool(project, session, work)
-        widened = None  # a user who asks for fast arithmetic has agreed to less precision
-        if not project.config.optimize.fast_math:
-            widened = WidenedSource(project, session.toolchain, source, original, tuple(by_symbol), stop)
+        widened = WidenedSource(project, session.toolchain, source, original, tuple(by_symbol), stop)
         settings = Settings(
             tool=tool,
             cxxfilt=session.toolchain.bin / "llvm-cxxfilt",
@@ -187,13 +190,15 @@ def open_bench(
             tolerances=user_tolerances(project.config.accordo.tolerances),
             odd_workgroups=not (syntax.barriers or syntax.shared),
             larger_workgroups=False,  # all launches of this program are known
-            widened=widened.kernel if widened is not None else None,
+            widened=widened.kernel,
+            less_precise=project.config.optimize.fast_math,  # who asks for it has agreed to less precision
             sanitize="all",
         )
         signature = Signature(
             names=tuple(p.name for p in syntax.parameters),
             types=tuple(p.type for p in syntax.parameters),
             members=pointers_inside(dispatches, syntax, definitions),
+            structures=float_structures(dispatches, syntax, definitions),
         )
         progress("replaying the kernel as it is", None)
         ready = _prepared_folder(session, kernel)

@@ -28,7 +28,11 @@ from hipscope.formulas.stakes import (
 from hipscope.formulas.thresholds import THRESHOLDS
 
 WAITS = "memory wait cycles per wave"
-_LOADS = ("global_load", "flat_load", "buffer_load")
+_LOADS = ("global_load", "flat_load", "buffer_load", "s_load", "s_buffer_load")
+_WAITS = (
+    StallReason.GLOBAL_MEMORY,
+    StallReason.SCALAR_MEMORY,
+)  # scalar: what all lanes read from one address
 
 
 class LatencyHiding(Formula):
@@ -68,11 +72,11 @@ class LatencyHiding(Formula):
         return sorted((f for f in found if f is not None), key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
-        """Cycles that a wave waits for global memory."""
+        """Cycles that a wave waits for global memory, by vector or by scalar loads."""
         number = waves(kernel)
         if not counts_all(kernel) or not number:
             return {}
-        waited = sum(table.get(StallReason.GLOBAL_MEMORY, 0.0) for table in blamed_stalls(kernel))
+        waited = sum(table.get(reason, 0.0) for table in blamed_stalls(kernel) for reason in _WAITS)
         return {WAITS: waited / number}
 
 
@@ -96,8 +100,8 @@ def _finding(formula: str, profile: Profile, kernel: Kernel, site: Site, number:
         return None
     blamed = blamed_stalls(kernel)
     table = add_stalls([blamed[i.index] for i in site.instructions])
-    waits = wait_share(kernel, table, (StallReason.GLOBAL_MEMORY,))
-    cycles = table.get(StallReason.GLOBAL_MEMORY, 0.0)
+    waits = wait_share(kernel, table, _WAITS)
+    cycles = sum(table.get(reason, 0.0) for reason in _WAITS)
     loads = sum(i.hits for i in site.instructions)
     chosen = {i.index for i in site.instructions}
     stops = sum(i.hits for i in kernel.instructions if chosen & set(i.waited_for))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dtypes import MemberPointer, element_of, split_arguments
+from hipscope.accordo.dtypes import BYTES, WIDENED, MemberPointer, element_of, pointees, split_arguments
 from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.profile import Device
 from hipscope.emulator.symbolize import demangle
@@ -90,6 +90,31 @@ def pointers_inside(
                 )
                 for i, listed in members.items()
             }
+    return found
+
+
+def float_structures(
+    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, definitions: Callable[[], Definitions]
+) -> dict[str, str]:
+    """Of the types that the kernel's pointers lead to, the structures that hold floats of one type, with that type.
+
+    Only those without gaps and arrays: then an array of structures is one of floats.
+    """
+    types = [p.type for p in kernel.parameters]
+    inside = pointers_inside(dispatches, kernel, definitions)
+    found: dict[str, str] = {}
+    for symbol, members in inside.items():
+        named = [
+            *pointees(demangle(symbol), types).values(),
+            *(m.pointee for of in members.values() for m in of),
+        ]
+        for name in named:
+            layout = layout_of(definitions(), name) if element_of(name) is BYTES else None
+            if layout is None or sum(m.size for m in layout.members) != layout.size:
+                continue
+            elements = {element_of(m.type) for m in layout.members}
+            if len(elements) == 1 and elements.pop().name in WIDENED:
+                found[name] = layout.members[0].type
     return found
 
 

@@ -5,6 +5,7 @@ Both the command line and the worker call these. This module imports what comput
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -131,7 +132,7 @@ def validate(
     from hipscope.accordo import api
     from hipscope.analysis.confine import isolation
     from hipscope.formulas.headers import texts_with_types
-    from hipscope.formulas.launches import pointers_inside
+    from hipscope.formulas.launches import float_structures, pointers_inside
     from hipscope.formulas.layouts import definitions_in
     from hipscope.formulas.syntax import parse
 
@@ -150,10 +151,12 @@ def validate(
     ) as recording:
         source = recording.source
         syntax = parse(source.read_bytes()).kernel(kernel) if source is not None else None
-        members = {}
+        members, structures = {}, {}
         if source is not None and syntax is not None:
             texts = texts_with_types(recording.project, source, {})
-            members = pointers_inside(recording.dispatches, syntax, lambda: definitions_in(texts))
+            definitions = functools.cache(lambda: definitions_in(texts))
+            members = pointers_inside(recording.dispatches, syntax, definitions)
+            structures = float_structures(recording.dispatches, syntax, definitions)
         verdict = api.compare(
             recording,
             candidate,
@@ -162,6 +165,7 @@ def validate(
             names=[p.name for p in syntax.parameters] if syntax else (),
             types=[p.type for p in syntax.parameters] if syntax else (),
             members=members,
+            structures=structures,
             progress=say,
             cancel=cancel,
         )

@@ -47,7 +47,7 @@ def kind_of(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
     if kind == "cast_expression":
         return _type(text_of(child_of(node, "type")))
     if kind == "call_expression":
-        return _call(node)
+        return _call(node) or _overloaded(node, kernel, file)
     if kind == "binary_expression" and text_of(child_of(node, "operator")) in _COMPARISONS:
         return "integer"
     sides = {"binary_expression": ("left", "right"), "conditional_expression": ("consequence", "alternative")}
@@ -152,6 +152,13 @@ def _name(name: str, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
 def _type(text: str | None) -> Kind | None:
     text = " ".join((text or "").replace("const", " ").split())
     return "float" if text == "float" else "integer" if text in _INTEGERS else None
+
+
+def _overloaded(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
+    """`sqrt(x)` and the like are float where all arguments are (HIP has C++'s overloads on the device)."""
+    name, arguments = (called(node) or "").removeprefix("std::"), arguments_of(node)
+    known = f"{name}f" in _FLOAT_FUNCTIONS and bool(arguments)
+    return "float" if known and all(kind_of(a, kernel, file) == "float" for a in arguments) else None
 
 
 def _call(node: Node) -> Kind | None:

@@ -9,6 +9,9 @@ import pytest
 from hipscope.accordo import api as accordo
 from hipscope.accordo.verdict import Verdict
 from hipscope.accordo.widen import widened
+from hipscope.formulas.launches import float_structures
+from hipscope.formulas.layouts import definitions_in
+from hipscope.formulas.syntax import parse
 
 # Each work-item adds up kTerms numbers; the host gives them both signs and many sizes.
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -57,6 +60,18 @@ __global__ void sum_bfloat(const __bf16* in, __bf16* out, int n) {
   for (int k = 0; k < kTerms; ++k) sum = (float)(__bf16)(sum + (float)in[k * n + i]);
   out[i] = (__bf16)sum;
 }
+struct Body { float mass, at; };
+__global__ void sum_bodies(const Body* bodies, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float total = 0;
+  for (int k = 0; k < kTerms; ++k) total += bodies[k * n + i].mass * bodies[k * n + i].at;
+  out[i] = total;
+}
+__global__ void turn_bodies(const float2* by, Body* bodies, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) bodies[i] = {by[i].x * 0.28f - by[i].y * 0.96f, by[i].x * 0.96f + by[i].y * 0.28f};
+}
 __global__ void unrelated(float* p) { asm volatile("s_nop 0"); p[0] = 1; }
 static float made(int i) { return ((i * 37 % 101) / 25.0f - 2.0f) * (1 << i % 3); }
 template <typename T, typename Make> static T* filled(int count, Make make) {
@@ -76,7 +91,7 @@ int main() {
   unsigned short* bfloats = filled<unsigned short>(many, bfloat_bits);
   char* out;
   (void)hipMalloc(&out, 4096);
-  char* outs[6];
+  char* outs[8];
   for (char*& p : outs) (void)hipMalloc(&p, 16 * n);
   sum_float<<<2, 64>>>(floats, (float*)outs[0], n);
   bell_float4<<<2, 64>>>((float4*)floats, (float4*)outs[1], n);
@@ -84,6 +99,8 @@ int main() {
   sum_half<<<2, 64>>>((__half*)halves, (__half*)outs[3], n);
   sum_half2<<<2, 64>>>((__half2*)halves, (__half2*)outs[4], n);
   sum_bfloat<<<2, 64>>>((__bf16*)bfloats, (__bf16*)outs[5], n);
+  sum_bodies<<<1, 64>>>((Body*)floats, (float*)outs[6], n / 2);
+  turn_bodies<<<2, 64>>>((float2*)floats, (Body*)outs[7], n);
   unrelated<<<1, 1>>>((float*)out);
   (void)hipDeviceSynchronize();
 }
@@ -100,6 +117,8 @@ TREE = """float part[kTerms];
     for (int k = 0; k < half_; ++k) part[k] += part[k + half_];
   out[i] = part[0];"""
 
+BODIES_LOOP = "for (int k = 0; k < kTerms; ++k) total"
+
 Compare = Callable[[str, str, str], Verdict]
 
 
@@ -111,8 +130,12 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compare:
     def compare(kernel: str, old: str, new: str) -> Verdict:
         assert PROGRAM.count(old) == 1
         (folder / "candidate.hip").write_text(PROGRAM.replace(old, new))
+        syntax = parse(PROGRAM.encode()).kernel(kernel)
+        assert syntax is not None
+        definitions = definitions_in([PROGRAM.encode()])
         with accordo.capture(folder / "reference.hip", kernel=kernel) as recording:
-            return accordo.compare(recording, folder / "candidate.hip")
+            structures = float_structures(recording.dispatches, syntax, lambda: definitions)
+            return accordo.compare(recording, folder / "candidate.hip", structures=structures)
 
     return compare
 
@@ -128,6 +151,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compare:
         ("sum_half2", HALF2_LOOP, HALF2_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF2_PAIR)),
         ("sum_bfloat", BFLOAT_LOOP, BFLOAT_LOOP.replace("(float)(__bf16)(sum + (float)in[k * n + i])",
                                                         "sum + (float)in[k * n + i]")),
+        ("sum_bodies", BODIES_LOOP, "for (int k = kTerms - 1; k >= 0; --k) total"),
     ],
 )  # fmt: skip
 def test_another_right_rounding_is_accepted(compared: Compare, kernel: str, old: str, new: str) -> None:
@@ -149,6 +173,14 @@ def test_another_right_rounding_is_accepted(compared: Compare, kernel: str, old:
 )  # fmt: skip
 def test_a_wrong_result_is_rejected(compared: Compare, kernel: str, old: str, new: str) -> None:
     verdict = compared(kernel, old, new)
+    assert verdict.outcome == "different", verdict.explain()
+
+
+def test_members_of_structures_are_results_bit_for_bit(compared: Compare) -> None:
+    """One tolerance for members of different sizes would hide what goes wrong in the small ones."""
+    verdict = compared(
+        "turn_bodies", "by[i].x * 0.28f - by[i].y * 0.96f", "0.28f * (by[i].x - by[i].y * 3.4285715f)"
+    )
     assert verdict.outcome == "different", verdict.explain()
 
 

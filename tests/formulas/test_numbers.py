@@ -192,6 +192,17 @@ def test_a_load_that_every_wave_waits_for_again_and_again() -> None:
     assert measure_all(profile.kernels[0], profile.device)["memory wait cycles per wave"] == 7600 / 1216
 
 
+def test_what_all_lanes_read_from_one_address_is_waited_for_as_well() -> None:
+    load = instruction(
+        "s_load_dwordx8 s[4:11], s[2:3], 0x0", 7600, StallReason.SCALAR_MEMORY, None, hits=12160
+    )
+    profile = profile_of(load, other(2000), bound_by="latency", groups=304)
+    finding = only(profile, "latencyHiding")
+    assert finding is not None
+    assert finding.share == pytest.approx(0.76)
+    assert measure_all(profile.kernels[0], profile.device)["memory wait cycles per wave"] == 7600 / 1216
+
+
 @pytest.mark.parametrize(("hits", "bound_by"), [(3648, "latency"), (12160, "mall"), (12160, None)])
 def test_few_rounds_or_a_busy_memory_or_an_unknown_limit_are_no_finding(
     hits: int, bound_by: str | None

@@ -541,6 +541,7 @@ def test_fast_math_is_advice_where_the_project_does_not_ask_for_it() -> None:
     (advice,) = [answer for answer in said_so if isinstance(answer, Advice)]
     assert advice.recipe == "fast_math"
     assert "optimize.fast_math" in advice.reason
+    assert "`in[0] * __builtin_amdgcn_rcpf(d)` for `in[0] / d` (line 1)" in advice.title
 
 
 def test_the_advice_names_only_members_without_the_promise() -> None:
@@ -551,3 +552,23 @@ def test_the_advice_names_only_members_without_the_promise() -> None:
     assert isinstance(answer, Advice)
     assert "`g.out` overlap" in answer.title
     assert "`g.in`" not in answer.title
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("1.0f / sqrtf(x)", "rsqrtf(x)"),
+        ("1 / std::sqrt(x)", "rsqrtf(x)"),
+        ("1.f / sqrt(x)", "rsqrtf(x)"),
+        ("expf(x) / (x + 1.0f)", "__expf(x) * __builtin_amdgcn_rcpf(x + 1.0f)"),
+    ],
+)
+def test_a_fast_form_of_each_expression(old: str, new: str) -> None:
+    source = f"__global__ void k(float x, double y, float* out) {{ out[0] = {old}; }}\n".encode()
+    (candidate,) = candidates(ask("fast_math", source, facts_of({})))
+    assert f"out[0] = {new};" in candidate.text.decode()
+
+
+def test_a_root_in_double_precision_has_no_fast_form() -> None:
+    source = b"__global__ void k(double y, float* out) { out[0] = 1.f / sqrt(y); }\n"
+    assert isinstance(ask("fast_math", source, facts_of({})), Refusal)
