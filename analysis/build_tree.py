@@ -163,15 +163,23 @@ def _bring_up_to_date(root: Path, tree: Path, state_file: Path, overlay: Mapping
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """The files to copy: everything but what a build makes, which the copy makes for itself."""
+    """The files to copy: everything but what a build makes, which the copy makes for itself, and our own cache."""
     for path in sorted(directory.iterdir()):
         if path.is_symlink():
             yield path
         elif path.is_dir():
-            if path.name not in _SKIPPED_DIRECTORIES and not (path / "CMakeCache.txt").exists():
+            if not _is_skipped(path):
                 yield from _files(path)
         elif path.is_file() and path.suffix not in _SKIPPED_SUFFIXES and not _is_program(path):
             yield path
+
+
+def _is_skipped(directory: Path) -> bool:
+    return (
+        directory.name in _SKIPPED_DIRECTORIES
+        or (directory / "CMakeCache.txt").exists()
+        or os.path.realpath(directory) == os.path.realpath(cache_directory())  # the copy lies in there
+    )
 
 
 def _is_program(path: Path) -> bool:

@@ -216,8 +216,11 @@ def _key(
 def _below(root: Path) -> list[Path] | None:
     """The files of the project, which the program may read; None when there are too many to look at."""
     found: list[Path] = []
+    own = os.path.realpath(cache_directory())
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(set(folders) - _LEFT_OUT)
+        folders[:] = sorted(
+            name for name in set(folders) - _LEFT_OUT if os.path.realpath(os.path.join(folder, name)) != own
+        )
         found += (Path(folder, name) for name in sorted(names))
         if len(found) > _MAX_FILES:
             return None

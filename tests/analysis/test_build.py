@@ -295,6 +295,17 @@ class TestBuildCommand:
         code_object.write_bytes(image)
         assert f'"{made}' in debug_files(code_object, toolchain)
 
+    def test_a_cache_below_the_project_is_no_part_of_the_copy(
+        self, made: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(made / "cache"))
+        project = resolve_project(made)
+        for _ in range(2):
+            built = build_program(project, toolchain)
+        assert built.cached
+        assert built.directory.is_relative_to(made / "cache" / "hipscope")
+        assert not (built.directory / "cache").exists()
+
     def test_it_is_not_built_again_until_something_changes(self, made: Path, toolchain: Toolchain) -> None:
         project = resolve_project(made)
         assert not build_program(project, toolchain).cached

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import cmake
 import pytest
 from lsprotocol import types as lsp
 
@@ -45,7 +46,11 @@ int main() {
 async def editor(tmp_path: Path) -> AsyncIterator[Editor]:
     """VS Code's client with the server as it is installed."""
     client = make_client()
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "PATH": f"{cmake.CMAKE_BIN_DIR}{os.pathsep}{os.environ['PATH']}",
+    }
     environment.pop("HIPSCOPE_WORKER", None)
     await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
     await start(client, "vscode_1.139", tmp_path, hipscopeExtension=True, profileOnSave=False)
@@ -81,6 +86,60 @@ async def test_an_example_is_profiled_marked_rewritten_and_clean_afterwards(edit
     answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
     assert (answer["failure"], answer["findings"]) == (None, 0)
     await until(lambda: formula not in editor.marks)
+
+
+MAKEFILE = """\
+transpose: transpose.o
+\thipcc transpose.o -o transpose
+transpose.o: transpose.hip Makefile
+\thipcc -std=c++17 -O3 -c transpose.hip -o transpose.o
+"""
+CMAKE = """\
+cmake_minimum_required(VERSION 3.16)
+project(transpose CXX)
+set_source_files_properties(transpose.hip PROPERTIES LANGUAGE CXX)
+add_executable(transpose transpose.hip)
+target_compile_features(transpose PRIVATE cxx_std_17)
+"""
+CMAKE_BUILD = (
+    "cmake -S . -B out -DCMAKE_CXX_COMPILER=hipcc -DCMAKE_BUILD_TYPE=Release && cmake --build out --parallel"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "build", "run"),
+    [
+        ("Makefile", MAKEFILE, "make", "./transpose"),
+        ("CMakeLists.txt", CMAKE, CMAKE_BUILD, "./out/transpose"),
+    ],
+)
+async def test_a_project_with_a_build_of_its_own_is_prepared_and_rewritten(
+    editor: Editor, tmp_path: Path, name: str, text: str, build: str, run: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    (tmp_path / "hipscope.toml").write_text(f'backend = "emulator"\nbuild = "{build}"\nrun = "{run}"\n')
+    source = (EXAMPLES / "lds_column_read.hip").read_text()
+    line, _ = expected(source)
+    editor.open(source)
+    answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
+    assert (answer["status"], answer["findings"]) == ("done", 1)
+    (entry,) = await until(lambda: prepared_in(tmp_path / "cache"), SECONDS)
+
+    answer = await asyncio.wait_for(editor.run(OPTIMIZE, position={"line": line, "character": 8}), SECONDS)
+    assert (answer["status"], answer["applied"]) == ("verified", True), answer["message"]
+    assert not any("recording" in progress for progress in editor.progress_texts)
+    assert prepared_in(tmp_path / "cache") == [entry]
+
+    editor.change(applied(source, editor.edits[0].edit))
+    editor.save()
+    answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
+    assert (answer["failure"], answer["findings"]) == (None, 0)
+
+
+def prepared_in(cache: Path) -> list[Path]:
+    """What has been prepared and lies in its place."""
+    found = sorted(cache.glob("hipscope/prepared/*/*"))
+    return [entry for entry in found if not entry.name.startswith(".")]
 
 
 async def test_a_clean_example_has_no_mark_louder_than_a_hint(editor: Editor) -> None:
