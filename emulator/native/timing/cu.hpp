@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "timing/earliest.hpp"
 #include "timing/instruction_info.hpp"
 #include "timing/memory_path.hpp"
+#include "timing/run_ahead.hpp"
 #include "timing/stalls.hpp"
 
 namespace hipscope {
@@ -43,95 +45,65 @@ struct PendingQueue {
     [[nodiscard]] bool full() const { return size == capacity; }
 };
 
+/// A workgroup as the clock sees it.
 struct TimedGroup {
-    explicit TimedGroup(const PreparedLaunch& launch, Memory& memory) : group(launch, memory) {}
-    Workgroup group;
-    std::vector<int> slots;  // of its waves in the CU
+    std::uint64_t number = 0;
+    std::uint64_t executed = 0;             // instructions that the clock has reached
+    std::uint32_t alive = 0, waiting = 0;   // its waves, and those of them at the barrier
     std::int64_t last_arrival = 0;
-};
-
-/// Instructions that a wave has executed and the clock has not reached yet: one that others may see or that sees them, and
-/// those behind it that concern the wave alone, or in a kernel whose waves do not meet, accesses as well.
-struct RunAhead {
-    static constexpr std::uint32_t capacity = 64;
-    std::uint64_t jumped = 0;      // one bit for each: a branch that was taken
-    std::uint8_t next = 0, count = 0;
-    std::uint8_t next_access = 0;  // in AccessNotes
-    Step last = Step::next;        // how the last one ended; the others went on, or jumped
-    std::uint32_t end = 0;         // the wave's place in the code after it: the wave itself is out of the host's caches by then
-};
-
-/// The accesses of a RunAhead, in order.
-struct AccessNotes {
-    static constexpr std::size_t capacity = 16, line_capacity = 256;
-    static_assert(line_capacity >= kMostLines);
-    std::uint32_t count = 0, lines = 0;
-    Touched access[capacity];
-    std::uint64_t line[line_capacity];
-    std::uint8_t parts[line_capacity];
-
-    void clear() { count = lines = 0; }
-    /// Whether there is room for another one, whatever it touches.
-    [[nodiscard]] bool room() const { return count < capacity && lines + kMostLines <= line_capacity; }
-    void add(Touched touched) {
-        if (touched.space == Space::global) {
-            std::copy_n(touched.line, touched.lines, line + lines);
-            std::copy_n(touched.parts, touched.lines, parts + lines);
-            touched.line = line + lines;
-            touched.parts = parts + lines;
-            lines += static_cast<std::uint32_t>(touched.lines);
-        }
-        access[count++] = touched;
-    }
+    std::vector<int> slots;                 // of its waves in the CU
+    std::unique_ptr<Workgroup> executing;   // until all waves have been executed to their ends, which may be long before the clock
 };
 
 /// What each step of the clock looks at comes first: hundreds of waves take turns, and what they touch must be fetched anew.
 struct alignas(64) TimedWave {
-    Wave* wave = nullptr;
-    TimedGroup* group = nullptr;
-    std::uint32_t pc = 0;     // of the instruction that the clock reaches next
-    RunAhead ahead;
-    std::uint32_t issued_count = 0;
+    TimedGroup* group = nullptr;  // none: nobody is here
+    std::uint32_t pc = 0;         // of the instruction that the clock reaches next
     std::uint32_t fetch_line = ~0U;
-    std::uint8_t index = 0;   // in the workgroup
+    RunAhead ahead;
+    std::uint8_t issued_count = 0;
+    std::uint8_t index = 0;       // in the workgroup
     std::uint8_t simd = 0, simd_slot = 0;
-    bool at_grid_barrier = false;
-    int trace = -1;
-    std::int64_t arrived = 0;  // at the barrier
-    std::int64_t issued[kHistory];
-    PendingQueue<16> local_and_scalar;
-    PendingQueue<64> vector_memory;
+    bool at_barrier = false, at_grid_barrier = false;
+    std::int16_t trace = -1;
+    std::int64_t arrived = 0;     // at the barrier
+    Wave* wave = nullptr;         // while its workgroup is executing
+    std::uint32_t issued[kHistory];  // lower halves of times
+    alignas(64) PendingQueue<16> local_and_scalar;
+    alignas(64) PendingQueue<64> vector_memory;
     std::int64_t begin = 0;
     AccessNotes notes;
+    BranchNotes branches;
 
     TimedWave() {}  // NOLINT: leaves arrays alone that `start` and their users fill
 
     void start(Wave& of, TimedGroup& its_group, std::uint32_t which, int on_simd, std::int64_t t) {
-        wave = &of;
         group = &its_group;
+        wave = &of;
         pc = of.pc;
-        ahead = {};
+        fetch_line = ~0U;
+        ahead.clear();
         notes.clear();
+        issued_count = 0;
         index = static_cast<std::uint8_t>(which);
         simd = static_cast<std::uint8_t>(on_simd);
-        issued_count = 0;
-        fetch_line = ~0U;
-        begin = t;
+        at_barrier = at_grid_barrier = false;
+        trace = -1;
         arrived = 0;
-        at_grid_barrier = false;
-        std::fill(std::begin(issued), std::end(issued), std::int64_t{-1000000});
+        begin = t;
+        std::fill(std::begin(issued), std::end(issued), static_cast<std::uint32_t>(t) - (1U << 30U));  // long ago
         vector_memory.size = 0;
         local_and_scalar.size = 0;
-        trace = -1;
     }
     /// Have the first lines at hand when its turn comes.
     void prefetch() const {
         const auto* line = reinterpret_cast<const char*>(this);
-        for (int i = 0; i < 4; ++i) __builtin_prefetch(line + 64 * i, 1, 2);
-        __builtin_prefetch(notes.access + ahead.next_access, 0, 2);
-        __builtin_prefetch(notes.line, 0, 2);
+        for (int i = 0; i < 3; ++i) __builtin_prefetch(line + 64 * i, 1, 2);
+        __builtin_prefetch(&vector_memory, 1, 2);
+        notes.prefetch();
     }
 };
+static_assert(offsetof(TimedWave, issued) == 64);
 
 /// Instruction and scalar cache: presence and arrival time of a line, oldest entry replaced.
 class LineCache {

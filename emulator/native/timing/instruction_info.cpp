@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "engine/counts.hpp"
 
@@ -85,6 +86,12 @@ void find_dependencies(const std::vector<Instruction>& code, const std::vector<b
     }
 }
 
+bool exchanges_lanes(std::string_view text) {
+    for (const std::string_view name : {"ds_bpermute", "ds_permute", "ds_swizzle", "ds_nop"})
+        if (text.starts_with(name)) return true;
+    return false;
+}
+
 /// Global memory and what the wave has for itself. Loads and stores of wider scope and volatile ones say so. Not LDS, where
 /// one wave may wait for another by the plainest of loads.
 bool plain_access(const Instruction& in) {
@@ -94,28 +101,55 @@ bool plain_access(const Instruction& in) {
     switch (in.unit) {
         case Unit::smem: return text.starts_with("s_load") || text.starts_with("s_buffer_load");
         case Unit::vmem_load: case Unit::vmem_store: case Unit::scratch: return true;
+        case Unit::lds: return exchanges_lanes(text);
         default: return false;
     }
 }
 
 bool communicates(const Instruction& in, bool plain) {
-    if (in.unit == Unit::lds) return false;  // executed when the clock is there
+    if (in.unit == Unit::lds) return false;  // see waves_meet_in_lds
     if (accesses_memory(in.unit)) return !plain && !in.text.starts_with("s_memtime") && !in.text.starts_with("s_memrealtime");
     if (in.unit == Unit::message) return true;
     if (in.unit != Unit::internal) return false;
     return !in.text.starts_with("s_nop") && !in.text.starts_with("s_setprio");
 }
 
+/// The instructions at [entry, end), as indices.
+std::pair<std::size_t, std::size_t> range_of(const std::vector<Instruction>& code, std::uint64_t entry, std::uint64_t end) {
+    const auto before = [](const Instruction& in, std::uint64_t address) { return in.address < address; };
+    const auto index = [&](std::uint64_t address) {
+        return static_cast<std::size_t>(std::lower_bound(code.begin(), code.end(), address, before) - code.begin());
+    };
+    return {index(entry), index(end)};
+}
+
 }  // namespace
 
 bool waves_communicate(const Program& program, const std::vector<InstructionInfo>& infos, std::uint64_t entry, std::uint64_t end) {
+    const auto [first, last] = range_of(program.instructions, entry, end);
+    const auto any = [](auto from, auto to) { return std::any_of(from, to, [](const InstructionInfo& i) { return i.communicates; }); };
+    const auto begin = infos.begin() + static_cast<std::ptrdiff_t>(first), stop = infos.begin() + static_cast<std::ptrdiff_t>(last);
+    const bool calls = std::any_of(begin, stop, [](const InstructionInfo& i) { return i.leaves_kernel; });
+    return calls ? any(infos.begin(), infos.end()) : any(begin, stop);
+}
+
+bool waves_meet_in_lds(const Program& program, const std::vector<InstructionInfo>& infos, std::uint64_t entry, std::uint64_t end) {
     const std::vector<Instruction>& code = program.instructions;
-    const auto before = [](const Instruction& in, std::uint64_t address) { return in.address < address; };
-    const auto first = std::lower_bound(code.begin(), code.end(), entry, before) - code.begin();
-    const auto last = std::lower_bound(code.begin(), code.end(), end, before) - code.begin();
-    const auto any = [&](auto from, auto to) { return std::any_of(from, to, [](const InstructionInfo& i) { return i.communicates; }); };
-    const bool calls = std::any_of(infos.begin() + first, infos.begin() + last, [](const InstructionInfo& i) { return i.leaves_kernel; });
-    return calls ? any(infos.begin(), infos.end()) : any(infos.begin() + first, infos.begin() + last);
+    const auto [first, last] = range_of(code, entry, end);
+    for (std::size_t i = first; i < last; ++i) {
+        if (infos[i].leaves_kernel) return true;
+        if (infos[i].unit == Unit::lds && infos[i].early == 0) return true;
+        if (infos[i].unit != Unit::branch) continue;
+        if (infos[i].target < first || infos[i].target >= last) return true;
+        if (infos[i].target > i) continue;
+        bool looks = false, barrier = false;
+        for (std::size_t k = infos[i].target; k <= i; ++k) {
+            looks = looks || infos[k].early == InstructionInfo::plain_lds;
+            barrier = barrier || infos[k].unit == Unit::barrier;
+        }
+        if (looks && !barrier) return true;
+    }
+    return false;
 }
 
 std::vector<InstructionInfo> instruction_infos(const Program& program, const TimingConstants& constants) {
@@ -131,9 +165,10 @@ std::vector<InstructionInfo> instruction_infos(const Program& program, const Tim
         InstructionInfo& info = infos[i];
         info.unit = code[i].unit;
         info.target = code[i].target;
-        info.concerns_wave_alone = !accesses_memory(info.unit) && info.unit != Unit::message;
-        info.plain_access = plain_access(code[i]);
-        info.communicates = communicates(code[i], info.plain_access);
+        const bool alone = !accesses_memory(info.unit) && info.unit != Unit::message, plain = plain_access(code[i]);
+        const bool plain_lds = info.unit == Unit::lds && (code[i].text.starts_with("ds_read") || code[i].text.starts_with("ds_write"));
+        info.early = alone ? InstructionInfo::alone : plain ? InstructionInfo::plain_access : plain_lds ? InstructionInfo::plain_lds : 0;
+        info.communicates = communicates(code[i], plain);
         info.leaves_kernel = code[i].text.starts_with("s_swappc") || code[i].text.starts_with("s_setpc");
         info.port_cycles = port_cycles(code[i], constants);
         info.fetch_line = static_cast<std::uint32_t>(code[i].address / static_cast<unsigned>(constants.icache_line_bytes));

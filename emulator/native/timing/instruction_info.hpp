@@ -21,8 +21,13 @@ struct InstructionInfo {
     std::uint8_t dependency_count = 0;
     bool invalidates_l1 = false;
     bool writes_back = false;        // waits for stores: counted like one
-    bool concerns_wave_alone = false;  // reads and changes nothing but the wave's own registers and place in the code
-    bool plain_access = false;       // a load or store that says nothing about order or about who else may look at it
+    /// Why it may make no difference when the instruction is executed.
+    enum Early : std::uint8_t {
+        alone = 1,                   // reads and changes nothing but the wave's own registers and place in the code
+        plain_access = 2,            // a load or store that says nothing about order or about who else may look at it
+        plain_lds = 4,               // the same of LDS
+    };
+    std::uint8_t early = 0;
     bool leaves_kernel = false;      // calls, and returns of what was called
     bool communicates = false;       // what other waves do at the same time may matter, but for its workgroup's barriers and LDS
     bool starts_fetch = false;       // first instruction of a fetched block: straight code asks for it here
@@ -39,6 +44,10 @@ inline constexpr unsigned kFetchBytes = 32;             // one request of a wave
 /// Whether waves of the kernel at [entry, end) may meet in another way than through LDS and their workgroup's barriers. If not,
 /// plain accesses to memory may come at any time between those: whoever sees the difference has a race.
 bool waves_communicate(const Program& program, const std::vector<InstructionInfo>& infos, std::uint64_t entry, std::uint64_t end);
+
+/// Whether a wave of the kernel, whose waves do not communicate, may wait for another one of its workgroup by looking at LDS: in
+/// a loop without a barrier, or by atomics. If not, plain accesses to LDS may come at any time between barriers, too.
+bool waves_meet_in_lds(const Program& program, const std::vector<InstructionInfo>& infos, std::uint64_t entry, std::uint64_t end);
 
 std::vector<InstructionInfo> instruction_infos(const Program& program, const TimingConstants& constants);
 

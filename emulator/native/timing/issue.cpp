@@ -4,7 +4,7 @@
 // kernels of benchmarks/mi300a.
 #include <algorithm>
 
-#include "engine/functional.hpp"
+#include "engine/host_services.hpp"
 #include "timing/model.hpp"
 
 namespace hipscope {
@@ -53,59 +53,42 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
             break;
     }
     const bool waited = w.at_grid_barrier;
-    if (w.ahead.next == w.ahead.count) run_ahead(w, t);
-    const unsigned which = w.ahead.next++;
-    const Step outcome = w.ahead.next == w.ahead.count          ? w.ahead.last
-                         : ((w.ahead.jumped >> which) & 1U) != 0 ? Step::jump
-                                                                 : Step::next;
-    // Where the clock goes on with this wave. What ends a run of instructions may have gone anywhere.
-    w.pc = w.ahead.next == w.ahead.count ? w.ahead.end : outcome == Step::jump ? i.target : pc + 1;
+    if (w.ahead.used_up()) run_ahead(cu, w, t);
+    const Step outcome = next_outcome(w, i);
     ++result.instructions;
-    ++w.group->group.executed;
-    w.issued[w.issued_count++ % kHistory] = t;
+    ++w.group->executed;
+    w.issued[w.issued_count++ % kHistory] = static_cast<std::uint32_t>(t);
     result.times[pc].issue += 4;
     if (w.trace >= 0) note(w, attempted, t, pc);
     if (outcome == Step::retry || waited) simd.issue_free = issue_free;
     if (outcome == Step::next && waited) {
         t = leave_grid_barrier(w, pc);
-    } else if (i.unit == Unit::message && outcome == Step::next && w.wave->program->instructions[pc].text.starts_with("ds_gws_barrier")) {
+    } else if (i.unit == Unit::message && outcome == Step::next && launch.launch.object->code->program.instructions[pc].text.starts_with("ds_gws_barrier")) {
         w.arrived = last_grid_arrival = std::max(last_grid_arrival, t);
         t = leave_grid_barrier(w, pc);
     }
     if (outcome != Step::next) return conclude(cu, w, slot, outcome, t, pc);
     std::int64_t next = 4;  // cycles until the wave may issue again
     if (accesses_memory(i.unit))
-        complete_memory(cu, w, i, early_accesses ? w.notes.access[w.ahead.next_access++] : Touched::from(w.wave->access, observer.lines, observer.lds), t, pc);
+        complete_memory(cu, w, i, accesses_early() ? w.notes.take(touched_line, touched_parts) : Touched::from(w.wave->access, observer.lines, observer.lds), t, pc);
     else if (i.unit == Unit::branch) next = c.branch_not_taken_cycles;
     else if (i.unit == Unit::internal) next = complete_internal(cu, w, i, t, pc);
     // A request reaches the host by an atomic on its ready stack.
-    if (i.unit == Unit::vmem_atomic && launch.services != nullptr) launch.services->answer(0, w.group->group.number);
+    if (i.unit == Unit::vmem_atomic && launch.services != nullptr) launch.services->answer(0, w.group->number);
     cu.ready.set(slot, t + next);
     return within_limit(w, pc);
 }
 
-/// Executes the wave's next instruction, and at once those behind it for which it makes no difference when they run: the
-/// wave's registers are at hand now.
-void XcdSimulator::Model::run_ahead(TimedWave& w, std::int64_t t) {
-    Wave& wave = *w.wave;
+/// How the next instruction ended that was executed already, and where the clock goes on with the wave.
+Step XcdSimulator::Model::next_outcome(TimedWave& w, const InstructionInfo& i) {
     RunAhead& a = w.ahead;
-    const Instruction* code = wave.program->instructions.data();
-    wave.clock = static_cast<std::uint64_t>(t);
-    a = {};
-    w.notes.clear();
-    for (;;) {
-        const std::uint32_t pc = wave.pc;
-        a.last = step(wave, code[pc], observer);
-        const bool jumped = a.last == Step::jump && wave.pc == info[pc].target;
-        if (a.last == Step::next) ++wave.pc;
-        a.jumped |= static_cast<std::uint64_t>(jumped) << a.count++;
-        if (early_accesses && a.last == Step::next && accesses_memory(info[pc].unit))
-            w.notes.add(Touched::from(wave.access, observer.lines, observer.lds));
-        const bool goes_on = a.last == Step::next || jumped;
-        if (!goes_on || a.count == RunAhead::capacity) break;
-        if (!may_run_early(wave.pc) || !w.notes.room()) break;
-    }
-    a.end = wave.pc;
+    const bool last = ++a.next == a.count;
+    Step outcome = Step::next;
+    if (last && !a.open) outcome = a.last;
+    else if (i.unit == Unit::branch) outcome = w.branches.at(a.next_branch++) ? Step::jump : Step::next;
+    else if (i.unit == Unit::barrier) outcome = Step::barrier;
+    w.pc = last ? a.end : outcome == Step::jump ? i.target : w.pc + 1;
+    return outcome;
 }
 
 /// A grid barrier opens when the last workgroup arrives. Those that are not timed run at the host's pace, which says nothing;
@@ -119,8 +102,7 @@ std::int64_t XcdSimulator::Model::leave_grid_barrier(TimedWave& w, std::uint32_t
 
 /// After an instruction that was not followed by the next one. False on a fault.
 bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc) {
-    Wave& wave = *w.wave;
-    Workgroup& group = w.group->group;
+    TimedGroup& group = *w.group;
     switch (outcome) {
         case Step::jump:
             w.fetch_line = ~0U;
@@ -128,7 +110,6 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
             cu.ready.set(slot, t + c.branch_taken_cycles);
             return within_limit(w, pc);
         case Step::yield: {
-            w.pc = ++wave.pc;
             const std::int64_t asleep = std::max<std::int64_t>(4, std::int64_t{info[pc].target} * c.sleep_unit_cycles);
             charge(pc, StallReason::sleep, asleep - 4);
             cu.ready.set(slot, t + asleep);
@@ -145,22 +126,20 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
             cu.ready.set(slot, t + c.barrier_cycles);
             return within_limit(w, pc);
         case Step::barrier:
-            w.pc = ++wave.pc;
             w.arrived = t;
-            w.group->last_arrival = std::max(w.group->last_arrival, t);
-            group.state[w.index] = WaveState::at_barrier;
+            w.at_barrier = true;
+            group.last_arrival = std::max(group.last_arrival, t);
             ++group.waiting;
             cu.ready.set(slot, kNever);
-            release_if_all_arrived(cu, *w.group, t);
+            release_if_all_arrived(cu, group, t);
             return true;
         case Step::end:
-            group.state[w.index] = WaveState::done;
             --group.alive;
             retire(cu, slot, t + 4);
             return true;
         case Step::next: case Step::fault: break;
     }
-    fault = TimedFault{group.number, wave.fault, pc};
+    fault = TimedFault{group.number, w.wave->fault, pc};
     return false;
 }
 
@@ -168,7 +147,7 @@ void XcdSimulator::Model::report_runaway(const TimedWave& w, std::uint32_t pc) {
     Fault f;
     f.kind = FaultKind::runaway;
     f.message = "runaway kernel: a workgroup executed more than " + std::to_string(limits.runaway) + " instructions";
-    fault = TimedFault{w.group->group.number, f, pc};
+    fault = TimedFault{w.group->number, f, pc};
 }
 
 void XcdSimulator::Model::note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc) {
@@ -196,11 +175,14 @@ std::int64_t XcdSimulator::Model::fetch(Cu& cu, TimedWave& w, std::uint32_t line
 }
 
 std::int64_t XcdSimulator::Model::dependencies(const TimedWave& w, const InstructionInfo& i, std::int64_t t, std::uint32_t pc) {
-    std::int64_t ready = t;
-    for (unsigned k = 0; k < i.dependency_count; ++k)
-        ready = std::max(ready, w.issued[(w.issued_count - i.dependency[k].distance) % kHistory] + i.dependency[k].cycles);
-    if (ready > t) charge(pc, StallReason::dependency, ready - t);
-    return ready;
+    const auto now32 = static_cast<std::uint32_t>(t);
+    std::int32_t wait = 0;
+    for (unsigned k = 0; k < i.dependency_count; ++k) {
+        const std::uint32_t since = now32 - w.issued[(w.issued_count - i.dependency[k].distance) % kHistory];
+        if (since < i.dependency[k].cycles) wait = std::max(wait, static_cast<std::int32_t>(i.dependency[k].cycles - since));
+    }
+    if (wait > 0) charge(pc, StallReason::dependency, wait);
+    return t + wait;
 }
 
 std::int64_t XcdSimulator::Model::take_port(std::int64_t& port, std::int64_t t, int cycles, std::uint32_t pc, StallReason reason) {
@@ -230,15 +212,16 @@ std::int64_t XcdSimulator::Model::take_memory_port(Cu& cu, std::int64_t t, int c
 }
 
 void XcdSimulator::Model::release_if_all_arrived(Cu& cu, TimedGroup& group, std::int64_t t) {
-    if (group.group.waiting == 0 || group.group.waiting < group.group.alive) return;
+    if (group.waiting == 0 || group.waiting < group.alive) return;
     const std::int64_t go = std::max(group.last_arrival, t) + c.barrier_cycles;
     for (const int slot : group.slots) {
         TimedWave& w = cu.waves[static_cast<std::size_t>(slot)];
-        if (w.wave == nullptr || w.group != &group || group.group.state[w.index] != WaveState::at_barrier) continue;
+        if (w.group != &group || !w.at_barrier) continue;
+        w.at_barrier = false;
         charge(w.pc - 1, StallReason::barrier, go - w.arrived - 4 > 0 ? go - w.arrived - 4 : 0);
         cu.ready.set(static_cast<std::size_t>(slot), go);
     }
-    group.group.release_barrier();
+    group.waiting = 0;
     group.last_arrival = 0;
 }
 

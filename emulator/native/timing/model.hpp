@@ -15,8 +15,9 @@ inline constexpr std::size_t kMaxCus = 128;  // per XCD or die
 inline constexpr std::int64_t kNever = Earliest<kMaxCus>::never;
 
 struct TimingStorage::Parts {
-    std::vector<std::vector<TimedWave>> waves;  // of CUs, empty
+    std::vector<std::vector<TimedWave>> waves;  // of CUs; nobody is there
     std::vector<std::unique_ptr<TimedGroup>> groups;
+    std::vector<std::unique_ptr<Workgroup>> executing;  // their registers and memory
 };
 
 struct XcdSimulator::Model {
@@ -34,7 +35,7 @@ struct XcdSimulator::Model {
     TimingLimits limits;
     const std::vector<InstructionInfo>& info;
     Shape shape;
-    bool early_accesses;                   // of a wave, before the clock is there: see waves_communicate
+    unsigned early;                        // what may be executed before the clock is there: see InstructionInfo
     std::int64_t now = 0;                  // time of the CU that is furthest behind: nothing happens before it
     XcdMemory shared;
     std::vector<std::unique_ptr<Cu>> cus;  // made when the first workgroup comes; the hardware has more
@@ -42,6 +43,9 @@ struct XcdSimulator::Model {
     std::vector<LineCache> icaches, scalar_caches;
     std::vector<std::unique_ptr<TimedGroup>> pool;
     std::vector<TimedGroup*> free_groups;
+    std::vector<std::unique_ptr<Workgroup>> idle;  // what was used last comes last
+    std::uint64_t touched_line[kMostLines];  // of the access that the clock is at
+    std::uint8_t touched_parts[kMostLines];
     TimedResult result;
     std::int64_t last_grid_arrival = 0;  // of the timed waves, at a barrier of the whole dispatch
     std::optional<TimedFault> fault;
@@ -66,6 +70,7 @@ struct XcdSimulator::Model {
     // placement.cpp
     std::unique_ptr<Cu> new_cu(int number);
     TimedGroup* new_group();
+    std::unique_ptr<Workgroup> idle_workgroup();
     static Shape shape_of(const TimingConstants& c, const PreparedLaunch& p);
     void place_first();
     [[nodiscard]] bool fits(const Cu& cu) const;
@@ -73,13 +78,18 @@ struct XcdSimulator::Model {
     void place(Cu& cu, TimedGroup& group, std::uint32_t index, std::int64_t t);
     void retire(Cu& cu, std::size_t slot, std::int64_t t);
 
+    // run_ahead.cpp
+    void run_ahead(Cu& cu, TimedWave& w, std::int64_t t);
+    void run_ahead(Cu& cu, TimedGroup& group);
+    void execute(TimedWave& w, bool at_least_one);
+    /// Whether it makes no difference when the instruction is executed.
+    [[nodiscard]] bool may_run_early(std::uint32_t pc) const { return (info[pc].early & early) != 0; }
+    /// Whether accesses are executed early: they are noted then.
+    [[nodiscard]] bool accesses_early() const { return early != InstructionInfo::alone; }
+
     // issue.cpp: all return the time at which the wave can go on
     bool issue(Cu& cu, std::size_t slot);  // the wave's next instruction; false on a fault
-    void run_ahead(TimedWave& w, std::int64_t t);
-    /// Whether it makes no difference when the instruction is executed.
-    [[nodiscard]] bool may_run_early(std::uint32_t pc) const {
-        return info[pc].concerns_wave_alone || (early_accesses && info[pc].plain_access);
-    }
+    Step next_outcome(TimedWave& w, const InstructionInfo& i);
     std::int64_t leave_grid_barrier(TimedWave& w, std::uint32_t pc);
     bool conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc);
     void note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc);
@@ -91,7 +101,7 @@ struct XcdSimulator::Model {
     void release_if_all_arrived(Cu& cu, TimedGroup& group, std::int64_t t);
     void report_runaway(const TimedWave& w, std::uint32_t pc);
     bool within_limit(const TimedWave& w, std::uint32_t pc) {
-        if (w.group->group.executed <= limits.runaway) [[likely]] return true;
+        if (w.group->executed <= limits.runaway) [[likely]] return true;
         report_runaway(w, pc);
         return false;
     }

@@ -52,17 +52,31 @@ std::unique_ptr<Cu> XcdSimulator::Model::new_cu(int number) {
 TimedGroup* XcdSimulator::Model::new_group() {
     if (free_groups.empty()) {
         if (storage.groups.empty()) {
-            pool.push_back(std::make_unique<TimedGroup>(launch, memory));
+            pool.push_back(std::make_unique<TimedGroup>());
         } else {
             pool.push_back(std::move(storage.groups.back()));
             storage.groups.pop_back();
-            pool.back()->group.prepare(launch, memory);
         }
         return pool.back().get();
     }
     TimedGroup* group = free_groups.back();
     free_groups.pop_back();
     return group;
+}
+
+std::unique_ptr<Workgroup> XcdSimulator::Model::idle_workgroup() {
+    std::unique_ptr<Workgroup> workgroup;
+    if (!idle.empty()) {
+        workgroup = std::move(idle.back());
+        idle.pop_back();
+    } else if (!storage.executing.empty()) {
+        workgroup = std::move(storage.executing.back());
+        storage.executing.pop_back();
+        workgroup->prepare(launch, memory);
+    } else {
+        workgroup = std::make_unique<Workgroup>(launch, memory);
+    }
+    return workgroup;
 }
 
 bool XcdSimulator::Model::fits(const Cu& cu) const {
@@ -92,15 +106,22 @@ bool XcdSimulator::Model::try_launch(Cu& cu, std::int64_t t) {
     }
     ++launched;
     TimedGroup* group = new_group();
-    group->group.start(launch, *number);
-    group->slots.clear();
+    group->executing = idle_workgroup();
+    Workgroup& workgroup = *group->executing;
+    workgroup.start(launch, *number);
+    group->number = *number;
+    group->executed = 0;
+    group->alive = workgroup.alive;
+    group->waiting = 0;
     group->last_arrival = 0;
+    group->slots.clear();
     const std::int64_t begin = std::max(t + c.workgroup_launch_cycles, dispatcher_free);
     dispatcher_free = begin + std::int64_t{c.wave_launch_cycles} * shape.waves;
     cu.lds_used += shape.lds;
     ++cu.groups;
     for (std::uint32_t i = 0; i < launch.waves_per_group; ++i)
-        if (group->group.state[i] == WaveState::ready) place(cu, *group, i, begin + std::int64_t{c.wave_launch_cycles} * i);
+        if (workgroup.state[i] == WaveState::ready) place(cu, *group, i, begin + std::int64_t{c.wave_launch_cycles} * i);
+    if (accesses_early()) run_ahead(cu, *group);  // its registers are at hand: they were just written
     return true;
 }
 
@@ -109,21 +130,20 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
     for (int s = 1; s < c.simds_per_cu; ++s)
         if (cu.simd[s].waves < cu.simd[best].waves) best = s;
     std::size_t slot = 0;
-    while (slot < cu.waves.size() && cu.waves[slot].wave != nullptr) ++slot;
+    while (slot < cu.waves.size() && cu.waves[slot].group != nullptr) ++slot;
     if (slot == cu.waves.size()) cu.waves.emplace_back();
     TimedWave& wave = cu.waves[slot];
-    wave.start(group.group.waves[index], group, index, best, t);
+    wave.start(group.executing->waves[index], group, index, best, t);
     wave.simd_slot = static_cast<std::uint8_t>(std::countr_one(cu.simd[best].slots));
     cu.simd[best].slots |= 1U << static_cast<unsigned>(wave.simd_slot);
     cu.simd[best].waves += 1;
     cu.simd[best].vgprs += shape.vgprs;
-    if (early_accesses && may_run_early(wave.pc)) run_ahead(wave, t);  // its registers are at hand: they were just written
     cu.ready.set(slot, t);
     group.slots.push_back(static_cast<int>(slot));
     if (cu.alive++ == 0) cu.idle_since = t;
     ++result.waves;
     if (cu.number == 0 && result.traces.size() < static_cast<std::size_t>(limits.traced_waves)) {
-        wave.trace = static_cast<int>(result.traces.size());
+        wave.trace = static_cast<std::int16_t>(result.traces.size());
         result.traces.push_back({cu.number, best, wave.simd_slot, t, t, {}});
     }
 }
@@ -138,9 +158,9 @@ void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
     result.wave_cycles += static_cast<double>(t - wave.begin);
     end = std::max(end, t);
     if (wave.trace >= 0) result.traces[static_cast<std::size_t>(wave.trace)].end = t;
-    wave.wave = nullptr;
+    wave.group = nullptr;
     if (--cu.alive == 0) cu.busy_cycles += t - cu.idle_since;
-    if (group.group.alive > 0) {
+    if (group.alive > 0) {
         release_if_all_arrived(cu, group, t);
         return;
     }

@@ -12,11 +12,16 @@ constexpr std::size_t kKeptGroup = 64U << 10U;  // bytes; larger workgroups have
 constexpr std::int64_t kQuantum = 256;  // cycles a CU may run ahead of the slowest one
 
 /// On gfx90a a wave may also wait for another one of its workgroup by a plain load.
-bool may_access_early(const TimedLaunch& timed) {
+unsigned what_may_run_early(const TimedLaunch& timed) {
     const Launch& launch = timed.launch.launch;
+    const Program& program = launch.object->code->program;
     const bool scopes_told = launch.object->arch != "gfx90a" || timed.launch.waves_per_group == 1;
-    return timed.launch.services == nullptr && scopes_told &&
-           !waves_communicate(launch.object->code->program, timed.info, launch.kernel->entry, launch.kernel->code_end);
+    unsigned early = InstructionInfo::alone;
+    if (timed.launch.services != nullptr || !scopes_told) return early;
+    if (waves_communicate(program, timed.info, launch.kernel->entry, launch.kernel->code_end)) return early;
+    early |= InstructionInfo::plain_access;
+    if (!waves_meet_in_lds(program, timed.info, launch.kernel->entry, launch.kernel->code_end)) early |= InstructionInfo::plain_lds;
+    return early;
 }
 
 }  // namespace
@@ -31,7 +36,7 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       limits(limit),
       info(timed.info),
       shape(shape_of(timed.constants, timed.launch)),
-      early_accesses(may_access_early(timed)),
+      early(what_may_run_early(timed)),
       shared(timed.constants, timed.history,
              static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now),
       storage(timed.storage.parts()) {
@@ -47,11 +52,15 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
 
 XcdSimulator::Model::~Model() {
     for (const auto& cu : cus) {
-        cu->waves.clear();
+        for (TimedWave& wave : cu->waves) wave.group = nullptr;
         storage.waves.push_back(std::move(cu->waves));
     }
-    for (auto& group : pool)
-        if (group->group.bytes() <= kKeptGroup) storage.groups.push_back(std::move(group));
+    for (auto& group : pool) {
+        if (group->executing != nullptr) idle.push_back(std::move(group->executing));
+        storage.groups.push_back(std::move(group));
+    }
+    for (auto& workgroup : idle)
+        if (workgroup->bytes() <= kKeptGroup) storage.executing.push_back(std::move(workgroup));
 }
 
 bool XcdSimulator::Model::run(std::uint64_t budget) {

@@ -1,0 +1,70 @@
+// Executes timed waves. An instruction is executed when the clock reaches it, and at once those behind it for which it makes
+// no difference when they run. In a kernel whose waves meet at their workgroup's barriers only, that is all of them, and the
+// workgroup's other waves go along: registers and LDS are at hand now.
+#include "engine/functional.hpp"
+#include "timing/model.hpp"
+
+namespace hipscope {
+
+/// The clock is at the next instruction of `w`, which is not executed yet.
+void XcdSimulator::Model::run_ahead(Cu& cu, TimedWave& w, std::int64_t t) {
+    w.ahead.clear();
+    w.notes.clear();
+    w.wave->clock = static_cast<std::uint64_t>(t);
+    execute(w, true);
+    if (accesses_early()) {
+        run_ahead(cu, *w.group);
+        return;
+    }
+    std::unique_ptr<Workgroup>& executing = w.group->executing;
+    executing->release_barrier();
+    if (executing->alive == 0) idle.push_back(std::move(executing));
+}
+
+/// Execute what may come early of all waves of a workgroup. Who comes to a barrier waits for the others here as well.
+void XcdSimulator::Model::run_ahead(Cu& cu, TimedGroup& group) {
+    Workgroup& workgroup = *group.executing;
+    do {
+        for (const int slot : group.slots) {
+            TimedWave& w = cu.waves[static_cast<std::size_t>(slot)];
+            if (w.group != &group || workgroup.state[w.index] != WaveState::ready) continue;
+            if (w.ahead.used_up()) {
+                w.ahead.clear();
+                w.notes.clear();
+            }
+            execute(w, false);
+        }
+    } while (workgroup.release_barrier());
+    if (workgroup.alive == 0) idle.push_back(std::move(group.executing));
+}
+
+/// Go on with a wave until it comes to a barrier or to an instruction that must wait for the clock.
+void XcdSimulator::Model::execute(TimedWave& w, bool at_least_one) {
+    Wave& wave = *w.wave;
+    RunAhead& a = w.ahead;
+    const Instruction* code = launch.launch.object->code->program.instructions.data();
+    const bool noted = accesses_early();
+    bool goes_on = at_least_one || (a.room() && w.notes.room() && may_run_early(wave.pc));
+    while (goes_on) {
+        const std::uint32_t pc = wave.pc;
+        const InstructionInfo& i = info[pc];
+        const Step outcome = step(wave, code[pc], observer);
+        ++a.count;
+        const bool jumped = outcome == Step::jump && wave.pc == i.target;  // else the code did not say where to
+        if (i.unit == Unit::branch) w.branches.set(a.branches++, jumped);
+        if (outcome == Step::next) {
+            ++wave.pc;
+            if (noted && accesses_memory(i.unit)) w.notes.add(Touched::from(wave.access, observer.lines, observer.lds));
+        } else if (!jumped) {
+            if (outcome == Step::barrier || outcome == Step::yield) ++wave.pc;
+            a.open = outcome == Step::barrier;
+            a.last = outcome;
+            settle(*w.group->executing, w.index, outcome);
+            break;
+        }
+        goes_on = a.room() && w.notes.room() && may_run_early(wave.pc);
+    }
+    a.end = wave.pc;
+}
+
+}  // namespace hipscope
