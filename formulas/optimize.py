@@ -251,12 +251,16 @@ def _try_recipes(
         ):
             if judgement.accepted:
                 progress("running the program with the rewrite", None)
-                whole = rehearsals.finish(judgement.candidate.text, progress)
+                whole = rehearsals.finish(judgement.candidate.text, progress, exact=_bit_exact(judgement))
                 judgement = _confirmed(bench, hardware, judgement, whole, options, progress, cancel)
             attempts.append(_attempt(bench, finding, judgement))
             if judgement.accepted:
                 return _verified(bench, finding, judgement, attempts)
     return None
+
+
+def _bit_exact(judgement: Judgement) -> bool:
+    return judgement.verdict is not None and judgement.verdict.bit_exact
 
 
 def _confirmed(
@@ -295,7 +299,14 @@ def _ask_model(
 
     def confirm(judgement: Judgement) -> Judgement:
         text = judgement.candidate.text
-        whole = try_program(bench, text, overlay=options.overlay, progress=progress, cancel=cancel)
+        whole = try_program(
+            bench,
+            text,
+            exact=_bit_exact(judgement),
+            overlay=options.overlay,
+            progress=progress,
+            cancel=cancel,
+        )
         return _confirmed(bench, hardware, judgement, whole, options, progress, cancel)
 
     try:

@@ -32,39 +32,63 @@ def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | 
 
 @dataclass(frozen=True)
 class Varied:
-    """Lines in which numbers change from run to run; `beyond` says which of them no such change explains, if any."""
+    """Lines in which numbers change from run to run; `beyond` says which of them no such change explains, if any.
+
+    `rounded` are other lines, in which numbers with decimals differ by no more than rounding does.
+    """
 
     lines: tuple[str, ...]
     beyond: str | None = None
+    rounded: tuple[str, ...] = ()
 
 
 def lines_that_vary(
-    originals: Sequence[str], after: str, ignored: Sequence[str], faster: float = 1.0
+    originals: Sequence[str],
+    after: str,
+    ignored: Sequence[str],
+    faster: float = 1.0,
+    rounding: float = 0.0,
 ) -> Varied | None:
     """The lines in which `after` differs from the first of the originals only in numbers that change by themselves.
 
-    `originals` are outputs of several runs of the same program, `faster` is how many times as fast `after` may be. None
-    if anything else differs.
+    `originals` are outputs of several runs of the same program, `faster` is how many times as fast `after` may be,
+    `rounding` the relative difference that is one of rounding. None if anything else differs.
     """
     texts = [_kept(text, ignored) for text in (*originals, after)]
     if len({len(lines) for lines in texts}) > 1:
         return None
-    found, beyond = [], None
+    found: list[str] = []
+    rounded: list[str] = []
+    beyond: str | None = None
     for lines in zip(*texts, strict=True):
         if lines[0] == lines[-1]:
             continue
         parts = [_NUMBER.split(line) for line in lines]
         if len({" ".join("".join(p[::2]).split()) for p in parts}) > 1 or len({len(p) for p in parts}) > 1:
             return None
+        rounds = varies = False
         for *seen, now in zip(*(p[1::2] for p in parts), strict=True):
             if now in seen:
+                varies = varies or now != seen[0]
                 continue
             if len(set(seen)) == 1:
-                return None
+                if not _rounded(seen[0], now, rounding):
+                    return None
+                rounds = True
+                continue
+            varies = True
             if beyond is None and not _may_be([float(n) for n in seen], float(now), faster):
                 beyond = f"`{lines[-1].strip()}`: {now}, where {len(seen)} runs of the original print {', '.join(seen)}"
-        found.append(lines[0].strip())
-    return Varied(tuple(found), beyond)
+        (rounded if rounds and not varies else found).append(lines[0].strip())
+    return Varied(tuple(found), beyond, tuple(rounded))
+
+
+def _rounded(seen: str, now: str, rounding: float) -> bool:
+    """Whether two numbers as printed differ by rounding. Integers do not."""
+    if not any(mark in seen for mark in ".eE"):
+        return False
+    old, new = float(seen), float(now)
+    return abs(new - old) <= rounding * abs(old)
 
 
 def _may_be(seen: Sequence[float], now: float, faster: float) -> bool:

@@ -25,6 +25,7 @@ from hipscope.formulas.output import Varied, lines_that_vary, output_difference
 _OTHERS_SLOWER = 1.03
 _OTHER_CLOCKS_PERCENT = (137, 73)  # so that no time that a program prints is the same as with the right clock
 _VARIES = "Numbers in it change from run to run without the rewrite, too."
+_ROUNDING = 1e-5  # relative; what a single-precision result may be off by (accordo/tolerance.py)
 _BEYOND = "The program's output changes further than from run to run,"
 _CONFINED_BUILD = (
     " It is built confined: what else the build reads is named in optimize.read_paths in hipscope.toml."
@@ -43,14 +44,18 @@ def try_program(
     bench: Bench,
     text: bytes,
     *,
+    exact: bool,
     overlay: Mapping[Path, bytes] | None = None,
     progress: Progress = lambda _message, _share: None,
     cancel: threading.Event | None = None,
 ) -> Rehearsed:
-    """Build and run the whole program with the new text, and then the project's tests, if it has any."""
+    """Build and run the whole program with the new text, and then the project's tests, if it has any.
+
+    `exact` as for `Rehearsals.finish`.
+    """
     progress("running the program with the rewrite", None)
     with Rehearsals(bench, overlay, cancel) as rehearsals:
-        return rehearsals.finish(text, progress)
+        return rehearsals.finish(text, progress, exact=exact)
 
 
 class Rehearsals:
@@ -89,8 +94,11 @@ class Rehearsals:
         if text in self._begun:
             self._begun.pop(text)[0].set()
 
-    def finish(self, text: bytes, progress: Progress) -> Rehearsed:
-        """How the program with this text compares. Raises Cancelled."""
+    def finish(self, text: bytes, progress: Progress, *, exact: bool) -> Rehearsed:
+        """How the program with this text compares. Raises Cancelled.
+
+        Unless the rewrite was `exact`, bit for bit, printed floats may differ as much as computed ones.
+        """
         bench = self._bench
         self.begin(text)
         try:
@@ -100,13 +108,13 @@ class Rehearsals:
             return Rehearsed(f"The program with the rewrite fails: {failure.message}.{more}")
         ignored = bench.project.config.optimize.ignore_output
         was = bench.session.profile
-        varied = self._varying(was, session.profile, ignored)
+        rounding = 0.0 if exact else bench.project.config.tolerance or _ROUNDING
+        varied = self._varying(was, session.profile, ignored, rounding)
         if varied.beyond is not None:
             return Rehearsed(
                 f"{_BEYOND} {varied.beyond}. If it may, name the line in optimize.ignore_output."
             )
-        varying = varied.lines
-        printed = was if varying else session.profile
+        printed = was if varied.lines or varied.rounded else session.profile
         now = session.profile.model_copy(
             update={"program": session.profile.program.model_copy(update={"output": printed.program.output})}
         )
@@ -115,14 +123,18 @@ class Rehearsals:
         if different is None and command is not None:
             progress("running the project's tests on the rewrite", None)
             different = failed_tests(bench.project, session, self._texts(text), command, cancel=self._stop)
-        return Rehearsed(different, tuple(f"Not compared: `{line}`. {_VARIES}" for line in varying))
+        notes = [f"Not compared: `{line}`. {_VARIES}" for line in varied.lines]
+        notes += [f"Compared within {rounding:g} of each number: `{line}`." for line in varied.rounded]
+        return Rehearsed(different, tuple(notes))
 
-    def _varying(self, was: Profile, new: Profile, ignored: Sequence[str]) -> Varied:
+    def _varying(self, was: Profile, new: Profile, ignored: Sequence[str], rounding: float) -> Varied:
         """The lines that differ only in times: in numbers that other runs of the original print otherwise, too."""
         nothing = Varied(())
         before, after = was.program.output, new.program.output
         if output_difference(before, after, ignored) is None:
             return nothing
+        if (rounded := lines_that_vary([before], after, ignored, rounding=rounding)) is not None:
+            return rounded
         # What a program prints as a rate grows as its kernels become faster.
         faster = max([1.0, *_times_as_fast(was, new, self._bench.symbols)])
         varied = None
@@ -134,7 +146,7 @@ class Rehearsals:
             originals = self._originals[:runs]
             if before not in originals and lines_that_vary(originals, before, ignored) is None:
                 return nothing
-            varied = lines_that_vary(originals, after, ignored, faster)
+            varied = lines_that_vary(originals, after, ignored, faster, rounding)
             if varied is None or varied.beyond is None:
                 break
         return varied or nothing

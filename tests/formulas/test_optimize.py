@@ -302,7 +302,8 @@ def test_a_number_that_changes_by_itself_keeps_its_size(
 def test_a_rewrite_that_ruins_a_number_which_changes_by_itself_is_refused(tmp_path: Path) -> None:
     with bench_of(tmp_path / "steps.hip", CLOCKED) as bench:
         changed = {
-            by: try_program(bench, CLOCKED.replace("x + 1", by).encode()) for by in ("x + 2", "x + 1e30f")
+            by: try_program(bench, CLOCKED.replace("x + 1", by).encode(), exact=True)
+            for by in ("x + 2", "x + 1e30f")
         }
     assert changed["x + 2"].failure is None  # what is wrong there is for the proof to see
     assert changed["x + 2"].notes
@@ -310,6 +311,35 @@ def test_a_rewrite_that_ruins_a_number_which_changes_by_itself_is_refused(tmp_pa
     assert failure is not None
     assert failure.startswith("The program's output changes further than from run to run, `rate ")
     assert "where 3 runs of the original print" in failure
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "right"),
+    [
+        ("energy 3.49793494e-06", "energy 3.49793485e-06", True),
+        ("energy 3.49793494e-06", "energy 3.49803494e-06", False),
+        ("steps 100000000", "steps 100000001", False),  # an integer is no rounded number
+        ("rest 1.5e-9", "rest -1.5e-9", False),
+        ("sum 2.5", "sum nan", False),
+        ("sum 2.5 of 4", "sum 2.50001 of 5", False),
+    ],
+)
+def test_what_is_printed_may_be_rounded_otherwise(before: str, after: str, *, right: bool) -> None:
+    assert lines_that_vary([before], after, []) is None
+    rounded = lines_that_vary([before], after, [], rounding=1e-5)
+    assert rounded == (Varied((), rounded=(before,)) if right else None)
+
+
+def test_the_program_may_round_otherwise_where_the_proof_says_so(tmp_path: Path) -> None:
+    text = CLOCKED.replace("last / ms", "last * 1.5f").replace("%g", "%.6f")
+    rounded = text.replace("x + 1", "x * 1.000001f + 1").encode()
+    with bench_of(tmp_path / "steps.hip", text) as bench:
+        found = {exact: try_program(bench, rounded, exact=exact) for exact in (True, False)}
+        wrong = try_program(bench, text.replace("x + 1", "x * 1.001f + 1").encode(), exact=False)
+    assert "`rate 384.000000`" in str(found[True].failure)
+    assert found[False].failure is None
+    assert found[False].notes == ("Compared within 1e-05 of each number: `rate 384.000000`.",)
+    assert wrong.failure is not None
 
 
 CLOCKED = """#include <hip/hip_runtime.h>
