@@ -35,6 +35,7 @@ _RESOURCES = {
     "scratch_bytes": "scratch bytes",
     "occupancy": "waves per SIMD",
 }
+_SMALL_STAKE = 0.01  # of all GPU time; findings below it are named without their numbers
 _SMALL_REASON = 0.05
 _REASON_COLOURS = {
     "global_memory": "red",
@@ -228,7 +229,9 @@ def _print_findings(report: Report, console: Console) -> None:
         kernel = report.kernel(finding.mangled)
         name = report.short_name(kernel) if kernel is not None else ""
         instance = f"  {name}" if kernel is not None and name != kernel.base_name else ""
-        _print_finding(finding, f"{percent(report.gpu_share(finding))} of GPU time", console, instance)
+        share = report.gpu_share(finding)
+        evidence = share >= _SMALL_STAKE
+        _print_finding(finding, f"{percent(share)} of GPU time", console, instance, evidence=evidence)
 
 
 def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console) -> None:
@@ -238,7 +241,9 @@ def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console
         console.print(Text(f"  {report.short_name(kernel)}: {diagnosis.message}", "dim"))
 
 
-def _print_finding(finding: Finding, stake: str, console: Console, instance: str = "") -> None:
+def _print_finding(
+    finding: Finding, stake: str, console: Console, instance: str = "", *, evidence: bool = True
+) -> None:
     head = Text(f"  {finding.formula}", "bold yellow")
     where = (
         f"{short_path(finding.file)}:{finding.line}"
@@ -248,10 +253,12 @@ def _print_finding(finding: Finding, stake: str, console: Console, instance: str
     head += Text(f"  {where}{instance}", "bold")
     console.print(head + Text(f"  {stake} at stake{possible_speedup(finding)}", "dim"))
     console.print(Padding(Text(finding.message), (0, 0, 0, 4)))
+    if not evidence:
+        return
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))
-    for evidence in finding.evidence:
-        value, ideal = evidence_values(evidence)
-        table.add_row(Text(evidence.metric, "dim"), value, Text(f"ideal {ideal}" if ideal else "", "dim"))
+    for row in finding.evidence:
+        value, ideal = evidence_values(row)
+        table.add_row(Text(row.metric, "dim"), value, Text(f"ideal {ideal}" if ideal else "", "dim"))
     if finding.evidence:
         console.print(Padding(table, (0, 0, 0, 4)))
     for place in finding.related:

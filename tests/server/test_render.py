@@ -59,6 +59,15 @@ def test_kernels_of_one_name_are_told_apart(
     assert (f"  {shown[0]}  " in text.partition("bankConflict")[2].split("\n")[0]) is (shown[0] != "axpy")
 
 
+def test_a_finding_with_little_at_stake_is_named_without_its_numbers(report: Report) -> None:
+    finding = report.findings[0]
+    metric = finding.evidence[0].metric
+    assert metric in printed(report)
+    text = printed(replace(report, findings=(replace(finding, share=0.005),)))
+    assert finding.formula in text
+    assert metric not in text
+
+
 def test_what_is_not_known_is_not_shown_as_a_number(report: Report) -> None:
     bare = replace(report.kernels[0], time_ns=None, occupancy={}, bound=None)
     text = printed(replace(report, kernels=(bare,)))
