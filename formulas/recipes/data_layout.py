@@ -15,7 +15,7 @@ from tree_sitter import Node
 
 from hipscope.formulas.candidate import Advice, LaunchFacts, Proposal, Refusal, pointers_of
 from hipscope.formulas.lanes import NotStatic, Wave, element_bytes, evaluate, wave_values
-from hipscope.formulas.nodes import ancestors, declared_name
+from hipscope.formulas.nodes import ancestors, child_of, declared_name
 from hipscope.formulas.syntax import KernelSyntax, Subscript, parse, text_of, walk
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 NAME = "data_layout"
 _NAMES = ("identifier", "field_expression")
+_ROW_REASON = (
+    "it takes a launch with more threads for each row, launches stand in host code, which is never edited, and sums "
+    "would be added up in another order"
+)
 _LOAD_BYTES = 16  # the most that a lane loads at once: structures up to it are read whole
 
 
@@ -39,32 +43,42 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     constants = parse(source).constants
     for access in accesses:
         element = elements[access.base]
-        size = element_bytes(element.type, facts)
         try:
             wave = wave_values(
                 kernel, facts.launches[0], constants, at=access.node, wave_size=facts.wave_size
             )
-            apart = _apart(evaluate(access.indices[0], wave) + element.start(wave))
+            advice = _sparse_row(access, element, kernel, set(given), wave) or _spread(
+                access, element, kernel, wave, element_bytes(element.type, facts)
+            )
         except NotStatic:
             continue
-        if apart is None:
-            continue
-        if apart == 1 and size is not None and size > _LOAD_BYTES and (field := _field(access)) is not None:
-            return Advice(
-                "structure_of_arrays",
-                f"Keep `{field}` of all elements of `{element.array}` side by side (a structure of arrays): as it is, "
-                f"the next lane reads {size} bytes further on",
-                "how data lie in memory is decided in host code, which is never edited",
-            )
-        if apart > 1 and (counter := _unit_step(access, kernel, wave)) is not None:
-            return Advice(
-                "row_per_wave",
-                f"Give each row of `{element.array}` to a wave, whose lanes take consecutive `{counter}`: as it is, "
-                f"each thread walks along a row of its own, {apart:,} elements from its neighbour's",
-                "it takes a launch with a wave for each row, launches stand in host code, which is never edited, and "
-                "sums would be added up in another order",
-            )
+        if advice is not None:
+            return advice
     return Refusal(NAME, "no access has lanes that walk along rows or that use one member of a structure")
+
+
+def _spread(
+    access: Subscript, element: _Pointer, kernel: KernelSyntax, wave: Wave, size: int | None
+) -> Advice | None:
+    """Lanes that are a row, or a large structure, apart. `size` is that of an element. Raises NotStatic."""
+    apart = _apart(evaluate(access.indices[0], wave) + element.start(wave))
+    if apart is None:
+        return None
+    if apart == 1 and size is not None and size > _LOAD_BYTES and (field := _field(access)) is not None:
+        return Advice(
+            "structure_of_arrays",
+            f"Keep `{field}` of all elements of `{element.array}` side by side (a structure of arrays): as it is, "
+            f"the next lane reads {size} bytes further on",
+            "how data lie in memory is decided in host code, which is never edited",
+        )
+    if apart > 1 and (counter := _unit_step(access, kernel, wave)) is not None:
+        return Advice(
+            "row_per_wave",
+            f"Give each row of `{element.array}` to a wave, whose lanes take consecutive `{counter}`: as it is, "
+            f"each thread walks along a row of its own, {apart:,} elements from its neighbour's",
+            _ROW_REASON,
+        )
+    return None
 
 
 @dataclass(frozen=True)
@@ -129,6 +143,40 @@ def _unit_step(access: Subscript, kernel: KernelSyntax, wave: Wave) -> str | Non
             continue
         if (steps == 1).all():
             return counter
+    return None
+
+
+def _sparse_row(
+    access: Subscript, element: _Pointer, kernel: KernelSyntax, arrays: set[str], wave: Wave
+) -> Advice | None:
+    """Lanes that go along rows of a sparse matrix: `for (k = row[r]; ...; ++k) ... val[k]`. Raises NotStatic."""
+    for outer in ancestors(access.node, kernel.body_node):
+        counter = _counter(outer) if outer.type == "for_statement" else None
+        if counter is None or text_of(access.indices[0]) != counter:
+            continue
+        start = outer.child_by_field_name("initializer")
+        first = None if start is None else _value_of(start, counter)
+        if first is not None and first.type == "identifier":
+            first = _value_of(kernel.body_node, text_of(first))
+        where = next((s for s in kernel.subscripts if first is not None and s.node.id == first.id), None)
+        if where is None or where.base not in arrays or _apart(evaluate(where.indices[0], wave)) != 1:
+            return None
+        return Advice(
+            "row_per_wave",
+            f"Give each row of `{element.array}` to a wave or to a few of its lanes, which take consecutive "
+            f"`{counter}`: as it is, each thread walks along a row of its own, from `{text_of(where.node)}` on",
+            _ROW_REASON,
+        )
+    return None
+
+
+def _value_of(around: Node, name: str) -> Node | None:
+    """What a declaration or an assignment in there gives the name first."""
+    for node in walk(around):
+        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == name:
+            return node.child_by_field_name("value")
+        if node.type == "assignment_expression" and text_of(child_of(node, "left")) == name:
+            return node.child_by_field_name("right")
     return None
 
 

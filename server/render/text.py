@@ -82,7 +82,8 @@ def render_optimization(found: Optimization, console: Console) -> None:
         head = Text(f"  {mark} ", style)
         head += Text(attempt.title or attempt.recipe, "bold")
         console.print(head)
-        console.print(Padding(Text(attempt.reason, "dim"), (0, 0, 0, 4)))
+        why = attempt.reason.removeprefix(f"Advice: {attempt.title}. ")  # the title stands above
+        console.print(Padding(Text(why, "dim"), (0, 0, 0, 4)))
     if found.status != "verified":
         console.print(Text(f"\n{found.message or found.status.replace('_', ' ')}", "bold"))
         console.print("The file stays as it is.")

@@ -93,6 +93,16 @@ def test_markup_in_names_is_shown_and_not_obeyed(report: Report) -> None:
     assert "[bold]tile[0][/bold]" in printed(replace(report, findings=(odd,)))
 
 
+def test_advice_is_said_once() -> None:
+    reason = "Advice: Share rows. Not done here: launches stand in host code."
+    attempt = Attempt(recipe="row_per_wave", outcome="advice", reason=reason, title="Share rows")
+    console = Console(file=io.StringIO(), width=80, no_color=True)
+    render_optimization(Optimization("no_improvement", attempts=(attempt,)), console)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().count("Share rows") == 1
+    assert "    Not done here: launches stand in host code." in console.file.getvalue()
+
+
 def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
     attempt = Attempt(recipe="pad_lds", outcome="not_faster", reason="only 1 % faster", title="Pad `tile`")
     found = Optimization("no_improvement", message="No verified improvement.", attempts=(attempt,))

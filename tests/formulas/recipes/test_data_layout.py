@@ -39,6 +39,28 @@ def test_threads_that_walk_along_rows_are_told_to_share_them(loop: str) -> None:
     assert "512 elements from its neighbour's" in advice.title
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int k = row[t]; k < row[t + 1]; k++) sum += val[k] * x[col[k]];",
+        "int k; for (k = row[t]; k < row[t + 1]; ++k) { sum += x[col[k]] * val[k]; }",
+        "const int from = row[t], to = row[t + 1]; for (int k = from; k < to; ++k) sum += val[k];",
+    ],
+)
+def test_threads_that_walk_along_rows_of_a_sparse_matrix_are_told_to_share_them(loop: str) -> None:
+    sparse = "const int* row, const int* col, const double* val, const double* x, double* y, int n"
+    advice = answer(sparse, f"double sum = 0; if (t < n) {{ {loop} y[t] = sum; }}")
+    assert isinstance(advice, Advice), advice
+    assert advice.recipe == "row_per_wave"
+    assert "consecutive `k`" in advice.title
+    assert "from `row[t]` on" in advice.title
+
+
+def test_a_row_that_all_lanes_share_is_no_such_row() -> None:
+    body = "double sum = 0; for (int k = row[blockIdx.x]; k < n; ++k) sum += val[k]; y[t] = sum;"
+    assert isinstance(answer("const int* row, const double* val, double* y, int n", body), Refusal)
+
+
 def test_a_member_of_large_structures_is_told_to_lie_apart() -> None:
     advice = answer("Particle* p, int n", "p[t].x += p[t].vx;", {"Particle": 88})
     assert isinstance(advice, Advice), advice
