@@ -8,6 +8,13 @@
 #include "timing/model.hpp"
 
 namespace hipscope {
+namespace {
+
+/// What a look at a barrier of the whole dispatch takes of a slice. Looking again does not help before the workgroups that
+/// are not timed had their turn, and with one thread they have it when the slice ends.
+constexpr std::uint64_t kWaitingTurn = 1000;
+
+}  // namespace
 
 bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     TimedWave& w = cu.waves[slot];
@@ -118,6 +125,7 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
         case Step::retry:  // it has not happened: waiting for other waves of the dispatch
             --result.instructions;
             result.times[pc].issue -= 4;
+            waited += kWaitingTurn;
             if (!w.at_grid_barrier) {
                 w.at_grid_barrier = true;
                 w.arrived = t;

@@ -48,6 +48,7 @@ struct XcdSimulator::Model {
     std::uint8_t touched_parts[kMostLines];
     TimedResult result;
     std::int64_t last_grid_arrival = 0;  // of the timed waves, at a barrier of the whole dispatch
+    std::uint64_t waited = 0;            // what waves that wait for the whole dispatch took of the slices
     std::optional<TimedFault> fault;
     std::int64_t dispatcher_free = 0;
     std::int64_t end = 0;

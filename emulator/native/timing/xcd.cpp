@@ -64,8 +64,8 @@ XcdSimulator::Model::~Model() {
 }
 
 bool XcdSimulator::Model::run(std::uint64_t budget) {
-    const std::uint64_t stop_at = result.instructions + budget;
-    while (result.instructions < stop_at) {
+    const std::uint64_t stop_at = result.instructions + waited + budget;
+    while (result.instructions + waited < stop_at) {
         if (order.time() >= kNever) return false;
         now = order.time();
         const std::size_t first = order.which();
