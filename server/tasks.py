@@ -19,6 +19,7 @@ from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.project import Project, resolve_config, resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.llm.settings import withhold_key
 from hipscope.server.report import optimize_report, profile_report
 
 Progress = Callable[[str, float | None], None]
@@ -48,7 +49,7 @@ class Request:
 
 def profile(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Build and profile; the `hipscope.profile/1` object. Raises HipscopeError."""
-    project = find_project(request)
+    project = _without_key(find_project(request))
     config = project.config
     session = profile_project(
         project, options=ProfileOptions(overlay=request.overlays), progress=progress, cancel=cancel
@@ -60,7 +61,7 @@ def prepare(request: Request, progress: Progress, cancel: threading.Event) -> di
     """Make what rewrites of the program will be held against, with the lowest priority. Raises HipscopeError."""
     from hipscope.formulas.prepared import prepare_project
 
-    project = find_project(request)
+    project = _without_key(find_project(request))
     if not project.config.optimize.prepare:
         return {"prepared": False}
     os.nice(_LOWEST_PRIORITY)
@@ -77,7 +78,7 @@ def check(request: Request, progress: Progress, cancel: threading.Event) -> dict
     if unknown:
         raise UsageError(f"there is no check `{min(unknown)}`", f"choose all, or some of {', '.join(CHECKS)}")
     found = check_project(
-        find_project(request),
+        _without_key(find_project(request)),
         checks=request.checks,
         overlay=request.overlays,
         progress=progress,
@@ -91,10 +92,13 @@ def optimize(request: Request, progress: Progress, cancel: threading.Event) -> d
     from hipscope.formulas.optimize import OptimizeOptions, optimize_project
 
     project = find_project(request)
+    rewriter = request.rewriter or project.config.optimize.rewriter
+    if rewriter == "recipes":
+        project = _without_key(project)
     options = OptimizeOptions(
         formula=request.formula or "auto",
         kernel=request.kernel,
-        rewriter=request.rewriter or project.config.optimize.rewriter,
+        rewriter=rewriter,
         yes_send=request.yes_send,
         stored_keys=request.stored_keys,
         overlay=request.overlays,
@@ -107,7 +111,7 @@ def prompt(request: Request, progress: Progress, cancel: threading.Event) -> dic
     """What a language model would be sent for a kernel; sends nothing. Raises HipscopeError."""
     from hipscope.formulas.llm.rewriter import render_prompt
 
-    project = find_project(request)
+    project = _without_key(find_project(request))
     shown = render_prompt(project, request.kernel, overlay=request.overlays, progress=progress, cancel=cancel)
     return {
         "schema": "hipscope.prompt/1",
@@ -140,6 +144,7 @@ def validate(
         progress(message, None)
 
     config = _with_request(resolve_config(request.target), request)
+    withhold_key(config.llm)
     kernel = request.kernel or ""
     with api.capture(
         request.target,
@@ -192,6 +197,12 @@ def find_project(request: Request) -> Project:
     config = _with_request(project.config, request)
     find_device(config.device)
     return resolve_project(request.target, request.program_args, config)
+
+
+def _without_key(project: Project) -> Project:
+    """The project; nothing that is built or run for it sees the key of its language model."""
+    withhold_key(project.config.llm)
+    return project
 
 
 def _with_request(config: Config, request: Request) -> Config:

@@ -239,6 +239,7 @@ class Attempt:
     reason: str = ""
     title: str = ""
     speedup: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,14 @@ from hipscope.formulas.llm.directions import direction
 from hipscope.formulas.llm.metrics import kernel_metrics
 from hipscope.formulas.llm.prompt import Prompt, Subject, build_prompt
 from hipscope.formulas.llm.propose import Attempt, Outcome, Proposal, Ruling, rewrite_with_model
-from hipscope.formulas.llm.settings import Budget, ModelKey, ModelSettings, model_settings, take_key
+from hipscope.formulas.llm.settings import (
+    Budget,
+    ModelKey,
+    ModelSettings,
+    model_settings,
+    take_key,
+    withhold_key,
+)
 from hipscope.formulas.llm.signature import Belief, load_dspy, messages
 from hipscope.formulas.registry import detect_all, find_formula
 from hipscope.formulas.syntax import KernelSyntax
@@ -171,7 +178,9 @@ def allow_model(
     settings = model_settings(project.config.llm)
     load_dspy()
     require_consent(project.root, settings, yes_send=yes_send)
-    return ModelProposer(settings, take_key(settings, stored=stored_keys or {}))
+    key = take_key(settings, stored=stored_keys or {})
+    withhold_key(project.config.llm)
+    return ModelProposer(settings, key)
 
 
 def explain_attempt(attempt: Attempt) -> tuple[str, ...]:

@@ -197,6 +197,13 @@ def take_key(
     return ModelKey(secret)
 
 
+def withhold_key(config: LlmConfig, env: MutableMapping[str, str] = os.environ) -> None:
+    """Take what may be the model's key out of the environment: no process started from here on needs it."""
+    provider = PROVIDERS.get((config.model or "").partition("/")[0])
+    for name in (config.key_env,) if config.key_env else provider.keys if provider is not None else ():
+        env.pop(name, None)
+
+
 def read_stored_keys(text: str) -> Mapping[str, str]:
     """The keys that an editor hands over as a JSON object, by address.
 

@@ -74,7 +74,10 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
 
 
 def render_optimization(found: Optimization, console: Console) -> None:
-    """Print what was found, what was tried, the change, its proof and its speed-up."""
+    """Print what was found, what was tried, the change, its proof and its speed-up.
+
+    Without a change, what is to be known of each attempt stands below it: beliefs that did not come true, costs.
+    """
     for finding in found.findings:
         _print_finding(finding, f"{percent(finding.share)} of the kernel's time", console)
     for attempt in found.attempts:
@@ -84,6 +87,8 @@ def render_optimization(found: Optimization, console: Console) -> None:
         console.print(head)
         why = attempt.reason.removeprefix(f"Advice: {attempt.title}. ")  # the title stands above
         console.print(Padding(Text(why, "dim"), (0, 0, 0, 4)))
+        for note in attempt.notes if found.status != "verified" else ():
+            console.print(Padding(Text(f"note: {note}", "dim"), (0, 0, 0, 4)))
     if found.status != "verified":
         console.print(Text(f"\n{found.message or found.status.replace('_', ' ')}", "bold"))
         console.print("The file stays as it is.")

@@ -232,6 +232,25 @@ def test_what_follows_two_dashes_is_given_to_the_program(cli: Cli) -> None:
     assert json.loads(outcome.stdout)["program"]["output"] == "12\n"
 
 
+@pytest.mark.parametrize("model", ['key_env = "MY_KEY"', ""])
+@pytest.mark.parametrize(
+    "command", [("profile",), ("check",), ("optimize", "--rewriter", "recipes"), ("prompt",)]
+)
+def test_no_command_hands_the_models_key_to_what_it_builds_or_runs(
+    cli: Cli, command: tuple[str, ...], model: str
+) -> None:
+    names = ["MY_KEY", "OPENAI_API_KEY"]
+    seen = cli.folder / "seen.txt"
+    looks = "".join(f'std::fprintf(f, "{n} %d\\n", std::getenv("{n}") != nullptr); ' for n in names)
+    source = cli.write(
+        HOST + f'int main() {{ launch(); FILE* f = std::fopen("{seen}", "w"); {looks}std::fclose(f); }}\n'
+    )
+    (cli.folder / "hipscope.toml").write_text(f'[llm]\nmodel = "openai/m"\n{model}\n')
+    cli(*command, source, MY_KEY="sk-1", OPENAI_API_KEY="sk-2")
+    kept = "OPENAI_API_KEY" if model else "MY_KEY"
+    assert seen.read_text() == "".join(f"{n} {int(n == kept)}\n" for n in names)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopping_it_is_clean(cli: Cli, number: signal.Signals) -> None:
     source = cli.write(HOST + "int main() { launch(); for (volatile int i = 0;; i = 0) {} }\n")

@@ -104,7 +104,13 @@ def test_advice_is_said_once() -> None:
 
 
 def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
-    attempt = Attempt(recipe="pad_lds", outcome="not_faster", reason="only 1 % faster", title="Pad `tile`")
+    attempt = Attempt(
+        recipe="pad_lds",
+        outcome="not_faster",
+        reason="only 1 % faster",
+        title="Pad `tile`",
+        notes=("refuted: fewer",),
+    )
     found = Optimization("no_improvement", message="No verified improvement.", attempts=(attempt,))
     console = Console(file=io.StringIO(), width=80, no_color=True)
     render_optimization(found, console)
@@ -112,6 +118,7 @@ def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
     text = console.file.getvalue()
     assert "Pad `tile`" in text
     assert "only 1 % faster" in text
+    assert "note: refuted: fewer" in text
     assert "The file stays as it is." in text
 
 
