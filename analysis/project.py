@@ -20,6 +20,7 @@ BuildKind = Literal["single", "command"]
 
 _SKIPPED = {"node_modules", "__pycache__", "CMakeFiles"}
 _MAX_SOURCES = 20_000
+_MAX_LOOKED_THROUGH = 500
 _COMMENTS_AND_STRINGS = re.compile(
     r"//[^\n]*|/\*.*?\*/|R\"([^()\\ ]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
@@ -121,6 +122,23 @@ def find_sources(root: Path, config: Config) -> Iterator[Path]:
                         "narrow `source_dirs` in hipscope.toml",
                     )
                 yield path
+
+
+def sources_around(file: Path) -> tuple[Path, ...]:
+    """The sources and headers of the project that a file is in, or of its directory when there is no hipscope.toml.
+
+    None when they cannot be listed, or are too many to look through.
+    """
+    home = _config_directory(file.parent)
+    try:
+        if home is not None:
+            found = tuple(find_sources(home, load_config(home)))
+        else:
+            near = file.parent.iterdir() if file.parent.is_dir() else ()
+            found = tuple(sorted(p for p in near if p.suffix in PROGRAM_SUFFIXES + HEADER_SUFFIXES))
+    except (UsageError, OSError):
+        return ()
+    return found if len(found) <= _MAX_LOOKED_THROUGH else ()
 
 
 def _config_directory(start: Path) -> Path | None:

@@ -58,7 +58,7 @@ def decide(
         return Decision(stage, reason, speedup, metric, ())
 
     if speedup < min_speedup:
-        word = "slower" if speedup < 0.9995 else "not faster enough" if speedup > 1.0005 else "not faster"
+        word = "slower" if speedup < 0.9995 else "not fast enough" if speedup > 1.0005 else "not faster"
         return closed(
             "not_faster",
             f"{head}{word}: {speedup:.3f}x, at least {min_speedup:g}x is asked for ({times}).",

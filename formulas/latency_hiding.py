@@ -60,6 +60,7 @@ class LatencyHiding(Formula):
             not counts_all(kernel)
             or not number
             or not long_enough(kernel)
+            or kernel.resources.vgpr_spills  # what is loaded earlier would need registers that there are not
             or not latency_bound(profile, kernel)
         ):
             return []

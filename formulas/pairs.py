@@ -101,7 +101,7 @@ def decide_measured(
         if ratio.estimate < needed:
             return closed(
                 "not_faster",
-                f"not faster enough: {said}, {needed:.3f}x is asked for at a noise of {ratio.noise:.1%}",
+                f"not fast enough: {said}, {needed:.3f}x is asked for at a noise of {ratio.noise:.1%}",
             )
     for name, told in (others or {}).items():
         if _unpaired(told) is None and (other := ratio_of(told)).high < 1 / _OTHERS_SLOWER:

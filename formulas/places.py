@@ -7,6 +7,7 @@ profile is from another machine) lines remain and columns are 0.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from tree_sitter import Node
 from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.lines import user_frame
 from hipscope.analysis.profile import Instruction, Kernel
+from hipscope.analysis.project import sources_around
 from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Related
 from hipscope.formulas.nodes import child_of, names_in, text_of, walk
@@ -155,11 +157,16 @@ def subscripts_at(file: str, line: int, name: str) -> tuple[str, ...]:
 
 
 def launch_of(kernel: Kernel, file: str) -> Related | None:
-    """The first `kernel<<<...>>>` in the file, else in the kernel's own: the place may be in a header."""
+    """The first `kernel<<<...>>>` or `hipLaunch...(kernel, ...)` in the file, else in the kernel's own (the place may
+    be in a header), else in another source of the project (the kernel may be in one, too).
+    """
     name = base_name(kernel.name)
-    for path in dict.fromkeys((file, kernel.file or file)):
+    word = rf"\b{re.escape(name)}\b"
+    launch = re.compile(rf"{word}\s*(?:<[^;]*>)?\s*<<<|\bhip(?:Ext)?Launch\w*\s*\((?:[^;]*\W)?{word}")
+    own = dict.fromkeys((file, kernel.file or file))
+    for path in itertools.chain(own, (str(p) for p in sources_around(Path(file)) if str(p) not in own)):
         for number, text in enumerate(source_lines(path), start=1):
-            if re.search(rf"\b{re.escape(name)}\s*(?:<[^;]*>)?\s*<<<", _code(text)):
+            if name in text and launch.search(_code(text)):
                 return Related(path, number, f"{name} is launched here")
     return None
 

@@ -79,7 +79,9 @@ def _of_members(kernel: KernelSyntax, facts: LaunchFacts) -> Proposal:
         return Refusal(NAME, "all pointers are `__restrict__` already, in structures as well")
     inside = ", ".join(f"`{name}`" for name in loose or facts.member_pointers)
     together = [name for name in pointers_of(kernel, facts) if name not in facts.disjoint]
-    title = f"Promise with `__restrict__` that {inside} overlap nothing: pass them as parameters of their own"
+    title = (
+        f"Promise with `__restrict__` that nothing overlaps {inside}: pass them as parameters of their own"
+    )
     if together:
         names = ", ".join(f"`{name}`" for name in together)
         return Advice(NAME, title, f"in a recorded launch {names} had no allocation of its own")

@@ -359,6 +359,31 @@ def test_of_a_place_in_a_header_the_launch_is_found_beside_the_kernel(source: st
 
 
 @pytest.mark.parametrize(
+    "launch",
+    [
+        "k<<<1, 64>>>(p);",
+        "hipLaunchKernelGGL(k, dim3(1), dim3(64), 0, 0, p);",
+        "hipLaunchKernelGGL(HIP_KERNEL_NAME(k<4>), dim3(1), dim3(64), 0, 0, p);",
+        "hipLaunchCooperativeKernel((void*)k, 1, 64, arguments, 0, nullptr);",
+    ],
+)
+@pytest.mark.parametrize("configured", [True, False])
+def test_the_launch_of_a_kernel_in_a_header_is_found_in_the_program(
+    launch: str, tmp_path: Path, *, configured: bool
+) -> None:
+    header, program = tmp_path / "kernels.hpp", tmp_path / "main.cpp"
+    if configured:
+        program = tmp_path / "src" / "main.cpp"
+        program.parent.mkdir()
+        (tmp_path / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+    header.write_text("__global__ void k(int*) {}\n")
+    program.write_text(f"// k<<<>>>\nvoid launch(int* p) {{\n  {launch}\n}}\n")
+    related = launch_of(profile_of().kernels[0].model_copy(update={"file": str(header)}), str(header))
+    assert related is not None
+    assert (related.file, related.line) == (str(program), 3)
+
+
+@pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
         (62.94, "cycles", "62.9 cycles"),

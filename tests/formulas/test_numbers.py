@@ -192,6 +192,15 @@ def test_a_load_that_every_wave_waits_for_again_and_again() -> None:
     assert measure_all(profile.kernels[0], profile.device)["memory wait cycles per wave"] == 7600 / 1216
 
 
+def test_a_kernel_that_spills_has_no_registers_to_load_ahead_into() -> None:
+    load = waiting_load(7600, hits=12160)
+    spills = Resources(vgprs=128, vgpr_spills=9)
+    assert (
+        only(profile_of(load, other(2000), bound_by="latency", groups=304, resources=spills), "latencyHiding")
+        is None
+    )
+
+
 def test_what_all_lanes_read_from_one_address_is_waited_for_as_well() -> None:
     load = instruction(
         "s_load_dwordx8 s[4:11], s[2:3], 0x0", 7600, StallReason.SCALAR_MEMORY, None, hits=12160

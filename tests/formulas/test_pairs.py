@@ -70,7 +70,7 @@ def test_a_clear_gain_is_accepted_with_its_interval() -> None:
         (series(1.0), "not faster beyond noise"),
         (series(0.8), "not faster beyond noise"),
         ([Timing(t.side, t.cache, min(t.ns, 8690)) for t in series(1.02)], "1.030x is asked for"),
-        (series(1.12, noise=0.10, pairs=80), "not faster enough"),
+        (series(1.12, noise=0.10, pairs=80), "not fast enough"),
         (series(1.5, pairs=19), "only 19 pairs"),
         (sorted(series(1.5), key=lambda t: t.side), "not timed in turn"),
         ([Timing(t.side, t.cache, 0.0) for t in series(1.5)], "has no time"),

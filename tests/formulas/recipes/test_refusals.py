@@ -550,7 +550,7 @@ def test_the_advice_names_only_members_without_the_promise() -> None:
     known = {**_plain(source), "member_pointers": inside, "promised": ["g.in"]}
     answer = ask("restrict", source.encode(), facts_of(known))
     assert isinstance(answer, Advice)
-    assert "`g.out` overlap" in answer.title
+    assert "overlaps `g.out`" in answer.title
     assert "`g.in`" not in answer.title
 
 
