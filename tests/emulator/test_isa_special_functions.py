@@ -93,7 +93,25 @@ def test_what_no_rounding_decides(tmp_path: Path) -> None:
             denormal: 0x724,
             0x7F812345: 0x7FC12345,
         },
-        "cos": {0: 0x3F800000, 0x3E800000: 0, inf: nan, 0x4B800001: 0x3F800000, denormal: 0x3F800000},
+        "rsq": {
+            0: inf,
+            0x80000000: minus_inf,
+            inf: 0,
+            minus_inf: nan,
+            0xBF800000: nan,
+            0x40800000: 0x3F000000,
+            denormal: 0x62A9C8E0,
+            0x7F812345: 0x7FC12345,
+            0xFFC54321: 0xFFC54321,
+        },
+        "cos": {
+            0xFF812345: 0xFFC12345,
+            0: 0x3F800000,
+            0x3E800000: 0,
+            inf: nan,
+            0x4B800001: 0x3F800000,
+            denormal: 0x3F800000,
+        },
     }
     for name, results in rows.items():
         states = isa.fresh(len(results))

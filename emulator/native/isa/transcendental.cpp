@@ -4,6 +4,12 @@
 
 #include "isa/families.hpp"
 #include "isa/forms.hpp"
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#define HIPSCOPE_QUICK_ROWS
+#include "isa/quick_rows.hpp"
+#else
+#include "isa/quick_lanes.hpp"
+#endif
 
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
@@ -85,126 +91,27 @@ HIPSCOPE_INLINE f64 part_of_turn(f32 x) {
 }
 HIPSCOPE_INLINE f32 sine(f32 x) { return with_gpu_nan<f32>(static_cast<f32>(sine_of_turns(part_of_turn(x))), x); }
 HIPSCOPE_INLINE f32 cosine(f32 x) { return with_gpu_nan<f32>(static_cast<f32>(sine_of_turns(part_of_turn(x) + 0.25)), x); }
-/// The same functions as polynomials that are shorter by half, for a result that one rounding makes a float. `quick` is within
-/// 2^-40 of the exact value, and so are the series above: both round to the same float unless a boundary between two floats is
-/// about as near. `settled` gives what rounding says nothing about: zeros, infinities, what is not defined. The coefficients are those of the least
-/// relative error (Remez), 2^-40.2 for Exp2, 2^-43.8 for Sine and Cosine, 2^-45.0 for Log2.
-HIPSCOPE_INLINE f64 multiply_add(f64 a, f64 b, f64 c) {
-#if defined(__FMA__) || defined(__aarch64__)
-    return __builtin_fma(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-/// Horner's rule from the k-th coefficient on; written without a loop, which would keep the one over lanes from being vectorized.
-template <std::size_t k = 0, std::size_t n>
-HIPSCOPE_INLINE f64 polynomial(const f64 (&c)[n], f64 z) {
-    if constexpr (k + 1 == n) return c[k];
-    else return multiply_add(polynomial<k + 1>(c, z), z, c[k]);
-}
-struct Exp2 {
-    HIPSCOPE_INLINE static f32 exact(f32 x) { return exp2_of(x); }
-    HIPSCOPE_INLINE static f64 quick(f32 x) {
-        constexpr f64 c[] = {0x1.ffffffffff7a3p-1, 0x1.62e42fef8615ep-1, 0x1.ebfbdff9319e2p-3, 0x1.c6b08dd46d38ep-5, 0x1.3b2ab5c529237p-7,
-                             0x1.5d87483855d98p-10, 0x1.430acca34b829p-13, 0x1.00dad2502cf74p-16, 0x1.61afceb6915d4p-20};
-        const f32 low = x > 200.0F ? 200.0F : x, within = low < -200.0F ? -200.0F : low;
-        const f32 n = __builtin_rintf(within);
-        const f64 part = polynomial(c, static_cast<f64>(within - n));
-        return bits<f64>(bits<u64>(part) + (static_cast<u64>(static_cast<i64>(static_cast<i32>(n))) << 52U));
-    }
-    HIPSCOPE_INLINE static f32 settled(f32, f32 rounded) { return rounded; }
-    static constexpr bool denormal_results = true;
-};
-struct Log2 {
-    HIPSCOPE_INLINE static f32 exact(f32 x) { return log2_of(x); }
-    HIPSCOPE_INLINE static f64 quick(f32 x) {
-        constexpr f64 c[] = {0x1.71547652b8251p+1, 0x1.ec709dc53c31dp-1, 0x1.2776c29380b5cp-1,
-                             0x1.a61a2e91846fdp-2, 0x1.47955fd02f74ep-2, 0x1.21b059691b629p-2};
-        constexpr u64 root_half = 0x3fe6a09e667f3bcdULL;
-        const u64 from_root = bits<u64>(static_cast<f64>(x)) - root_half;
-        const f64 e = bits<f64>(((from_root >> 52U) ^ 0x800U) | 0x4330000000000000ULL) - (0x1p52 + 2048);
-        const f64 m = bits<f64>((from_root & 0xfffffffffffffULL) + root_half);
-        const f64 s = (m - 1.0) / (m + 1.0);
-        return multiply_add(s, polynomial(c, s * s), e);
-    }
-    HIPSCOPE_INLINE static f32 settled(f32 x, f32 rounded) {
-        constexpr u32 inf = 0x7f800000U, sign = 0x80000000U;
-        const u32 word = bits<u32>(x);
-        u32 result = word == inf ? inf : bits<u32>(rounded);
-        result = word > sign ? bits<u32>(default_nan<f32>) : result;  // a NaN with a sign is seen to by the caller
-        result = (word & ~sign) == 0 ? inf | sign : result;
-        return bits<f32>(result);
-    }
-    static constexpr bool denormal_results = false;
-};
-/// No negative zero, and no value at infinity.
-HIPSCOPE_INLINE f32 settled_sine(f32 x, f32 rounded) {
-    return std::fabs(x) == std::numeric_limits<f32>::infinity() ? default_nan<f32> : rounded + 0.0F;
-}
-HIPSCOPE_INLINE f64 quick_sine(f64 turns) {  // in [-1/4, 1/4]
-    constexpr f64 c[] = {0x1.921fb54442b5fp+2, -0x1.4abbce6247ec4p+5, 0x1.466bc66dc7d8cp+6, -0x1.32d2c96c6115dp+6,
-                         0x1.5076fe9f6292bp+5, -0x1.e297cfd3c5c2fp+3, 0x1.d4ec697696adap+1};
-    return turns * polynomial(c, turns * turns);
-}
-struct Sine {
-    HIPSCOPE_INLINE static f32 exact(f32 x) { return sine(x); }
-    HIPSCOPE_INLINE static f64 quick(f32 x) {
-        const f32 rest = x - __builtin_rintf(x), half_turns = __builtin_rintf(rest + rest);  // all differences are exact
-        const f32 size = rest - half_turns * 0.5F;
-        return quick_sine(static_cast<f64>(size * (1.0F - 2.0F * half_turns * half_turns)));
-    }
-    HIPSCOPE_INLINE static f32 settled(f32 x, f32 rounded) { return settled_sine(x, rounded); }
-    static constexpr bool denormal_results = true;
-};
-struct Cosine {
-    HIPSCOPE_INLINE static f32 exact(f32 x) { return cosine(x); }
-    HIPSCOPE_INLINE static f64 quick(f32 x) { return quick_sine(0.25 - static_cast<f64>(std::fabs(x - __builtin_rintf(x)))); }
-    HIPSCOPE_INLINE static f32 settled(f32 x, f32 rounded) { return settled_sine(x, rounded); }
-    static constexpr bool denormal_results = false;
-};
-
-/// How far a double is above the place where the boundary between two floats begins to matter, in its own last bits.
-constexpr u64 boundary_zone = 1U << 15U;
-HIPSCOPE_INLINE u64 above_boundary(f64 value) {
-    constexpr u64 below_float = 0x1fffffffU, half = 0x10000000U;  // of a double's bits, those that a float does not have
-    return (bits<u64>(value) - (half - boundary_zone / 2)) & below_float;
-}
-/// The result of one lane as the quick way has it, right unless `nearest` comes out too low.
-template <class Function>
-HIPSCOPE_INLINE u32 quick_result(f32 x, u64& nearest) {
-    const f64 value = Function::quick(x);
-    const u64 distance = above_boundary(value);
-    nearest = distance < nearest ? distance : nearest;
-    const u32 result = bits<u32>(Function::settled(x, static_cast<f32>(value)));
-    return x != x ? bits<u32>(quiet(x)) : result;
-}
-/// Some result is not zero and below the normal numbers. A loop of its own: together with the other, GCC 13 vectorizes neither.
-HIPSCOPE_INLINE bool any_denormal(const u32* results) {
-    u32 least = ~u32{0};
-    HIPSCOPE_EVERY_LANE {
-        const u32 above_zero = (results[i] & 0x7fffffffU) - 1;
-        least = above_zero < least ? above_zero : least;
-    }
-    return least < 0x00800000U;
-}
-
-/// The quick way for a wave of which no result is near a boundary between two floats or denormal, and all of `general` else.
+/// The quick way for a wave of which every result is sure to be right, and all of `general` else.
 template <class Function, Handler general>
 Step quick_or_exact(Wave& w, const Instruction& in) {
     if ((w.mode & mode_float_bits) != mode_float_default) [[unlikely]] return general(w, in);
-    const u32* from = w.vgpr[in.source[0].index];
+    const u64 active = w.exec();
     alignas(64) u32 out[kLanes];
-    u64 nearest = ~u64{0};
-    HIPSCOPE_EVERY_LANE out[i] = quick_result<Function>(bits<f32>(from[i]), nearest);
-    if (nearest < boundary_zone) [[unlikely]] return general(w, in);
-    if (Function::denormal_results && any_denormal(out)) [[unlikely]] return general(w, in);
-    blend(w.vgpr[in.destination[0].index], out, w.exec());
+    if (!quick_wave<Function>(w.vgpr[in.source[0].index], out, active)) [[unlikely]] return general(w, in);
+    blend(w.vgpr[in.destination[0].index], out, active);
     return Step::next;
 }
-template <class Function>
-constexpr Entry function_op(std::string_view name) {
-    Entry e = op(name, Unit::valu_trans, [](f32 a) { return Function::exact(a); });
-    e.forms[0] = &quick_or_exact<Function, op({}, Unit::valu_trans, [](f32 a) { return Function::exact(a); }).run>;
+template <class Function, class Exact>
+constexpr Entry function_op(std::string_view name, Exact exact) {
+    Entry e = op(name, Unit::valu_trans, exact);
+    e.forms[0] = &quick_or_exact<Function, op({}, Unit::valu_trans, Exact{}).run>;
+    return e;
+}
+constexpr Entry inverse_root(std::string_view name) {
+    Entry e = number_op(name, Unit::valu_trans, []<class Nan>(f32 a) { return rsq<Nan>(a); });
+#if defined(HIPSCOPE_QUICK_ROWS)
+    e.forms[0] = &quick_or_exact<InverseRoot, op({}, Unit::valu_trans, [](f32 a) { return rsq(a); }).run>;
+#endif
     return e;
 }
 
@@ -228,14 +135,14 @@ Table transcendental() {
         number_op("v_rcp_f64", Unit::valu_trans, []<class Nan>(f64 a) { return rcp<Nan>(a); }),
         number_op("v_sqrt_f32", Unit::valu_trans, []<class Nan>(f32 a) { return root<Nan>(a); }),
         number_op("v_sqrt_f64", Unit::valu_trans, []<class Nan>(f64 a) { return root<Nan>(a); }),
-        number_op("v_rsq_f32", Unit::valu_trans, []<class Nan>(f32 a) { return rsq<Nan>(a); }),
+        inverse_root("v_rsq_f32"),
         number_op("v_rsq_f64", Unit::valu_trans, []<class Nan>(f64 a) { return rsq<Nan>(a); }),
-        function_op<Exp2>("v_exp_f32"),
-        function_op<Exp2>("v_exp_legacy_f32"),
-        function_op<Log2>("v_log_f32"),
-        function_op<Log2>("v_log_legacy_f32"),
-        function_op<Sine>("v_sin_f32"),
-        function_op<Cosine>("v_cos_f32"),
+        function_op<Exp2>("v_exp_f32", [](f32 a) { return exp2_of(a); }),
+        function_op<Exp2>("v_exp_legacy_f32", [](f32 a) { return exp2_of(a); }),
+        function_op<Log2>("v_log_f32", [](f32 a) { return log2_of(a); }),
+        function_op<Log2>("v_log_legacy_f32", [](f32 a) { return log2_of(a); }),
+        function_op<Sine>("v_sin_f32", [](f32 a) { return sine(a); }),
+        function_op<Cosine>("v_cos_f32", [](f32 a) { return cosine(a); }),
         slow_op("v_rcp_f16", Unit::valu_trans, [](f16 a) { return on_half<rcp_single>(a); }),
         slow_op("v_sqrt_f16", Unit::valu_trans, [](f16 a) { return on_half<root_single>(a); }),
         slow_op("v_rsq_f16", Unit::valu_trans, [](f16 a) { return on_half<rsq_single>(a); }),
