@@ -29,9 +29,10 @@ from hipscope.analysis.config import load_config
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.formulas.base import Finding
+from hipscope.formulas.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.contest import ask_recipes, contest
-from hipscope.formulas.judge import Bench, CannotJudge, Judgement, admit, open_bench, prove
+from hipscope.formulas.judge import Judgement, admit, prove
 from hipscope.formulas.registry import detect_all, find_formula
 from hipscope.formulas.syntax import parse
 

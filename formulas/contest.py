@@ -18,17 +18,9 @@ from hipscope.accordo.verdict import Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.process import Stop
 from hipscope.formulas.base import Finding, Formula
+from hipscope.formulas.bench import Bench, Progress
 from hipscope.formulas.candidate import Advice, Candidate, Family, Refusal
-from hipscope.formulas.judge import (
-    Bench,
-    Judgement,
-    Progress,
-    not_proved,
-    prove,
-    time_candidate,
-    weigh,
-    with_proof,
-)
+from hipscope.formulas.judge import Judgement, not_proved, prove, time_candidate, weigh, with_proof
 from hipscope.formulas.program import Rehearsals
 from hipscope.formulas.recipes import recipes_for
 from hipscope.formulas.sweep import Admitted, Swept, sweep

@@ -20,8 +20,9 @@ from hipscope.analysis.paths import work_directory
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers import MeasuringProfiler, ProfilerRun
 from hipscope.emulator.symbolize import demangle
+from hipscope.formulas.bench import Bench, Progress
 from hipscope.formulas.instances import launches_of
-from hipscope.formulas.judge import Bench, Judgement, Progress
+from hipscope.formulas.judge import Judgement
 from hipscope.formulas.pairs import Cache, Side, Timing, decide_measured
 from hipscope.formulas.physics import measured_beyond_physics
 from hipscope.formulas.result import MeasuredTimes, PairedRatio

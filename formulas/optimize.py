@@ -23,10 +23,11 @@ from hipscope.analysis.profilers import MeasuringProfiler, choose_profiler
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
 from hipscope.formulas.base import Finding
+from hipscope.formulas.bench import Bench, CannotJudge, Progress, open_bench
 from hipscope.formulas.contest import ask_recipes, contest
 from hipscope.formulas.edit import VerifiedEdit, apply_edit, diff_of, edit_between
 from hipscope.formulas.hardware import Hardware, time_on_hardware
-from hipscope.formulas.judge import Bench, CannotJudge, Judgement, Progress, judge_candidate, open_bench
+from hipscope.formulas.judge import Judgement, judge_candidate
 from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.rewriter import ModelProposer, allow_model, explain_attempt, kernel_findings
 from hipscope.formulas.measure import Measured

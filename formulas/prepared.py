@@ -33,8 +33,8 @@ from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_pr
 from hipscope.analysis.toolchain import Toolchain, find_toolchain
 from hipscope.emulator.runner import NativePartsMissing, native_library_dir, replay_executable
 from hipscope.formulas.base import Finding
+from hipscope.formulas.bench import BASELINE, Bench, CannotJudge, Progress, kernel_folder, open_bench
 from hipscope.formulas.contest import admitted, ask_recipes
-from hipscope.formulas.judge import BASELINE, Bench, CannotJudge, Progress, kernel_folder, open_bench
 from hipscope.formulas.measure import keep_measured
 from hipscope.formulas.registry import detect_all
 

@@ -19,7 +19,7 @@ from hipscope.analysis.profile import Profile
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
-from hipscope.formulas.judge import Bench, Progress
+from hipscope.formulas.bench import Bench, Progress
 from hipscope.formulas.output import Varied, lines_that_vary, output_difference
 
 _OTHERS_SLOWER = 1.03

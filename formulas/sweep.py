@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 from hipscope.analysis.codeobject import CodeObject, KernelMetadata, machine_code
 from hipscope.analysis.occupancy import occupancy
+from hipscope.formulas.bench import Bench
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.gate import usable_waves
-from hipscope.formulas.judge import Bench, Judgement, admit
+from hipscope.formulas.judge import Judgement, admit
 from hipscope.formulas.thresholds import THRESHOLDS
 
 Progress = Callable[[str, float | None], None]

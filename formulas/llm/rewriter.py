@@ -19,15 +19,9 @@ from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileOptions, profile_project
 from hipscope.formulas.base import Finding
+from hipscope.formulas.bench import Bench, Progress, find_source, recorded_launches
 from hipscope.formulas.candidate import LaunchFacts
-from hipscope.formulas.judge import (
-    Bench,
-    Judgement,
-    Progress,
-    find_source,
-    judge_candidate,
-    recorded_launches,
-)
+from hipscope.formulas.judge import Judgement, judge_candidate
 from hipscope.formulas.llm.beliefs import Trace
 from hipscope.formulas.llm.client import ModelClient
 from hipscope.formulas.llm.consent import require_consent

@@ -16,9 +16,10 @@ from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Provenance, Resources, Source
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.bench import Bench, open_bench
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.guard import check_source
-from hipscope.formulas.judge import Bench, admit, open_bench
+from hipscope.formulas.judge import admit
 from hipscope.formulas.measure import measure
 from hipscope.formulas.physics import impossible, suspicious
 from hipscope.formulas.program import program_difference

@@ -13,8 +13,9 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.bench import Bench, open_bench
 from hipscope.formulas.candidate import Candidate
-from hipscope.formulas.judge import Bench, Judgement, judge_candidate, open_bench
+from hipscope.formulas.judge import Judgement, judge_candidate
 from hipscope.formulas.optimize import (
     OptimizeOptions,
     OptimizeResult,

@@ -19,7 +19,7 @@ from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.project import Project, resolve_project
 from hipscope.analysis.toolchain import Toolchain
-from hipscope.formulas import judge, optimize, prepared
+from hipscope.formulas import bench, optimize, prepared
 from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, optimize_project
 from hipscope.formulas.prepared import prepare_project, prepared_session
 
@@ -86,7 +86,7 @@ def test_the_result_is_the_same_with_and_without(
         raise AssertionError("this was prepared")
 
     monkeypatch.setattr(optimize, "profile_project", never)
-    monkeypatch.setattr(judge, "prepare_reference", never)
+    monkeypatch.setattr(bench, "prepare_reference", never)
     monkeypatch.setattr(build, "_call", never)
     monkeypatch.setattr(build, "_check", never)  # also of the linker
     monkeypatch.setattr(reference, "replay_all", never)
@@ -270,7 +270,7 @@ def test_a_project_with_a_build_command_is_prepared_too(
         raise AssertionError("this was prepared")
 
     monkeypatch.setattr(optimize, "profile_project", never)
-    monkeypatch.setattr(judge, "prepare_reference", never)
+    monkeypatch.setattr(bench, "prepare_reference", never)
     monkeypatch.setattr(reference, "replay_all", never)
     assert optimize_project(project, options=OPTIONS) == cold
 

@@ -12,8 +12,9 @@ import pytest
 from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.bench import Bench, open_bench
 from hipscope.formulas.candidate import Candidate, Family
-from hipscope.formulas.judge import Bench, admit, judge_candidate, open_bench, prove
+from hipscope.formulas.judge import admit, judge_candidate, prove
 from tests.formulas.recipes.cases import BY_NAME
 
 PROGRAM = """#include <hip/hip_runtime.h>

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hipscope.analysis.config import Config
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.formulas.bench import Bench, open_bench
 from hipscope.formulas.candidate import Candidate, Family
-from hipscope.formulas.judge import Bench, Judgement, admit, open_bench, prove
+from hipscope.formulas.judge import Judgement, admit, prove
 from tests.formulas.recipes.cases import BY_NAME
 
 HARNESS = """#include <hip/hip_runtime.h>
