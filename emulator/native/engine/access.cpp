@@ -50,18 +50,19 @@ bool moved(const std::uint64_t* address, const std::uint64_t* before, std::uint6
     return lanes == ~0ULL ? all_moved(address, before, by) : some_moved(address, before, lanes, by);
 }
 
+/// The lines of [begin, end), which are the first ones.
 void add_range(std::uint64_t begin, std::uint64_t end, Lines& lines) {
-    std::uint64_t part = begin >> kPartBits;
-    const std::uint64_t last_part = (end - 1) >> kPartBits;
-    while (part <= last_part) {
-        const std::uint64_t line = part >> 2U;
-        const unsigned to = last_part >> 2U == line ? last_part & 3U : 3U;
-        const unsigned parts = ((2U << to) - 1U) & ~((1U << (part & 3U)) - 1U);
-        lines.sectors += halves_of(parts);
-        lines.line[lines.count] = line;
-        lines.parts[lines.count++] = static_cast<std::uint8_t>(parts);
-        part = (line + 1) << 2U;
+    const std::uint64_t first = begin >> kLineBits, last = (end - 1) >> kLineBits;
+    const auto count = static_cast<int>(last - first) + 1;
+    for (int i = 0; i < count; ++i) {
+        lines.line[i] = first + static_cast<unsigned>(i);
+        lines.parts[i] = 0xf;
     }
+    constexpr std::uint64_t parts = 1U << (kLineBits - kPartBits);
+    lines.parts[count - 1] = static_cast<std::uint8_t>((2U << ((end - 1) >> kPartBits) % parts) - 1U);
+    lines.parts[0] &= static_cast<std::uint8_t>(0xfU << (begin >> kPartBits) % parts);
+    lines.count = count;
+    lines.sectors = static_cast<int>(((end - 1) >> kSectorBits) - (begin >> kSectorBits)) + 1;
 }
 
 void add_part(std::uint64_t part, Lines& lines) {
@@ -224,16 +225,19 @@ void KnownLines::keep(const MemoryAccess& access, const Lines& lines) {
     std::copy_n(access.address[0], kLanes, e.address);
 }
 
+void lines_of_run(const MemoryAccess& access, Lines& lines) {
+    const std::uint64_t begin = access.address[0][0];
+    lines.indexed = false;
+    lines.accesses = lines.lookups = 0;
+    add_range(begin, begin + std::uint64_t{kLanes} * access.bytes, lines);
+    count_consecutive_lookups(begin, access.bytes, lines);
+}
+
 void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known) {
     lines.count = lines.sectors = lines.accesses = lines.lookups = 0;
     lines.indexed = false;
     if (access.lanes == 0) return;
     const std::uint64_t* address = access.address[0];
-    if (access.run) {
-        add_range(address[0], address[0] + std::uint64_t{kLanes} * access.bytes, lines);
-        count_consecutive_lookups(address[0], access.bytes, lines);
-        return;
-    }
     if (known != nullptr && known->find(access, lines)) return;
     const int first = std::countr_zero(access.lanes);
     const int last = 63 - std::countl_zero(access.lanes);

@@ -80,6 +80,9 @@ private:
     Entry entries_[kPlaces];
 };
 
+/// The lines of a run, an access to global memory of all lanes that starts at a multiple of four elements.
+void lines_of_run(const MemoryAccess& access, Lines& lines);
+
 /// `known`: of the instruction, or nullptr.
 void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known);
 

@@ -30,18 +30,19 @@ void count_lines(PatternCounts& row, const MemoryAccess& access, Lines& lines) {
 
 }  // namespace
 
-void DistinctCount::add(std::uint64_t value) {
-    if (value == last_) return;
-    last_ = value;
+void DistinctCount::add_range(std::uint64_t begin, std::uint64_t end) {
+    last_ = end - 1;
     if (longest_.empty()) longest_.resize(std::size_t{1} << kBits);
-    // SplitMix64's finisher: neighbouring lines end up far apart.
-    value += 0x9e3779b97f4a7c15ULL;
-    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    value = (value ^ (value >> 27U)) * 0x94d049bb133111ebULL;
-    value ^= value >> 31U;
-    std::uint8_t& longest = longest_[value >> (64U - kBits)];
-    const auto zeros = static_cast<std::uint8_t>(std::countl_zero((value << kBits) | (1ULL << (kBits - 1))) + 1);
-    longest = std::max(longest, zeros);
+    for (std::uint64_t at = begin; at < end; ++at) {
+        // SplitMix64's finisher: neighbouring lines end up far apart.
+        std::uint64_t value = at + 0x9e3779b97f4a7c15ULL;
+        value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+        value = (value ^ (value >> 27U)) * 0x94d049bb133111ebULL;
+        value ^= value >> 31U;
+        std::uint8_t& longest = longest_[value >> (64U - kBits)];
+        const auto zeros = static_cast<std::uint8_t>(std::countl_zero((value << kBits) | (1ULL << (kBits - 1))) + 1);
+        if (zeros > longest) longest = zeros;
+    }
 }
 
 void DistinctCount::add(const DistinctCount& other) {
@@ -96,8 +97,22 @@ void DispatchCounts::add(const DispatchCounts& other) {
     for (std::size_t i = 0; i < patterns.size(); ++i) patterns[i].add(other.patterns[i]);
 }
 
-void CountingObserver::accessed(std::uint32_t pc, const MemoryAccess& access) {
-    if (access.space == Space::none) return;
+void CountingObserver::run(PatternCounts& row, const MemoryAccess& access) {
+    lines_of_run(access, lines);
+    row.space = Space::global;
+    row.kind = access.kind;
+    row.bytes = access.bytes;
+    ++row.accesses;
+    row.lanes += kLanes;
+    row.lines_used += static_cast<std::uint64_t>(lines.count);
+    row.sectors += static_cast<std::uint64_t>(lines.sectors);
+    row.l1_accesses += static_cast<std::uint64_t>(lines.accesses);
+    row.l1_lookups += static_cast<std::uint64_t>(lines.lookups);
+    row.lines_needed += (unsigned{kLanes} * access.bytes + (1U << kLineBits) - 1) >> kLineBits;
+    if (access.kind == AccessKind::load) row.distinct_lines.add_range(lines.line[0], lines.line[0] + static_cast<unsigned>(lines.count));
+}
+
+void CountingObserver::other(std::uint32_t pc, const MemoryAccess& access) {
     PatternCounts& row = patterns_[slots_[pc]];
     Known& known = known_[static_cast<std::size_t>(slots_[pc])];
     row.space = access.space;

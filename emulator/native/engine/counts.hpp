@@ -16,7 +16,11 @@ namespace hipscope {
 /// the order, so threads do not change the result.
 class DistinctCount {
 public:
-    void add(std::uint64_t value);
+    void add(std::uint64_t value) {
+        if (value != last_) add_range(value, value + 1);
+    }
+    /// All of [begin, end).
+    void add_range(std::uint64_t begin, std::uint64_t end);
     void add(const DistinctCount& other);
     double estimate() const;
 
@@ -76,12 +80,19 @@ public:
     CountingObserver(const MemorySlots& slots, DispatchCounts& counts)
         : slots_(slots.slot.data()), executions_(counts.executions.data()), patterns_(counts.patterns.data()), known_(slots.count) {}
 
-    void executed(std::uint32_t pc, std::uint64_t exec) {
-        ExecutionCounts& row = executions_[pc];
-        ++row.hits;
-        row.lanes += static_cast<std::uint64_t>(__builtin_popcountll(exec));
+    /// The instructions [first, end), one after the other.
+    void executed(std::uint32_t first, std::uint32_t end, std::uint64_t exec) {
+        const auto lanes = static_cast<std::uint64_t>(__builtin_popcountll(exec));
+        for (std::uint32_t pc = first; pc < end; ++pc) {
+            ++executions_[pc].hits;
+            executions_[pc].lanes += lanes;
+        }
     }
-    void accessed(std::uint32_t pc, const MemoryAccess& access);
+    void accessed(std::uint32_t pc, const MemoryAccess& access) {
+        if (access.space == Space::none) return;
+        if (access.run && access.space == Space::global) run(patterns_[slots_[pc]], access);
+        else other(pc, access);
+    }
 
     Lines lines;
     LdsCost lds;
@@ -94,6 +105,10 @@ private:
         std::unique_ptr<KnownConflicts> conflicts;
     };
 
+    /// The usual case: a load or store of all lanes, one behind the other.
+    void run(PatternCounts& row, const MemoryAccess& access);
+    void other(std::uint32_t pc, const MemoryAccess& access);
+
     const std::int32_t* slots_;
     ExecutionCounts* executions_;
     PatternCounts* patterns_;
@@ -103,7 +118,6 @@ private:
 /// For plain runs: costs nothing.
 struct NoObserver {
     static constexpr bool active = false;
-    void executed(std::uint32_t, std::uint64_t) {}
     void accessed(std::uint32_t, const MemoryAccess&) {}
 };
 

@@ -102,11 +102,17 @@ public:
     static constexpr bool active = true;
     MarkingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory& history)
         : counting_(slots, counts), history_(history) {}
-    void executed(std::uint32_t pc, std::uint64_t exec) { counting_.executed(pc, exec); }
+    void executed(std::uint32_t first, std::uint32_t end, std::uint64_t exec) { counting_.executed(first, end, exec); }
     void accessed(std::uint32_t pc, const MemoryAccess& access) {
         counting_.accessed(pc, access);
         if (access.space != Space::global) return;
-        for (int i = 0; i < counting_.lines.count; ++i) history_.mark(counting_.lines.line[i]);
+        const Lines& lines = counting_.lines;
+        if (access.run) {  // shorter than a page
+            history_.mark(lines.line[0]);
+            history_.mark(lines.line[lines.count - 1]);
+            return;
+        }
+        for (int i = 0; i < lines.count; ++i) history_.mark(lines.line[i]);
     }
 
 private:
@@ -119,7 +125,6 @@ class TracingObserver {
 public:
     static constexpr bool active = true;
     explicit TracingObserver(const std::function<void(const MemoryAccess&)>& observe) : observe_(observe) {}
-    void executed(std::uint32_t, std::uint64_t) {}
     void accessed(std::uint32_t, MemoryAccess& access) {
         access.spell_out();
         observe_(access);

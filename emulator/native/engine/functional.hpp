@@ -39,19 +39,13 @@ struct Schedule {
     std::uint64_t max_instructions = ~0ULL;  // of one workgroup; more is a run-away kernel
 };
 
-/// Execute one instruction; the only place where functional execution and observers meet.
+/// Execute one instruction. Here and in CountedRun functional execution and observers meet.
 template <class Observer>
 inline Step step(Wave& wave, const Instruction& instruction, Observer& observer) {
     if constexpr (requires { observer.step(wave, instruction); }) {
         return observer.step(wave, instruction);  // the sanitizers: they look before and after
     } else if constexpr (Observer::active) {
         const std::uint32_t pc = wave.pc;
-        if (instruction.unit == Unit::message) {  // the only ones that may have to be tried again
-            const Step result = instruction.run(wave, instruction);
-            if (result != Step::retry) observer.executed(pc, wave.exec());
-            return result;
-        }
-        observer.executed(pc, wave.exec());
         if (!accesses_memory(instruction.unit)) return instruction.run(wave, instruction);
         wave.access.space = Space::none;
         const Step result = instruction.run(wave, instruction);
@@ -62,23 +56,82 @@ inline Step step(Wave& wave, const Instruction& instruction, Observer& observer)
     }
 }
 
+/// An observer that counts takes instructions that follow each other, with the same lanes on, in one piece.
+template <class Observer>
+concept CountsRuns = requires(Observer observer, std::uint32_t pc, std::uint64_t exec) { observer.executed(pc, pc, exec); };
+
+/// What a wave has executed one after the other with the same lanes on, and its observer has not been told.
+template <CountsRuns Observer>
+class CountedRun {
+public:
+    CountedRun(const Wave& wave, Observer& observer) : wave_(wave), observer_(observer), first_(wave.pc), exec_(wave.exec()) {}
+
+    /// Execute the instruction at `pc`. The caller goes on behind it, or tells where by `jumped`.
+    Step step(Wave& wave, const Instruction& instruction, std::uint32_t pc) {
+        Step result;
+        if (accesses_memory(instruction.unit)) {
+            wave.access.space = Space::none;
+            result = instruction.run(wave, instruction);
+            if (result == Step::next) observer_.accessed(pc, wave.access);
+        } else {
+            result = instruction.run(wave, instruction);
+        }
+        if (result == Step::next && wave.exec() == exec_) [[likely]] return result;
+        tell(result == Step::retry ? pc : pc + 1);  // what must be tried again was not executed
+        first_ = pc + 1;
+        exec_ = wave.exec();
+        return result;
+    }
+    void jumped(std::uint32_t to) { first_ = to; }
+    /// All up to `end`.
+    void tell(std::uint32_t end) {
+        observer_.executed(first_, end, exec_);
+        first_ = end;
+    }
+
+private:
+    const Wave& wave_;
+    Observer& observer_;
+    std::uint32_t first_;
+    std::uint64_t exec_;
+};
+
 /// Go on with one wave for at most `slice` instructions. Returns next when the slice is used up.
 template <class Observer>
 Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t& executed) {
     const Instruction* const code = wave.program->instructions.data();
-    const Instruction* at = code + wave.pc;
     std::uint32_t done = 0;
     Step result = Step::next;
-    while (done < slice) {
-        if constexpr (Observer::active) wave.pc = static_cast<std::uint32_t>(at - code);  // nobody else looks while it runs
-        result = step(wave, *at, observer);
-        ++done;
-        if (result == Step::next) [[likely]] ++at;
-        else if (result == Step::jump) at = code + wave.pc;
-        else break;
+    if constexpr (CountsRuns<Observer>) {
+        CountedRun run(wave, observer);
+        std::uint32_t pc = wave.pc;
+        while (done < slice) {
+            result = run.step(wave, code[pc], pc);
+            ++done;
+            if (result == Step::next) [[likely]] {
+                ++pc;
+            } else if (result == Step::jump) {
+                pc = wave.pc;
+                run.jumped(pc);
+            } else {
+                break;
+            }
+        }
+        if (result == Step::next) run.tell(pc);
+        wave.pc = pc;
+    } else {
+        const Instruction* at = code + wave.pc;
+        while (done < slice) {
+            if constexpr (Observer::active) wave.pc = static_cast<std::uint32_t>(at - code);  // nobody else looks while it runs
+            result = step(wave, *at, observer);
+            ++done;
+            if (result == Step::next) [[likely]] ++at;
+            else if (result == Step::jump) at = code + wave.pc;
+            else break;
+        }
+        wave.pc = static_cast<std::uint32_t>(at - code);
     }
     if (result == Step::jump) result = Step::next;
-    wave.pc = static_cast<std::uint32_t>(at - code);
     executed += done;
     wave.clock += done;
     if (result != Step::next && result != Step::fault && result != Step::retry) ++wave.pc;

@@ -72,7 +72,7 @@ struct alignas(64) TimedWave {
     alignas(64) PendingQueue<16> local_and_scalar;
     alignas(64) PendingQueue<64> vector_memory;
     std::int64_t begin = 0;
-    AccessNotes notes;
+    alignas(64) AccessNotes notes;
     BranchNotes branches;
 
     TimedWave() {}  // NOLINT: leaves arrays alone that `start` and their users fill
@@ -137,7 +137,8 @@ struct Simd {
 };
 
 struct Cu {
-    Cu(const TimingConstants& c, int which, const std::int64_t& now) : number(which), sqc(sqc_of(c, which)), memory(c, now) {}
+    Cu(const TimingConstants& c, int which, Tags l1, const std::int64_t& now)
+        : number(which), sqc(sqc_of(c, which)), memory(c, std::move(l1), now) {}
     int number;
     int sqc;  // its instruction and scalar cache
     Earliest<kMaxWaves> ready;  // when each wave may issue next

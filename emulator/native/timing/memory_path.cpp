@@ -33,10 +33,10 @@ int atomic_passes(const MemoryAccess& access, std::uint64_t line) {
 
 }  // namespace
 
-XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds, const std::int64_t& now)
+XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, Tags& l2, int active_xcds, const std::int64_t& now)
     : c_(constants),
       history_(history),
-      l2_(constants.l2_bytes, kLine, constants.l2_ways),
+      l2_(l2),
       channels_(static_cast<std::size_t>(constants.l2_channels), Server(now)),
       mall_(now),
       hbm_(now),
@@ -133,7 +133,7 @@ Tags::Line& XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t
         entry = &l2_insert(line, t, t);
         seen(line);
     }
-    entry->dirty = static_cast<std::uint8_t>(entry->dirty | parts);
+    entry->dirty = (entry->dirty | parts) & 0xfU;
     return *entry;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/access.hpp"
@@ -56,8 +57,9 @@ struct Touched {
 
 /// One CU's side.
 struct CuMemory {
-    CuMemory(const TimingConstants& c, const std::int64_t& now)
-        : l1(c.l1_bytes, 1 << kLineBits, c.l1_ways), misses(c.l1_misses_in_flight), stores(c.store_queue), returns(now) {}
+    /// `tags`: of its L1, empty.
+    CuMemory(const TimingConstants& c, Tags tags, const std::int64_t& now)
+        : l1(std::move(tags)), misses(c.l1_misses_in_flight), stores(c.store_queue), returns(now) {}
 
     Tags l1;
     InFlight misses, stores;
@@ -76,8 +78,8 @@ struct CuMemory {
 
 class XcdMemory {
 public:
-    /// `now`: the model's clock.
-    XcdMemory(const TimingConstants& constants, MallHistory& history, int active_xcds, const std::int64_t& now);
+    /// `l2`: its tags, empty. `now`: the model's clock.
+    XcdMemory(const TimingConstants& constants, MallHistory& history, Tags& l2, int active_xcds, const std::int64_t& now);
     ~XcdMemory();
     XcdMemory(const XcdMemory&) = delete;
     XcdMemory& operator=(const XcdMemory&) = delete;
@@ -90,6 +92,12 @@ public:
     std::int64_t atomic(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
     /// A line read by the scalar cache: time at which it arrives.
     std::int64_t read_line(std::uint64_t line, std::int64_t t);
+
+    /// Have at hand what an access to the line will look at.
+    void prefetch(const CuMemory& cu, std::uint64_t line) const {
+        cu.l1.prefetch(line);
+        l2_.prefetch(line);
+    }
 
     /// The end of a kernel writes the L2's modified lines back, so that the other XCDs see them.
     void write_back(std::int64_t t);
@@ -115,7 +123,7 @@ private:
 
     const TimingConstants& c_;
     MallHistory& history_;
-    Tags l2_;
+    Tags& l2_;
     std::vector<Server> channels_;
     Server mall_, hbm_;
     double l2_read_cost_, l2_write_cost_, mall_cost_, hbm_read_cost_, hbm_write_cost_;  // cycles per line or half line

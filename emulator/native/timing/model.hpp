@@ -18,6 +18,23 @@ struct TimingStorage::Parts {
     std::vector<std::vector<TimedWave>> waves;  // of CUs; nobody is there
     std::vector<std::unique_ptr<TimedGroup>> groups;
     std::vector<std::unique_ptr<Workgroup>> executing;  // their registers and memory
+    std::vector<Tags> l1;
+    std::optional<Tags> l2;
+
+    /// The tags of the L2, empty.
+    Tags& empty_l2(const TimingConstants& c) {
+        if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways);
+        l2->clear();
+        return *l2;
+    }
+    /// Those of an L1.
+    Tags empty_l1(const TimingConstants& c) {
+        if (l1.empty()) return Tags(c.l1_bytes, 1 << kLineBits, c.l1_ways);
+        Tags tags = std::move(l1.back());
+        l1.pop_back();
+        tags.clear();
+        return tags;
+    }
 };
 
 struct XcdSimulator::Model {
@@ -37,6 +54,7 @@ struct XcdSimulator::Model {
     Shape shape;
     unsigned early;                        // what may be executed before the clock is there: see InstructionInfo
     std::int64_t now = 0;                  // time of the CU that is furthest behind: nothing happens before it
+    TimingStorage::Parts& storage;
     XcdMemory shared;
     std::vector<std::unique_ptr<Cu>> cus;  // made when the first workgroup comes; the hardware has more
     Earliest<kMaxCus> order;               // which CU is furthest behind
@@ -55,8 +73,6 @@ struct XcdSimulator::Model {
     std::int64_t closed_at = 0;
     std::uint64_t launched = 0;
     bool no_more_groups = false;
-
-    TimingStorage::Parts& storage;
 
     Model(const TimedLaunch& timed, DispatchCounts& counts, TimingLimits limit);
     ~Model();

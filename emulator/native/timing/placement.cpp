@@ -38,7 +38,7 @@ void XcdSimulator::Model::place_first() {
 }
 
 std::unique_ptr<Cu> XcdSimulator::Model::new_cu(int number) {
-    auto cu = std::make_unique<Cu>(c, number, now);
+    auto cu = std::make_unique<Cu>(c, number, storage.empty_l1(c), now);
     if (storage.waves.empty()) {
         cu->waves.reserve(kMaxWaves);
     } else {

@@ -44,27 +44,34 @@ void XcdSimulator::Model::execute(TimedWave& w, bool at_least_one) {
     RunAhead& a = w.ahead;
     const Instruction* code = launch.launch.object->code->program.instructions.data();
     const bool noted = accesses_early();
-    bool goes_on = at_least_one || (a.room() && w.notes.room() && may_run_early(wave.pc));
+    CountedRun counted(wave, observer);
+    std::uint32_t pc = wave.pc;
+    bool goes_on = at_least_one || (a.room() && w.notes.room() && may_run_early(pc));
     while (goes_on) {
-        const std::uint32_t pc = wave.pc;
         const InstructionInfo& i = info[pc];
-        const Step outcome = step(wave, code[pc], observer);
+        const Step outcome = counted.step(wave, code[pc], pc);
         ++a.count;
         const bool jumped = outcome == Step::jump && wave.pc == i.target;  // else the code did not say where to
         if (i.unit == Unit::branch) w.branches.set(a.branches++, jumped);
         if (outcome == Step::next) {
-            ++wave.pc;
+            ++pc;
             if (noted && accesses_memory(i.unit)) w.notes.add(Touched::from(wave.access, observer.lines, observer.lds));
-        } else if (!jumped) {
-            if (outcome == Step::barrier || outcome == Step::yield) ++wave.pc;
+        } else if (outcome == Step::jump) {
+            pc = wave.pc;
+            counted.jumped(pc);
+        } else if (outcome == Step::barrier || outcome == Step::yield) {
+            ++pc;
+        }
+        if (outcome != Step::next && !jumped) {
             a.open = outcome == Step::barrier;
             a.last = outcome;
             settle(*w.group->executing, w.index, outcome);
             break;
         }
-        goes_on = a.room() && w.notes.room() && may_run_early(wave.pc);
+        goes_on = a.room() && w.notes.room() && may_run_early(pc);
     }
-    a.end = wave.pc;
+    counted.tell(pc);
+    wave.pc = a.end = pc;
 }
 
 }  // namespace hipscope

@@ -22,29 +22,43 @@ struct NotedAccess {
 };
 static_assert(sizeof(NotedAccess) == 16);
 
-/// The accesses of a wave that the clock has still to reach.
+/// The accesses of a wave that the clock has still to reach. The first ones lie here, where they can be prefetched.
 class AccessNotes {
 public:
-    static constexpr std::size_t capacity = 512, line_capacity = 1024;
+    static constexpr std::uint32_t capacity = 512, line_capacity = 1024;
 
     void clear() {
-        access_.clear();
+        next_ = count_ = 0;
+        more_.clear();
         line_.clear();
         parts_.clear();
-        next_ = 0;
     }
     /// Whether there is room for another one, whatever it touches.
-    [[nodiscard]] bool room() const { return access_.size() < capacity && line_.size() + kMostLines <= line_capacity; }
+    [[nodiscard]] bool room() const { return count_ < capacity && line_.size() + kMostLines <= line_capacity; }
     void add(const Touched& touched);
-    /// The next one in order. `line` and `parts` have room for the lines of any; they and the notes outlive what is returned.
+    /// The next one in order, which there is.
+    [[nodiscard]] const NotedAccess& next() const { return next_ < kFirst ? first_[next_] : more_[next_ - kFirst]; }
+    /// The first line of the next one that goes to global memory.
+    [[nodiscard]] std::uint64_t next_line() const {
+        const NotedAccess& note = next();
+        return note.listed ? line_[note.where] : note.where;
+    }
+    /// Go over it. `line` and `parts` have room for the lines of any; they and the notes outlive what is returned.
     Touched take(std::uint64_t* line, std::uint8_t* parts);
-    void prefetch() const { __builtin_prefetch(access_.data() + next_, 0, 2); }
+    void prefetch() const {
+        const auto* at = reinterpret_cast<const char*>(this);
+        __builtin_prefetch(at, 1, 2);
+        __builtin_prefetch(at + 64, 0, 2);
+    }
 
 private:
-    std::vector<NotedAccess> access_;
+    static constexpr std::uint32_t kFirst = 7;
+
+    std::uint32_t next_ = 0, count_ = 0;
+    NotedAccess first_[kFirst];
+    std::vector<NotedAccess> more_;
     std::vector<std::uint64_t> line_;  // of those that are listed
     std::vector<std::uint8_t> parts_;
-    std::size_t next_ = 0;
 };
 
 /// The instructions, of which most went on with the following one.
@@ -99,11 +113,13 @@ inline void AccessNotes::add(const Touched& touched) {
         }
         default: break;
     }
-    access_.push_back(note);
+    if (count_++ < kFirst) first_[count_ - 1] = note;
+    else more_.push_back(note);
 }
 
 inline Touched AccessNotes::take(std::uint64_t* line, std::uint8_t* parts) {
-    const NotedAccess& note = access_[next_++];
+    const NotedAccess& note = next();
+    ++next_;
     Touched touched{note.space, note.kind, note.bytes, note.lanes, 0, note.lookups, note.lines, 0, line, parts, nullptr};
     switch (note.space) {
         case Space::lds: touched.lds_cycles = static_cast<int>(note.where); break;

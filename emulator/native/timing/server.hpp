@@ -18,7 +18,13 @@ public:
 
     /// Take `cost` cycles of service at or after time `t`; the time at which the service ends.
     std::int64_t serve(std::int64_t t, double cost) {
-        const std::int64_t w = first_free(t / window);
+        const std::int64_t asked = t / window;
+        if (Slot& slot = slots_[static_cast<std::size_t>(asked) & (slots_.size() - 1)];
+            slot.window == static_cast<std::int32_t>(asked) && cost < static_cast<double>(window) - slot.used) {
+            slot.used += static_cast<float>(cost);  // the usual case
+            return std::max(asked * window + static_cast<std::int64_t>(slot.used), t + static_cast<std::int64_t>(cost));
+        }
+        const std::int64_t w = first_free(asked);
         double left = cost;
         std::int64_t at = w;
         Slot* slot = &slot_of(at);

@@ -13,36 +13,35 @@ namespace hipscope {
 class Tags {
 public:
     struct Line {
-        std::uint64_t number;
-        std::int64_t filled;  // time from which the data is there
-        std::uint8_t dirty;   // modified 32-byte parts
+        std::uint64_t number : 56, dirty : 8;  // modified 32-byte parts
+        std::int64_t filled;                   // time from which the data is there
     };
 
     Tags(int bytes, int line_bytes, int ways)
         : ways_(static_cast<std::size_t>(ways)),
           sets_(std::bit_floor(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways)))),
           bits_(static_cast<unsigned>(std::countr_zero(sets_))),
+          padded_((ways_ + 7) / 8 * 8),
+          blocks_((padded_ * sizeof(std::uint16_t) + ways_ * sizeof(Neighbours) + sizeof(Block) - 1) / sizeof(Block)),
           order_(sets_),
-          tags_(std::make_unique_for_overwrite<std::uint32_t[]>(sets_ * ways_)),
-          neighbours_(std::make_unique_for_overwrite<Neighbours[]>(sets_ * ways_)),
+          search_(std::make_unique_for_overwrite<Block[]>(sets_ * blocks_)),
           lines_(std::make_unique_for_overwrite<Line[]>(sets_ * ways_)) {}
 
     /// Have at hand what the search for a line looks at.
     void prefetch(std::uint64_t line) const {
-        const std::size_t set = set_of(line), first = set * ways_;
+        const std::size_t set = set_of(line);
         __builtin_prefetch(&order_[set], 1);
-        __builtin_prefetch(&tags_[first], 1);
-        __builtin_prefetch(&neighbours_[first], 1);
+        for (std::size_t i = 0; i < blocks_; ++i) __builtin_prefetch(&search_[set * blocks_ + i], 1);
     }
 
     /// The line's entry, now the most recently used of its set, or nullptr.
     Line* find(std::uint64_t line) {
         const std::size_t set = set_of(line), first = set * ways_;
-        const auto tag = static_cast<std::uint32_t>(line);
         const Order& order = order_[set];
         if (order.began != began_) return nullptr;
-        if (tags_[first + order.newest] == tag) return &lines_[first + order.newest];
-        const std::size_t way = way_of(tags_.get() + first, tag);
+        const std::uint16_t tag = tag_of(line);
+        if (tags_of(set)[order.newest] == tag && lines_[first + order.newest].number == line) return &lines_[first + order.newest];
+        const std::size_t way = way_of(set, tag, line);
         if (way == ways_) return nullptr;
         use(set, way);
         return &lines_[first + way];
@@ -57,8 +56,9 @@ public:
         const std::size_t set = set_of(line);
         if (order_[set].began != began_) empty(set);
         const std::size_t way = order_[set].oldest, at = set * ways_ + way;
-        if (tags_[at] != kEmpty && lines_[at].dirty != 0) evicted = lines_[at];
-        tags_[at] = static_cast<std::uint32_t>(line);
+        std::uint16_t& tag = tags_of(set)[way];
+        if (tag != kEmpty && lines_[at].dirty != 0) evicted = lines_[at];
+        tag = tag_of(line);
         use(set, way);
         lines_[at] = {line, 0, 0};
         return lines_[at];
@@ -68,20 +68,21 @@ public:
     void clean(Take take) {
         for (std::size_t set = 0; set < sets_; ++set) {
             if (order_[set].began != began_) continue;
-            for (std::size_t at = set * ways_; at < (set + 1) * ways_; ++at)
-                if (tags_[at] != kEmpty && lines_[at].dirty != 0) {
-                    take(lines_[at]);
-                    lines_[at].dirty = 0;
-                }
+            for (std::size_t way = 0; way < ways_; ++way) {
+                Line& line = lines_[set * ways_ + way];
+                if (tags_of(set)[way] == kEmpty || line.dirty == 0) continue;
+                take(line);
+                line.dirty = 0;
+            }
         }
     }
     /// Forget all lines. Costs nothing: sets are emptied when they are used again.
     void clear() { ++began_; }
 
 private:
-    static constexpr std::uint32_t kEmpty = ~0U;
+    static constexpr std::uint16_t kEmpty = 0;
 
-    /// A set's lines by their last use, a list from the oldest to the newest; the links are in `neighbours_`.
+    /// A set's lines by their last use, a list from the oldest to the newest.
     struct Order {
         std::uint32_t began = 0;  // the `began_` that it belongs to; else the set is empty
         std::uint8_t oldest = 0, newest = 0;
@@ -89,20 +90,30 @@ private:
     struct Neighbours {
         std::uint8_t older, newer;
     };
+    /// What the search in a set looks at lies together: a short tag of each way, then the links of its list.
+    struct alignas(64) Block {
+        std::uint16_t at[32];
+    };
+    static_assert(sizeof(Neighbours) == sizeof(std::uint16_t));
+
+    [[nodiscard]] std::uint16_t* tags_of(std::size_t set) const { return search_[set * blocks_].at; }
+    [[nodiscard]] Neighbours* neighbours_of(std::size_t set) const { return reinterpret_cast<Neighbours*>(tags_of(set) + padded_); }
+    /// Lines with the same tag are seldom in one set; `number` tells them apart.
+    [[nodiscard]] static std::uint16_t tag_of(std::uint64_t line) {
+        return static_cast<std::uint16_t>((line * 0x9e3779b97f4a7c15ULL) >> 49U) + 1U;
+    }
 
     void empty(std::size_t set) {
-        const std::size_t first = set * ways_;
-        for (std::size_t way = 0; way < ways_; ++way) {
-            tags_[first + way] = kEmpty;
-            neighbours_[first + way] = {static_cast<std::uint8_t>(way - 1), static_cast<std::uint8_t>(way + 1)};
-        }
+        std::fill_n(tags_of(set), padded_, kEmpty);
+        for (std::size_t way = 0; way < ways_; ++way)
+            neighbours_of(set)[way] = {static_cast<std::uint8_t>(way - 1), static_cast<std::uint8_t>(way + 1)};
         order_[set] = {began_, 0, static_cast<std::uint8_t>(ways_ - 1)};
     }
     /// Make `way` the newest of its set.
     void use(std::size_t set, std::size_t way) {
         Order& order = order_[set];
         if (order.newest == way) return;
-        Neighbours* of = neighbours_.get() + set * ways_;
+        Neighbours* of = neighbours_of(set);
         const Neighbours old = of[way];
         if (order.oldest == way) order.oldest = old.newer;
         else of[old.older].newer = old.newer;
@@ -111,20 +122,21 @@ private:
         of[way].older = order.newest;
         order.newest = static_cast<std::uint8_t>(way);
     }
-    /// Which of a set's ways has `tag`, or `ways_`.
-    [[nodiscard]] std::size_t way_of(const std::uint32_t* tags, std::uint32_t tag) const {
-        using Four [[gnu::vector_size(16)]] = std::uint32_t;
-        std::size_t way = 0;
-        for (; way + 4 <= ways_; way += 4) {
-            Four four;
-            std::memcpy(&four, tags + way, sizeof four);
-            const auto equal = four == tag;
+    /// Which of a set's ways has the line, or `ways_`.
+    [[nodiscard]] std::size_t way_of(std::size_t set, std::uint16_t tag, std::uint64_t line) const {
+        using Eight [[gnu::vector_size(16)]] = std::uint16_t;
+        const std::uint16_t* tags = tags_of(set);
+        for (std::size_t group = 0; group < padded_; group += 8) {
+            Eight eight;
+            std::memcpy(&eight, tags + group, sizeof eight);
+            const auto equal = eight == tag;
             std::uint64_t any[2];
             std::memcpy(any, &equal, sizeof any);
-            if ((any[0] | any[1]) != 0) break;
+            if ((any[0] | any[1]) == 0) [[likely]] continue;
+            for (std::size_t way = group; way < group + 8; ++way)
+                if (tags[way] == tag && lines_[set * ways_ + way].number == line) return way;
         }
-        while (way < ways_ && tags[way] != tag) ++way;
-        return way;
+        return ways_;
     }
     /// All address bits folded into the set's number, so that strides spread evenly.
     [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
@@ -139,11 +151,11 @@ private:
 
     std::size_t ways_, sets_;
     unsigned bits_;
+    std::size_t padded_, blocks_;  // tags of a set, and blocks
     std::uint32_t began_ = 1;
     std::vector<Order> order_;
     // Of a set that is not empty; a launch that uses few sets touches little of them.
-    std::unique_ptr<std::uint32_t[]> tags_;
-    std::unique_ptr<Neighbours[]> neighbours_;
+    std::unique_ptr<Block[]> search_;
     std::unique_ptr<Line[]> lines_;
 };
 

@@ -37,9 +37,9 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       info(timed.info),
       shape(shape_of(timed.constants, timed.launch)),
       early(what_may_run_early(timed)),
-      shared(timed.constants, timed.history,
-             static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now),
-      storage(timed.storage.parts()) {
+      storage(timed.storage.parts()),
+      shared(timed.constants, timed.history, storage.empty_l2(timed.constants),
+             static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now) {
     result.times.resize(info.size());
     result.caches.resize(slots.count);
     result.occupancy = static_cast<double>(workgroups_per_cu(c, launch) * shape.waves) / c.simds_per_cu;
@@ -54,6 +54,7 @@ XcdSimulator::Model::~Model() {
     for (const auto& cu : cus) {
         for (TimedWave& wave : cu->waves) wave.group = nullptr;
         storage.waves.push_back(std::move(cu->waves));
+        storage.l1.push_back(std::move(cu->memory.l1));
     }
     for (auto& group : pool) {
         if (group->executing != nullptr) idle.push_back(std::move(group->executing));
