@@ -54,7 +54,12 @@ bool moved(const std::uint64_t* address, const std::uint64_t* before, std::uint6
 void add_range(std::uint64_t begin, std::uint64_t end, Lines& lines) {
     const std::uint64_t first = begin >> kLineBits, last = (end - 1) >> kLineBits;
     const auto count = static_cast<int>(last - first) + 1;
-    for (int i = 0; i < count; ++i) {
+    constexpr int usual = kLanes * 16 / (1 << kLineBits) + 2;  // this many at once cost less than so many one by one
+    for (int i = 0; i < usual; ++i) {
+        lines.line[i] = first + static_cast<unsigned>(i);
+        lines.parts[i] = 0xf;
+    }
+    for (int i = usual; i < count; ++i) {
         lines.line[i] = first + static_cast<unsigned>(i);
         lines.parts[i] = 0xf;
     }
@@ -281,6 +286,10 @@ LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
     for (int which = 0; which < access.addresses; ++which) {
         const std::uint64_t* address = access.address[which];
         cost.cycles += sets.sets;
+        if (which == 1 && (address[first] - access.address[0][first]) % 4 == 0) {  // all are as far from the first ones
+            cost.conflicts *= 2;
+            continue;
+        }
         KnownConflicts::Entry& e = known.entries[which];
         if (e.lanes == access.lanes && e.bytes == access.bytes && e.atomic == atomic && (address[first] - e.address[first]) % 4 == 0 &&
             moved(address, e.address, e.lanes, static_cast<std::size_t>(first))) {

@@ -17,7 +17,7 @@
 
 namespace hipscope {
 
-inline constexpr std::size_t kMaxWaves = 64;  // per CU, more than any gfx9 holds
+inline constexpr std::size_t kMaxWaves = 64;  // per CU, more than any gfx9 holds; a bit each
 inline constexpr std::uint32_t kHistory = kDependencyReach;
 
 struct Pending {
@@ -143,6 +143,7 @@ struct Cu {
     int sqc;  // its instruction and scalar cache
     Earliest<kMaxWaves> ready;  // when each wave may issue next
     std::vector<TimedWave> waves;  // never moved: there is room for all before the first one comes
+    std::uint64_t taken = 0;       // one bit for each place of a wave: somebody is there
     Simd simd[4];
     int lds_used = 0, groups = 0;
     std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;

@@ -83,8 +83,8 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     // A request reaches the host by an atomic on its ready stack.
     if (i.unit == Unit::vmem_atomic && launch.services != nullptr) launch.services->answer(0, w.group->number);
     cu.ready.set(slot, t + next);
-    if (accesses_early() && !w.ahead.used_up())
-        if (const Unit then = info[w.pc].unit; then == Unit::vmem_load || then == Unit::vmem_store) shared.prefetch(cu.memory, w.notes.next_line());
+    if (accesses_early() && !w.ahead.used_up() && (info[w.pc].unit == Unit::vmem_load || info[w.pc].unit == Unit::vmem_store))
+        w.notes.first_lines([&](std::uint64_t line) { shared.prefetch(cu.memory, line); });
     return within_limit(w, pc);
 }
 

@@ -150,8 +150,8 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
     const int address_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                         ceil_div(access.lanes * access.bytes, c_.return_bytes_per_cycle));
     for (int i = 0; i < access.lines; ++i) {
-        cu.l1.prefetch(access.line[i]);
-        l2_.prefetch(access.line[i]);
+        cu.l1.prefetch_entry(access.line[i]);
+        l2_.prefetch_entry(access.line[i]);
     }
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
@@ -188,7 +188,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
 std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
     const int data_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                      ceil_div(access.lanes * access.bytes, c_.store_bytes_per_cycle));
-    for (int i = 0; i < access.lines; ++i) l2_.prefetch(access.line[i]);
+    for (int i = 0; i < access.lines; ++i) l2_.prefetch_entry(access.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.store_latency;
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {

@@ -129,8 +129,8 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
     int best = 0;
     for (int s = 1; s < c.simds_per_cu; ++s)
         if (cu.simd[s].waves < cu.simd[best].waves) best = s;
-    std::size_t slot = 0;
-    while (slot < cu.waves.size() && cu.waves[slot].group != nullptr) ++slot;
+    const auto slot = static_cast<std::size_t>(std::countr_one(cu.taken));
+    cu.taken |= std::uint64_t{1} << slot;
     if (slot == cu.waves.size()) cu.waves.emplace_back();
     TimedWave& wave = cu.waves[slot];
     wave.start(group.executing->waves[index], group, index, best, t);
@@ -159,6 +159,7 @@ void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
     end = std::max(end, t);
     if (wave.trace >= 0) result.traces[static_cast<std::size_t>(wave.trace)].end = t;
     wave.group = nullptr;
+    cu.taken &= ~(std::uint64_t{1} << slot);
     if (--cu.alive == 0) cu.busy_cycles += t - cu.idle_since;
     if (group.alive > 0) {
         release_if_all_arrived(cu, group, t);

@@ -38,10 +38,11 @@ public:
     void add(const Touched& touched);
     /// The next one in order, which there is.
     [[nodiscard]] const NotedAccess& next() const { return next_ < kFirst ? first_[next_] : more_[next_ - kFirst]; }
-    /// The first line of the next one that goes to global memory.
-    [[nodiscard]] std::uint64_t next_line() const {
+    /// Call `take(line)` for the first lines of the next one, which goes to global memory.
+    template <class Take>
+    void first_lines(Take take) const {
         const NotedAccess& note = next();
-        return note.listed ? line_[note.where] : note.where;
+        for (unsigned i = 0; i < std::min<unsigned>(note.lines, 4); ++i) take(note.listed ? line_[note.where + i] : note.where + i);
     }
     /// Go over it. `line` and `parts` have room for the lines of any; they and the notes outlive what is returned.
     Touched take(std::uint64_t* line, std::uint8_t* parts);

@@ -34,6 +34,12 @@ public:
         for (std::size_t i = 0; i < blocks_; ++i) __builtin_prefetch(&search_[set * blocks_ + i], 1);
     }
 
+    /// The same of the entry that it will have when it is put in.
+    void prefetch_entry(std::uint64_t line) const {
+        const std::size_t set = set_of(line);
+        __builtin_prefetch(&lines_[set * ways_ + order_[set].oldest], 1);
+    }
+
     /// The line's entry, now the most recently used of its set, or nullptr.
     Line* find(std::uint64_t line) {
         const std::size_t set = set_of(line), first = set * ways_;
