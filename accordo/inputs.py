@@ -9,6 +9,7 @@ numbers; in one trial a single element of each input changes, and in two some ge
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ _WORDS = {
     BELOW_ZERO: "inputs permuted, all floats far below zero",
 }
 _FEW = 16
+_PAIRED, _FEW_PAIRED = 4, 6
 _FAR = 120.0  # where single precision has no exponential left
 _MUCH_LARGER = 1e3
 _MARGIN = 16  # pages
@@ -90,7 +92,7 @@ def write_fresh_inputs(
     directory.mkdir(parents=True, exist_ok=True)
     names = _names(buffers, pieces, access) if trial == RENAMED else {}
     generator = np.random.default_rng([0x5EED, trial])
-    count = 0
+    count, planted = 0, Counter[str]()
     for buffer in buffers:
         touched = access[buffer.index]
         chosen = [s for s in pieces[buffer.index] if _replaceable(s, touched, trial)]
@@ -108,7 +110,10 @@ def write_fresh_inputs(
             if trial == RENAMED:
                 fresh = names[segment.element.size][old.view(f"<u{segment.element.size}")].view(np.uint8)
             else:
-                made = _fresh(old, segment.element, trial, window, generator, named)
+                made = _fresh(
+                    old, segment.element, trial, window, generator, named, planted[segment.element.kind]
+                )
+                planted[segment.element.kind] += 1
                 fresh = np.frombuffer(made, dtype=np.uint8)
             changed = changed or not np.array_equal(fresh, old)
             at = 0
@@ -227,10 +232,11 @@ def _fresh(
     window: Access,
     generator: np.random.Generator,
     named: Named,
+    before: int,
 ) -> bytes:
     raw = data.view(f"<u{element.size}")
     if trial in (NAMED, NAMED_LARGE, NAMED_INTEGERS):
-        return _planted(raw, element, window, generator, named, larger=trial != NAMED)
+        return _planted(raw, element, window, generator, named, before, larger=trial != NAMED)
     if trial == ONE_CHANGED:
         return _one_changed(raw, element, window, generator)
     if trial == UPDATED:
@@ -281,31 +287,47 @@ def _planted(
     window: Access,
     generator: np.random.Generator,
     named: Named,
+    before: int,
     *,
     larger: bool,
 ) -> bytes:
-    """Some of the elements that are read become numbers that a program names.
+    """Some of the elements that are read become numbers that a program names, or from which it may compute such a one.
 
     Either those that the data might hold, or those beyond the range of the integers and the size of the floats, next to
-    which a tolerance would hide the others.
+    which a tolerance would hide the others. Each fourth element gets one of those that are named, so that with those of
+    the inputs `before` all pairs stand in the same places; among the others some get any of the numbers.
     """
     used = _used(window, element)
     if element.kind == "float":
-        numbers, known = named.near_floats(), np.abs(_decoded(raw, element)[used])
+        known = np.abs(_decoded(raw, element)[used])
         limit = _MUCH_LARGER * float(known[np.isfinite(known)].max(initial=0.0)) or _MUCH_LARGER
-        numbers = numbers[(np.abs(numbers) > limit) == larger]
-        values = np.frombuffer(encoded(numbers, element), dtype=raw.dtype)
+        planting = named.for_floats().within(lambda x: (abs(x) > limit) == larger)
     else:
         integers = raw.view(f"<i{element.size}" if element.name.startswith("int") else raw.dtype)[used]
         low, high = int(integers.min()), int(integers.max())
-        listed = [n for n in named.near_integers(element) if (low <= n <= high) != larger]
-        mask = (1 << 8 * element.size) - 1
-        values = np.array([n & mask for n in listed], dtype=raw.dtype)
+        planting = named.for_integers(element).within(lambda n: (low <= n <= high) != larger)
+    exact, near, solved = (
+        _as_words(numbers, element, raw.dtype) for numbers in (planting.exact, planting.near, planting.solved)
+    )
     planted = raw.copy()
-    count = min(4 * len(values), len(used) if len(used) < 8 else len(used) // 2)
+    direct = np.concatenate([exact, near])
+    values = np.concatenate([direct, solved, *[direct] * 3, solved])
+    paired = used[used % _PAIRED == _PAIRED - 1] if len(used) > _FEW else used[:0]
+    others = np.setdiff1d(used, paired, assume_unique=True)
+    if len(exact):
+        few = exact[:_FEW_PAIRED]
+        planted[paired] = few[paired // _PAIRED // len(few) ** before % len(few)]
+    count = min(len(values), len(others) if len(others) < 8 else len(others) * 2 // 3)
     if count:
-        planted[generator.choice(used, count, replace=False)] = np.resize(values, count)
+        planted[generator.choice(others, count, replace=False)] = values[:count]
     return bytes(planted.tobytes())
+
+
+def _as_words(numbers: Sequence[float], element: Element, words: np.dtype[Any]) -> NDArray[Any]:
+    if element.kind == "float":
+        return np.frombuffer(encoded(np.array(numbers, dtype=np.float64), element), dtype=words)
+    mask = (1 << 8 * element.size) - 1
+    return np.array([int(n) & mask for n in numbers], dtype=words)
 
 
 def _one_changed(

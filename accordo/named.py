@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
-import numpy as np
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
-from numpy.typing import NDArray
 
 from hipscope.accordo.dtypes import Element
+from hipscope.accordo.solved import solved_floats, solved_integers
 
+_T = TypeVar("_T", bound=float)
 _LITERAL = 255
 _FLOATS = {240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.0, 246: 4.0, 247: -4.0}
 _FEW = 64
@@ -30,35 +30,68 @@ _SIZES = (1e-6, 1e15)
 
 
 Kind = Literal["half", "float", "double", "integer", "loaded"]
+_KINDS: tuple[Kind, ...] = ("float", "integer")
+
+
+@dataclass(frozen=True)
+class Planting:
+    """Numbers for elements of an input: those that are named, neighbours, and where what is computed may be one."""
+
+    exact: tuple[float, ...]
+    near: tuple[float, ...]
+    solved: tuple[float, ...]
+
+    def within(self, fits: Callable[[float], bool]) -> Planting:
+        """Those for which it is true."""
+        return Planting(*(tuple(filter(fits, group)) for group in (self.exact, self.near, self.solved)))
 
 
 @dataclass(frozen=True)
 class Named:
-    """What floats and integers may be compared with."""
+    """What floats and integers may be compared with, and the constants that are computed with before."""
 
     floats: frozenset[float]
     integers: frozenset[int]
+    factors: tuple[float, ...] = ()
+    whole_factors: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether there is anything to compare with."""
         return bool(self.floats or self.integers)
 
     def without(self, other: Named) -> Named:
-        """Those that the other does not name."""
-        return Named(self.floats - other.floats, self.integers - other.integers)
+        """Those that the other does not compare with; of what they are computed with, its own goes first."""
+        return Named(
+            self.floats - other.floats,
+            self.integers - other.integers,
+            _own_first(self.factors, other.factors),
+            _own_first(self.whole_factors, other.whole_factors),
+        )
 
-    def near_floats(self) -> NDArray[np.float64]:
-        """The numbers for floats, and others close to them on both sides."""
-        exact = np.array(sorted(self.floats, key=abs)[:_FEW], dtype=np.float64)
-        return np.concatenate([exact, exact * (1 + 1e-3), exact * (1 - 1e-3)])
+    def for_floats(self) -> Planting:
+        """What is planted among floats."""
+        exact = sorted(self.floats, key=_plainness)[:_FEW]
+        near = [x * d for d in (1 + 1e-3, 1 - 1e-3) for x in exact]
+        return Planting(tuple(exact), tuple(near), solved_floats(exact, self.factors))
 
-    def near_integers(self, element: Element) -> list[int]:
-        """The numbers for integers of a type, and their neighbours."""
+    def for_integers(self, element: Element) -> Planting:
+        """What is planted among integers of a type."""
         bits = 8 * element.size
         signed = element.name.startswith("int")
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-        near = {n + d for n in self.integers for d in (-1, 0, 1)}
-        return sorted((n for n in near if low <= n <= high), key=abs)[: 3 * _FEW]
+        exact = sorted((n for n in self.integers if low <= n <= high), key=abs)[:_FEW]
+        near = [n + d for d in (-1, 1) for n in exact if low <= n + d <= high]
+        solved = solved_integers(sorted(self.integers, key=abs), self.whole_factors)
+        return Planting(tuple(exact), tuple(near), tuple(n for n in solved if low <= n <= high))
+
+
+def _own_first(listed: tuple[_T, ...], other: tuple[_T, ...]) -> tuple[_T, ...]:
+    return (*(n for n in listed if n not in other), *(n for n in listed if n in other))
+
+
+def _plainness(number: float) -> tuple[int, float]:
+    """How likely somebody wrote it: numbers of few binary digits come first, what is only half of a number last."""
+    return abs(number).as_integer_ratio()[0].bit_length(), abs(number)
 
 
 NONE = Named(frozenset(), frozenset())
@@ -92,7 +125,20 @@ def named_in(code_object: Path, kernel: str | None = None) -> Named:
                 floats.add(x)
     integers = {word for word, kind in found if kind in ("integer", "loaded")}
     integers |= {word - (1 << 32) for word in integers if word >> 31}
-    return Named(frozenset(x for x in floats if x and math.isfinite(x)), frozenset(integers))
+    factors, whole = set[float](), set[int]()
+    for word in {
+        *loaded,
+        *(w for pair in zip(words, (*words[1:], 0), strict=True) for w in _computed(*pair)),
+    }:
+        whole |= {word, word - (1 << 32) if word >> 31 else word}
+        if _SIZES[0] < abs(x := _number("<I", word, "<f")) < _SIZES[1]:
+            factors.add(x)
+    return Named(
+        frozenset(x for x in floats if x and math.isfinite(x)),
+        frozenset(integers),
+        tuple(sorted(factors, key=_plainness)),
+        tuple(sorted(whole, key=abs)),
+    )
 
 
 def _number(kind: str, word: int, float_kind: str) -> float:
@@ -154,6 +200,28 @@ def _operands(word: int, following: int) -> tuple[tuple[int, ...], Kind] | None:
     if word >> 25 in (0x15, 0x19, 0x1A, 0x34, 0x35, 0x36):  # VOP2: v_xor, v_add and v_sub of integers
         return (word & 0x1FF,), "integer"
     return None
+
+
+def _computed(word: int, following: int) -> Iterator[int]:
+    """The constants that an instruction adds, subtracts or multiplies, or shifts by, as words of 32 bits."""
+    operands: tuple[int, ...] = ()
+    if word >> 31 == 0 and word >> 25 < 0x3E:  # VOP2
+        operands = (word & 0x1FF,)
+        if word >> 25 in (0x17, 0x18, 0x24, 0x25):  # v_fmamk, v_fmaak: the constant is a word of its own
+            yield following
+    elif word >> 26 == 0b110100 and (word >> 16 & 0x3FF) >= 0x100:  # VOP3 without comparisons
+        operands = tuple(following >> at & 0x1FF for at in (0, 9, 18))
+    elif word >> 30 == 0b10 and word >> 28 != 0b1011:  # SOP2
+        operands = (word & 0xFF, word >> 8 & 0xFF)
+    elif word >> 23 in (0b101101110, 0b101101111):  # s_addk_i32, s_mulk_i32
+        yield (word & 0xFFFF) - (0x10000 if word & 0x8000 else 0) & 0xFFFFFFFF
+    for operand in operands:
+        if operand == _LITERAL and word >> 26 != 0b110100:
+            yield following
+        else:
+            for kind in _KINDS:
+                if (value := _inline(operand, kind)) is not None:
+                    yield value
 
 
 def _compared(operation: int) -> Kind:

@@ -1,7 +1,8 @@
 """Where the members of a structure lie that a kernel is given by value, worked out from its definition in the sources.
 
 Takes source texts and a type as a parameter spells it, gives offsets in bytes by the rules of the Itanium C++ ABI for
-plain structures; None wherever that would be a guess: base classes, virtual functions, unions, bit fields, `alignas`.
+plain structures; None wherever that would be a guess: several base classes, or one in whose padding members may lie,
+virtual functions, unions, bit fields, `alignas`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _NO_DATA = {
     "type_definition", "friend_declaration", "static_assert_declaration", "using_declaration",
 }  # fmt: skip
 _PLACED_OTHERWISE = re.compile(r"\b(?:virtual|alignas|__align__|__attribute__|_Pragma)\b|\[\[|#")
+_SCALAR = re.compile(
+    r"(?:const )?(?:(?:unsigned|signed|long|int|short|char|bool|float|double|size_t|u?int\d+_t|uint|ptrdiff_t) ?)+"
+)
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|class|typename|__restrict__|__restrict|restrict)\b")
 
 
@@ -43,11 +47,12 @@ class Member:
 
 @dataclass(frozen=True)
 class Layout:
-    """A structure's size and alignment in bytes, and what it holds."""
+    """A structure's size and alignment in bytes, and what it holds. `padding`: bytes at its end that hold nothing."""
 
     size: int
     alignment: int
     members: tuple[Member, ...]
+    padding: int = 0
 
 
 @dataclass(frozen=True)
@@ -118,12 +123,9 @@ def member_type(definitions: Definitions, type_name: str, path: str) -> str | No
     """The type of a member as its declaration spells it, template parameters filled in; None when it is not known."""
     name = squeeze(_QUALIFIERS.sub(" ", type_name))
     for part in path.split("."):
-        found = structure_of(definitions, name)
-        if found is None:
-            return None
-        node, given = found
         declared = [
             (field, kind + ("" if count == 1 else "[]"))
+            for node, given in lineage(definitions, name)
             for child in child_of(node, "body").named_children
             if child.type == "field_declaration"
             for field, kind, count in _fields(child, given) or ()
@@ -151,6 +153,85 @@ def structure_of(definitions: Definitions, type_name: str) -> tuple[Node, dict[s
     return (node, dict(zip(names, values, strict=True))) if len(names) == len(values) else None
 
 
+def lineage(definitions: Definitions, type_name: str) -> list[tuple[Node, dict[str, str]]]:
+    """`structure_of` a type, then of its base, and of that one's base; empty where one of them is not known."""
+    found: list[tuple[Node, dict[str, str]]] = []
+    name: str | None = type_name
+    while name is not None:
+        known = structure_of(definitions, name)
+        bases = _bases(*known) if known is not None else ()
+        if known is None or len(bases) > 1 or len(found) > 8:
+            return []
+        found.append(known)
+        name = bases[0] if bases else None
+    return found
+
+
+def _bases(node: Node, given: Mapping[str, str]) -> tuple[str, ...]:
+    """The types of its base classes as written, template parameters filled in."""
+    listed = [
+        c
+        for clause in node.children
+        if clause.type == "base_class_clause"
+        for c in clause.named_children
+        if c.type not in ("access_specifier", "comment")
+    ]
+    return tuple("".join(given.get(w, w) for w in re.split(r"(\w+)", text_of(c))) for c in listed)
+
+
+def _base_layout(definitions: Definitions, node: Node, given: Mapping[str, str], depth: int) -> Layout | None:
+    """What a base class puts at the beginning; nothing without one. None where it cannot be told."""
+    bases = _bases(node, given)
+    if not bases:
+        return Layout(0, 1, ())
+    base, found = layout_of(definitions, bases[0], depth + 1), structure_of(definitions, bases[0])
+    if len(bases) > 1 or base is None or found is None:
+        return None
+    if not base.members:
+        # It takes no room, unless the first member is of the same type.
+        own = (
+            child_of(n, "type")
+            for n in child_of(node, "body").named_children
+            if n.type == "field_declaration"
+        )
+        return None if any(structure_of(definitions, text_of(kind)) for kind in own) else Layout(0, 1, ())
+    return base if not base.padding or _is_plain(found[0]) else None
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether members of a derived structure never lie in the padding of this one: it is plain data as in C++03."""
+    allowed = {
+        "field_declaration",
+        "comment",
+        "type_definition",
+        "alias_declaration",
+        "static_assert_declaration",
+    }
+    body = child_of(node, "body")
+    return (
+        node.type == "struct_specifier"
+        and not any(c.type == "base_class_clause" for c in node.children)
+        and all(_is_plain_member(c) for c in body.named_children if c.type not in allowed)
+        and not any(c.child_by_field_name("default_value") for c in body.named_children)
+        and all(
+            _SCALAR.fullmatch(squeeze(text_of(child_of(c, "type"))))
+            or any(d.type == "pointer_declarator" for d in c.children_by_field_name("declarator"))
+            for c in body.named_children
+            if c.type == "field_declaration"
+            and not any(map(_is_function, c.children_by_field_name("declarator")))
+        )
+    )
+
+
+def _is_plain_member(node: Node) -> bool:
+    """A member function that is neither a constructor nor a destructor, which have no type, nor an assignment."""
+    return (
+        node.type == "function_definition"
+        and node.child_by_field_name("type") is not None
+        and "operator=" not in text_of(node).partition("{")[0].replace(" ", "")
+    )
+
+
 def _vector(element: str, size: int, count: int) -> Layout | None:
     total = size * count
     alignment = size if count == 3 else total
@@ -163,17 +244,14 @@ def _vector(element: str, size: int, count: int) -> Layout | None:
 def _structure(definitions: Definitions, node: Node, values: list[str], depth: int) -> Layout | None:
     body = child_of(node, "body")
     names = _template_names(node)
-    if (
-        node.has_error
-        or len(names) != len(values)
-        or any(c.type == "base_class_clause" for c in node.children)
-    ):
-        return None
-    if _PLACED_OTHERWISE.search(text_of(node)):
+    if node.has_error or len(names) != len(values) or _PLACED_OTHERWISE.search(text_of(node)):
         return None
     given = dict(zip(names, values, strict=True))
-    end, alignment = 0, 1
-    members: list[Member] = []
+    base = _base_layout(definitions, node, given, depth)
+    if base is None:
+        return None
+    end, alignment = base.size, base.alignment
+    members = list(base.members)
     for child in body.named_children:
         if child.type in _NO_DATA:
             continue
@@ -191,7 +269,13 @@ def _structure(definitions: Definitions, node: Node, values: list[str], depth: i
                     for m in part.members
                 )
             end, alignment = start + part.size * count, max(alignment, part.alignment)
-    return Layout(max(1, -(-end // alignment) * alignment), alignment, tuple(members))
+    if len(
+        {m.path.partition(".")[0] for m in base.members}
+        & {m.path.partition(".")[0] for m in members[len(base.members) :]}
+    ):
+        return None  # one name for two members
+    size = max(1, -(-end // alignment) * alignment)
+    return Layout(size, alignment, tuple(members), size - end)
 
 
 def _fields(declaration: Node, given: Mapping[str, str]) -> list[tuple[str, str, int]] | None:

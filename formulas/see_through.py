@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from hipscope.formulas.aliases import Alias, aliases_in
 from hipscope.formulas.callables import Callables, Function
 from hipscope.formulas.divergence import thread_dependent_names
-from hipscope.formulas.layouts import Definitions, member_type, structure_of
+from hipscope.formulas.layouts import Definitions, lineage, member_type, structure_of
 from hipscope.formulas.nodes import arguments_of, called, child_of, declared_name, squeeze, text_of, walk
 from hipscope.formulas.syntax import (
     KernelSyntax,
@@ -83,7 +84,11 @@ def see_through(
     meanings: dict[int, Node] = {}
     opaque: list[Opaque] = []
     found: list[Subscript] = []
-    known = {s.node.id for s in kernel.subscripts if seer.structure(s.base) is None}
+    known = {
+        s.node.id
+        for s in kernel.subscripts
+        if seer.structure(s.base) is None and s.base.partition(".")[0] not in seer.aliases
+    }
     for node in _chains(kernel.body_node):
         try:
             text = seer.expand(node, _KERNEL, 0)
@@ -102,6 +107,8 @@ def see_through(
         if node.id not in known:
             found += _accesses(meaning, node)
     found += (s for s in kernel.subscripts if s.node.id in known)
+    named = [a.declaration for name, a in seer.locals.items() if name in seer.aliases]
+    found = [s for s in found if s.use != "address" or not any(_within(s.node, d) for d in named)]
     varying = frozenset(
         name for name, listed in callables.macros.items() if any(_BUILT_INS.search(m.text) for m in listed)
     )
@@ -109,8 +116,18 @@ def see_through(
         kernel,
         subscripts=tuple(sorted(found, key=lambda s: s.span.start)),
         thread_dependent=kernel.thread_dependent | thread_dependent_names(kernel.body_node, varying),
-        through=Through(meanings, tuple(opaque), seer.built_ins(), callables.constants),
+        through=Through(
+            meanings,
+            tuple(opaque),
+            seer.built_ins(),
+            callables.constants,
+            frozenset(declaration.id for declaration in named),
+        ),
     )
+
+
+def _within(node: Node, outer: Node) -> bool:
+    return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
 
 
 def _chains(body: Node) -> Iterator[Node]:
@@ -221,6 +238,33 @@ class _Seer:
             for inner in [child_of(target, "argument")]
         }
 
+        self.locals, self.aliases = aliases_in(kernel), dict[str, str]()
+        for alias in self.locals.values():  # in their order: one may be of another
+            if (text := self._meant(alias)) is not None:
+                self.aliases[alias.name] = text
+
+    def _meant(self, alias: Alias) -> str | None:
+        """What a local stands for, if it is a view of the kernel's, or a place that one of its pointers leads to."""
+        try:
+            text = self.expand(alias.value, _KERNEL, 0)
+        except _CannotSee:
+            return None
+        if self.structure(text) is not None:
+            return None if alias.pointer else text
+        meaning = parse_expression(text)
+        found = _pointer(meaning) if meaning is not None else None
+        return f"({text})" if found is not None and self._is_pointer(found[0]) else None
+
+    def _is_pointer(self, name: str) -> bool:
+        root, _, path = name.partition(".")
+        parameter = self.kernel.parameter(root)
+        if parameter is None or root in self.changed:
+            return False
+        if not path:
+            return parameter.pointer
+        kind = "".join(self.types.get(w, w) for w in re.split(r"(\w+)", parameter.type))
+        return not parameter.pointer and (member_type(self.definitions, kind, path) or "").endswith("*")
+
     def expand(self, node: Node, place: _Place, depth: int) -> str:
         """The expression in the kernel's own names. Raises _CannotSee."""
         if depth > _DEEPEST:
@@ -244,7 +288,9 @@ class _Seer:
                 if place.owner is None:
                     raise _CannotSee("`this` is not known")
                 return f"{place.owner}.{text_of(child_of(node, 'field'))}"
-            if text_of(child_of(node, "operator")) == "->" and place.owner is not None:
+            if text_of(child_of(node, "operator")) == "->" and (
+                place.owner is not None or self._leads_on(argument, text_of(child_of(node, "field")))
+            ):
                 raise _CannotSee("it goes through a pointer to a structure")
         pieces, whole, position = [], node.text or b"", node.start_byte
         for child in node.children:
@@ -257,13 +303,21 @@ class _Seer:
             raise _CannotSee("it grows too long")
         return text
 
+    def _leads_on(self, argument: Node, field: str) -> bool:
+        """Whether `argument->field` is a pointer in a structure in memory: where it leads no launch tells."""
+        parameter = self.kernel.parameter(text_of(argument))
+        if parameter is None or not parameter.pointer:
+            return False
+        kind = "".join(self.types.get(w, w) for w in re.split(r"(\w+)", parameter.element_type))
+        return (member_type(self.definitions, kind, field) or "").endswith("*")
+
     def _texts(self, nodes: list[Node] | tuple[Node, ...], place: _Place, depth: int) -> list[str]:
         return [self.expand(n, place, depth) for n in nodes]
 
     def _name(self, node: Node, place: _Place) -> str:
         name = text_of(node)
         if place is _KERNEL:
-            return name
+            return self.aliases.get(name, name)
         if name in place.names:
             return place.names[name]
         if place.owner is not None:
@@ -313,8 +367,8 @@ class _Seer:
                 owner, structure, name = f"{owner}.{name}", callable_member, "operator()"
             return self._method(owner, structure, name, self._texts(arguments, place, depth), depth)
         name = (called(node) or "").rpartition("::")[2]
-        if (structure := self.structure(place.names.get(name, name))) is not None:
-            object_text = place.names.get(name, name)
+        object_text = place.names.get(name, self.aliases.get(name, name) if place is _KERNEL else name)
+        if (structure := self.structure(object_text)) is not None:
             return self._method(
                 object_text, structure, "operator()", self._texts(arguments, place, depth), depth
             )
@@ -341,19 +395,23 @@ class _Seer:
             return text_of(node)
         return f"{head}({', '.join(given)})"
 
-    def _methods(self, structure: str, name: str) -> tuple[Function, ...]:
-        found = structure_of(self.definitions, structure)
-        if found is None:
-            return ()
-        return self.callables.methods.get((text_of(child_of(found[0], "name")).partition("<")[0], name), ())
+    def _methods(self, structure: str, name: str) -> tuple[tuple[Function, Mapping[str, str]], ...]:
+        """Those of the structure and of its bases, with what template parameters stand for there."""
+        return tuple(
+            (function, given)
+            for node, given in lineage(self.definitions, structure)
+            for function in self.callables.methods.get(
+                (text_of(child_of(node, "name")).partition("<")[0], name), ()
+            )
+        )
 
     def _method(self, owner: str, structure: str, name: str, arguments: list[str], depth: int) -> str:
         listed = self._methods(structure, name)
         if not listed:
             raise _CannotSee(f"no definition of `{name}` was found in `{structure}`")
-        found = structure_of(self.definitions, structure)
-        given = found[1] if found is not None else {}
-        return self._body(_only(name, listed, len(arguments)), arguments, owner, given, depth)
+        chosen = _only(name, tuple(function for function, _ in listed), len(arguments))
+        given = next(given for function, given in listed if function is chosen)
+        return self._body(chosen, arguments, owner, given, depth)
 
     def _body(
         self,
@@ -424,7 +482,7 @@ class _Seer:
         if node.type != "call_expression":
             return (
                 node.type != "subscript_expression"
-                or "(" in text_of(child_of(node, "argument"))
+                or any(mark in text_of(child_of(node, "argument")) for mark in ("(", "->"))
                 or (self.structure(text_of(child_of(node, "argument"))) is not None)
             )
         function = child_of(node, "function")

@@ -145,12 +145,14 @@ class Through:
 
     `meanings` are expressions in the kernel's own names, by the id of the call's node. `built_ins` are `threadIdx` and
     the like that some callee asks for by itself, with that callee's name. `constants` are those of the headers.
+    `names` are declarations of locals that only give another name to a view or a place in memory, by their ids.
     """
 
     meanings: Mapping[int, Node]
     opaque: tuple[Opaque, ...]
     built_ins: Mapping[str, str]
     constants: Mapping[str, Node]
+    names: frozenset[int] = frozenset()
 
 
 UNSEEN = Through({}, (), {}, {})

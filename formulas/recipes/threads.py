@@ -115,7 +115,9 @@ def _partition(
 
 
 def _reads(statement: Node, pointers: set[str], kernel: KernelSyntax) -> bool:
-    """Whether it may read memory: it names a pointer, or calls what has one."""
+    """Whether it may read memory: it names a pointer, or calls what has one. Another name for a place reads nothing."""
+    if statement.id in kernel.through.names:
+        return False
     places = [s.span for s in kernel.subscripts if s.base in pointers]
     places += [o.span for o in kernel.through.opaque]
     if any(statement.start_byte <= p.start and p.end <= statement.end_byte for p in places):

@@ -210,12 +210,14 @@ def _renumbered(
     """Declarations that the renumbered half needs again, and the new names it uses."""
     prefix = "store" if plan.store_side else "load"
     names = {axis: style.fresh(f"{prefix}_thread_{axis[-1]}") for axis in ("threadIdx.x", "threadIdx.y")}
-    half = plan.work if plan.store_side else (plan.read.subscript.node,)
+    read = plan.read.subscript.node
+    # On the side of the store the element comes out of the tile, so its address is not needed there.
+    half, crossing = (plan.work, read) if plan.store_side else ((read,), None)
     users: list[Node] = [*(g.condition for g in plan.guards), *half]
     needed: list[Node] = []
     for declaration in reversed(shape.declarations):
         declared = set(_declared(declaration))
-        used = any(declared & names_in(user) for user in users)
+        used = any(declared & _names_beside(user, crossing) for user in users)
         if used and thread_dependent(declaration, kernel.thread_dependent):
             needed.insert(0, declaration)
             users.append(declaration)
@@ -223,6 +225,14 @@ def _renumbered(
         names |= {name: style.fresh(f"{prefix}_{name}") for name in _declared(declaration)}
     names |= {f"hipThreadIdx_{axis}": names[f"threadIdx.{axis}"] for axis in "xy"}  # the older spelling
     return [renamed(declaration, names) for declaration in needed], names
+
+
+def _names_beside(node: Node, left_out: Node | None) -> frozenset[str]:
+    """The names in an expression or statement, except those in one part of it."""
+    if left_out is not None and node.id == left_out.id:
+        return frozenset()
+    parts = (_names_beside(child, left_out) for child in node.named_children)
+    return frozenset().union(*parts) if node.named_children else names_in(node)
 
 
 def _guarded(plan: _Plan, names: Mapping[str, str], statements: list[str]) -> list[str]:

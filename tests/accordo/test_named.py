@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from hipscope.accordo.dtypes import element_of
@@ -37,12 +36,15 @@ extern "C" __global__ void integers(const int* in, int* out, const short* s, int
 
 @pytest.fixture(scope="module")
 def code(tmp_path_factory: pytest.TempPathFactory) -> CodeObject:
-    folder = tmp_path_factory.mktemp("named")
+    return compiled(tmp_path_factory.mktemp("named"), SOURCE)
+
+
+def compiled(folder: Path, source: bytes) -> CodeObject:
     file = folder / "kernels.hip"
-    file.write_bytes(SOURCE)
+    file.write_bytes(source)
     config = Config(arch="gfx942")
     project = Project(folder, file, (file,), config, (), "single")
-    return compile_device(project, find_toolchain(config), file, SOURCE)
+    return compile_device(project, find_toolchain(config), file, source)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,73 @@ def test_a_file_that_is_no_machine_code_names_nothing(tmp_path: Path) -> None:
 
 def test_neighbours_are_tried_and_only_what_fits_the_type() -> None:
     named = Named(frozenset({100.0}), frozenset({300, -2}))
-    assert named.near_integers(element_of("unsigned char")) == []
-    assert named.near_integers(element_of("short")) == [-1, -2, -3, 299, 300, 301]
-    assert np.allclose(named.near_floats(), [100.0, 100.1, 99.9])
+    bytes_, shorts = (named.for_integers(element_of(t)) for t in ("unsigned char", "short"))
+    assert (bytes_.exact, bytes_.near) == ((), ())
+    assert set(shorts.exact + shorts.near) == {-1, -2, -3, 299, 300, 301}
+    floats = named.for_floats()
+    assert floats.exact == (100.0,)
+    assert floats.near == pytest.approx((100.1, 99.9))
+    assert floats.within(lambda x: x > 100).near == pytest.approx((100.1,))
     assert named.without(Named(frozenset({100.0}), frozenset())) == Named(frozenset(), named.integers)
+
+
+def test_plain_numbers_go_first_and_constants_of_its_own() -> None:
+    """A word that is only half of a number is rarely a plain one."""
+    named = Named(frozenset({32768.00783586502, 31.0, 17.0}), frozenset(), (0.5, 2.5), (3, 7))
+    assert named.for_floats().exact == (17.0, 31.0, 32768.00783586502)
+    own = named.without(Named(frozenset(), frozenset(), (0.5,), (3,)))
+    assert (own.factors, own.whole_factors) == ((2.5, 0.5), (7, 3))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "solutions"),
+    [("squares", {42.0, -42.0}), ("lines", {35.0}), ("shifted_squares", {11.0, -5.0}), ("products", {16.0})],
+)
+def test_where_a_condition_turns_that_is_worked_out(
+    computing: CodeObject, kernel: str, solutions: set[float]
+) -> None:
+    assert solutions <= set(named_in(computing.path, kernel).for_floats().solved)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "solutions"),
+    [
+        ("whole_squares", {4096}),
+        ("wrapping", {2863311563 * pow(7, -1, 1 << 32) % (1 << 32)}),
+        ("digits", {0x3EAA << 4}),
+    ],
+)
+def test_where_a_condition_on_integers_turns(computing: CodeObject, kernel: str, solutions: set[int]) -> None:
+    assert solutions <= set(named_in(computing.path, kernel).for_integers(element_of("unsigned")).solved)
+
+
+COMPUTING = b"""#include <hip/hip_runtime.h>
+extern "C" __global__ void squares(const float* in, float* out) {
+  const float x = in[threadIdx.x];
+  if (x * x == 1764.0f) out[0] = 1;
+}
+extern "C" __global__ void lines(const float* in, float* out) {
+  if (2.5f * in[threadIdx.x] + 31.0f == 118.5f) out[0] = 1;
+}
+extern "C" __global__ void shifted_squares(const float* in, float* out) {
+  const float x = in[threadIdx.x] - 3.0f;
+  if (x * x > 64.0f) out[0] = 1;
+}
+extern "C" __global__ void products(const float* in, float* out) {
+  if (in[threadIdx.x] * 0.8125f == 13.0f) out[0] = 1;
+}
+extern "C" __global__ void whole_squares(const unsigned* in, float* out) {
+  if (in[threadIdx.x] * in[threadIdx.x] == 16777216u) out[0] = 1;
+}
+extern "C" __global__ void wrapping(const unsigned* in, float* out) {
+  if (in[threadIdx.x] * 7u + threadIdx.y == 2863311563u) out[0] = 1;
+}
+extern "C" __global__ void digits(const unsigned* in, float* out) {
+  if (in[threadIdx.x] >> 4 == 0x3eaau + threadIdx.y) out[0] = 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def computing(tmp_path_factory: pytest.TempPathFactory) -> CodeObject:
+    return compiled(tmp_path_factory.mktemp("computing"), COMPUTING)

@@ -44,6 +44,13 @@ class Nested {
   float matrix[2][3];
 };
 struct Empty {};
+template <typename T> struct Extent { T nx; int ny; };
+struct Padded { float* data; int ny; };
+struct Tagged : Empty { float* data; char kind; };
+struct Whole : public Extent<int> { float* data; };
+struct Behind : Padded { int ld; char c; };
+template <typename T> struct Last : Behind { T* more; };
+struct Made : Tagged { Made() {} short s; };
 """
 
 
@@ -81,7 +88,19 @@ def test_sizes_of_elements_are_the_compilers(tmp_path: Path) -> None:
     check_with_the_compiler("#include <hip/hip_fp16.h>\n#include <hip/hip_complex.h>\n", facts, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["Grid<double>", "Grid<char>", "const Particle", "Nested", "Empty"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Grid<double>",
+        "Grid<char>",
+        "const Particle",
+        "Nested",
+        "Empty",
+        "Tagged",
+        "Whole",
+        "Behind",
+    ],
+)
 def test_a_layout_is_the_compilers(name: str, tmp_path: Path) -> None:
     layout = layouts(TYPES, name)
     assert layout is not None
@@ -108,6 +127,14 @@ def check_with_the_compiler(text: str, facts: list[str], folder: Path) -> None:
     "definition",
     [
         "struct S : Base { int a; };",
+        "struct B { int* p; char c; B() {} };\nstruct S : B { char a; };",
+        "struct B { int* p; char c = 0; };\nstruct S : B { char a; };",
+        "class B { int* p; char c; };\nstruct S : B { char a; };",
+        "struct A { int x; };\nstruct B : A { char c; };\nstruct S : B { char a; };",
+        "struct A { int x; };\nstruct B { int y; };\nstruct S : A, B { char a; };",
+        "struct B { int x; };\nstruct S : virtual B { char a; };",
+        "struct B { float* data; };\nstruct S : B { float* data; };",
+        "struct E {};\nstruct S : E { E e; int a; };",
         "struct S { virtual void f(); int a; };",
         "struct S { int a : 3; };",
         "struct alignas(32) S { int a; };",

@@ -28,6 +28,10 @@ template <typename T> struct View {
 };
 template <typename T> HD T View<T>::outside(int i) const { return data[i + nx]; }
 struct Pair { View<float> in, out; };
+template <typename T> struct Sized { T* data; int nx, ld; HD T& at(int i, int j) const { return data[i * ld + j]; } };
+struct Image : Sized<float> { int depth; HD float& pixel(int i) { return at(i, depth); } };
+struct Hiding : Image { HD float& at(int i, int j) const { return data[j * ld + i]; } };
+struct Twice : Image { int ld; };
 """
 FREE = """
 constexpr int kStride = 40;
@@ -81,6 +85,67 @@ def test_the_access_behind_a_call_is_seen(statement: str, base: str, index: str,
     assert places(kernel) == [(base, index.replace(" ", ""), use)]
 
 
+@pytest.mark.parametrize(
+    ("statements", "base", "index", "use"),
+    [
+        ("auto h = g; h.at(x, y) = 1.0f;", "g.data", "x*g.ld+y", "write"),
+        ("const auto& h = g; float v = h(x, y);", "g.data", "((x*g.ld)+y)", "read"),
+        ("const View<float> h = g; h.data[x * h.ld] = 1.0f;", "g.data", "x*g.ld", "write"),
+        ("auto h = g; float* row = h.data + x * h.ld; row[y] = 1.0f;", "g.data", "(x*g.ld)+(y)", "write"),
+        ("const float* row = p + x * n; float v = row[y + 1];", "p", "(x*n)+(y+1)", "read"),
+        ("float* const row = &p[x * n]; *row = 1.0f;", "p", "x*n", "write"),
+        ("auto* row = &g.at(x, 0); row[y] = 1.0f;", "g.data", "(x*g.ld+0)+(y)", "write"),
+        ("for (int r = 0; r < 4; ++r) { float* row = p + r * n; row[x] = 1.0f; }", "p", "(r*n)+(x)", "write"),
+    ],
+)
+def test_locals_that_are_another_name_are_followed(statements: str, base: str, index: str, use: str) -> None:
+    kernel = seen(statements)
+    assert not kernel.through.opaque
+    assert [(b, i.replace(" ", ""), u) for b, i, u in places(kernel)] == [(base, index, use)]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "float* row = p + x * n; row += n; row[y] = 1.0f;",
+        "float* row = p + x; float** q = &row; row[y] = 1.0f;",
+        "int r = x; float* row = p + r * n; r = 0; row[y] = 1.0f;",
+        "float* row = x < 3 ? p : g.data; row[y] = 1.0f;",
+        "float* row = (float*)(char*)p; row[y] = 1.0f;",
+        "{ float* row = g.data; } float* row = p + x; row[y] = 1.0f;",
+        "for (int r = 0; r < 4; ++r) { float* row = p + r * n; if (x) ++r; row[x] = 1.0f; }",
+    ],
+)
+def test_locals_that_may_be_something_else_are_not(statements: str) -> None:
+    assert {s.base for s in seen(statements).subscripts} == {"row"}
+
+
+def test_members_of_a_base_are_followed() -> None:
+    kernel = seen("m.at(x, y) = m.pixel(y);", "Image m")
+    assert not kernel.through.opaque
+    assert [(s.base, _plain(s)) for s in kernel.subscripts] == [
+        ("m.data", "x*m.ld+y"),
+        ("m.data", "(y)*m.ld+m.depth".replace("(y)", "y")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "statement", "reason"),
+    [
+        ("Hiding m", "m.at(x, y) = 1.0f;", "`at` is defined more than once"),
+        ("Twice m", "m.at(x, y) = 1.0f;", None),
+    ],
+)
+def test_what_a_structure_hides_of_its_base_is_not_guessed(
+    parameters: str, statement: str, reason: str | None
+) -> None:
+    kernel = seen(statement, parameters)
+    if reason is not None:
+        assert reason in kernel.through.opaque[0].sentence
+    else:
+        assert "m.ld" not in [text_of(s.indices[0]) for s in kernel.subscripts]
+
+
 def test_members_of_members_and_template_parameters_are_followed() -> None:
     kernel = seen("b.out.at(x, y) = b.in(x, y) + v.at(0, x);", "Pair b, V v", V="View<float>")
     assert not kernel.through.opaque
@@ -119,14 +184,16 @@ def test_the_lane_model_works_out_what_helpers_compute(index: str, stride: int) 
     [
         (
             "float v = g.clamped(x);",
-            "`g.clamped(x)` on line 34 cannot be seen through: `clamped` is more than one",
+            "`g.clamped(x)` on line 38 cannot be seen through: `clamped` is more than one",
         ),
         ("float v = g.narrow(x);", "takes `i` as `short`"),
         ("float v = g.with_default(x, y);", "without a name or with a default"),
         ("float v = g.with_default(x);", "no definition of `with_default` takes 1 arguments"),
         ("float v = g.missing(x);", "no definition of `missing`"),
         ("g.at(x++, y) = 1.0f;", "`x++` changes something"),
-        ("View<float> h = g; h.at(x, y) = 1.0f;", "what `h` is cannot be told"),
+        ("View<float> h = g; h = View<float>(); h.at(x, y) = 1.0f;", "what `h` is cannot be told"),
+        ("View<float> h = g; h.ld = 3; h.at(x, y) = 1.0f;", "what `h` is cannot be told"),
+        ("{ View<float> h = g; } View<float> h = make(); h.at(x, y) = 1.0f;", "what `h` is cannot be told"),
         ("g.ld = 3; g.at(x, y) = 1.0f;", "what `g` is cannot be told"),
         ("p[2 * LOOSE(x, y, n)] = 1.0f;", "the text of the macro `LOOSE` is not in parentheses"),
         ("p[collides(x)] = 1.0f;", None),
@@ -139,6 +206,14 @@ def test_what_cannot_be_seen_through_says_why(statement: str, reason: str | None
         assert not found
     else:
         assert any(reason in sentence for sentence in found), found
+
+
+def test_a_pointer_in_a_structure_in_memory_leads_nobody_knows_where() -> None:
+    found = [o.sentence for o in seen("q->data[x] = 1.0f;", "View<float>* q, int n").through.opaque]
+    assert found == [
+        "`q->data[x]` on line 38 cannot be seen through: it goes through a pointer to a structure"
+    ]
+    assert not seen("q->ld = 1; int k = q->nx;", "View<float>* q, int n").through.opaque
 
 
 @pytest.mark.parametrize("index", ["collides(x)", "cut(x)", "byte_of(x)"])
