@@ -1,4 +1,5 @@
-"""atomicContention: many threads add to one address. Add up inside the workgroup, then issue one atomic.
+"""atomicContention: many threads add to one address (or take the largest, the smallest, or bits together there). Do it
+inside the workgroup, then issue one atomic.
 
 The compiler already reduces a wave to one atomic, so this goes a level up: wave shuffles, one LDS slot per wave, one
 atomic per workgroup, none when there is nothing to add. Needs the result of the atomic to be unused, an address that
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
-from hipscope.formulas.recipes.atomic_sites import Site, collect_sites, plain_addition
+from hipscope.formulas.recipes.atomic_sites import Site, collect_sites
 from hipscope.formulas.recipes.code import (
     MAX_THREADS,
     MIN_WAVE,
@@ -48,18 +49,25 @@ _ZERO = {
     "float": "0.0f", "double": "0.0", "int": "0", "unsigned": "0u", "unsigned int": "0u", "uint32_t": "0u",
     "int32_t": "0", "unsigned long long": "0ull", "unsigned long long int": "0ull", "unsigned long": "0ul",
 }  # fmt: skip
+_OPERATORS = {
+    "atomicAdd": "+", "unsafeAtomicAdd": "+", "atomicOr": "|", "atomicAnd": "&", "atomicXor": "^", "atomicMax": "max",
+    "atomicMin": "min",
+}  # fmt: skip
 _WAVES = MAX_THREADS // MIN_WAVE
 
 
 def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> list[Candidate] | Refusal:
-    """One candidate that reduces every suitable `atomicAdd` of the kernel."""
+    """One candidate that reduces every suitable atomic of the kernel."""
     del finding
     collected = collect_sites(NAME, kernel, facts, _site)
     if isinstance(collected, Refusal):
         return collected
     sites, returns = list(collected.sites), list(collected.returns)
+    for base in {s.base for s in sites}:
+        if len({_operator(s) for s in sites if s.base == base}) > 1:
+            return Refusal(NAME, f"what becomes of `{base}` depends on the order of its different atomics")
     style = style_of(source, kernel)
     element_groups = _accumulators(sites, style)
     splices = [_declarations(source, kernel, element_groups, style)]
@@ -69,7 +77,7 @@ def propose(
             Splice(
                 site.statement.start_byte,
                 site.statement.end_byte,
-                f"{name} += {_converted(site, kernel)};".encode(),
+                _combined(site, name, _converted(site, kernel)).encode(),
             )
         )
     splices += guard_splices(kernel, returns)
@@ -80,7 +88,9 @@ def propose(
     return [
         Candidate(
             recipe=NAME,
-            title="Add up within the workgroup before the atomic",
+            title="Add up within the workgroup before the atomic"
+            if all(_operator(s) == "+" for s in sites)
+            else "Combine within the workgroup before the atomic",
             text=apply_splices(source, splices),
             expected="One atomic per workgroup instead of one per wave: fewer atomics queue at the same address."
             + (" Floating-point sums are added in another order." if floating else ""),
@@ -98,16 +108,19 @@ def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> 
     base = _base(address)
     if base is not None and any(a.name == base for a in kernel.shared):
         return None
-    reason = plain_addition(atomic)
-    if reason is not None or atomic.statement is None:
-        return reason
+    if atomic.function not in _OPERATORS or len(atomic.arguments) != 2:
+        return f"{where} cannot be gathered"
+    if atomic.statement is None:
+        return f"the result of {where} is used"
     element = pointers.get(base) if base is not None else None
     if base is None or element is None:
-        return f"{where} does not add to an element of a kernel argument"
+        return f"{where} is not on an element of a kernel argument"
     if thread_dependent(address, kernel.thread_dependent) or not is_pure(address, kernel):
         return f"{where} goes to a different address in each thread"
     if element not in _ZERO:
-        return f"{where} adds to `{element}`, which cannot be shuffled between lanes"
+        return f"{where} is on `{element}`, which cannot be shuffled between lanes"
+    if element in ("float", "double") and _OPERATORS[atomic.function] != "+":
+        return f"which of several floats {where} takes is not the same for a NaN"
     if not _known_at_end(address, kernel):
         return f"the address of {where} depends on local variables"
     return Site(atomic, atomic.statement, address, atomic.arguments[1], base, element)
@@ -144,25 +157,30 @@ def _key(site: Site) -> str:
 
 
 def _accumulators(sites: list[Site], style: Style) -> dict[str, tuple[Site, str, str]]:
-    """For each distinct address: a site, the name of its per-thread sum, the name of its LDS slots."""
+    """For each distinct address: a site, the name of what each thread has, the name of its LDS slots."""
     groups: dict[str, tuple[Site, str, str]] = {}
     for site in sites:
         if _key(site) not in groups:
             number = f"_{len(groups) + 1}" if groups else ""
-            groups[_key(site)] = (site, style.fresh(f"block_sum{number}"), style.fresh(f"wave_sums{number}"))
+            kind = "sum" if _operator(site) == "+" else "value"
+            names = style.fresh(f"block_{kind}{number}"), style.fresh(f"wave_{kind}s{number}")
+            groups[_key(site)] = (site, *names)
     return groups
 
 
 def _declarations(
     source: bytes, kernel: KernelSyntax, groups: dict[str, tuple[Site, str, str]], style: Style
 ) -> Splice:
-    texts = [f"{site.element} {name} = {_ZERO[site.element]};" for site, name, _ in groups.values()]
+    texts = [f"{site.element} {name} = {_neutral(site)};" for site, name, _ in groups.values()]
     return at_start(source, kernel, style, style.lines(texts))
 
 
 def _converted(site: Site, kernel: KernelSyntax) -> str:
-    """The added value, converted as the call of atomicAdd would have converted it."""
+    """The value, converted as the call of the atomic would have converted it."""
     text = text_of(site.value)
+    if _operator(site) in ("max", "min"):  # both arguments must be of one type
+        same = site.value.type == "identifier" and declared_type(text, kernel) == site.element
+        return text if same else f"static_cast<{site.element}>({text})"
     inside = [n for n in walk(site.value) if n.type == "subscript_argument_list"]
     indices = {n.id for listed in inside for n in walk(listed)}
     for node in (n for n in walk(site.value) if n.id not in indices):
@@ -177,6 +195,28 @@ def _converted(site: Site, kernel: KernelSyntax) -> str:
     return f"static_cast<{site.element}>({text})"
 
 
+def _operator(site: Site) -> str:
+    return _OPERATORS[site.atomic.function]
+
+
+def _combined(site: Site, name: str, value: str) -> str:
+    operator = _operator(site)
+    if operator in ("max", "min"):
+        return f"{name} = {operator}({name}, {value});"
+    return f"{name} {operator}= {value};"
+
+
+def _neutral(site: Site) -> str:
+    """What changes nothing: 0 for sums and single bits, all bits, or the end of the type's range."""
+    operator, zero = _operator(site), _ZERO[site.element]
+    unsigned = zero.startswith("0u")
+    if operator == "&" or (operator == "min" and unsigned):
+        return f"~{zero}"
+    if operator in ("max", "min") and not unsigned:
+        return "-0x7fffffff - 1" if operator == "max" else "0x7fffffff"
+    return zero
+
+
 def _literal_fits(literal: str, element: str) -> bool:
     if element == "float":
         return literal.lower().endswith("f") and not literal.lower().startswith("0x")
@@ -188,9 +228,10 @@ def _literal_fits(literal: str, element: str) -> bool:
 def _reduction(groups: dict[str, tuple[Site, str, str]], style: Style) -> str:
     thread, threads = style.fresh("thread_in_block"), style.fresh("threads_of_block")
     offset, other, wave = style.fresh("offset"), style.fresh("other"), style.fresh("wave")
+    word = "Add up" if all(_operator(s) == "+" for s, _, _ in groups.values()) else "Combine"
     texts = [
         "",
-        "// Add up within each wave, then over the waves of the workgroup: one atomic is left.",
+        f"// {word} within each wave, then over the waves of the workgroup: one atomic is left.",
         f"const unsigned {thread} = {THREAD_IN_BLOCK};",
         f"const unsigned {threads} = {THREADS_OF_BLOCK};",
         f"for (unsigned {offset} = warpSize / 2; {offset} > 0; {offset} /= 2) {{",
@@ -198,17 +239,18 @@ def _reduction(groups: dict[str, tuple[Site, str, str]], style: Style) -> str:
     for number, (site, name, _) in enumerate(groups.values(), 1):
         received = other if len(groups) == 1 else style.fresh(f"other_{number}")
         texts.append(f"\tconst {site.element} {received} = __shfl_down({name}, {offset});")
-        texts.append(f"\tif ({thread} + {offset} < {threads}) {name} += {received};")
+        texts.append(f"\tif ({thread} + {offset} < {threads}) {_combined(site, name, received)}")
     texts.append("}")
     texts += [f"__shared__ {s.element} {slots}[{_WAVES}];" for s, _, slots in groups.values()]
     texts.append(f"if ({thread} % warpSize == 0) {{")
     texts += [f"\t{slots}[{thread} / warpSize] = {name};" for _, name, slots in groups.values()]
     texts += ["}", "__syncthreads();", f"if ({thread} == 0) {{"]
     texts.append(f"\tfor (unsigned {wave} = 1; {wave} * warpSize < {threads}; ++{wave}) {{")
-    texts += [f"\t\t{name} += {slots}[{wave}];" for _, name, slots in groups.values()]
+    texts += [f"\t\t{_combined(site, name, f'{slots}[{wave}]')}" for site, name, slots in groups.values()]
     texts.append("\t}")
     for site, name, _ in groups.values():
         call = f"{site.atomic.function}({text_of(site.place)}, {name});"
-        texts.append(f"\tif ({name} != 0) {call}")
+        nothing = "0" if _operator(site) == "+" else _neutral(site)
+        texts.append(f"\tif ({name} != {nothing}) {call}")
     texts.append("}")
     return "".join(style.lines([t]) if t else style.newline for t in texts)

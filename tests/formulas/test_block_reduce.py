@@ -92,7 +92,7 @@ def test_a_value_of_another_type_is_converted_as_the_atomic_did() -> None:
     [
         ("  int old = atomicAdd(bins, 1); sum[i] = old;\n", "result of the atomicAdd on line 4 is used"),
         ("  atomicAdd(&bins[i % 64], 1);\n", "different address in each thread"),
-        ("  atomicMax(bins, i);\n", "not an addition"),
+        ("  atomicExch(bins, i);\n", "cannot be gathered"),
         ("  atomicAdd(sum, in[i]); if (sum[0] > 1) bins[0] = 1;\n", "`sum` is also used"),
         ("  atomicAdd(sum, in[i]); __threadfence();\n", "`__threadfence`"),
         (

@@ -260,6 +260,31 @@ ONE = [[[4096, 1, 1], [256, 1, 1]]]
         ),
         ("restrict", "pointers", [("int n)", "float** n)")], {}, "`n` is no plain pointer"),
         ("restrict", "pointers", [("int n)", "Arguments n)")], {}, "`n` may hold pointers"),
+        (
+            "block_reduce",
+            "guarded",
+            [("atomicAdd(sum, in[i])", "atomicMax(sum, in[i])")],
+            {},
+            "is not the same for a NaN",
+        ),
+        (
+            "block_reduce",
+            "extremes",
+            [
+                ("unsigned* bits", "int* bits"),
+                ("atomicOr(bits, 1u", "atomicOr(bits, 1"),
+                ("n) {", "n) { atomicAdd(bits, n);"),
+            ],
+            {},
+            "depends on the order of its different atomics",
+        ),
+        (
+            "block_reduce",
+            "guarded",
+            [("atomicAdd(", "atomicExch(")],
+            {},
+            "cannot be gathered",
+        ),
         ("register_cache", "scale", [], {"disjoint": ["factor"]}, "advice: another argument may overlap"),
         (
             "register_cache",
