@@ -297,6 +297,28 @@ int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p);
     assert fault.instruction.startswith("global_store_dword")
 
 
+@pytest.mark.parametrize("bytes_", [65536, 100_004, 1 << 20])
+def test_larger_blocks_end_where_they_end_and_are_gone_when_freed(bytes_: int, run: Run) -> None:
+    """What is known of whole regions of memory at once holds neither behind a block nor once it is freed."""
+    program = (
+        HEADER
+        + """
+__global__ void touch(char* p, long first) { *(int*)(p + first + 4 * threadIdx.x) = 1; }
+int main(int argc, char** argv) {
+  const long bytes = BYTES; char *before, *p; CHECK(hipMalloc(&before, bytes)); CHECK(hipMalloc(&p, bytes));
+  for (long at = 0; at + 256 <= bytes; at += 256) touch<<<1, 64>>>(p, at);
+  touch<<<1, 64>>>(p, bytes - 256); CHECK(hipDeviceSynchronize());
+  if (FREED) { CHECK(hipFree(p)); touch<<<1, 64>>>(p, bytes / 2 / 256 * 256); }
+  else { touch<<<1, 64>>>(p, bytes - 252); }
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+"""
+    ).replace("BYTES", str(bytes_))
+    for freed in ("false", "true"):
+        ran = run(program.replace("FREED", freed))
+        assert ran.stdout == "hipErrorIllegalAddress\n", freed
+        assert "out-of-bounds store of 4 bytes" in ran.stderr
+
+
 def test_a_store_far_from_everything_names_no_block_that_has_nothing_to_do_with_it(run: Run) -> None:
     ran = run(
         HEADER

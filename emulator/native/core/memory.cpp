@@ -17,6 +17,8 @@ constexpr std::uint64_t kLargePage = 2ULL << 20U;
 constexpr std::uint64_t kMostInLargePages = 1ULL << 28U;
 constexpr std::uint64_t kSharedShadow = 1ULL << 24U;  // bytes of shadow, for blocks of 256 MiB and more
 
+constexpr std::uint64_t kShadow = (Memory::reserved >> Memory::granule_bits) + (Memory::reserved >> Memory::region_bits);
+
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
 void* at(std::uint64_t address) {
@@ -39,20 +41,20 @@ Memory::Memory() {
     if (mmap(at(base), reserved, PROT_READ | PROT_WRITE, flags, -1, 0) != at(base))
         throw std::runtime_error("cannot reserve the device address range at 0x7e0000000000");
     madvise(at(base), reserved, MADV_DONTDUMP);
-    void* shadow = mmap(nullptr, reserved >> granule_bits, PROT_READ | PROT_WRITE,
+    void* shadow = mmap(nullptr, kShadow, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (shadow == MAP_FAILED) {
         munmap(at(base), reserved);
         throw std::runtime_error("cannot reserve the shadow of the device address range");
     }
-    madvise(shadow, reserved >> granule_bits, MADV_DONTDUMP);
+    madvise(shadow, kShadow, MADV_DONTDUMP);
     shadow_ = static_cast<std::uint8_t*>(shadow);
     next_ = base + kPage;  // the first page stays invalid
 }
 
 Memory::~Memory() {
     if (full_pages_ >= 0) close(full_pages_);
-    munmap(shadow_, reserved >> granule_bits);
+    munmap(shadow_, kShadow);
     munmap(at(base), reserved);
 }
 
@@ -229,7 +231,17 @@ bool Memory::registered(std::uint64_t address, std::uint32_t bytes) const {
     return address + bytes <= range->first + range->second;
 }
 
+/// Regions that end up valid are those inside the block; one that is not any more may have belonged to it in part.
+void Memory::mark_regions(std::uint64_t address, std::uint64_t bytes, bool valid) {
+    constexpr std::uint64_t region = 1ULL << region_bits;
+    const std::uint64_t begin = address - base, end = begin + bytes;
+    const std::uint64_t first = (valid ? round_up(begin, region) : begin) >> region_bits;
+    const std::uint64_t last = (valid ? end : round_up(end, region)) >> region_bits;
+    if (first < last) std::memset(shadow_ + (reserved >> granule_bits) + first, valid ? 1 : 0, last - first);
+}
+
 void Memory::mark(std::uint64_t address, std::uint64_t bytes, bool valid) {
+    if (!valid) mark_regions(address, bytes, false);
     const std::uint64_t first = (address - base) >> granule_bits;
     const std::uint64_t whole = bytes >> granule_bits;
     const auto rest = static_cast<std::uint8_t>(bytes & ((1U << granule_bits) - 1));
@@ -244,6 +256,7 @@ void Memory::mark(std::uint64_t address, std::uint64_t bytes, bool valid) {
     }
     std::memset(begin, valid ? full : 0, static_cast<std::size_t>(end - begin));
     if (rest != 0) *end = valid ? rest : 0;
+    if (valid) mark_regions(address, bytes, true);
 }
 
 std::uint8_t* Memory::share_full(std::uint8_t* begin, std::uint8_t* end) {

@@ -21,14 +21,15 @@ struct Allocation {
 
 /// Address space of the emulated device.
 ///
-/// One shadow byte stands for 16 bytes of memory: 16 all valid, 0 none, k the first k bytes.
+/// One shadow byte stands for 16 bytes of memory: 16 all valid, 0 none, k the first k bytes. One more for each region of 16 KiB is not
+/// zero where all of the region is valid: who sweeps over a large block would need a new line of shadow for every 1 KiB.
 class Memory {
 public:
     static constexpr std::uint64_t base = 0x7e0000000000ULL;
     static constexpr std::uint64_t reserved = 1ULL << 38U;  // 256 GiB of address space, committed on touch
     static constexpr std::uint64_t guard = 4096;
     static constexpr std::uint64_t wide_guard = 1ULL << 20U;
-    static constexpr unsigned granule_bits = 4;
+    static constexpr unsigned granule_bits = 4, region_bits = 14;
 
     Memory();
     ~Memory();
@@ -77,6 +78,7 @@ public:
     [[nodiscard, gnu::always_inline]] bool valid(std::uint64_t address, std::uint32_t bytes) const {
         const std::uint64_t offset = address - base;
         if (offset >= reserved - bytes) return registered(address, bytes);
+        if (in_whole_regions(offset, bytes)) return true;
         const std::uint64_t last = offset + bytes - 1;
         for (std::uint64_t g = offset >> granule_bits; g <= last >> granule_bits; ++g) {
             const std::uint64_t end = (g << granule_bits) + shadow_[g];
@@ -87,9 +89,10 @@ public:
     }
 
     /// The same for ranges of many granules.
-    [[nodiscard]] bool valid_range(std::uint64_t address, std::uint32_t bytes) const {
+    [[nodiscard, gnu::always_inline]] bool valid_range(std::uint64_t address, std::uint32_t bytes) const {
         const std::uint64_t offset = address - base;
         if (offset >= reserved - bytes) return registered(address, bytes);
+        if (in_whole_regions(offset, bytes)) return true;
         const std::uint64_t last = offset + bytes - 1, granules = (last >> granule_bits) - (offset >> granule_bits);
         if (granules < 8) return valid(address, bytes);
         // All but the last have to be full; of the last one, as much as the range has of it.
@@ -100,6 +103,11 @@ public:
     }
 
 private:
+    /// True only when it is so; a range that is longer than a region is not looked at.
+    [[nodiscard, gnu::always_inline]] bool in_whole_regions(std::uint64_t offset, std::uint32_t bytes) const {
+        const std::uint8_t* const whole = shadow_ + (reserved >> granule_bits);
+        return bytes <= (1U << region_bits) && (whole[offset >> region_bits] & whole[(offset + bytes - 1) >> region_bits]) != 0;
+    }
     static bool eight_full(const std::uint8_t* shadow) {
         std::uint64_t eight = 0;
         std::memcpy(&eight, shadow, sizeof eight);
@@ -110,6 +118,7 @@ private:
     [[nodiscard]] bool overlaps(std::uint64_t address, std::uint64_t bytes) const;
     void place(std::uint64_t address, std::uint64_t bytes, bool host_visible);
     void mark(std::uint64_t address, std::uint64_t bytes, bool valid);
+    void mark_regions(std::uint64_t address, std::uint64_t bytes, bool valid);
     /// Address space that a block takes, guard included: whole pages, so that a freed block can be given back.
     [[nodiscard]] std::uint64_t footprint(std::uint64_t bytes) const;
     void add_hole(std::uint64_t start, std::uint64_t size);
@@ -117,7 +126,7 @@ private:
     std::uint8_t* share_full(std::uint8_t* begin, std::uint8_t* end);
     static std::uint8_t* share_empty(std::uint8_t* begin, std::uint8_t* end);
 
-    std::uint8_t* shadow_ = nullptr;
+    std::uint8_t* shadow_ = nullptr;  // that of granules, then that of regions
     int full_pages_ = -1;  // file of shadow pages that are all valid
     std::map<std::uint64_t, Allocation> blocks_;
     std::map<std::uint64_t, std::uint64_t> host_ranges_;  // start -> bytes

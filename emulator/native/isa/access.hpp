@@ -108,6 +108,15 @@ HIPSCOPE_INLINE void global_addresses(const Wave& w, const Instruction& in, int 
     }
 }
 
+/// Has the host fetch what lies behind an access of a whole wave: where waves go through memory one after the other, the next one
+/// wants it.
+template <u32 bytes>
+HIPSCOPE_INLINE void fetch_next(u64 first) {
+    constexpr u32 line = 64;
+    const auto* next = reinterpret_cast<const u8*>(first) + bytes;
+    for (u32 at = 0; at < bytes; at += line) __builtin_prefetch(next + at);
+}
+
 /// True when row[i] is row[0] + i * bytes, for all lanes and without a wrap.
 HIPSCOPE_INLINE bool consecutive(const u32* row, u32 bytes) {
     const u32 first = row[0];
@@ -129,9 +138,16 @@ HIPSCOPE_INLINE bool consecutive(const u32* row, u32 bytes) {
 }
 
 HIPSCOPE_INLINE bool all_same(const u32* row) {
+#if defined(__AVX512F__)
+    const __m512i first = _mm512_set1_epi32(static_cast<int>(row[0]));
+    u32 different = 0;
+    for (u32 i = 0; i < kLanes; i += 16) different |= _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(row + i), first);
+    return different == 0;
+#else
     u32 difference = 0;
     for (int i = 0; i < kLanes; ++i) difference |= row[i] ^ row[0];
     return difference == 0;
+#endif
 }
 
 /// Lanes that are looked at together where the addresses of a wave are no single run: those of one row of a small tile.
@@ -220,12 +236,17 @@ struct Teams {
     static constexpr int count = kLanes / kTeam;
     u32 first[count];
     Pattern pattern[count];
+    bool alike;  // all have the same pattern, the usual case
 
     /// False when a team has no pattern.
     template <class Format>
     HIPSCOPE_INLINE bool find(const u32* row) {
+        for (int t = 0; t < count; ++t) first[t] = row[t * kTeam];
+        const Pattern usual = usual_pattern<Format>(row);
+        alike = usual != Pattern::none;
+        for (int t = 0; t < count; ++t) pattern[t] = usual;
+        if (alike) return true;
         for (int t = 0; t < count; ++t) {
-            first[t] = row[t * kTeam];
             pattern[t] = pattern_of<Format>(row + t * kTeam);
             if (pattern[t] == Pattern::none) return false;
         }
@@ -239,12 +260,42 @@ struct Teams {
         return inside;
     }
     template <class Format>
+    HIPSCOPE_INLINE bool valid(const Memory& memory, u64 base) const {
+        bool inside = true;
+        for (int t = 0; t < count; ++t) inside = inside && memory.valid_range(base + first[t], extent<Format>(pattern[t]));
+        return inside;
+    }
+    template <class Format>
     HIPSCOPE_INLINE void load(u64 base, u32 offset, u32 (*to)[kLanes]) const {
-        for (int t = 0; t < count; ++t) load_team<Format>(reinterpret_cast<const void*>(base + (first[t] + offset)), pattern[t], to, t * kTeam);
+        const auto all = [&](auto pattern_of_team) {
+            for (int t = 0; t < count; ++t)
+                load_team<Format>(reinterpret_cast<const void*>(base + (first[t] + offset)), pattern_of_team(t), to, t * kTeam);
+        };
+        if (alike && pattern[0] == Pattern::same) all([](int) { return Pattern::same; });
+        else if (alike && pattern[0] == Pattern::elements) all([](int) { return Pattern::elements; });
+        else all([this](int t) { return pattern[t]; });
     }
     template <class Format>
     HIPSCOPE_INLINE void store(u64 base, u32 offset, const u32 (*from)[kLanes]) const {
         for (int t = 0; t < count; ++t) store_team<Format>(reinterpret_cast<void*>(base + (first[t] + offset)), pattern[t], from, t * kTeam);
+    }
+
+private:
+    /// The pattern of all teams, or none.
+    template <class Format>
+    HIPSCOPE_INLINE static Pattern usual_pattern(const u32* row) {
+        if constexpr (!Format::whole) return Pattern::none;
+        const u32 step = row[1] - row[0];
+        if (step == 0) return all_in_steps<0>(row) ? Pattern::same : Pattern::none;
+        if (step == Format::bytes) return all_in_steps<Format::bytes>(row) ? Pattern::elements : Pattern::none;
+        if (step == 4) return all_in_steps<4>(row) ? Pattern::dwords : Pattern::none;
+        return Pattern::none;
+    }
+    template <u32 step>
+    HIPSCOPE_INLINE static bool all_in_steps(const u32* row) {
+        bool all = true;
+        for (int t = 0; t < count; ++t) all &= in_steps<step>(row + t * kTeam);
+        return all;
     }
 };
 
@@ -272,9 +323,7 @@ HIPSCOPE_INLINE bool valid_teams(const Wave& w, const Instruction& in, int saddr
         if (!all_same(hi)) return false;
         base += u64{hi[0]} << 32U;
     }
-    for (int t = 0; t < Teams::count; ++t)
-        if (!w.memory->valid_range(base + teams.first[t], extent<Format>(teams.pattern[t]))) return false;
-    return true;
+    return teams.valid<Format>(*w.memory, base);
 }
 
 /// An access of all lanes to elements that follow each other. The addresses are spelled out only where the lanes that the

@@ -28,6 +28,7 @@ bool loaded_run(Wave& w, const Instruction& in, u64 active) {
     const u64 first = start_of_run(w, in, 1, Format::bytes);
     if (first == 0 || !w.memory->valid_range(first, kLanes * Format::bytes)) return false;
     record_run(w, Space::global, AccessKind::load, Format::bytes, first);
+    fetch_next<kLanes * Format::bytes>(first);
     load_run<Format>(reinterpret_cast<const void*>(first), w.vgpr + in.destination[0].index);
     return true;
 }
@@ -37,6 +38,7 @@ bool stored_run(Wave& w, const Instruction& in, u64 active) {
     const u64 first = start_of_run(w, in, 2, Format::bytes);
     if (first == 0 || !w.memory->valid_range(first, kLanes * Format::bytes)) return false;
     record_run(w, Space::global, AccessKind::store, Format::bytes, first);
+    fetch_next<kLanes * Format::bytes>(first);
     store_run<Format>(reinterpret_cast<void*>(first), w.vgpr + in.source[1].index);
     return true;
 }
