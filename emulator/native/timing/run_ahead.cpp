@@ -12,13 +12,12 @@ void XcdSimulator::Model::run_ahead(Cu& cu, TimedWave& w, std::int64_t t) {
     w.notes.clear();
     w.wave->clock = static_cast<std::uint64_t>(t);
     execute(w, true);
-    if (accesses_early()) {
-        run_ahead(cu, *w.group);
-        return;
+    TimedGroup& group = *w.group;
+    if (!group.executing->release_barrier()) {
+        if (group.executing->alive == 0) idle.push_back(std::move(group.executing));
+    } else if (accesses_early()) {
+        run_ahead(cu, group);
     }
-    std::unique_ptr<Workgroup>& executing = w.group->executing;
-    executing->release_barrier();
-    if (executing->alive == 0) idle.push_back(std::move(executing));
 }
 
 /// Execute what may come early of all waves of a workgroup. Who comes to a barrier waits for the others here as well.
