@@ -46,37 +46,7 @@ int main() {
 }
 """
 
-WAITING = """
-__global__ void waiting(float* out, int* turns) {
-    __shared__ volatile int flag;
-    if (threadIdx.x == 0) flag = 0;
-    __syncthreads();
-    if (threadIdx.x < 64) {
-        float x = threadIdx.x;
-        for (int k = 0; k < 1000; ++k) x = x * 0.5f + 1;
-        out[threadIdx.x] = x;
-        if (threadIdx.x == 0) flag = x > 0;
-    } else {
-        int n = 0;
-        while (flag == 0) ++n;
-        turns[threadIdx.x - 64] = n;
-    }
-}
-int main() {
-    float* out; int *turns, host;
-    CHECK(hipMalloc((void**)&out, 256)); CHECK(hipMalloc((void**)&turns, 256));
-    waiting<<<1, 128>>>(out, turns);
-    CHECK(hipMemcpy(&host, turns, 4, hipMemcpyDeviceToHost));
-    std::printf("%s\\n", host > 10 && host < 10000 ? "waited" : "did not");
-}
-"""
-
 
 def test_waves_that_meet_at_barriers_exchange_their_values(tmp_path: Path) -> None:
     ran = run_hip(ROUNDS, tmp_path, profile=True)
     assert (ran.stdout, ran.returncode) == ("right\n", 0), ran.stderr
-
-
-def test_a_wave_that_waits_for_a_value_in_lds_waits_as_long_as_the_other_takes(tmp_path: Path) -> None:
-    ran = run_hip(WAITING, tmp_path, profile=True)
-    assert (ran.stdout, ran.returncode) == ("waited\n", 0), ran.stderr
