@@ -157,6 +157,8 @@ private:
         const MappedFile flags(in_parts ? parts : whole);
         const std::vector<Run> mask = in_parts ? read_runs(flags.bytes()) : std::vector<Run>{{0, flags.bytes()}};
         const CapturedBuffer& b = captured_.buffers[buffer];
+        if (in_parts) // the candidate will access what the reference does
+            for (const Run& run : mask) expected_.push_back({buffer, run.offset, std::min(run.bytes.size(), b.bytes - run.offset)});
         hipscope::poison(pointer_to(b.address), b.bytes, mask, *o_.poison, buffer, o_.fill(buffer));
         if (sanitizer_) each_poisoned(mask, b.bytes, [&](std::size_t offset, std::size_t bytes) { sanitizer_->undefined(b.address + offset, bytes); });
     }
@@ -180,10 +182,12 @@ private:
 
     DispatchResult check(const PreparedLaunch& launch) {
         sanitizer_->begin(launch, captured_.id);
+        for (const Expected& e : expected_) sanitizer_->populate(captured_.buffers[e.buffer].address + e.offset, e.bytes);
         std::optional<AccessMap> map;
         std::function<void(const MemoryAccess&)> observe;
         if (o_.trace_access) {
             map.emplace(captured_.buffers);
+            for (const Expected& e : expected_) map->populate(e.buffer, e.offset, e.bytes);
             observe = [&](const MemoryAccess& access) { map->note(access); };
         }
         DispatchResult result = engine_->check(launch, *sanitizer_, observe);
@@ -228,6 +232,11 @@ private:
         return {"timeout", text};
     }
 
+    /// A part of a buffer that will be accessed.
+    struct Expected {
+        std::size_t buffer, offset, bytes;
+    };
+
     const ReplayOptions& o_;
     CapturedDispatch captured_;
     Memory memory_;
@@ -237,6 +246,7 @@ private:
     std::optional<LaunchArea> area_;
     std::unique_ptr<CodeObject> object_;
     std::optional<Engine> engine_;
+    std::vector<Expected> expected_;
     std::vector<Before> before_;  // the contents of the buffers, when only what changed is written
 };
 

@@ -3,24 +3,35 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <new>
+
+#include "core/populate.hpp"
+#include "core/widest.hpp"
 
 namespace hipscope {
 namespace {
 
-constexpr std::uint64_t kEach = 0x0101010101010101ULL;
+/// What an access adds to the flags of a byte, and what it adds where nobody has written yet.
+struct Added {
+    std::uint8_t always, unwritten;
+};
 
-/// The flags of eight bytes after an access to all of them.
-std::uint64_t noted(std::uint64_t flags, AccessKind kind) {
-    const bool atomic = kind == AccessKind::atomic || kind == AccessKind::atomic_return;
-    if (kind == AccessKind::load || atomic)
-        flags |= (~(flags >> 1U) & kEach) * access_bit::read_before_written | kEach * access_bit::read;
-    if (kind != AccessKind::load) flags |= kEach * access_bit::written;
-    if (atomic) flags |= kEach * access_bit::atomic;
-    return flags;
+Added added_by(AccessKind kind) {
+    const bool atomic = kind == AccessKind::atomic || kind == AccessKind::atomic_return, reads = kind == AccessKind::load || atomic;
+    const int always = (reads ? access_bit::read : 0) | (kind != AccessKind::load ? access_bit::written : 0) | (atomic ? access_bit::atomic : 0);
+    return {static_cast<std::uint8_t>(always), reads ? access_bit::read_before_written : std::uint8_t{0}};
 }
-static_assert(access_bit::read_before_written == 1 && access_bit::written == 2);
+
+inline std::uint8_t noted(std::uint8_t flags, Added added) {
+    const std::uint8_t first = (flags & access_bit::written) == 0 ? added.unwritten : std::uint8_t{0};
+    return static_cast<std::uint8_t>(flags | added.always | first);
+}
+
+HIPSCOPE_WIDEST void note_many(std::uint8_t* flags, std::size_t count, Added added) {
+    for (std::size_t i = 0; i < count; ++i) flags[i] = noted(flags[i], added);
+}
+
+constexpr std::uint64_t kFew = 16;
 
 }  // namespace
 
@@ -31,6 +42,11 @@ AccessMap::AccessMap(const std::vector<CapturedBuffer>& buffers) : buffers_(buff
         if (zeros == nullptr) throw std::bad_alloc();
         flags_.push_back({{zeros, &std::free}, std::vector<bool>(buffers[i].bytes / kRunBytes + 1)});
     }
+}
+
+void AccessMap::populate(std::size_t buffer, std::size_t offset, std::size_t bytes) {
+    const auto start = reinterpret_cast<std::uint64_t>(flags_[buffer].bytes.get()) + offset;
+    hipscope::populate(start, start + std::min(bytes, buffers_[buffer].bytes - offset));
 }
 
 void AccessMap::note(const MemoryAccess& access) {
@@ -62,20 +78,10 @@ void AccessMap::note(std::uint64_t address, std::uint64_t bytes, AccessKind kind
     const std::uint64_t end = std::min<std::uint64_t>(first + bytes, size);
     Flags& flags = flags_[index];
     for (std::uint64_t block = first / kRunBytes; block <= (end - 1) / kRunBytes; ++block) flags.blocks[block] = true;
-    std::uint8_t* at = flags.bytes.get() + first;
-    std::uint64_t left = end - first;
-    for (; left >= 8; left -= 8, at += 8) {
-        std::uint64_t eight = 0;
-        std::memcpy(&eight, at, 8);
-        eight = noted(eight, kind);
-        std::memcpy(at, &eight, 8);
-    }
-    if (left > 0) {
-        std::uint64_t rest = 0;
-        std::memcpy(&rest, at, left);
-        rest = noted(rest, kind);
-        std::memcpy(at, &rest, left);
-    }
+    const Added added = added_by(kind);
+    std::uint8_t* const at = flags.bytes.get() + first;
+    if (end - first > kFew) return note_many(at, end - first, added);
+    for (std::uint64_t i = 0; i < end - first; ++i) at[i] = noted(at[i], added);
 }
 
 std::string_view AccessMap::flags(std::size_t buffer) const {

@@ -24,6 +24,8 @@ class AccessMap {
 public:
     explicit AccessMap(const std::vector<CapturedBuffer>& buffers);
     void note(const MemoryAccess& access);
+    /// All of these bytes of a buffer will be accessed.
+    void populate(std::size_t buffer, std::size_t offset, std::size_t bytes);
     [[nodiscard]] std::string_view flags(std::size_t buffer) const;
     /// The blocks of a buffer with an access in them.
     [[nodiscard]] std::vector<Run> accessed(std::size_t buffer) const;

@@ -121,7 +121,18 @@ Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t
         wave.pc = pc;
     } else {
         const Instruction* at = code + wave.pc;
+        [[maybe_unused]] std::uint32_t looked = 0;
         while (done < slice) {
+            if constexpr (requires { observer.step_ahead(wave, slice); }) {
+                if (done >= looked) {  // several that need no look at each
+                    wave.pc = static_cast<std::uint32_t>(at - code);
+                    const auto ahead = observer.step_ahead(wave, slice - done);
+                    at += ahead.executed;
+                    done += ahead.executed;
+                    looked = done + ahead.looked;
+                    if (ahead.executed != 0) continue;
+                }
+            }
             if constexpr (Observer::active) wave.pc = static_cast<std::uint32_t>(at - code);  // nobody else looks while it runs
             result = step(wave, *at, observer);
             ++done;

@@ -16,6 +16,10 @@ struct ScalarSet {
     void add(unsigned first, unsigned count) {
         for (unsigned i = first; i < first + count && i < 128; ++i) word[i >> 6U] |= std::uint64_t{1} << (i & 63U);
     }
+    void add(const ScalarSet& other) {
+        word[0] |= other.word[0];
+        word[1] |= other.word[1];
+    }
     void remove(const ScalarSet& other) {
         word[0] &= ~other.word[0];
         word[1] &= ~other.word[1];

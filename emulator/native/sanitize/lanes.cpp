@@ -80,6 +80,10 @@ HIPSCOPE_WIDEST std::uint64_t bits_in_addresses(const std::uint64_t* address, st
 Shape shape_of(const MemoryAccess& made, bool run) {
     const std::uint64_t* address = made.address[0];
     if (run || is_row(made, 0)) return {true, address[0], {address[0], address[kLanes - 1]}};
+    if (std::has_single_bit(made.lanes)) {
+        const std::uint64_t only = address[std::countr_zero(made.lanes)];
+        return {false, only, {only, only}};
+    }
     return made.lanes == ~std::uint64_t{0} ? shape_of_all(address) : shape_of_lanes(address, made.lanes);
 }
 

@@ -279,7 +279,7 @@ void Races::touch_one(const Access& a, Word word, std::uint64_t address, int lan
 
 void Races::row_of_words(const Access& a) {
     std::uint64_t address = a.made.address[0][0];
-    std::size_t left = std::size_t{a.made.bytes} / 4 * kLanes;
+    std::size_t left = std::size_t{a.made.bytes} / 4 * (a.made.space == Space::scalar ? 1 : kLanes);
     const bool one_piece = a.lds || WordShadow::in_one_piece(address, left * 4);
     std::uint32_t first = 0;
     while (left != 0) {
@@ -387,8 +387,8 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     if (meets && a.load && made.kind != AccessKind::atomic) synchronise(a, true, false);
     a.mine = Trace::make(w.segment, wave.pc, level);
     w.used = true;
-    const bool whole = shape.row && a.lanes == ~0ULL && made.addresses == 1 && made.bytes % 4 == 0 && (made.address[0][0] & 3U) == 0 && made.space != Space::scalar;
-    if (whole) row_of_words(a);
+    const bool row = made.space == Space::scalar ? !a.store : shape.row && a.lanes == ~0ULL;
+    if (row && made.addresses == 1 && made.bytes % 4 == 0 && (made.address[0][0] & 3U) == 0) row_of_words(a);
     else scattered_words(a);
     if (atomic && !lds && !slabs_.empty()) heap_operation(a);
     if (meets && a.store) synchronise(a, false, true);

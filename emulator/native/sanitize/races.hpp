@@ -173,6 +173,8 @@ public:
     void access(GroupOrder& order, const Wave& wave, const Instruction& in, const Shape& shape, const Found& found);
     /// Kernels will use this block of memory.
     void expect(std::uint64_t address, std::uint64_t bytes) { words_.expect(address, bytes); }
+    /// All of these bytes will be accessed.
+    void populate(std::uint64_t address, std::uint64_t bytes) { words_.populate(address, bytes); }
     /// The device heap cuts blocks out of this slab from now on.
     void heap_slab(std::uint64_t address) { slabs_.insert(address); }
 

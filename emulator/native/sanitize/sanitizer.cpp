@@ -2,7 +2,6 @@
 #include "sanitize/sanitizer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -21,7 +20,7 @@ void Sanitizer::allocated(std::uint64_t address, std::vector<std::uint64_t> fram
     if (block == nullptr) return;
     allocated_by_[block->id] = std::move(frames);
     if (checks_.races || checks_.stale) races_.expect(block->address, block->bytes);
-    if (uninitialised_ && !written) uninitialised_->memory().undefine(address, block->bytes);
+    if (uninitialised_ && !written) uninitialised_->memory().undefine_block(address, block->bytes);
 }
 
 void Sanitizer::copied(const void* to, const void* from, std::uint64_t bytes) {
@@ -33,14 +32,7 @@ void Sanitizer::filled(const void* to, std::uint64_t bytes) {
 }
 
 void Sanitizer::undefined(std::uint64_t address, std::uint64_t bytes) {
-    if (!uninitialised_) return;
-    constexpr std::array<std::uint8_t, 64> all = [] {
-        std::array<std::uint8_t, 64> bits{};
-        bits.fill(0xff);
-        return bits;
-    }();
-    for (std::uint64_t done = 0; done < bytes; done += all.size())
-        uninitialised_->memory().set(address + done, static_cast<std::uint32_t>(std::min<std::uint64_t>(all.size(), bytes - done)), all.data());
+    if (uninitialised_) uninitialised_->memory().undefine(address, bytes);
 }
 
 void Sanitizer::released(std::uint64_t address, std::vector<std::uint64_t> frames) {

@@ -59,6 +59,10 @@ public:
     /// Copies and fills; each pointer may be one of the host's.
     void copied(const void* to, const void* from, std::uint64_t bytes);
     void filled(const void* to, std::uint64_t bytes);
+    /// All of these bytes will be accessed.
+    void populate(std::uint64_t address, std::uint64_t bytes) {
+        if (checks_.races || checks_.stale) races_.populate(address, bytes);
+    }
     /// Nobody has written this memory, whatever it holds.
     void undefined(std::uint64_t address, std::uint64_t bytes);
 
@@ -71,6 +75,8 @@ public:
     // What the engine does, in order. `step` executes the instruction.
     void started(Workgroup& group);
     Step step(Wave& wave, const Instruction& instruction);
+    using Ahead = Uninitialised::Ahead;
+    Ahead step_ahead(Wave& wave, std::uint32_t limit) { return uninitialised_ ? uninitialised_->execute_ahead(wave, limit) : Ahead{0, limit}; }
     void barrier_released(Workgroup& group);
 
 private:
@@ -115,6 +121,7 @@ public:
     static constexpr bool active = true;
     SanitizeObserver(Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe) : sanitizer_(sanitizer), observe_(observe) {}
     void started(Workgroup& group) { sanitizer_.started(group); }
+    Sanitizer::Ahead step_ahead(Wave& wave, std::uint32_t limit) { return sanitizer_.step_ahead(wave, limit); }
     Step step(Wave& wave, const Instruction& instruction) {
         const Step result = sanitizer_.step(wave, instruction);
         if (accesses_memory(instruction.unit) && result == Step::next && wave.access.space != Space::none && observe_) observe_(wave.access);

@@ -50,7 +50,7 @@ void ShadowMemory::mix_dword(std::uint64_t page, std::uint64_t dword) {
     mixed |= bit;
 }
 
-void ShadowMemory::undefine(std::uint64_t address, std::uint64_t bytes) {
+void ShadowMemory::undefine_block(std::uint64_t address, std::uint64_t bytes) {
     const std::uint64_t offset = address - Memory::base;
     if (bytes == 0 || offset >= Memory::reserved - bytes) return;
     const std::uint64_t first = offset >> page_bits, count = ((offset + bytes - 1) >> page_bits) - first + 1;
@@ -60,16 +60,17 @@ void ShadowMemory::undefine(std::uint64_t address, std::uint64_t bytes) {
 }
 
 void ShadowMemory::define(std::uint64_t address, std::uint64_t bytes) {
-    const std::uint64_t offset = address - Memory::base;
-    if (bytes == 0 || offset >= Memory::reserved - bytes) return;
-    const std::uint64_t end = offset + bytes;
-    for (std::uint64_t at = offset; at < end;) {
-        const std::uint64_t page = at >> page_bits, start = page << page_bits;
-        const std::uint64_t here = std::min(end, start + page_bytes) - at;
-        if (here == page_bytes) state_[page] = State::defined;
-        else if (state_[page] != State::defined) define_in(page, at - start, at - start + here);
-        at += here;
-    }
+    each_page(address, bytes, [this](std::uint64_t page, std::uint64_t from, std::uint64_t end) {
+        if (end - from == page_bytes) state_[page] = State::defined;
+        else if (state_[page] != State::defined) define_in(page, from, end);
+    });
+}
+
+void ShadowMemory::undefine(std::uint64_t address, std::uint64_t bytes) {
+    each_page(address, bytes, [this](std::uint64_t page, std::uint64_t from, std::uint64_t end) {
+        if (end - from == page_bytes) state_[page] = State::undefined;
+        else if (state_[page] != State::undefined) undefine_in(page, from, end);
+    });
 }
 
 /// Bytes [from, end) of a page that is not defined as a whole.
@@ -97,6 +98,23 @@ void ShadowMemory::define_in(std::uint64_t page, std::uint64_t from, std::uint64
     if (!cleared) return;
     const auto none = [](const auto& words) { return std::all_of(std::begin(words), std::end(words), [](std::uint64_t word) { return word == 0; }); };
     if (none(d.undefined) && none(d.mixed)) state_[page] = State::defined;
+}
+
+/// Bytes [from, end) of a page that is not undefined as a whole.
+void ShadowMemory::undefine_in(std::uint64_t page, std::uint64_t from, std::uint64_t end) {
+    mix(page);
+    Dwords& d = dwords_[page];
+    for (std::uint64_t at = from; at < end;) {
+        const std::uint64_t dword = at / 4, next = std::min(end, (dword + 1) * 4), bit = std::uint64_t{1} << dword % 64;
+        if (next - at == 4) {
+            d.undefined[dword / 64] |= bit;
+            d.mixed[dword / 64] &= ~bit;
+        } else {
+            mix_dword(page, dword);
+            std::memset(bits_ + (page << page_bits) + at, 0xff, next - at);
+        }
+        at = next;
+    }
 }
 
 /// Some bytes of one dword of a mixed page.

@@ -20,6 +20,7 @@ public:
     ShadowMemory& operator=(const ShadowMemory&) = delete;
 
     /// A block of memory; it starts a page.
+    void undefine_block(std::uint64_t address, std::uint64_t bytes);
     void undefine(std::uint64_t address, std::uint64_t bytes);
     void define(std::uint64_t address, std::uint64_t bytes);
     /// Like memmove of the values.
@@ -63,9 +64,21 @@ private:
     static constexpr std::uint64_t page_bytes = 1U << page_bits, pages = Memory::reserved >> page_bits;
     static_assert(Dwords::words * 64 * 4 == page_bytes);
 
+    /// Calls `part(page, from, end)` for the bytes [from, end) of each page of a range.
+    template <class Part>
+    static void each_page(std::uint64_t address, std::uint64_t bytes, const Part& part) {
+        const std::uint64_t offset = address - Memory::base, end = offset + bytes;
+        if (bytes == 0 || offset >= Memory::reserved - bytes) return;
+        for (std::uint64_t at = offset; at < end;) {
+            const std::uint64_t page = at >> page_bits, start = page << page_bits, stop = std::min(end, start + page_bytes);
+            part(page, at - start, stop - start);
+            at = stop;
+        }
+    }
     [[nodiscard]] bool defined_in(std::uint64_t page, std::uint64_t from, std::uint64_t end) const;
     void define_in(std::uint64_t page, std::uint64_t from, std::uint64_t end);
     void define_part(std::uint64_t page, std::uint64_t from, std::uint64_t end);
+    void undefine_in(std::uint64_t page, std::uint64_t from, std::uint64_t end);
     void mix(std::uint64_t page);
     void mix_dword(std::uint64_t page, std::uint64_t dword);
 

@@ -102,6 +102,7 @@ void Uninitialised::begin(const PreparedLaunch& launch) {
     const std::shared_ptr<Disassembly>& code = launch.launch.object->code;
     known_ = &programs_[code];
     known_->flows.resize(code->program.instructions.size());
+    known_->stretches.resize(code->program.instructions.size());
     known_->stores.resize(code->program.instructions.size());
     groups_.clear();
     recent_group_ = nullptr;
@@ -144,6 +145,25 @@ void Uninitialised::started(const Workgroup& group) {
         s.scratch.start(launch_->scratch_per_lane);
         s.scratch_origins.clear();
     }
+}
+
+Uninitialised::Ahead Uninitialised::execute_ahead(Wave& wave, u32 limit) {
+    std::unique_ptr<Stretch>& known = known_->stretches[wave.pc];
+    if (!known) [[unlikely]]
+        known = std::make_unique<Stretch>(stretch_from(*wave.program, wave.pc, [&](std::size_t pc) -> const Flow& { return flow(*wave.program, pc); }));
+    const Stretch& stretch = *known;
+    if (stretch.length == 0) return {0, 1};
+    if (stretch.length > limit) return {0, limit};
+    WaveShadow& s = shadow(wave);
+    const u64 lanes = wave.exec();
+    u64 any = 0;
+    for (const std::uint16_t row : stretch.reads) any |= s.dirty[row];
+    if ((any & lanes) != 0 || s.scc || stretch.scalar_reads.meets(s.scalar_dirty)) return {0, stretch.length};
+    const Instruction* const first = wave.program->instructions.data() + wave.pc;
+    for (u32 n = 0; n < stretch.length; ++n) first[n].run(wave, first[n]);
+    for (const std::uint16_t row : stretch.writes) s.dirty[row] &= ~lanes;
+    s.scalar_dirty.remove(stretch.scalar_writes);
+    return {stretch.length, 0};
 }
 
 Step Uninitialised::execute(Wave& wave, const Instruction& in) {

@@ -21,6 +21,7 @@
 #include "sanitize/lanes.hpp"
 #include "sanitize/report.hpp"
 #include "sanitize/shadow_memory.hpp"
+#include "sanitize/stretch.hpp"
 
 namespace hipscope::sanitize {
 
@@ -144,6 +145,12 @@ public:
     void begin(const PreparedLaunch& launch);
     void started(const Workgroup& group);
 
+    /// Executes the instructions from the wave's on, at most `limit`, as far as one look tells that they compute with
+    /// defined values only. `looked`: how many there are to look at one by one when it did not.
+    struct Ahead {
+        std::uint32_t executed = 0, looked = 0;
+    };
+    Ahead execute_ahead(Wave& wave, std::uint32_t limit);
     /// Executes an instruction. Of one that accesses memory, `accessed` has to be told afterwards.
     Step execute(Wave& wave, const Instruction& in);
     /// Wave::access is what the instruction has done. `shape`: of the lanes' first addresses.
@@ -155,11 +162,12 @@ private:
 
     GroupShadow& group_shadow(const Workgroup& group);
     WaveShadow& shadow(const Wave& wave) { return group_shadow(*wave.group).waves[wave.id_in_group]; }
-    [[nodiscard]] const Flow& flow(const Wave& wave) {
-        Flow& f = known_->flows[wave.pc];
-        if (f.kind == FlowKind::unknown) [[unlikely]] f = flow_of(wave.program->instructions[wave.pc]);
+    [[nodiscard]] const Flow& flow(const Program& program, std::size_t pc) {
+        Flow& f = known_->flows[pc];
+        if (f.kind == FlowKind::unknown) [[unlikely]] f = flow_of(program.instructions[pc]);
         return f;
     }
+    [[nodiscard]] const Flow& flow(const Wave& wave) { return flow(*wave.program, wave.pc); }
 
     // Registers (uninitialised.cpp).
     Step run_registers(Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
@@ -194,6 +202,7 @@ private:
     /// What is kept of a program over its dispatches.
     struct Known {
         std::vector<Flow> flows;           // worked out when an instruction is first executed
+        std::vector<std::unique_ptr<Stretch>> stretches;  // from each instruction on, once somebody has come there
         std::vector<std::uint8_t> stores;  // of each store: which dwords of its data were seen with a defined value
     };
     std::map<std::shared_ptr<Disassembly>, Known> programs_;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "core/populate.hpp"
 #include "core/widest.hpp"
 
 namespace hipscope::sanitize {
@@ -82,6 +83,11 @@ void WordShadow::expect(std::uint64_t address, std::uint64_t bytes) {
     const auto start = reinterpret_cast<std::uint64_t>(block(address)), end = reinterpret_cast<std::uint64_t>(block(address + bytes));
     const std::uint64_t first = (start + kLargePage - 1) / kLargePage * kLargePage, last = end / kLargePage * kLargePage;
     if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // NOLINT: it only saves time
+}
+
+void WordShadow::populate(std::uint64_t address, std::uint64_t bytes) {
+    if (!in_one_piece(address, bytes)) return;
+    hipscope::populate(reinterpret_cast<std::uint64_t>(block(address)), reinterpret_cast<std::uint64_t>(block(address + bytes)));
 }
 
 WordBlock* WordShadow::outside(std::uint64_t address) {

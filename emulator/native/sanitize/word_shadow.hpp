@@ -60,6 +60,8 @@ public:
     }
     /// A block of memory that is likely to be used as a whole: its notes are given out in large pages.
     void expect(std::uint64_t address, std::uint64_t bytes);
+    /// Memory of which all will be accessed.
+    void populate(std::uint64_t address, std::uint64_t bytes);
     /// True when the blocks from `address` on follow each other.
     [[nodiscard]] static bool in_one_piece(std::uint64_t address, std::uint64_t bytes) {
         return address - Memory::base < Memory::reserved - bytes;
