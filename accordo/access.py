@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 READ_FIRST, WRITTEN, READ, ATOMIC = 1, 2, 4, 8  # bits of an access map
 PAGE = 4096  # bytes
+_PIECE = 1 << 18  # bytes
 
 _HEAD = struct.Struct("<QQ")
 
@@ -82,7 +83,12 @@ class AccessMap:
 
     def within(self, other: AccessMap, bits: int) -> bool:
         """Whether each byte with one of these bits has it in the other map, too."""
-        return all(not np.any(part & bits & ~other.window(at, at + len(part))) for at, part in self.runs)
+        for at, part in self.runs:
+            for start in range(0, len(part), _PIECE):  # so that what is between stays in the cache
+                piece = part[start : start + _PIECE]
+                if np.any(piece & ~other.window(at + start, at + start + len(piece)) & bits):
+                    return False
+        return True
 
     @cached_property
     def whole(self) -> NDArray[np.uint8]:

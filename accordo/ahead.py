@@ -14,7 +14,8 @@ from typing import Self
 from hipscope.accordo.replay import Replay, ReplayTool, Request, read_result, replay, replay_all
 from hipscope.analysis.process import Stop
 
-_LOOK_SECONDS = 0.005
+_LOOK_SECONDS = 0.005  # at first; what is not there soon takes longer
+_MOST_SECONDS = 0.04
 
 
 class Ahead:
@@ -41,13 +42,15 @@ class Ahead:
         """One of them. Raises ReplayBroken, Cancelled."""
         if self._all is None:
             return replay(self._tool, request, cancel=self._stop)
+        pause = _LOOK_SECONDS
         while not self._all.done():
             found = read_result(
                 request
             )  # it appears in one step, after everything else that the replay leaves
             if found is not None:
                 return found
-            wait([self._all], timeout=_LOOK_SECONDS)
+            wait([self._all], timeout=pause)
+            pause = min(1.2 * pause, _MOST_SECONDS)
         found = self._all.result().get(id(request))
         # Left out: one that comes later in the list went wrong before this one was begun.
         return replay(self._tool, request, cancel=self._stop) if found is None else found

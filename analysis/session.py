@@ -39,7 +39,8 @@ class ProfileOptions:
     `overlay` replaces the text of files without touching them. `capture_dispatches` asks the emulator to record the
     dispatches of the kernels it names (mangled; empty: of all) for replay. `confined` builds and runs without network
     and without any file but the project's: for a rewrite that nobody has looked at yet. `clock_percent`: of
-    the modelled time, what the emulator's events tell the program; it shows what of its output is a time.
+    the modelled time, what the emulator's events tell the program; it shows what of its output is a time. `timed`:
+    without, launches are executed and listed, and nothing says how long they take.
     """
 
     device: str | None = None
@@ -49,6 +50,7 @@ class ProfileOptions:
     capture_dispatches: tuple[str, ...] | None = None
     confined: bool = False
     clock_percent: int | None = None
+    timed: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def profile_project(
             capture_kernels=options.capture_dispatches,
             confined=options.confined,
             clock_percent=options.clock_percent,
+            timed=options.timed,
             cancel=cancel,
         )
         capture_dir = profiler.record(run, progress)

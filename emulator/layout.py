@@ -56,7 +56,8 @@ class Selection:
 
     `counters` None means all that exist. `counted` and `traced` choose the launches whose counters and whose thread
     trace are written, `waves` says whether with the timeline of each traced wave, which is most of it; `name` turns a
-    mangled kernel name into the one that is shown.
+    mangled kernel name into the one that is shown. Launches of which no time is known take `untimed_ns`; None
+    lists them without one.
     """
 
     prefix: str = PREFIX
@@ -69,6 +70,7 @@ class Selection:
     csv: bool = True
     json: bool = False
     name: Callable[[str], str] = demangle
+    untimed_ns: float | None = None
 
 
 def write_rocprofv3(
@@ -87,7 +89,7 @@ def write_rocprofv3(
     """
     chosen = selection or Selection()
     out_dir.mkdir(parents=True, exist_ok=True)
-    launches = _with_times(list(raw.read_dispatches(raw_dir)))
+    launches = _with_times(list(raw.read_dispatches(raw_dir)), chosen.untimed_ns)
     kernels = {name: number for number, name in enumerate(dict.fromkeys(d.kernel for d in launches), start=1)}
     prefix = out_dir / chosen.prefix
     prefix.parent.mkdir(parents=True, exist_ok=True)
@@ -169,10 +171,10 @@ def _write_tables(
     write_table(table("agent_info"), AGENT_COLUMNS, [agent_row(device)])
 
 
-def _with_times(launches: list[raw.RawDispatch]) -> list[raw.RawDispatch]:
+def _with_times(launches: list[raw.RawDispatch], untimed_ns: float | None) -> list[raw.RawDispatch]:
     """Give launches that ran without the model the mean time of the profiled ones of the same kernel and shape.
 
-    They follow each other on the timeline. A launch of a shape that was never profiled keeps no time.
+    They follow each other on the timeline. A launch of a shape that was never profiled gets `untimed_ns`, or none.
     """
     durations: dict[tuple[Any, ...], list[float]] = {}
     for d in launches:
@@ -185,9 +187,9 @@ def _with_times(launches: list[raw.RawDispatch]) -> list[raw.RawDispatch]:
         if d.start_ns is not None and d.end_ns is not None:
             now = max(now, d.end_ns)
             timed.append(d)
-        elif known:
+        elif known or untimed_ns is not None:
             start = now
-            now += sum(known) / len(known)
+            now += sum(known) / len(known) if known else untimed_ns or 0.0
             timed.append(replace(d, start_ns=start, end_ns=now))
         else:
             timed.append(replace(d, start_ns=None, end_ns=None))

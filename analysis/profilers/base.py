@@ -30,7 +30,8 @@ class ProfilerRun:
     """One run to record. `directory` exists and is empty; `capture_kernels` None records no dispatches for replay.
 
     `confined`: the program has code that nobody has looked at yet, so it gets no network and no files but its own.
-    `clock_percent`: of the modelled time, what the emulator's events tell the program.
+    `clock_percent`: of the modelled time, what the emulator's events tell the program. `timed`: without, the emulator
+    executes launches and models no time.
     """
 
     built: BuiltProgram
@@ -43,6 +44,7 @@ class ProfilerRun:
     cancel: threading.Event | None = None
     confined: bool = False
     clock_percent: int | None = None
+    timed: bool = True
 
 
 class Profiler(ABC):

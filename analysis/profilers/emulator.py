@@ -28,6 +28,7 @@ RECORDED_DISPATCHES = "dispatches"
 _KERNEL_TIME = (
     0.9  # of the program's time; a kernel that still runs then is named, not killed with the program
 )
+_SOME_NS = 1e5  # a launch that is not timed, for the program's events and in its profile
 
 
 class EmulatorProfiler(Profiler):
@@ -62,7 +63,8 @@ class EmulatorProfiler(Profiler):
             stopped=f"the program was stopped after {run.config.timeout_s:g} s (timeout_s)"
             if completed.timed_out
             else None,
-            selection=Selection(waves=not run.confined),  # what a rewrite does, no viewer opens
+            # What a rewrite does, no viewer opens. What is not timed is listed all the same.
+            selection=Selection(waves=not run.confined, untimed_ns=None if run.timed else _SOME_NS),
         )
         shutil.rmtree(raw)
         return recorded
@@ -89,7 +91,7 @@ def run_emulated(
         threads=config.emulator.threads,
         time_budget_s=run.time_budget_s,
         time_limit_s=_KERNEL_TIME * config.timeout_s,
-        profile_launches=config.emulator.profile_launches,
+        profile_launches=config.emulator.profile_launches if run.timed else 0,
         capture=recorded,
         capture_kernels=run.capture_kernels or (),
         capture_per_shape=config.accordo.max_dispatches_per_shape if recorded else None,

@@ -214,3 +214,31 @@ def test_old_captures_are_removed(program: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("hipscope.analysis.session._IN_USE_SECONDS", -1.0)
     sessions = [profile(program) for _ in range(6)]
     assert [s.run_dir.exists() for s in sessions] == [False, False, True, True, True, True]
+
+
+WAITS = """
+int main() {
+  float *p, ms = 0;
+  hipEvent_t from, to;
+  if (hipMalloc(&p, 4096 * sizeof(float)) != hipSuccess || hipEventCreate(&from) != hipSuccess) return 9;
+  if (hipEventCreate(&to) != hipSuccess || hipEventRecord(from) != hipSuccess) return 9;
+  int launches = 0;
+  for (; ms < 0.35f; ++launches) {
+    twice<<<16, 256>>>(p, 4096, 7);
+    if (hipEventRecord(to) != hipSuccess || hipEventSynchronize(to) != hipSuccess) return 9;
+    if (hipEventElapsedTime(&ms, from, to) != hipSuccess) return 9;
+  }
+  std::printf("%d launches\\n", launches);
+}
+"""
+
+
+def test_without_the_model_launches_are_listed_and_time_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "waits.hip"
+    file.write_text(KERNEL + WAITS)
+    session = profile(file, options=ProfileOptions(timed=False), timeout_s=60)
+    (kernel,) = session.profile.kernels
+    assert session.profile.program.exit_code == 0
+    assert session.profile.program.output == "4 launches\n"
+    assert len(kernel.dispatches) == 4
+    assert not kernel.instructions or all(not i.stalls for i in kernel.instructions)

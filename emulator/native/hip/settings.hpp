@@ -11,7 +11,7 @@ struct Settings {
     std::string out, objdump, device_config, cache, sanitize;
     int threads = 1;
     std::uint64_t time_budget_ms = ~0ULL;
-    std::uint64_t profile_launches = 4;  // of each kernel and launch shape
+    std::uint64_t profile_launches = 4;  // of each kernel and launch shape; 0: none is timed
     std::uint64_t seed = 0;
     std::uint64_t max_instructions = ~0ULL;  // of one workgroup
     std::uint64_t clock_percent = 100;       // of the modelled time, what two events say lies between them
