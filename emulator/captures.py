@@ -123,7 +123,8 @@ def seal(directory: Path, shared: Mapping[str, FileCheck] | None = None) -> None
 
 
 def share(source: Path, target: Path) -> None:
-    """Let a file of another dispatch appear in this one, too: nobody writes to it."""
+    """Let a file of another dispatch appear in this one, too, in place of one of that name: nobody writes to it."""
+    target.unlink(missing_ok=True)
     try:
         os.link(source.resolve(), target)
     except OSError:

@@ -20,7 +20,7 @@ from hipscope.analysis.build import BuiltProgram, build_program
 from hipscope.analysis.config import Config
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.toolchain import find_toolchain
-from hipscope.emulator.captures import read_checksums, seal
+from hipscope.emulator.captures import read_checksums, seal, share
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment, replay_executable
 
 PROGRAM = Path(__file__).parent / "programs" / "device_variables.hip"
@@ -216,3 +216,13 @@ def test_a_disassembly_that_did_not_fit_is_not_kept(
     done = run(program, cache, tmp_path / "captures", file_bytes=room)
     assert (done.returncode, done.stdout) == (0, "PASS\n")
     assert list(cache.iterdir()) == []
+
+
+def test_a_file_is_shared_again_in_place_of_what_has_its_name(tmp_path: Path) -> None:
+    source, target = tmp_path / "buffer_0.before", tmp_path / "derived"
+    source.write_bytes(b"recorded")
+    target.write_bytes(b"of an earlier derivation")
+    for _ in range(2):  # a work folder may be used twice
+        share(source, target)
+        assert target.read_bytes() == b"recorded"
+        assert target.stat().st_ino == source.stat().st_ino
