@@ -123,7 +123,8 @@ def test_a_faster_equivalent_kernel_is_accepted_with_its_numbers(bench: Bench) -
         ("float sum = 0.0f;", "float sum = undeclared;", "not_compiled", "line 13: use of undeclared identifier"),
         ("tile[kBlock];", "tile[kBlock * 100];", "not_compiled", "exceeds limit"),
         ("k < 12; ++k", "k < 12; k += (in[i] > 1e30f)", "different", "Not equivalent"),
-        (STORE, STORE + " for (int k = 0; k < 60; ++k) if (in[k] == 1234.5f) out[i] = 0.0f;", "not_faster", "slower"),
+        (STORE, STORE + " for (int k = 0; k < 60; ++k) if (in[k] == 1234.5f) out[i] = 0.0f;",
+         "different", "numbers that a program names"),
     ],
 )  # fmt: skip
 def test_a_wrong_candidate_is_stopped_with_the_reason(
