@@ -36,6 +36,12 @@ void join(Clocks& into, const Clocks& from, std::size_t waves) {
     into[kGrid] = std::max(into[kGrid], from[kGrid]);
 }
 
+/// A plain store that is worth more than the atomic operation of the same wave that follows in this segment: who comes
+/// after the one comes after both, but only the store races with other waves' atomic operations.
+bool outlasts(Trace store, std::uint64_t atomic) {
+    return store.segment() == Trace{atomic}.segment() && store.scope() == scope::plain && store.mask() == 15;
+}
+
 /// Each of `lanes` has a whole word of its own: notes an access to those that meet nobody, and gives the lanes of the others.
 /// `block_of` finds the notes of a word, `content` lies at the word with address 0.
 template <bool store, bool atomic, class BlockOf>
@@ -54,7 +60,7 @@ std::uint64_t note_quiet(const std::uint64_t* address, std::uint64_t lanes, Fore
         if (!store) {
             block.read[i] = met || foreign(read) ? read : now;
         } else if (!met) {
-            block.write[i] = now;
+            if (!atomic || !outlasts(Trace{wrote}, now)) block.write[i] = now;
             block.read[i] = 0;
             block.value[i] = *reinterpret_cast<const std::uint32_t*>(content + at);  // NOLINT
         }
@@ -260,6 +266,12 @@ void Races::touch(const Access& a, const WordRow& row, std::uint64_t address, st
     if (a.store) note_stores(row, first_word, bits, content);
 }
 
+/// A plain store to LDS that the same wave made since the last barrier: waves meet there, at barriers above all.
+bool Races::stored_in_epoch(const Access& a, Trace wrote) const {
+    return a.lds && a.foreign()(wrote.bits) && wrote.scope() == scope::plain && wrote.mask() == 15 &&
+           segment(wrote.segment()).wave == a.wave.id_in_group;
+}
+
 /// One word of one lane: conflicts first, then the note.
 void Races::touch_one(const Access& a, Word word, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content) {
     const auto foreign = [&](Trace t) { return a.foreign()(t.bits) && (t.mask() & mask) != 0; };
@@ -269,7 +281,7 @@ void Races::touch_one(const Access& a, Word word, std::uint64_t address, int lan
     else if (a.store && foreign(read) && !ordered(a, read, false, address)) conflict(a, read, false, address, lane);
     const std::uint64_t now = a.mine.with(static_cast<std::uint32_t>(lane), mask).bits;
     if (a.store) {
-        word.write = now;
+        if (!(a.load && (outlasts(wrote, now) || stored_in_epoch(a, wrote)))) word.write = now;
         word.read = 0;
         word.value = content;
     } else if (!foreign(read)) {
@@ -387,7 +399,7 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     if (meets && a.load && made.kind != AccessKind::atomic) synchronise(a, true, false);
     a.mine = Trace::make(w.segment, wave.pc, level);
     w.used = true;
-    const bool row = made.space == Space::scalar ? !a.store : shape.row && a.lanes == ~0ULL;
+    const bool row = made.space == Space::scalar ? !a.store : shape.row && !atomic && a.lanes == ~0ULL;
     if (row && made.addresses == 1 && made.bytes % 4 == 0 && (made.address[0][0] & 3U) == 0) row_of_words(a);
     else scattered_words(a);
     if (atomic && !lds && !slabs_.empty()) heap_operation(a);

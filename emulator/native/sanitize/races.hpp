@@ -202,6 +202,7 @@ private:
     std::uint64_t quiet_words(const Access& access);
     void scattered_words(const Access& access);
     void touch(const Access& access, const WordRow& row, std::uint64_t address, std::uint32_t first_word);
+    [[nodiscard]] bool stored_in_epoch(const Access& access, Trace wrote) const;
     void touch_one(const Access& access, Word word, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content);
     void conflict(const Access& access, Trace earlier, bool wrote, std::uint64_t address, int lane);
     void synchronise(const Access& access, bool reads, bool changes);

@@ -30,6 +30,26 @@ __global__ void tile_reused_too_early(const int* in, int* out) {
     }
     out[threadIdx.x] = sum;
 }
+__global__ void counters_set_without_barrier(const int* in, int* out) {  // the wave that sets them counts in all of them first
+    __shared__ int h[16], g[16];
+    if (threadIdx.x < 16) h[threadIdx.x] = g[threadIdx.x] = 0;
+    atomicAdd(&h[threadIdx.x & 15], 1);                // PLANTED data-race
+    atomicAdd(&g[threadIdx.x & 15], in[threadIdx.x]);  // PLANTED data-race
+    __syncthreads();
+    if (threadIdx.x < 16) out[threadIdx.x] = h[threadIdx.x] + g[threadIdx.x];
+}
+__global__ void sum_set_without_barrier(const int* in, int* out) {
+    if (threadIdx.x < 64) out[threadIdx.x] = 0;
+    atomicAdd(&out[threadIdx.x & 63], in[threadIdx.x]);  // PLANTED data-race
+}
+__global__ void clean_counters(const int* in, int* out) {
+    __shared__ int h[16];
+    if (threadIdx.x < 16) h[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&h[threadIdx.x & 15], in[threadIdx.x]);
+    __syncthreads();
+    if (threadIdx.x < 16) out[threadIdx.x] = h[threadIdx.x];
+}
 __global__ void histogram_without_atomics(int* out) {
     __shared__ int h[16];
     if (threadIdx.x < 16) h[threadIdx.x] = 0;
@@ -265,6 +285,9 @@ int main() {
     reverse_without_barrier<<<1, 256>>>(a);
     tree_without_barrier<<<1, 256>>>(a);
     tile_reused_too_early<<<1, 128>>>(a, b);
+    counters_set_without_barrier<<<1, 128>>>(b, a);
+    sum_set_without_barrier<<<1, 128>>>(b, a);
+    clean_counters<<<1, 128>>>(b, a);
     histogram_without_atomics<<<1, 256>>>(a);
     one_word_many_values<<<1, 64>>>(a);
     atomic_against_load<<<1, 256>>>(a);
