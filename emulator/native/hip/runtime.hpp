@@ -61,6 +61,7 @@ inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2, kEven
 struct Stream {
     unsigned flags = 0;
     int priority = 0;
+    int synchronization_policy = 1;          // hipSyncPolicyAuto; the emulator waits in one way only
     double ready_ns = 0;                     // modelled time at which all its work has ended
     std::shared_ptr<StreamCapture> capture;  // while it is being recorded
     std::vector<GraphNode*> tail;            // what the next recorded work waits for
