@@ -38,6 +38,10 @@ ALIGNED_ACCESSES = (
 )
 
 
+# Their memory models are the same (LLVM AMDGPUUsage); that of gfx90a fences with other instructions.
+_TARGETS = ("gfx942", "gfx950")
+
+
 @dataclass(frozen=True)
 class Fault:
     """Something that stopped a dispatch and is no sanitizer's report: a trap, an unknown instruction."""
@@ -72,8 +76,8 @@ def check_project(
     Raises `MissingTool`, `BuildFailed`, `UsageError`, `Cancelled`, or `ProgramFailed` when no kernel was launched.
     """
     config = project.config
-    if config.arch != "gfx942":
-        raise UsageError(f"the sanitizers run on the emulator, which executes gfx942, not {config.arch}")
+    if config.arch not in _TARGETS:
+        raise UsageError(f"the sanitizers know how {' and '.join(_TARGETS)} order memory, not {config.arch}")
     progress("finding the compiler", None)
     toolchain = find_toolchain(config)
     progress("compiling", None)

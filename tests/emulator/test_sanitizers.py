@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.check import CheckResult, check_project
+from hipscope.analysis.config import Config
+from hipscope.analysis.errors import UsageError
 from hipscope.analysis.project import resolve_project
 from hipscope.emulator.sanitize import SanitizerReport
 
@@ -103,6 +105,12 @@ def test_an_undefined_value_is_told_with_its_use_its_load_and_its_allocation() -
     assert "hipMalloc(&particles" in text[field.allocation.allocated_at[0].line - 1]
     assert reports["half_copied"].count == 32
     assert "leave_a_field_out" not in reports
+
+
+def test_a_target_whose_fences_are_not_known_is_refused() -> None:
+    project = resolve_project(PLANTED[0], config=Config.model_validate({"device": "mi210"}))
+    with pytest.raises(UsageError, match="gfx942 and gfx950 order memory, not gfx90a"):
+        check_project(project)
 
 
 def test_only_the_checks_that_were_asked_for_run() -> None:

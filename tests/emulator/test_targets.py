@@ -35,6 +35,7 @@ SOME_PROGRAMS = [HERE / "programs" / f"{name}.hip" for name in NAMES]
 EXAMPLE_PROGRAMS = [
     EXAMPLES / f"{name}.hip" for name in ("lds_column_read", "register_spill", "contended_histogram")
 ]
+GFX950_PROGRAMS = [HERE / "gfx950.hip", HERE / "gfx950_lds.hip"]
 NOT_ON = {
     ("matrix_cores", "mi355x"): "gfx950 has no xf32",
     ("fp8", "mi355x"): "it knows the 8-bit formats of gfx942; gfx950 has those of the OCP",
@@ -42,7 +43,7 @@ NOT_ON = {
 CASES = [
     *((source, "mi210") for source in SOME_PROGRAMS + EXAMPLE_PROGRAMS),
     *((source, "mi250x") for source in EXAMPLE_PROGRAMS),
-    *((source, "mi355x") for source in [*EVERY_PROGRAM, *EXAMPLE_PROGRAMS, HERE / "gfx950.hip"]),
+    *((source, "mi355x") for source in [*EVERY_PROGRAM, *EXAMPLE_PROGRAMS, *GFX950_PROGRAMS]),
 ]
 
 

@@ -102,7 +102,7 @@ private:
         if (launch.kernel->explicit_bytes() > launch.kernarg.size())
             throw std::runtime_error("the kernel takes " + std::to_string(launch.kernel->explicit_bytes()) + " bytes of arguments, the captured launch has " +
                                      std::to_string(launch.kernarg.size()));
-        PreparedLaunch prepared = prepare(std::move(launch), *area_, 64 * 1024, services_);
+        PreparedLaunch prepared = prepare(std::move(launch), *area_, services_);
         if (o_.poison) prepared.poison = {true, *o_.poison};
         return prepared;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 #include "core/wave.hpp"
 #include "engine/host_services.hpp"
@@ -76,13 +77,16 @@ void write_hidden(const PreparedLaunch& p, const KernelArgument& argument) {
     // hidden_none, default queue and completion action stay zero: nothing in HIP's device library reads them.
 }
 
+/// What one workgroup may have: LLVM's AddressableLocalMemorySize of the target.
+std::uint32_t lds_of_a_workgroup(std::string_view target) { return target == "gfx950" ? 160 * 1024 : 64 * 1024; }
+
 }  // namespace
 
 LaunchArea::LaunchArea(Memory& memory) : address_(memory.allocate(bytes)) {
     if (address_ == 0) throw std::runtime_error("no device memory for the launch area");
 }
 
-PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit, HostServices& services) {
+PreparedLaunch prepare(Launch launch, const LaunchArea& area, HostServices& services) {
     PreparedLaunch p;
     p.sync = std::make_shared<GlobalSync>();
     const Kernel& kernel = *launch.kernel;
@@ -103,6 +107,7 @@ PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_
                                  std::to_string(std::min<std::uint32_t>(1024, kernel.max_workgroup_size)));
     const std::uint64_t lds_bytes = std::uint64_t{kernel.lds_bytes} + launch.dynamic_lds;
     p.lds_bytes = static_cast<std::uint32_t>(lds_bytes);
+    const std::uint32_t lds_limit = lds_of_a_workgroup(launch.object->arch);
     if (lds_bytes > lds_limit)
         throw std::runtime_error("the workgroup needs " + std::to_string(lds_bytes) + " bytes of LDS, the device has " +
                                  std::to_string(lds_limit));

@@ -76,6 +76,6 @@ private:
 
 /// Write packet and kernarg segment and work out sizes. Throws std::runtime_error when the launch is impossible
 /// (no threads, too large a workgroup, too much LDS, kernel cannot be emulated).
-PreparedLaunch prepare(Launch launch, const LaunchArea& area, std::uint32_t lds_limit, HostServices& services);
+PreparedLaunch prepare(Launch launch, const LaunchArea& area, HostServices& services);
 
 }  // namespace hipscope

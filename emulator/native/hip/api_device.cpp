@@ -269,7 +269,7 @@ HIPSCOPE_API Error hipFuncGetAttributes(abi::FunctionAttributes* out, const void
     out->local_size_bytes = function->kernel->scratch_bytes;
     out->shared_size_bytes = function->kernel->lds_bytes;
     out->max_threads_per_block = static_cast<int>(function->kernel->max_workgroup_size);
-    out->max_dynamic_shared_size_bytes = static_cast<int>(65536 - function->kernel->lds_bytes);
+    out->max_dynamic_shared_size_bytes = numbers(call.runtime).lds_bytes - static_cast<int>(function->kernel->lds_bytes);
     out->num_regs = static_cast<int>(function->kernel->vgprs);
     return abi::error::success;
 }
@@ -278,7 +278,7 @@ HIPSCOPE_API Error hipFuncGetAttribute(int* value, int which, Function* function
     if (value == nullptr || function == nullptr || !call->resolve(*function)) return fail(abi::error::invalid_value);
     const Kernel& k = *function->kernel;
     const int values[] = {static_cast<int>(k.max_workgroup_size), static_cast<int>(k.lds_bytes), 0, static_cast<int>(k.scratch_bytes),
-                          static_cast<int>(k.vgprs), 94, 94, 0, 65536 - static_cast<int>(k.lds_bytes), 0};
+                          static_cast<int>(k.vgprs), 94, 94, 0, numbers(call.runtime).lds_bytes - static_cast<int>(k.lds_bytes), 0};
     if (which < 0 || which >= static_cast<int>(std::size(values))) return fail(abi::error::invalid_value);
     *value = values[which];
     return abi::error::success;

@@ -18,7 +18,6 @@
 namespace hipscope {
 namespace {
 
-constexpr std::uint32_t kLdsLimit = 64 * 1024;
 
 std::string executable_path() {
     char path[4096];
@@ -248,7 +247,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
     const double earliest = start_of(stream);
     PreparedLaunch prepared;
     try {
-        prepared = prepare(std::move(launch), *area_, kLdsLimit, services);
+        prepared = prepare(std::move(launch), *area_, services);
         prepared.realtime += static_cast<std::uint64_t>(earliest / 10);
     } catch (const std::exception& error) {
         const bool kernel_problem = !request.function->kernel->obstacle.empty() ||

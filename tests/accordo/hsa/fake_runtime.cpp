@@ -68,7 +68,7 @@ void execute(const Packet& packet) {
     const auto* bytes = static_cast<const std::uint8_t*>(packet.kernarg_address);
     launch.kernarg.assign(bytes, bytes + kernel->explicit_bytes());
     const std::lock_guard lock(machine().one_launch);
-    const DispatchResult result = machine().engine.run(prepare(std::move(launch), machine().area, 64 * 1024, machine().services), false);
+    const DispatchResult result = machine().engine.run(prepare(std::move(launch), machine().area, machine().services), false);
     if (result.fault) {
         std::fprintf(stderr, "fake runtime: %s\n", result.fault->message.c_str());
         std::_Exit(70);

@@ -58,7 +58,7 @@ private:
         launch.kernarg.resize(kernel.explicit_bytes());
         for (std::size_t at = 0; at + 8 <= launch.kernarg.size(); at += 8) std::memcpy(launch.kernarg.data() + at, &buffer_, 8);
         try {
-            engine_->run(prepare(std::move(launch), area_, 64 * 1024, services_), false);
+            engine_->run(prepare(std::move(launch), area_, services_), false);
         } catch (const std::runtime_error&) {
         }
     }
