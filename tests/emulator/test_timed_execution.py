@@ -46,7 +46,38 @@ int main() {
 }
 """
 
+# The second wave looks into LDS for what the first one puts there, and counts its turns.
+WAITING = """
+__global__ void waiting(float* out, int* turns) {
+    __shared__ int flag;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x < 64) {
+        float x = threadIdx.x;
+        for (int k = 0; k < 300; ++k) x = x * 0.5f + 1;
+        out[threadIdx.x] = x;
+        if (threadIdx.x == 0) __hip_atomic_store(&flag, x > 0, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else {
+        int n = 0;
+        while (__hip_atomic_load(&flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) ++n;
+        turns[threadIdx.x - 64] = n;
+    }
+}
+int main() {
+    float* out; int *turns, host;
+    CHECK(hipMalloc((void**)&out, 256)); CHECK(hipMalloc((void**)&turns, 256));
+    waiting<<<1, 128>>>(out, turns);
+    CHECK(hipMemcpy(&host, turns, 4, hipMemcpyDeviceToHost));
+    std::printf("%s\\n", host > 5 ? "waited" : "did not");
+}
+"""
+
 
 def test_waves_that_meet_at_barriers_exchange_their_values(tmp_path: Path) -> None:
     ran = run_hip(ROUNDS, tmp_path, profile=True)
     assert (ran.stdout, ran.returncode) == ("right\n", 0), ran.stderr
+
+
+def test_a_wave_that_waits_for_a_value_in_lds_waits_while_the_other_works(tmp_path: Path) -> None:
+    ran = run_hip(WAITING, tmp_path, profile=True)
+    assert (ran.stdout, ran.returncode) == ("waited\n", 0), ran.stderr

@@ -33,6 +33,10 @@ inline constexpr std::uint32_t default_mode = 0x3f0;
 enum class Space : std::uint8_t { none, global, lds, scratch, scalar };
 enum class AccessKind : std::uint8_t { load, store, atomic, atomic_return };
 
+/// Lanes that are looked at together where the addresses of a wave are no single run: those of one row of a small tile.
+inline constexpr int kTeam = 16;
+inline constexpr int kTeams = kLanes / kTeam;
+
 /// What one memory instruction of one wave touched. Valid after a handler of a memory unit returned `next`, for observed waves.
 struct MemoryAccess {
     Space space = Space::none;
@@ -40,15 +44,28 @@ struct MemoryAccess {
     std::uint8_t bytes = 0;            // per lane and address
     std::uint8_t addresses = 1;        // 2 for ds_read2/ds_write2
     bool run = false;                  // all lanes, one behind the other: only lane 0's addresses are filled in
+    bool teams = false;                // all lanes, evenly spaced within each team: only the teams' first addresses are filled in
+    std::array<std::uint8_t, kTeams> step{};  // of teams: bytes from one lane to the next
     std::uint64_t lanes = 0;           // execution mask of the access; 1 for scalar loads
     std::uint64_t address[2][kLanes];  // absolute for global/scalar, LDS offset for lds
 
-    /// Fill in the addresses of a run, for those who look at them one by one.
+    /// Fill in the addresses of a run or of teams, for those who look at them one by one.
     void spell_out() {
+        if (teams) {
+            teams = false;
+            for (std::size_t which = 0; which < addresses; ++which) spell_out_teams(which, address[which]);
+        }
         if (!run) return;
         run = false;
         for (std::size_t which = 0; which < addresses; ++which)
             for (std::size_t lane = 1; lane < kLanes; ++lane) address[which][lane] = address[which][0] + lane * bytes;
+    }
+    /// The addresses of all lanes, of an access in teams. They may be its own.
+    void spell_out_teams(std::size_t which, std::uint64_t* to) const {
+        for (std::size_t t = 0; t < kTeams; ++t) {
+            const std::uint64_t first = address[which][t * kTeam], distance = step[t];
+            for (std::size_t i = 0; i < kTeam; ++i) to[t * kTeam + i] = first + i * distance;
+        }
     }
 };
 

@@ -44,10 +44,11 @@ HIPSCOPE_WIDEST bool some_moved(const std::uint64_t* address, const std::uint64_
     return wrong == 0;
 }
 
-/// True when the addresses of `lanes` are those in `before`, all moved by as much as that of lane `first`.
-bool moved(const std::uint64_t* address, const std::uint64_t* before, std::uint64_t lanes, std::size_t first) {
-    const std::uint64_t by = address[first] - before[first];
-    return lanes == ~0ULL ? all_moved(address, before, by) : some_moved(address, before, lanes, by);
+/// The same of the first lanes of teams only.
+bool teams_moved(const std::uint64_t* address, const std::uint64_t* before, std::uint64_t by) {
+    std::uint64_t wrong = 0;
+    for (int lane = kTeam; lane < kLanes; lane += kTeam) wrong |= (address[lane] - before[lane]) ^ by;
+    return wrong == 0;
 }
 
 /// The lines of [begin, end), which are the first ones.
@@ -139,6 +140,34 @@ void count_consecutive_lookups(std::uint64_t begin, unsigned bytes, Lines& lines
     }
 }
 
+/// The lines of an access that is no run and whose addresses are spelled out.
+void lines_of_lanes(const MemoryAccess& access, Lines& lines) {
+    const std::uint64_t* address = access.address[0];
+    const int first = std::countr_zero(access.lanes);
+    const int last = 63 - std::countl_zero(access.lanes);
+    if (consecutive(access, address, first, last)) {
+        add_range(address[first], address[last] + access.bytes, lines);
+        if (access.lanes == ~0ULL && access.bytes <= 16 && address[0] % (4U * access.bytes) == 0)
+            count_consecutive_lookups(address[0], access.bytes, lines);
+        else
+            count_lookups(access, lines);
+        return;
+    }
+    count_lookups(access, lines);
+    lines.indexed = true;
+    lines.index.clear();
+    std::uint64_t previous = ~0ULL;
+    for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
+        const std::uint64_t begin = address[std::countr_zero(rest)];
+        const std::uint64_t end = (begin + access.bytes - 1) >> kPartBits;
+        for (std::uint64_t part = begin >> kPartBits; part <= end; ++part) {
+            if (part == previous) continue;
+            add_part(part, lines);
+            previous = part;
+        }
+    }
+}
+
 int set_conflicts(const std::uint32_t* dwords, const int* lanes, int count, std::uint64_t active, int per_lane) {
     std::uint32_t seen[32][32];
     std::uint8_t depth[32] = {};
@@ -196,17 +225,34 @@ constexpr ConflictSets kQuad = [] {
 
 }  // namespace
 
+bool KnownLanes::moved_to(const MemoryAccess& access, std::size_t which, std::uint64_t unit) const {
+    if (lanes != access.lanes || bytes != access.bytes || teams != access.teams) return false;
+    const auto first = static_cast<std::size_t>(std::countr_zero(lanes));
+    const std::uint64_t by = access.address[which][first] - address[first];
+    if (by % unit != 0) return false;
+    if (teams) return step == access.step && teams_moved(access.address[which], address, by);
+    return lanes == ~0ULL ? all_moved(access.address[which], address, by) : some_moved(access.address[which], address, lanes, by);
+}
+
+void KnownLanes::keep(const MemoryAccess& access, std::size_t which) {
+    lanes = access.lanes;
+    bytes = access.bytes;
+    teams = access.teams;
+    step = access.step;
+    if (!teams) std::copy_n(access.address[which], kLanes, address);
+    else
+        for (std::size_t lane = 0; lane < kLanes; lane += kTeam) address[lane] = access.address[which][lane];
+}
+
 std::size_t KnownLines::place_of(const MemoryAccess& access) {
     return (access.address[0][std::countr_zero(access.lanes)] >> kPartBits) % kPlaces;
 }
 
 bool KnownLines::find(const MemoryAccess& access, Lines& lines) const {
     const Entry& e = entries_[place_of(access)];
-    if (e.lanes != access.lanes || e.bytes != access.bytes) return false;
+    if (!e.at.moved_to(access, 0, 1U << kLineBits)) return false;
     const auto first = static_cast<std::size_t>(std::countr_zero(access.lanes));
-    const std::uint64_t by = access.address[0][first] - e.address[first];
-    if (by % (1U << kLineBits) != 0 || !moved(access.address[0], e.address, e.lanes, first)) return false;
-    const std::uint64_t whole = (access.address[0][first] >> kLineBits) - (e.address[first] >> kLineBits);
+    const std::uint64_t whole = (access.address[0][first] >> kLineBits) - (e.at.address[first] >> kLineBits);
     lines.count = e.count;
     lines.sectors = e.sectors;
     lines.accesses = e.accesses;
@@ -219,15 +265,13 @@ bool KnownLines::find(const MemoryAccess& access, Lines& lines) const {
 void KnownLines::keep(const MemoryAccess& access, const Lines& lines) {
     if (lines.count > kLines) return;
     Entry& e = entries_[place_of(access)];
-    e.lanes = access.lanes;
-    e.bytes = access.bytes;
+    e.at.keep(access, 0);
     e.count = lines.count;
     e.sectors = lines.sectors;
     e.accesses = lines.accesses;
     e.lookups = lines.lookups;
     std::copy_n(lines.line, lines.count, e.line);
     std::copy_n(lines.parts, lines.count, e.parts);
-    std::copy_n(access.address[0], kLanes, e.address);
 }
 
 void lines_of_run(const MemoryAccess& access, Lines& lines) {
@@ -242,31 +286,13 @@ void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known) 
     lines.count = lines.sectors = lines.accesses = lines.lookups = 0;
     lines.indexed = false;
     if (access.lanes == 0) return;
-    const std::uint64_t* address = access.address[0];
     if (known != nullptr && known->find(access, lines)) return;
-    const int first = std::countr_zero(access.lanes);
-    const int last = 63 - std::countl_zero(access.lanes);
-    if (consecutive(access, address, first, last)) {
-        add_range(address[first], address[last] + access.bytes, lines);
-        if (access.lanes == ~0ULL && access.bytes <= 16 && address[0] % (4U * access.bytes) == 0)
-            count_consecutive_lookups(address[0], access.bytes, lines);
-        else
-            count_lookups(access, lines);
-        if (known != nullptr) known->keep(access, lines);
-        return;
-    }
-    count_lookups(access, lines);
-    lines.indexed = true;
-    lines.index.clear();
-    std::uint64_t previous = ~0ULL;
-    for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
-        const std::uint64_t begin = address[std::countr_zero(rest)];
-        const std::uint64_t end = (begin + access.bytes - 1) >> kPartBits;
-        for (std::uint64_t part = begin >> kPartBits; part <= end; ++part) {
-            if (part == previous) continue;
-            add_part(part, lines);
-            previous = part;
-        }
+    if (access.teams) {
+        MemoryAccess spelled_out = access;
+        spelled_out.spell_out();
+        lines_of_lanes(spelled_out, lines);
+    } else {
+        lines_of_lanes(access, lines);
     }
     if (known != nullptr) known->keep(access, lines);
 }
@@ -283,7 +309,7 @@ LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
     }
     const int first = std::countr_zero(access.lanes);
     const int last = 63 - std::countl_zero(access.lanes);
-    for (int which = 0; which < access.addresses; ++which) {
+    for (std::size_t which = 0; which < access.addresses; ++which) {
         const std::uint64_t* address = access.address[which];
         cost.cycles += sets.sets;
         if (which == 1 && (address[first] - access.address[0][first]) % 4 == 0) {  // all are as far from the first ones
@@ -291,19 +317,21 @@ LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
             continue;
         }
         KnownConflicts::Entry& e = known.entries[which];
-        if (e.lanes == access.lanes && e.bytes == access.bytes && e.atomic == atomic && (address[first] - e.address[first]) % 4 == 0 &&
-            moved(address, e.address, e.lanes, static_cast<std::size_t>(first))) {
+        if (e.atomic == atomic && e.at.moved_to(access, which, 4)) {
             cost.conflicts += e.conflicts;
             continue;
+        }
+        std::uint64_t spelled_out[kLanes];
+        if (access.teams) {
+            access.spell_out_teams(which, spelled_out);
+            address = spelled_out;
         }
         if (!atomic && access.bytes % 4 == 0 && consecutive(access, address, first, last)) continue;
         std::uint32_t dwords[kLanes];
         for (int lane = 0; lane < kLanes; ++lane) dwords[lane] = static_cast<std::uint32_t>(address[lane] >> 2U);
-        e.lanes = access.lanes;
-        e.bytes = access.bytes;
+        e.at.keep(access, which);
         e.atomic = atomic;
         e.conflicts = 0;
-        std::copy_n(address, kLanes, e.address);
         for (int s = 0; s < sets.sets; ++s)
             e.conflicts += atomic ? atomic_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes)
                                   : set_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes, per_lane);

@@ -2,6 +2,7 @@
 // In: Wave::access. Out: the few numbers that the observers add up and the caches are asked for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/wave.hpp"
@@ -56,6 +57,19 @@ struct Lines {
 /// How many 64-byte halves of a line a set of its 32-byte parts lies in.
 inline int halves_of(unsigned parts) { return ((parts & 3U) != 0 ? 1 : 0) + ((parts & 12U) != 0 ? 1 : 0); }
 
+/// Where the lanes of an earlier access were.
+struct KnownLanes {
+    std::uint64_t lanes = 0;  // 0: there was none
+    std::uint8_t bytes = 0;
+    bool teams = false;
+    std::array<std::uint8_t, kTeams> step{};
+    std::uint64_t address[kLanes];
+
+    /// True when those at `address[which]` of the access are the same ones, all moved by a multiple of `unit` bytes.
+    [[nodiscard]] bool moved_to(const MemoryAccess& access, std::size_t which, std::uint64_t unit) const;
+    void keep(const MemoryAccess& access, std::size_t which);
+};
+
 /// What earlier accesses of one instruction to global memory came to. It depends on how the lanes' addresses lie to each
 /// other and to the lines, so that an access that is one of these, moved by whole lines, need not be worked out again.
 class KnownLines {
@@ -68,12 +82,10 @@ private:
     static constexpr int kLines = 16;   // accesses to more of them are seldom alike
     static constexpr std::size_t kPlaces = 1U << (kLineBits - kPartBits);  // one for each place in a line where they may start
     struct Entry {
-        std::uint64_t lanes = 0;        // 0: none
-        std::uint8_t bytes = 0;
+        KnownLanes at;
         std::uint8_t parts[kLines];
         int count, sectors, accesses, lookups;
         std::uint64_t line[kLines];
-        std::uint64_t address[kLanes];
     };
     static std::size_t place_of(const MemoryAccess& access);
 
@@ -96,11 +108,9 @@ struct LdsCost {
 /// the same ones.
 struct KnownConflicts {
     struct Entry {
-        std::uint64_t lanes = 0;  // 0: none
-        std::uint8_t bytes = 0;
+        KnownLanes at;
         bool atomic = false;
         int conflicts = 0;
-        std::uint64_t address[kLanes];
     };
     Entry entries[2];
 };

@@ -91,7 +91,7 @@ HIPSCOPE_INLINE void record(Wave& w, Space space, AccessKind kind, u32 bytes, u6
     w.access.kind = kind;
     w.access.bytes = static_cast<u8>(bytes);
     w.access.addresses = addresses;
-    w.access.run = false;
+    w.access.run = w.access.teams = false;
     w.access.lanes = lanes;
 }
 
@@ -150,9 +150,6 @@ HIPSCOPE_INLINE bool all_same(const u32* row) {
 #endif
 }
 
-/// Lanes that are looked at together where the addresses of a wave are no single run: those of one row of a small tile.
-inline constexpr int kTeam = 16;
-
 /// True when row[i] is row[0] + i * step, for the lanes of a team; sums are 32 bits wide.
 template <u32 step>
 HIPSCOPE_INLINE bool in_steps(const u32* row) {
@@ -179,10 +176,15 @@ HIPSCOPE_INLINE Pattern pattern_of(const u32* row) {
     if (step == 4) return in_steps<4>(row) ? Pattern::dwords : Pattern::none;
     return Pattern::none;
 }
+/// Bytes from one lane of the team to the next.
+template <class Format>
+HIPSCOPE_INLINE u32 step_of(Pattern pattern) {
+    return pattern == Pattern::elements ? Format::bytes : pattern == Pattern::dwords ? 4U : 0U;
+}
 /// How many bytes from the first address on the team's lanes read or write.
 template <class Format>
 HIPSCOPE_INLINE u32 extent(Pattern pattern) {
-    return Format::bytes + (pattern == Pattern::elements ? (kTeam - 1) * Format::bytes : pattern == Pattern::dwords ? (kTeam - 1) * 4U : 0U);
+    return Format::bytes + (kTeam - 1) * step_of<Format>(pattern);
 }
 
 /// Moves the dwords of a team in one piece: what is stored in several is not handed on to a load of the whole that follows soon.
@@ -233,7 +235,7 @@ HIPSCOPE_INLINE void store_team(void* to, Pattern pattern, const u32 (*from)[kLa
 
 /// The teams of a wave: where each begins, in the dwords of `row`, and its pattern.
 struct Teams {
-    static constexpr int count = kLanes / kTeam;
+    static constexpr int count = kTeams;
     u32 first[count];
     Pattern pattern[count];
     bool alike;  // all have the same pattern, the usual case
@@ -298,6 +300,22 @@ private:
         return all;
     }
 };
+
+/// An access of all lanes in teams. The dwords that say where they begin are relative to `base`, at each of the offsets, 32 bits
+/// wide.
+template <class Format, class... Offset>
+HIPSCOPE_INLINE void record_teams(Wave& w, Space space, AccessKind kind, const Teams& teams, u64 base, Offset... offset) {
+    if (!w.observed) return;
+    record(w, space, kind, Format::bytes, ~u64{0}, sizeof...(offset));
+    w.access.teams = true;
+    for (u32 t = 0; t < Teams::count; ++t) w.access.step[t] = static_cast<u8>(step_of<Format>(teams.pattern[t]));
+    u32 which = 0;
+    const auto begin = [&](u32 at) {
+        for (int t = 0; t < Teams::count; ++t) w.access.address[which][t * kTeam] = base + (teams.first[t] + at);
+        ++which;
+    };
+    (begin(static_cast<u32>(offset)), ...);
+}
 
 /// The address of lane 0 when those of all lanes follow each other, as coalesced code has it; else 0, which is no address.
 HIPSCOPE_INLINE u64 start_of_run(const Wave& w, const Instruction& in, int saddr, u32 bytes) {

@@ -72,13 +72,14 @@ Step read(Wave& w, const Instruction& in) {
         return Step::next;
     }
     Teams teams;
-    const bool in_teams = lds_teams<Format>(w, in, active, teams, in.modifiers.offset);
-    if (!in_teams || w.observed) {
-        if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
-        record(w, Space::lds, AccessKind::load, Format::bytes, active);
+    if (lds_teams<Format>(w, in, active, teams, in.modifiers.offset)) {
+        record_teams<Format>(w, Space::lds, AccessKind::load, teams, 0, in.modifiers.offset);
+        teams.load<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(in.modifiers.offset), to);
+        return Step::next;
     }
-    if (in_teams) teams.load<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(in.modifiers.offset), to);
-    else load_lanes<Format>(w, w.access.address[0], active, to);
+    if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
+    record(w, Space::lds, AccessKind::load, Format::bytes, active);
+    load_lanes<Format>(w, w.access.address[0], active, to);
     return Step::next;
 }
 
@@ -92,13 +93,14 @@ Step write(Wave& w, const Instruction& in) {
         return Step::next;
     }
     Teams teams;
-    const bool in_teams = lds_teams<Format>(w, in, active, teams, in.modifiers.offset);
-    if (!in_teams || w.observed) {
-        if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, true)) return Step::fault;
-        record(w, Space::lds, AccessKind::store, Format::bytes, active);
+    if (lds_teams<Format>(w, in, active, teams, in.modifiers.offset)) {
+        record_teams<Format>(w, Space::lds, AccessKind::store, teams, 0, in.modifiers.offset);
+        teams.store<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(in.modifiers.offset), from);
+        return Step::next;
     }
-    if (in_teams) teams.store<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(in.modifiers.offset), from);
-    else store_lanes<Format>(w, w.access.address[0], active, from);
+    if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, true)) return Step::fault;
+    record(w, Space::lds, AccessKind::store, Format::bytes, active);
+    store_lanes<Format>(w, w.access.address[0], active, from);
     return Step::next;
 }
 
@@ -118,16 +120,15 @@ Step read2(Wave& w, const Instruction& in) {
         return Step::next;
     }
     Teams teams;
-    const bool in_teams = lds_teams<Format>(w, in, active, teams, offsets[0], offsets[1]);
-    if (!in_teams || w.observed) {
-        if (!lds_addresses(w, in, 0, offsets[0], Format::bytes, active, false)) return Step::fault;
-        if (!lds_addresses(w, in, 1, offsets[1], Format::bytes, active, false)) return Step::fault;
-        record(w, Space::lds, AccessKind::load, Format::bytes, active, 2);
+    if (lds_teams<Format>(w, in, active, teams, offsets[0], offsets[1])) {
+        record_teams<Format>(w, Space::lds, AccessKind::load, teams, 0, offsets[0], offsets[1]);
+        for (u32 n = 0; n < 2; ++n) teams.load<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(offsets[n]), to + n * Format::dwords);
+        return Step::next;
     }
-    for (u32 n = 0; n < 2; ++n) {
-        if (in_teams) teams.load<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(offsets[n]), to + n * Format::dwords);
-        else load_lanes<Format>(w, w.access.address[n], active, to + n * Format::dwords);
-    }
+    if (!lds_addresses(w, in, 0, offsets[0], Format::bytes, active, false)) return Step::fault;
+    if (!lds_addresses(w, in, 1, offsets[1], Format::bytes, active, false)) return Step::fault;
+    record(w, Space::lds, AccessKind::load, Format::bytes, active, 2);
+    for (u32 n = 0; n < 2; ++n) load_lanes<Format>(w, w.access.address[n], active, to + n * Format::dwords);
     return Step::next;
 }
 

@@ -78,7 +78,7 @@ inline void record_scalar(Wave& w, AccessKind kind, u64 address, u32 bytes) {
     w.access.kind = kind;
     w.access.bytes = static_cast<u8>(bytes);
     w.access.addresses = 1;
-    w.access.run = false;
+    w.access.run = w.access.teams = false;
     w.access.lanes = 1;
     w.access.address[0][0] = address;
 }

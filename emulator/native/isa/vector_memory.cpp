@@ -15,12 +15,6 @@ void record_flat(Wave& w, AccessKind kind, u32 bytes, u64 active) {
     else record(w, Space::scratch, kind, bytes, a.privately);
 }
 
-void record_teams(Wave& w, const Instruction& in, int saddr, AccessKind kind, u32 bytes) {
-    if (!w.observed) return;
-    global_addresses(w, in, saddr, w.access.address[0]);
-    record(w, Space::global, kind, bytes, ~u64{0});
-}
-
 /// The usual case: all lanes read one run of elements. False when it is not so, or when the access must be looked at closer.
 template <class Format>
 bool loaded_run(Wave& w, const Instruction& in, u64 active) {
@@ -49,7 +43,7 @@ bool loaded_teams(Wave& w, const Instruction& in, u64 active) {
     Teams teams;
     u64 base = 0;
     if (!valid_teams<Format>(w, in, 1, active, teams, base)) return false;
-    record_teams(w, in, 1, AccessKind::load, Format::bytes);
+    record_teams<Format>(w, Space::global, AccessKind::load, teams, base, 0);
     teams.load<Format>(base, 0, w.vgpr + in.destination[0].index);
     return true;
 }
@@ -58,7 +52,7 @@ bool stored_teams(Wave& w, const Instruction& in, u64 active) {
     Teams teams;
     u64 base = 0;
     if (!valid_teams<Format>(w, in, 2, active, teams, base)) return false;
-    record_teams(w, in, 2, AccessKind::store, Format::bytes);
+    record_teams<Format>(w, Space::global, AccessKind::store, teams, base, 0);
     teams.store<Format>(base, 0, w.vgpr + in.source[1].index);
     return true;
 }

@@ -63,6 +63,7 @@ bool is_row(const MemoryAccess& made, int which) {
 }
 
 HIPSCOPE_WIDEST void spell_out(MemoryAccess& made) {
+    if (made.teams) return made.spell_out();
     if (!made.run) return;
     made.run = false;
     for (int which = 0; which < made.addresses; ++which) {
