@@ -223,14 +223,39 @@ constexpr ConflictSets kQuad = [] {
     return result;
 }();
 
+bool is_atomic(const MemoryAccess& access) { return access.kind == AccessKind::atomic || access.kind == AccessKind::atomic_return; }
+
+/// The bank conflicts of an access that is not known yet.
+[[gnu::noinline]] int new_conflicts(const MemoryAccess& access, std::size_t which, const ConflictSets& sets, KnownConflicts::Entry& known) {
+    const bool atomic = is_atomic(access);
+    const std::uint64_t* address = access.address[which];
+    std::uint64_t spelled_out[kLanes];
+    if (access.teams) {
+        access.spell_out_teams(which, spelled_out);
+        address = spelled_out;
+    }
+    const int first = std::countr_zero(access.lanes), last = 63 - std::countl_zero(access.lanes);
+    if (!atomic && access.bytes % 4 == 0 && consecutive(access, address, first, last)) return 0;
+    std::uint32_t dwords[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) dwords[lane] = static_cast<std::uint32_t>(address[lane] >> 2U);
+    known.at.keep(access, which);
+    known.atomic = atomic;
+    known.conflicts = 0;
+    const int per_lane = (access.bytes + 3) / 4;
+    for (int s = 0; s < sets.sets; ++s)
+        known.conflicts += atomic ? atomic_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes)
+                                  : set_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes, per_lane);
+    return known.conflicts;
+}
+
 }  // namespace
 
 bool KnownLanes::moved_to(const MemoryAccess& access, std::size_t which, std::uint64_t unit) const {
     if (lanes != access.lanes || bytes != access.bytes || teams != access.teams) return false;
     const auto first = static_cast<std::size_t>(std::countr_zero(lanes));
     const std::uint64_t by = access.address[which][first] - address[first];
-    if (by % unit != 0) return false;
-    if (teams) return step == access.step && teams_moved(access.address[which], address, by);
+    if ((by & (unit - 1)) != 0) return false;
+    if (teams) return std::bit_cast<std::uint32_t>(step) == std::bit_cast<std::uint32_t>(access.step) && teams_moved(access.address[which], address, by);
     return lanes == ~0ULL ? all_moved(access.address[which], address, by) : some_moved(access.address[which], address, lanes, by);
 }
 
@@ -298,47 +323,27 @@ void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known) 
 }
 
 LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
-    LdsCost cost;
-    if (access.lanes == 0) return cost;
-    const bool atomic = access.kind == AccessKind::atomic || access.kind == AccessKind::atomic_return;
+    if (access.lanes == 0) return {};
+    const bool atomic = is_atomic(access);
     const ConflictSets& sets = access.bytes <= 4 ? kWord : access.bytes <= 8 ? kDouble : kQuad;
-    const int per_lane = (access.bytes + 3) / 4;
-    if (access.run) {
-        cost.cycles = sets.sets * access.addresses;
-        return cost;
-    }
+    const int cycles = sets.sets * access.addresses;
+    if (access.run) return {cycles, 0};
+    int conflicts = 0;
     const int first = std::countr_zero(access.lanes);
-    const int last = 63 - std::countl_zero(access.lanes);
     for (std::size_t which = 0; which < access.addresses; ++which) {
         const std::uint64_t* address = access.address[which];
-        cost.cycles += sets.sets;
         if (which == 1 && (address[first] - access.address[0][first]) % 4 == 0) {  // all are as far from the first ones
-            cost.conflicts *= 2;
+            conflicts *= 2;
             continue;
         }
         KnownConflicts::Entry& e = known.entries[which];
         if (e.atomic == atomic && e.at.moved_to(access, which, 4)) {
-            cost.conflicts += e.conflicts;
+            conflicts += e.conflicts;
             continue;
         }
-        std::uint64_t spelled_out[kLanes];
-        if (access.teams) {
-            access.spell_out_teams(which, spelled_out);
-            address = spelled_out;
-        }
-        if (!atomic && access.bytes % 4 == 0 && consecutive(access, address, first, last)) continue;
-        std::uint32_t dwords[kLanes];
-        for (int lane = 0; lane < kLanes; ++lane) dwords[lane] = static_cast<std::uint32_t>(address[lane] >> 2U);
-        e.at.keep(access, which);
-        e.atomic = atomic;
-        e.conflicts = 0;
-        for (int s = 0; s < sets.sets; ++s)
-            e.conflicts += atomic ? atomic_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes)
-                                  : set_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes, per_lane);
-        cost.conflicts += e.conflicts;
+        conflicts += new_conflicts(access, which, sets, e);
     }
-    cost.cycles += cost.conflicts;
-    return cost;
+    return {cycles + conflicts, conflicts};
 }
 
 int same_address_lanes(const MemoryAccess& access, KeyIndex& index) {

@@ -308,7 +308,9 @@ HIPSCOPE_INLINE void record_teams(Wave& w, Space space, AccessKind kind, const T
     if (!w.observed) return;
     record(w, space, kind, Format::bytes, ~u64{0}, sizeof...(offset));
     w.access.teams = true;
-    for (u32 t = 0; t < Teams::count; ++t) w.access.step[t] = static_cast<u8>(step_of<Format>(teams.pattern[t]));
+    u32 steps = 0;  // in one piece, as they are read
+    for (u32 t = 0; t < Teams::count; ++t) steps |= step_of<Format>(teams.pattern[t]) << 8U * t;
+    w.access.step = std::bit_cast<std::array<u8, kTeams>>(steps);
     u32 which = 0;
     const auto begin = [&](u32 at) {
         for (int t = 0; t < Teams::count; ++t) w.access.address[which][t * kTeam] = base + (teams.first[t] + at);
