@@ -255,7 +255,10 @@ bool KnownLanes::moved_to(const MemoryAccess& access, std::size_t which, std::ui
     const auto first = static_cast<std::size_t>(std::countr_zero(lanes));
     const std::uint64_t by = access.address[which][first] - address[first];
     if ((by & (unit - 1)) != 0) return false;
-    if (teams) return std::bit_cast<std::uint32_t>(step) == std::bit_cast<std::uint32_t>(access.step) && teams_moved(access.address[which], address, by);
+    if (teams) {
+        const bool same_steps = std::bit_cast<std::uint32_t>(step) == std::bit_cast<std::uint32_t>(access.step);
+        return same_steps && teams_moved(access.address[which], address, by);
+    }
     return lanes == ~0ULL ? all_moved(access.address[which], address, by) : some_moved(access.address[which], address, lanes, by);
 }
 
