@@ -27,20 +27,19 @@ from hipscope.accordo.replay import Replay, ReplayTool, Request
 from hipscope.accordo.replay import replay as replay_dispatch
 from hipscope.accordo.settings import Settings, Signature
 from hipscope.accordo.tolerance import UserTolerance, user_tolerances
+from hipscope.accordo.tool import replay_tool
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
 from hipscope.analysis.build import BuiltProgram, build_program, compile_device
 from hipscope.analysis.codeobject import CodeObject, KernelMetadata, embedded_code_objects, read_code_object
 from hipscope.analysis.config import Config
-from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.errors import UsageError
 from hipscope.analysis.ingest.definitions import base_name
-from hipscope.analysis.paths import cache_directory, work_directory
+from hipscope.analysis.paths import work_directory
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed
 from hipscope.analysis.profilers.emulator import run_emulated
 from hipscope.analysis.project import Project, resolve_config, resolve_project
 from hipscope.analysis.toolchain import Toolchain, find_toolchain
-from hipscope.emulator.devices import write_device_config
-from hipscope.emulator.runner import NativePartsMissing, replay_executable
 from hipscope.emulator.symbolize import demangle
 
 _SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".cu", ".c++")
@@ -105,7 +104,9 @@ def capture(
             known = ", ".join(sorted({base_name(demangle(d.kernel)) for d in launches}))
             raise UsageError(f"{path.name} launches no kernel {kernel!r}", f"it launches: {known}")
         source = path if is_source(path) else None
-        yield Recording(kernel, chosen, source, project, toolchain, _tool(settings, toolchain, work), work)
+        yield Recording(
+            kernel, chosen, source, project, toolchain, replay_tool(settings, toolchain, work), work
+        )
 
 
 def replay(
@@ -264,32 +265,6 @@ def _built(
         code_objects=(), output="",
     )  # fmt: skip
     return project, built
-
-
-def _tool(config: Config, toolchain: Toolchain, work: Path) -> ReplayTool:
-    try:
-        executable = replay_executable()
-    except NativePartsMissing as missing:
-        raise MissingTool(str(missing), "run make, or install a wheel of hipscope") from missing
-    device = work / "device.txt"
-    write_device_config(config.device, device)
-    disassembly = cache_directory() / "disassembly"
-    disassembly.mkdir(parents=True, exist_ok=True)
-    threads = config.emulator.threads or os.cpu_count() or 1
-    options = (
-        "--objdump",
-        str(toolchain.objdump),
-        "--device-config",
-        str(device),
-        "--cache",
-        str(disassembly),
-    )
-    return ReplayTool(
-        argv=(str(executable),),
-        options=(*options, "--threads", str(threads)),
-        timeout_s=config.accordo.replay_timeout_s,
-        batches=True,
-    )
 
 
 def is_source(path: Path) -> bool:

@@ -9,7 +9,6 @@ import contextlib
 import functools
 import hashlib
 import math
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,17 +22,16 @@ from hipscope.accordo.reference import Reference, prepare_reference
 from hipscope.accordo.replay import ReplayTool
 from hipscope.accordo.settings import Settings, Signature
 from hipscope.accordo.tolerance import UserTolerance, user_tolerances
+from hipscope.accordo.tool import replay_tool
 from hipscope.analysis.build import compile_device
 from hipscope.analysis.codeobject import CodeObject
-from hipscope.analysis.errors import HipscopeError, MissingTool
+from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest.definitions import base_name
-from hipscope.analysis.paths import cache_directory, work_directory
+from hipscope.analysis.paths import work_directory
 from hipscope.analysis.process import Stop
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.project import Project
 from hipscope.analysis.session import ProfileSession
-from hipscope.emulator.devices import write_device_config
-from hipscope.emulator.runner import NativePartsMissing, replay_executable
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.callables import callables_in
 from hipscope.formulas.candidate import LaunchFacts
@@ -141,7 +139,7 @@ def open_bench(
         work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
         _threads(cancel) as (pool, stop),
     ):
-        tool = _replay_tool(project, session, work)
+        tool = replay_tool(project.config, session.toolchain, work)
         widened = WidenedSource(project, session.toolchain, source, original, tuple(by_symbol), stop)
         settings = Settings(
             tool=tool,
@@ -313,25 +311,3 @@ def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[Captured
             f"no launch of `{base_name(same[0].name)}` was recorded, so no rewrite of it can be proved"
         )
     return dispatches
-
-
-def _replay_tool(project: Project, session: ProfileSession, work: Path) -> ReplayTool:
-    try:
-        executable = replay_executable()
-    except NativePartsMissing as missing:
-        raise MissingTool(str(missing), "run make, or install a wheel of hipscope") from missing
-    config = work / "device.txt"
-    write_device_config(project.config.device, config)
-    disassembly = cache_directory() / "disassembly"
-    disassembly.mkdir(parents=True, exist_ok=True)
-    return ReplayTool(
-        argv=(str(executable),),
-        options=(
-            *("--objdump", str(session.toolchain.objdump)),
-            *("--device-config", str(config)),
-            *("--cache", str(disassembly)),
-            *("--threads", str(project.config.emulator.threads or os.cpu_count() or 1)),
-        ),
-        timeout_s=project.config.accordo.replay_timeout_s,
-        batches=True,
-    )
