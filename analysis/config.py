@@ -208,10 +208,17 @@ class LlmConfig(_Section):
     max_attempts: Count = Field(6, description="How many answers are asked for, over all rounds.")
     max_tokens: Count = Field(200_000, description="Tokens sent and received, over all rounds.")
     max_seconds: Positive = Field(
-        900.0, description="Seconds that asking and judging may take, over all rounds."
+        900.0,
+        description=(
+            "Seconds of asking and judging after which nothing more is asked; answers that have come are still judged."
+        ),
     )
     max_cost: Positive | None = Field(
-        None, description="US dollars, over all rounds. Needs a model with a known price."
+        None,
+        description=(
+            "US dollars after which nothing more is asked. Needs a model with a known price; the last round may go "
+            "over it."
+        ),
     )
     price_in: Annotated[float, Field(ge=0.0)] | None = Field(
         None, description="US dollars for a million tokens sent, where the price is not known."
