@@ -49,7 +49,6 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.l1_line_cycles, "l1_line_cycles");
     set(c.store_bytes_per_cycle, "store_bytes_per_cycle");
     set(c.l1_bytes, "l1_bytes");
-    set(c.l1_ways, "l1_ways");
     set(c.l1_latency, "l1_latency");
     set(c.l2_bytes, "l2_bytes");
     set(c.l2_ways, "l2_ways");

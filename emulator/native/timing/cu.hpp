@@ -137,7 +137,7 @@ struct Simd {
 };
 
 struct Cu {
-    Cu(const TimingConstants& c, int which, Tags l1, const std::int64_t& now)
+    Cu(const TimingConstants& c, int which, L1Lines l1, const std::int64_t& now)
         : number(which), sqc(sqc_of(c, which)), memory(c, std::move(l1), now) {}
     int number;
     int sqc;  // its instruction and scalar cache

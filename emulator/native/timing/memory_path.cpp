@@ -149,16 +149,14 @@ std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
 std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
     const int address_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                         ceil_div(access.lanes * access.bytes, c_.return_bytes_per_cycle));
-    for (int i = 0; i < access.lines; ++i) {
-        cu.l1.prefetch_entry(access.line[i]);
-        l2_.prefetch_entry(access.line[i]);
-    }
+    cu.l1.prefetch_entry();
+    for (int i = 0; i < access.lines; ++i) l2_.prefetch_entry(access.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
         const std::uint64_t line = access.line[i];
         ++counts.lines;
-        if (const Tags::Line* hit = cu.l1.find(line)) {
+        if (const L1Lines::Line* hit = cu.l1.find(line)) {
             ++counts.l1_hits;
             done = std::max({done, t + c_.l1_latency, hit->filled});
             continue;

@@ -12,6 +12,7 @@
 #include "engine/access.hpp"
 #include "timing/constants.hpp"
 #include "timing/history.hpp"
+#include "timing/l1_lines.hpp"
 #include "timing/memory_counts.hpp"
 #include "timing/server.hpp"
 #include "timing/tags.hpp"
@@ -57,11 +58,11 @@ struct Touched {
 
 /// One CU's side.
 struct CuMemory {
-    /// `tags`: of its L1, empty.
-    CuMemory(const TimingConstants& c, Tags tags, const std::int64_t& now)
-        : l1(std::move(tags)), misses(c.l1_misses_in_flight), stores(c.store_queue), returns(now) {}
+    /// `lines`: of its L1, none.
+    CuMemory(const TimingConstants& c, L1Lines lines, const std::int64_t& now)
+        : l1(std::move(lines)), misses(c.l1_misses_in_flight), stores(c.store_queue), returns(now) {}
 
-    Tags l1;
+    L1Lines l1;
     InFlight misses, stores;
     Server returns;               // L2 -> L1 data bus
     std::int64_t address_free = 0;  // when the address unit can take the next instruction

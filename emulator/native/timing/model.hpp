@@ -18,7 +18,7 @@ struct TimingStorage::Parts {
     std::vector<std::vector<TimedWave>> waves;  // of CUs; nobody is there
     std::vector<std::unique_ptr<TimedGroup>> groups;
     std::vector<std::unique_ptr<Workgroup>> executing;  // their registers and memory
-    std::vector<Tags> l1;
+    std::vector<L1Lines> l1;
     std::optional<Tags> l2;
 
     /// The tags of the L2, empty.
@@ -27,13 +27,13 @@ struct TimingStorage::Parts {
         l2->clear();
         return *l2;
     }
-    /// Those of an L1.
-    Tags empty_l1(const TimingConstants& c) {
-        if (l1.empty()) return Tags(c.l1_bytes, 1 << kLineBits, c.l1_ways);
-        Tags tags = std::move(l1.back());
+    /// The lines of an L1, none.
+    L1Lines empty_l1(const TimingConstants& c) {
+        if (l1.empty()) return L1Lines(c.l1_bytes, 1 << kLineBits);
+        L1Lines lines = std::move(l1.back());
         l1.pop_back();
-        tags.clear();
-        return tags;
+        lines.clear();
+        return lines;
     }
 };
 
