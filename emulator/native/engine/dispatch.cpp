@@ -66,18 +66,12 @@ std::string too_late(std::chrono::duration<double> limit, std::chrono::duration<
 
 /// Results may depend on the order in which workgroups come: global atomics that return a value, exchange or round.
 bool order_matters(const Launch& launch) {
-    const std::vector<Instruction>& all = launch.object->code->program.instructions;
     const auto depends = [](const Instruction& in) {
         if (in.unit != Unit::vmem_atomic) return false;
         const auto has = [&](std::string_view part) { return in.text.find(part) != std::string::npos; };
         return in.destinations > 0 || has("swap") || has("_f16") || has("_bf16") || has("_f32") || has("_f64");
     };
-    const auto calls = [](const Instruction& in) { return in.text.starts_with("s_swappc") || in.text.starts_with("s_setpc"); };
-    const auto before = [](const Instruction& in, std::uint64_t address) { return in.address < address; };
-    const auto first = std::lower_bound(all.begin(), all.end(), launch.kernel->entry, before);
-    const auto last = std::lower_bound(first, all.end(), launch.kernel->code_end, before);
-    if (std::any_of(first, last, calls)) return std::any_of(all.begin(), all.end(), depends);
-    return std::any_of(first, last, depends);
+    return std::ranges::any_of(code_of(launch), depends);
 }
 
 }  // namespace

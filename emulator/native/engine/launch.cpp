@@ -82,6 +82,14 @@ std::uint32_t lds_of_a_workgroup(std::string_view target) { return target == "gf
 
 }  // namespace
 
+std::span<const Instruction> code_of(const Launch& launch) {
+    const std::vector<Instruction>& all = launch.object->code->program.instructions;
+    const auto first = std::ranges::lower_bound(all, launch.kernel->entry, {}, &Instruction::address);
+    const auto last = std::ranges::lower_bound(first, all.end(), launch.kernel->code_end, {}, &Instruction::address);
+    const auto calls = [](const Instruction& in) { return in.text.starts_with("s_swappc") || in.text.starts_with("s_setpc"); };
+    return std::any_of(first, last, calls) ? std::span(all) : std::span(first, last);
+}
+
 LaunchArea::LaunchArea(Memory& memory) : address_(memory.allocate(bytes)) {
     if (address_ == 0) throw std::runtime_error("no device memory for the launch area");
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Launch {
     bool cooperative = false;
     std::vector<std::uint8_t> kernarg;         // explicit arguments; hidden ones are filled by `prepare`
 };
+
+/// The kernel's own instructions; all of the code object's when it calls functions, for nobody knows which.
+std::span<const Instruction> code_of(const Launch& launch);
 
 /// Fills VGPRs, LDS and scratch with a pseudo-random pattern before each wave, to show reads of what nobody wrote.
 struct Poison {

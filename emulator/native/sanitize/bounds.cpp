@@ -114,9 +114,7 @@ void Sanitizer::check_alignment(const Wave& wave, const Instruction& in, const M
     else if (made.space == Space::lds && in.unit == Unit::lds) needed = made.bytes == 12 ? 16 : made.bytes;
     else needed = made.bytes < 4 ? made.bytes : 4;
     if (needed == 1) return;
-    std::uint64_t low = shape.bits | (shape.row ? made.bytes : 0U);
-    if (made.addresses == 2) low |= bits_in_addresses(made.address[1], made.lanes);
-    if ((low & (needed - 1)) == 0) return;
+    if ((shape.bits & (needed - 1)) == 0) return;
     for (int which = 0; which < made.addresses; ++which)
         for (std::uint64_t left = made.lanes; left != 0; left &= left - 1) {
             const int lane = std::countr_zero(left);

@@ -122,6 +122,7 @@ Flow flow_of(const Instruction& in) {
     }
     flow.kind = FlowKind::compute;
     flow.reads_scc = special(Special::reads_scc);
+    flow.shuffles = name == "ds_bpermute_b32";
     for (int k = 0; k < in.sources; ++k) note_read(flow, in.source[k]);
     for (int d = 0; d < in.destinations; ++d) note_write(flow, in.destination[d]);
     if (special(Special::branch_scc)) flow.kind = FlowKind::branch_scc;

@@ -54,6 +54,7 @@ struct Flow {
     FlowKind kind = FlowKind::unknown;
     Reach reach = Reach::active;
     bool reads_scc = false;
+    bool shuffles = false;            // each lane takes a value from the lane that it names
     bool wide_sum = false;            // a product and an addend of 64 bits, which compilers may give with an undefined upper half
     // Of memory instructions.
     bool sign = false;                // a byte or short is sign-extended

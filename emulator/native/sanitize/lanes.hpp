@@ -1,31 +1,39 @@
 // Questions about the 64 addresses of an access, answered for all of them at once.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/wave.hpp"
 
 namespace hipscope::sanitize {
 
-/// True when lane i's address is the first one plus i * bytes, for all lanes.
-bool is_row(const MemoryAccess& made, int which);
 /// True when the bytes of each of `lanes` lie behind those of the lanes before it, so that no two lanes meet on a word.
 bool ascending(const std::uint64_t* address, std::uint64_t lanes, std::uint64_t bytes);
-/// Fills in the addresses of a run.
-void spell_out(MemoryAccess& made);
 /// All bits that are set in the address of one of `lanes`.
 std::uint64_t bits_in_addresses(const std::uint64_t* address, std::uint64_t lanes);
 /// The lowest and the highest of some addresses.
 struct Span {
     std::uint64_t lowest = 0, highest = 0;
 };
+/// Bytes that lanes which follow each other access, each its own behind those of the lane before, or all the same.
+struct Piece {
+    std::uint64_t address;
+    std::uint32_t bytes;
+    std::uint8_t lane;  // the first
+    bool shared;        // all lanes have the same bytes
+};
 /// How the active lanes' addresses lie: what all checks ask, found in one go.
 struct Shape {
-    bool row = false;        // see is_row
-    std::uint64_t bits = 0;  // see bits_in_addresses; of a row those of the first
-    Span span;
+    std::uint64_t bits = 0;  // that are set in one of the addresses; the lowest ones are exact
+    Span span;               // of the first addresses
+    /// All that the access touches, or none when it lies otherwise. Pieces of a store or an atomic operation do not meet, but
+    /// for those of different addresses of a lane.
+    std::size_t pieces = 0;
+    std::array<Piece, std::size_t{2} * kTeams> piece;
 };
-/// Of the lanes' first addresses; `run`: they were recorded as one. There is at least one lane.
-Shape shape_of(const MemoryAccess& made, bool run);
+/// Fills in the addresses of a run or of teams, and tells how they lie.
+Shape spell_out(MemoryAccess& made);
 
 }  // namespace hipscope::sanitize

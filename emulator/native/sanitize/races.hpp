@@ -20,6 +20,7 @@
 
 #include "core/decode.hpp"
 #include "core/wave.hpp"
+#include "engine/launch.hpp"
 #include "sanitize/lanes.hpp"
 #include "sanitize/word_shadow.hpp"
 
@@ -53,11 +54,15 @@ struct Trace {
     [[nodiscard]] std::uint32_t scope() const { return static_cast<std::uint32_t>(bits >> 10U) & 3U; }
     [[nodiscard]] int lane() const { return static_cast<int>(bits >> 4U) & 63; }
     [[nodiscard]] std::uint32_t mask() const { return static_cast<std::uint32_t>(bits) & 15U; }
+    /// An atomic operation that is kept in the place of a load.
+    [[nodiscard]] bool is_kept() const { return scope() == 3; }
+    [[nodiscard]] Trace kept() const { return {bits | std::uint64_t{3} << 10U}; }
+    [[nodiscard]] Trace given_back() const { return {bits ^ std::uint64_t{1} << 10U}; }
 };
 
 /// Atomic scope of an access: none, workgroup (sc0 alone), or one that other workgroups see.
 namespace scope {
-inline constexpr std::uint32_t plain = 0, workgroup = 1, device = 2;
+inline constexpr std::uint32_t plain = 0, workgroup = 1, device = 2;  // 3: see Trace::is_kept
 }
 
 /// The notes of one word.
@@ -137,7 +142,7 @@ struct GroupOrder {
     std::vector<WaveOrder> waves;
     GroupFences* fences = nullptr;  // once it has some
     std::uint32_t epoch = 0;    // first segment after the last barrier
-    std::vector<WordBlock> lds;
+    WordBlocks lds;
     AtomicWords atomics;
 };
 
@@ -161,7 +166,7 @@ public:
     Races(const Races&) = delete;
     Races& operator=(const Races&) = delete;
 
-    void begin(const std::shared_ptr<Disassembly>& code);
+    void begin(const Launch& launch);
     void started(GroupOrder& order, std::uint64_t group, std::size_t waves, std::uint32_t lds_bytes);
     void barrier(GroupOrder& order, std::uint64_t group);
     void fence(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role);
@@ -198,19 +203,23 @@ private:
     [[nodiscard]] bool met(std::uint64_t reader, const Segment& writer);
     void heap_operation(const Access& access);
     [[nodiscard]] bool handed_on(const GroupFences& from, const Segment& earlier, const GroupFences& to, std::uint64_t address) const;
-    void row_of_words(const Access& access);
-    std::uint64_t quiet_words(const Access& access);
+    void piece_of_words(const Access& access, const Piece& piece);
+    void part_of_word(const Access& access, std::uint64_t first, std::uint64_t end, int lane);
+    std::uint64_t quiet_words(const Access& access, int which, std::uint64_t lanes);
+    void compare_lanes(const Access& access, int which);
     void scattered_words(const Access& access);
-    void touch(const Access& access, const WordRow& row, std::uint64_t address, std::uint32_t first_word);
+    void touch(const Access& access, const WordRow& row, std::uint64_t address, std::uint32_t before);
+    [[nodiscard]] bool is_own(const Access& access, Trace trace) const;
     [[nodiscard]] bool stored_in_epoch(const Access& access, Trace wrote) const;
     void touch_one(const Access& access, Word word, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content);
     void conflict(const Access& access, Trace earlier, bool wrote, std::uint64_t address, int lane);
     void synchronise(const Access& access, bool reads, bool changes);
     void synchronise_on(const Access& access, std::uint64_t word, bool reads, bool changes);
-    [[nodiscard]] WordBlock* block_at(const Access& access, std::uint64_t address);
+    [[nodiscard]] WordBlock block_at(const Access& access, std::uint64_t address);
     [[nodiscard]] Word word_at(const Access& access, std::uint64_t address);
 
     const std::vector<Role>* roles_ = nullptr;
+    bool learns_ = false;            // the kernel looks at what atomic operations leave, so that they order its waves
     std::unordered_map<std::shared_ptr<Disassembly>, std::vector<Role>> known_roles_;
     std::vector<Segment> segments_;
     std::uint32_t base_ = 1;

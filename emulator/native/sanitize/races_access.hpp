@@ -19,6 +19,9 @@ struct Races::Access {
     std::uint64_t lanes;  // of a flat atomic operation only those in global memory
     const Shape& shape;
 
+    [[nodiscard]] bool returns() const { return made.kind == AccessKind::atomic_return; }
+    /// Where the word with address 0 lies.
+    [[nodiscard]] std::uint64_t content() const { return lds ? reinterpret_cast<std::uint64_t>(wave.lds) : 0; }  // NOLINT
     [[nodiscard]] Foreign foreign() const { return {base, mine.segment()}; }
 };
 

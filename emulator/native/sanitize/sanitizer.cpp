@@ -49,7 +49,7 @@ void Sanitizer::begin(const PreparedLaunch& launch, std::uint64_t dispatch) {
     internal_ = {launch.packet};
     if (launch.services != nullptr)
         for (const std::uint64_t block : launch.services->blocks()) internal_.insert(block);
-    if (checks_.races || checks_.stale) races_.begin(launch.launch.object->code);
+    if (checks_.races || checks_.stale) races_.begin(launch.launch);
     if (uninitialised_) uninitialised_->begin(launch);
     reports_.begin(launch, dispatch);
 }
@@ -107,13 +107,11 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
     }
     wave.set_s64(sreg::exec, exec);
     if (result != Step::next) return result;
-    const bool run = wave.access.run;
-    spell_out(wave.access);
     if (in.destinations != 0)
         for (std::uint64_t left = refused; left != 0; left &= left - 1)
             for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = 0;
+    const Shape shape = spell_out(wave.access);
     const MemoryAccess& made = wave.access;
-    const Shape shape = made.space == Space::none || made.lanes == 0 ? Shape{} : shape_of(made, run);
     if (uninitialised_) uninitialised_->accessed(wave, in, shape);
     if (made.space == Space::none || made.lanes == 0) return result;
     if (checks_.bounds) check_kernarg(wave, made, shape);

@@ -178,6 +178,7 @@ Step Uninitialised::execute(Wave& wave, const Instruction& in) {
         case FlowKind::branch_to: return branch(wave, in, f, s);
         default: break;
     }
+    if (f.shuffles && wave.exec() != ~u64{0}) return shuffle(wave, in, f, s);
     if (in.unindexed == nullptr) return run_registers(wave, in, f, s);
     // Under a register index: the instruction that is really executed, with its own registers.
     const Instruction moved = isa::moved_by_index(wave, in);
@@ -221,6 +222,28 @@ Step Uninitialised::run_registers(Wave& wave, const Instruction& in, const Flow&
         for (u32 d = 0; d < to.dwords; ++d) s.set_scalar(to.index + d, s.scalar_bits(from.index + d), s.scalar_origin[from.index + d]);
         settle_exec(wave, pc, s);
     }
+    return result;
+}
+
+/// The hardware gives 0 for a lane that is off; HIP leaves open what comes.
+Step Uninitialised::shuffle(Wave& wave, const Instruction& in, const Flow& f, WaveShadow& s) {
+    const u64 exec = wave.exec();
+    const u32* address = wave.vgpr[in.source[0].index];
+    u64 lost = 0;
+    for (u64 left = exec; left != 0; left &= left - 1) {
+        const auto lane = static_cast<u32>(std::countr_zero(left)), from = (address[lane] + static_cast<u32>(in.modifiers.offset)) >> 2U & 63U;
+        lost |= u64{((exec >> from) & 1U) == 0} << lane;
+    }
+    UndefinedOrigin origin;
+    origin.shuffled = true;
+    origin.pc = wave.pc;
+    origin.lanes = lost;
+    const Step result = run_registers(wave, in, f, s);
+    const u32 to = in.destination[0].index;
+    if (lost == 0) return result;
+    s.dirty[to] |= lost;
+    s.partial[to] &= ~lost;
+    s.origin[to] = number_of(wave, origin);
     return result;
 }
 

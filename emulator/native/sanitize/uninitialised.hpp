@@ -27,9 +27,11 @@ namespace hipscope::sanitize {
 
 using Row32 = std::array<std::uint32_t, kLanes>;
 
-/// Where an undefined value was loaded from memory. `space` none: it was in a register from the start.
+/// Where an undefined value was loaded from memory. `space` none: it was in a register from the start, or a shuffle took it
+/// from a lane that is off.
 struct UndefinedOrigin {
     Space space = Space::none;
+    bool shuffled = false;
     std::uint32_t pc = 0;
     std::uint64_t group = 0;
     std::uint32_t wave = 0;
@@ -173,6 +175,7 @@ private:
     Step run_registers(Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
     [[nodiscard]] static bool only_upper_half(const Instruction& in, const WaveShadow& s, std::uint64_t lanes);
     static Step wide_sum(Wave& wave, const Instruction& in, WaveShadow& s, std::uint64_t lanes);
+    Step shuffle(Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
     Step propagate(Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
     void settle_exec(const Wave& wave, std::uint32_t pc, WaveShadow& s);
     Step branch(Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
@@ -180,7 +183,6 @@ private:
     void found(UndefinedUse use, const Place& at, std::uint32_t bytes, std::uint32_t origin) { found_({use, at, bytes, origins_[origin]}); }
 
     // Memory (uninitialised_memory.cpp).
-    [[nodiscard]] bool is_row(const MemoryAccess& made, int which) const { return which == 0 ? shape_.row : sanitize::is_row(made, which); }
     [[nodiscard]] bool defined(const Wave& wave, const Instruction& in, const WaveShadow& s) const;
     void define(const Wave& wave, const Instruction& in, WaveShadow& s);
     void load(const Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
@@ -193,6 +195,7 @@ private:
     void write_cell(const Wave& wave, WaveShadow& s, int lane, std::uint64_t address, std::uint32_t bytes, const std::uint8_t* in);
     Origins& origins_in(const Wave& wave, WaveShadow& s);
     std::uint32_t origin_of_access(const Wave& wave, WaveShadow& s);
+    std::uint32_t number_of(const Wave& wave, UndefinedOrigin origin);
     bool judge_store(const Wave& wave, int lane, std::uint32_t bytes, const std::uint8_t* bits, std::uint32_t origin);
     void seen_defined(std::uint32_t pc, unsigned dwords);
 
@@ -215,7 +218,7 @@ private:
     Origins memory_origins_;
     std::map<std::pair<std::uint32_t, unsigned>, UndefinedFound> padding_;  // by store and dword: what may be padding
     std::unique_ptr<Trial> trial_;
-    Shape shape_;  // of the access that is looked at
+    const Shape* shape_ = nullptr;  // of the access that is looked at
 };
 
 }  // namespace hipscope::sanitize

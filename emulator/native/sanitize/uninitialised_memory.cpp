@@ -28,6 +28,17 @@ u32 word_of(const u8* bits) {
     return word;
 }
 
+bool any_set(const u8* bits, u32 bytes) {
+    u64 any = 0, next = 0;
+    for (; bytes >= sizeof next; bytes -= sizeof next, bits += sizeof next) {
+        std::memcpy(&next, bits, sizeof next);
+        any |= next;
+    }
+    if (bytes == sizeof(u32)) return (any | word_of(bits)) != 0;
+    for (; bytes != 0; --bytes, ++bits) any |= *bits;
+    return any != 0;
+}
+
 void clear(u8* bits, u32 bytes) {
     constexpr u32 defined = 0;
     if (bytes == sizeof defined) std::memcpy(bits, &defined, sizeof defined);  // by far the most frequent
@@ -52,7 +63,7 @@ Looks looks(const u8* bits, u32 bytes) {
 }  // namespace
 
 void Uninitialised::accessed(const Wave& wave, const Instruction& in, const Shape& shape) {
-    shape_ = shape;
+    shape_ = &shape;
     const Flow& f = flow(wave);
     if (f.kind != FlowKind::memory) return;
     WaveShadow& s = shadow(wave);
@@ -76,59 +87,53 @@ void Uninitialised::accessed(const Wave& wave, const Instruction& in, const Shap
 bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveShadow& s) const {
     const MemoryAccess& made = wave.access;
     const u32 bytes = made.bytes;
-    for (int which = 0; which < made.addresses; ++which) {
-        const u64* address = made.address[which];
-        if (made.space == Space::global || made.space == Space::scalar) {
-            if (is_row(made, which)) {
-                if (!memory_.defined(address[0], u64{bytes} * kLanes)) return false;
-                continue;
-            }
-            if (made.space == Space::global && memory_.defined_span(shape_.span, bytes)) continue;
-            for (u64 left = made.lanes; left != 0; left &= left - 1)
-                if (!memory_.defined(address[std::countr_zero(left)], bytes)) return false;
-            continue;
-        }
-        if (made.space == Space::scratch) {
-            if (is_one_place(in)) return s.scratch.defined(made.lanes, address[std::countr_zero(made.lanes)], bytes);
-            for (u64 left = made.lanes; left != 0; left &= left - 1)
-                if (!s.scratch.defined(left & (~left + 1), address[std::countr_zero(left)], bytes)) return false;
-            continue;
-        }
-        const u8* cells = recent_->lds.data();
-        u32 any = 0;
-        if (is_row(made, which)) {
-            for (u64 i = 0; i < u64{bytes} * kLanes; ++i) any |= cells[address[0] + i];
-        } else if (bytes == 4) {
-            for (u64 left = made.lanes; left != 0; left &= left - 1) any |= word_of(cells + address[std::countr_zero(left)]);
-        } else {
-            for (u64 left = made.lanes; left != 0; left &= left - 1) {
-                const u8* at = cells + address[std::countr_zero(left)];
-                for (u32 i = 0; i < bytes; ++i) any |= at[i];
-            }
-        }
-        if (any != 0) return false;
+    if (made.space == Space::scratch) {
+        const u64* address = made.address[0];
+        if (is_one_place(in)) return s.scratch.defined(made.lanes, address[std::countr_zero(made.lanes)], bytes);
+        for (u64 left = made.lanes; left != 0; left &= left - 1)
+            if (!s.scratch.defined(left & (~left + 1), address[std::countr_zero(left)], bytes)) return false;
+        return true;
     }
-    return true;
+    const bool lds = made.space == Space::lds;
+    const u8* cells = lds ? recent_->lds.data() : nullptr;
+    if (shape_->pieces != 0) {
+        for (std::size_t p = 0; p < shape_->pieces; ++p) {
+            const Piece& piece = shape_->piece[p];
+            if (lds ? any_set(cells + piece.address, piece.bytes) : !memory_.defined(piece.address, piece.bytes)) return false;
+        }
+        return true;
+    }
+    if (!lds && memory_.defined_span(shape_->span, bytes)) return true;
+    u32 any = 0;
+    for (int which = 0; which < made.addresses; ++which)
+        for (u64 left = made.lanes; left != 0; left &= left - 1) {
+            const u64 address = made.address[which][std::countr_zero(left)];
+            if (lds && bytes == sizeof(u32)) any |= word_of(cells + address);
+            else if (lds ? any_set(cells + address, bytes) : !memory_.defined(address, bytes)) return false;
+        }
+    return any == 0;
 }
 
 /// All that the access touched is defined from now on.
 void Uninitialised::define(const Wave& wave, const Instruction& in, WaveShadow& s) {
     const MemoryAccess& made = wave.access;
+    const bool lds = made.space == Space::lds;
+    if (shape_->pieces != 0) {
+        for (std::size_t p = 0; p < shape_->pieces; ++p) {
+            const Piece& piece = shape_->piece[p];
+            if (lds) std::memset(recent_->lds.data() + piece.address, 0, piece.bytes);
+            else memory_.define(piece.address, piece.bytes);
+        }
+        return;
+    }
     for (int which = 0; which < made.addresses; ++which) {
         const u64* address = made.address[which];
-        const bool row = made.space != Space::scratch && is_row(made, which);
-        if (made.space == Space::lds) {
-            if (row) {
-                std::memset(recent_->lds.data() + address[0], 0, std::size_t{made.bytes} * kLanes);
-                continue;
-            }
+        if (lds) {
             for (u64 left = made.lanes; left != 0; left &= left - 1) clear(recent_->lds.data() + address[std::countr_zero(left)], made.bytes);
         } else if (made.space == Space::scratch) {
             if (is_one_place(in)) return s.scratch.define(made.lanes, address[std::countr_zero(made.lanes)], made.bytes);
             for (u64 left = made.lanes; left != 0; left &= left - 1) s.scratch.define(left & (~left + 1), address[std::countr_zero(left)], made.bytes);
-        } else if (row) {
-            memory_.define(address[0], u64{made.bytes} * kLanes);
-        } else if (!memory_.defined_span(shape_.span, made.bytes)) {
+        } else if (!memory_.defined_span(shape_->span, made.bytes)) {
             for (u64 left = made.lanes; left != 0; left &= left - 1) memory_.define(address[std::countr_zero(left)], made.bytes);
         }
     }
@@ -178,10 +183,15 @@ u32 Uninitialised::origin_of_access(const Wave& wave, WaveShadow& s) {
         }
     origin.space = made.space;
     origin.pc = wave.pc;
+    origin.lanes = lanes;
+    return number_of(wave, origin);
+}
+
+/// There is one for each instruction and wave of a workgroup: the latest.
+u32 Uninitialised::number_of(const Wave& wave, UndefinedOrigin origin) {
     origin.group = wave.group->number;
     origin.wave = wave.id_in_group;
-    origin.lanes = lanes;
-    const auto [number, fresh] = origin_numbers_.try_emplace(u64{wave.pc} << 8U | wave.id_in_group, static_cast<u32>(origins_.size()));
+    const auto [number, fresh] = origin_numbers_.try_emplace(u64{origin.pc} << 8U | wave.id_in_group, static_cast<u32>(origins_.size()));
     if (fresh) origins_.push_back(origin);
     else origins_[number->second] = origin;
     return number->second;
@@ -192,6 +202,9 @@ void Uninitialised::load(const Wave& wave, const Instruction& in, const Flow& f,
     const u32 dwords = made.bytes < 4 || f.opaque ? in.destination[0].dwords : made.bytes / 4U;
     const bool all_defined = defined(wave, in, s);
     if (all_defined && !f.half) return;
+    u64 dirty = 0;
+    for (u32 row = 0; row < dwords * made.addresses; ++row) dirty |= s.dirty[in.destination[0].index + row];
+    if (all_defined && (dirty & made.lanes) == 0) return;
     const u32 origin = all_defined ? 0 : origin_of_access(wave, s);
     const u32 keep = !f.half || f.opaque ? 0U : f.high ? 0xffffU : 0xffff0000U;
     std::array<u8, 16> bits{};
@@ -348,8 +361,8 @@ void Uninitialised::atomic(const Wave& wave, const Instruction& in, const Flow& 
         const u64 lanes = origins_[origin].pc == at.pc ? origins_[origin].lanes : made.lanes;
         if (!f.swaps) found(UndefinedUse::atomic_memory, {at.pc, at.group, at.wave, std::countr_zero(lanes)}, made.bytes, origin);
         else if (f.writes != 0) load(wave, in, f, s);
+        define(wave, in, s);
     }
-    define(wave, in, s);
 }
 
 }  // namespace hipscope::sanitize

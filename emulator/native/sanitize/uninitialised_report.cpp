@@ -24,12 +24,18 @@ std::string what_for(const UndefinedFound& found) {
 
 void Sanitizer::report_undefined(const UndefinedFound& found) {
     const UndefinedOrigin& from = found.origin;
-    const bool elsewhere = from.space != Space::none && from.pc != found.at.pc;
+    const bool elsewhere = (from.space != Space::none || from.shuffled) && from.pc != found.at.pc;
     if (reports_.again(Defect::uninitialised, found.at.pc, elsewhere ? from.pc : ~0U)) return;
     Case told;
     told.defect = Defect::uninitialised;
     told.at = found.at;
     told.message = what_for(found);
+    if (from.shuffled) {
+        told.message += "; a shuffle took it from a lane that does not take part";
+        told.other = Place{from.pc, from.group, from.wave, std::countr_zero(from.lanes)};
+        reports_.add(std::move(told));
+        return;
+    }
     if (from.space == Space::none) {
         told.message += "; it was in a register at the start";
         reports_.add(std::move(told));

@@ -71,6 +71,23 @@ __global__ void atomic_against_load(int* out) {
     atomicAdd(&t, 1);
     out[threadIdx.x] = t;  // PLANTED data-race
 }
+__global__ void sum_read_by_its_last_wave(const int* in, int* out) {  // whose own atomic operation hides the others
+    __shared__ int t;
+    if (threadIdx.x == 0) t = 0;
+    __syncthreads();
+    atomicAdd(&t, in[threadIdx.x]);  // PLANTED data-race
+    if (threadIdx.x >= 192) out[threadIdx.x] = t;  // PLANTED data-race
+}
+__global__ void sum_reset_by_its_last_wave(const int* in, int* out) {
+    atomicAdd(out, in[threadIdx.x]);
+    atomicAdd(out, 1);  // PLANTED data-race
+    if (threadIdx.x == 192) *out = 0;  // PLANTED data-race
+}
+__global__ void bytes_of_a_word(unsigned char* out) {  // the last byte is nobody else's
+    __shared__ unsigned char t[256];
+    t[threadIdx.x] = threadIdx.x;  // PLANTED data-race
+    out[threadIdx.x] = t[(threadIdx.x * 4) & 255];  // PLANTED data-race // PLANTED uninitialised-read
+}
 __global__ void neighbour_wave(int* out) {
     __shared__ int t[257];
     t[threadIdx.x] = threadIdx.x;
@@ -108,6 +125,10 @@ __global__ void within_a_workgroup(int* a, int* out) {
 __global__ void atomic_and_plain(int* a) {
     if (blockIdx.x == 1) a[0] = 100;  // PLANTED data-race
     else atomicAdd(a, 1);
+}
+__global__ void sum_read_by_the_last_workgroup(int* a, int* out) {
+    atomicAdd(a, 1);  // PLANTED data-race
+    if (blockIdx.x == gridDim.x - 1) out[threadIdx.x] = *a;  // PLANTED data-race
 }
 __global__ void lost_update(int* a, int* out) {
     if (threadIdx.x == 0) {
@@ -243,6 +264,32 @@ __global__ void clean_atomics(int* a, int* out) {
     if (threadIdx.x == 0) out[256] = t;
 }
 
+__global__ void clean_sum_with_barrier(const int* in, int* sum, int* out) {
+    __shared__ int t;
+    if (threadIdx.x == 0) t = 0;
+    __syncthreads();
+    atomicAdd(&t, in[threadIdx.x]);
+    atomicAdd(sum, in[threadIdx.x]);
+    __syncthreads();
+    if (threadIdx.x >= 192) out[threadIdx.x] = t + *sum;
+}
+__global__ void clean_ticket(int* sum, unsigned* count, int* out) {  // sets back what it found out by its own atomic operation
+    if (threadIdx.x != 0) return;
+    atomicAdd(sum, 1);
+    __threadfence();
+    const bool last = atomicAdd(count, 1u) == gridDim.x - 1;
+    __threadfence();
+    if (!last) return;
+    *out = *sum;
+    *count = 0;
+}
+__global__ void clean_bytes(unsigned char* out) {
+    __shared__ unsigned char t[256];
+    t[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = t[(threadIdx.x * 4) & 255];
+}
+
 // ---- the device heap ----
 __global__ void heap_block_of_all(int** shared) {
     if (threadIdx.x == 0 && blockIdx.x == 0) *shared = (int*)malloc(64 * sizeof(int));
@@ -291,6 +338,9 @@ int main() {
     histogram_without_atomics<<<1, 256>>>(a);
     one_word_many_values<<<1, 64>>>(a);
     atomic_against_load<<<1, 256>>>(a);
+    sum_read_by_its_last_wave<<<1, 256>>>(b, a);
+    sum_reset_by_its_last_wave<<<1, 256>>>(b, a);
+    bytes_of_a_word<<<1, 256>>>((unsigned char*)a);
     neighbour_wave<<<1, 256>>>(a);
     initialised_by_one_wave<<<1, 128>>>(a);
     shift_in_place<<<8, 64>>>(a);
@@ -299,6 +349,7 @@ int main() {
     neighbour_workgroup<<<4, 64>>>(a, b);
     within_a_workgroup<<<1, 256>>>(a, b);
     atomic_and_plain<<<2, 64>>>(a);
+    sum_read_by_the_last_workgroup<<<4, 64>>>(a, b);
     lost_update<<<4, 64>>>(a, b);
     shuffled_store<<<1, 64>>>(a);
     hipMemset(a, 0, 1 << 16);
@@ -309,6 +360,10 @@ int main() {
     clean_last_block<<<16, 256>>>(b, a, (unsigned*)(a + 1024), a + 2048);
     clean_lds_flag<<<1, 128>>>(a);
     clean_atomics<<<4, 256>>>(a, b);
+    hipMemset(a, 0, 1 << 16);
+    clean_sum_with_barrier<<<1, 256>>>(b, a, a + 256);
+    clean_ticket<<<8, 64>>>(a, (unsigned*)(a + 64), a + 128);
+    clean_bytes<<<1, 256>>>((unsigned char*)a);
     heap_block_of_all<<<1, 64>>>((int**)b);
     heap_block_without_order<<<4, 64>>>((int**)b, a);
     heap_block_before_heap_use<<<2, 64>>>((int**)b, a);

@@ -56,6 +56,19 @@ __global__ void through_a_shuffle(const int* in, int* out) {
     value = __shfl(value, (threadIdx.x + 1) & 63);
     out[threadIdx.x] = value;  // PLANTED uninitialised-read
 }
+__global__ void shuffle_from_lanes_that_are_off(const int* in, int* out) {
+    if (threadIdx.x < 32) {
+        const int value = in[threadIdx.x] * 3;
+        out[threadIdx.x] = __shfl(value, threadIdx.x + 32);  // PLANTED uninitialised-read
+    }
+}
+__global__ void clean_half_of_a_wave(const int* in, int* out) {  // what the upper lanes get does not get to lane 0
+    if (threadIdx.x < 32) {
+        int value = in[threadIdx.x];
+        for (int d = 16; d > 0; d /= 2) value += __shfl_down(value, d);
+        if (threadIdx.x == 0) out[0] = value;
+    }
+}
 __global__ void through_a_reduction(const float* in, float* out) {
     float value = threadIdx.x < 63 ? 1.0F : in[threadIdx.x];
     for (int d = 32; d > 0; d /= 2) value += __shfl_xor(value, d);
@@ -162,6 +175,8 @@ int main() {
     through_a_uniform_branch<<<1, 64>>>(undefined, out);
     through_an_address<<<1, 64>>>((const unsigned*)undefined, out);
     through_a_shuffle<<<1, 64>>>(undefined, out);
+    shuffle_from_lanes_that_are_off<<<1, 64>>>(copy, out);
+    clean_half_of_a_wave<<<1, 64>>>(copy, out);
     through_a_reduction<<<1, 64>>>((const float*)undefined, (float*)out);
     counter_not_zeroed<<<1, 1>>>(undefined, out);
     lds_histogram_not_zeroed<<<1, 64>>>(out);
