@@ -180,8 +180,9 @@ def field(a: int, offset: int, width: int) -> int:
 
 
 def signed_field(a: int, offset: int, width: int) -> int:
+    """What lies above bit 31 is the sign."""
     n = width & 31
-    part = field(a, offset, n)
+    part = field(a - (a >> 31 << 32), offset, n)
     return part - (1 << n) if n and part >> (n - 1) else part
 
 

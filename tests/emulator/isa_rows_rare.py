@@ -107,6 +107,15 @@ def sixteen_bit() -> Iterator[Row]:
             yield row(line, "u32", "u32 u32", packed(kind, function))
             limited = packed(kind, lambda a, b, f=function, lo=low, hi=high: clamp(f(a, b), lo, hi))
             yield row(line + " clamp", "u32", "u32 u32", limited)
+    yield row("v_subrev_u16_e64 {d}, {a}, {b} clamp", "u16", "u16 u16", lambda a, b: max(b - a, 0))
+    whole: dict[str, Callable[[int, int], int]] = {**signed, "subrev": lambda a, b: b - a}
+    for name, function in whole.items():
+        line = f"v_{name}_u16_sdwa {{d}}, {{a}}, {{b}} clamp dst_sel:WORD_1 dst_unused:UNUSED_PAD"
+        limited = lambda a, b, f=function: clamp(f(a & 0xFF, b >> 16), 0, M16) << 16  # noqa: E731
+        yield row(f"{line} src0_sel:BYTE_0 src1_sel:WORD_1", "u32", "u32 u32", limited)
+        line = f"v_{name}_u32_sdwa {{d}}, {{a}}, {{b}} clamp dst_sel:DWORD dst_unused:UNUSED_PAD"
+        limited = lambda a, b, f=function: clamp(f(a, b >> 24), 0, M32)  # noqa: E731
+        yield row(f"{line} src0_sel:DWORD src1_sel:BYTE_3", "u32", "u32 u32", limited)
     line = "v_sub_i32 {d}, {a}, {b} clamp"
     yield row(line, "i32", "i32 i32", lambda a, b: clamp(a - b, -(2**31), 2**31 - 1))
     yield row("v_subrev_u32_e64 {d}, {a}, {b} clamp", "u32", "u32 u32", lambda a, b: max(b - a, 0))

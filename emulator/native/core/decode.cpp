@@ -40,13 +40,15 @@ void decode_dpp(std::uint32_t word, Instruction& in) {
     in.simple = false;
 }
 
+bool sdwa_clamps(std::uint32_t word) { return ((word >> 13U) & 1U) != 0; }
+
 void decode_sdwa(std::uint32_t word, bool compare, Instruction& in) {
     in.source[0].select = static_cast<std::uint8_t>((word >> 16U) & 7U);
     in.source[1].select = static_cast<std::uint8_t>((word >> 24U) & 7U);
     if (!compare) {
         in.modifiers.dst_select = static_cast<std::uint8_t>((word >> 8U) & 7U);
         in.modifiers.dst_unused = static_cast<std::uint8_t>((word >> 11U) & 3U);
-        in.modifiers.clamp = ((word >> 13U) & 1U) != 0;
+        in.modifiers.clamp = sdwa_clamps(word);
         in.modifiers.omod = static_cast<std::uint8_t>((word >> 14U) & 3U);
         in.simple = false;
     }
@@ -225,11 +227,12 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
     if (name.starts_with("v_bitop3")) in.target = (in.modifiers.omod << 6U) | ((line.words[0] >> 8U) & 7U) << 3U | line.words[1] >> 29U;
     if (format == Format::vop3p && entry->unit == Unit::mfma) decode_matrix(line, in);
     else if (format == Format::vop3p) decode_vop3p(line, in);
-    const bool integer_clamp = in.modifiers.clamp && !entry->float_result && !is_float(entry->source[0]);
-    if (integer_clamp && !compare) {
+    const bool sdwa = format == Format::vop && line.word_count == 2 && (line.words[0] & 0x1ffU) == 0xf9;
+    const bool clamp = in.modifiers.clamp || (sdwa && sdwa_clamps(line.words[1]));
+    const bool integer_clamp = clamp && !compare && !entry->float_result && !is_float(entry->source[0]);
+    if (integer_clamp) {
         entry = isa::find(std::string(name) + "_clamp");
         if (entry == nullptr) return "clamp on " + std::string(name);
-        in.modifiers.clamp = false;
     }
     in.unit = entry->unit;
     in.passes = entry->passes;
@@ -272,14 +275,12 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
     if (name.starts_with("tbuffer_")) decode_buffer_format(line, in);
     in.modifiers.scalar_base = format == Format::memory && (in.source[1].kind == OperandKind::sgpr || in.source[2].kind == OperandKind::sgpr);
 
-    if (format == Format::vop && line.word_count == 2) {
-        const std::uint32_t source0 = line.words[0] & 0x1ffU;
-        if (source0 == 0xf9) {
-            decode_sdwa(line.words[1], compare, in);
-            if (in.modifiers.dst_select == 7) return "its destination selects a reserved part of a register";
-        }
-        if (source0 == 0xfa) decode_dpp(line.words[1], in);
+    if (sdwa) {
+        decode_sdwa(line.words[1], compare, in);
+        if (in.modifiers.dst_select == 7) return "its destination selects a reserved part of a register";
     }
+    if (format == Format::vop && line.word_count == 2 && (line.words[0] & 0x1ffU) == 0xfa) decode_dpp(line.words[1], in);
+    if (integer_clamp) in.modifiers.clamp = false;  // the row does it
     for (std::size_t k = 0; k < entry->sources; ++k) in.source[k].plain = is_plain(in, k, entry->source[k]);
     if (in.keeps_high) in.simple = false;
     if (name.ends_with("mixhi_f16")) in.modifiers.op_sel |= 8U;  // the result goes to the upper half

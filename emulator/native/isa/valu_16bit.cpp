@@ -56,6 +56,7 @@ Table valu_16bit() {
         op("v_subrev_u16", Unit::valu, [](u16 a, u16 b) { return word(u32{b} - a); }),
         op("v_add_u16_clamp", Unit::valu, [](u16 a, u16 b) { const u32 s = u32{a} + b; return word(s > 0xffffU ? 0xffffU : s); }),
         op("v_sub_u16_clamp", Unit::valu, [](u16 a, u16 b) { return word(a < b ? 0U : u32{a} - b); }),
+        op("v_subrev_u16_clamp", Unit::valu, [](u16 a, u16 b) { return word(b < a ? 0U : u32{b} - a); }),
         op("v_mul_lo_u16", Unit::valu, [](u16 a, u16 b) { return word(u32{a} * b); }),
         op("v_lshlrev_b16", Unit::valu, [](u16 n, u16 a) { return word(u32{a} << (n & 15U)); }),
         op("v_lshrrev_b16", Unit::valu, [](u16 n, u16 a) { return word(u32{a} >> (n & 15U)); }),

@@ -19,8 +19,9 @@ HIPSCOPE_INLINE i32 signed24(u32 a) { return static_cast<i32>(a << 8U) >> 8; }
 HIPSCOPE_INLINE u32 mul_hi(u32 a, u32 b) { return static_cast<u32>((u64{a} * b) >> 32U); }
 HIPSCOPE_INLINE i32 mul_hi(i32 a, i32 b) { return static_cast<i32>((i64{a} * b) >> 32); }
 HIPSCOPE_INLINE u32 field(u32 a, u32 offset, u32 width) { return (a >> (offset & 31U)) & ((1U << (width & 31U)) - 1U); }
-HIPSCOPE_INLINE i32 signed_field(u32 a, u32 offset, u32 width) {
-    const u32 n = width & 31U, part = field(a, offset, width);
+// The sign is repeated above bit 31 before the field is cut out, so a field that reaches beyond it is signed too.
+HIPSCOPE_INLINE i32 signed_field(i32 a, u32 offset, u32 width) {
+    const u32 n = width & 31U, part = static_cast<u32>(a >> (offset & 31U)) & ((1U << n) - 1U);
     const u32 sign = n == 0 ? 0U : 1U << (n - 1U);
     return static_cast<i32>((part ^ sign) - sign);
 }
@@ -175,7 +176,7 @@ Table valu_int() {
         op("v_or3_b32", Unit::valu, [](u32 a, u32 b, u32 c) { return a | b | c; }),
         op("v_xad_u32", Unit::valu, [](u32 a, u32 b, u32 c) { return (a ^ b) + c; }),
         common_op("v_bfe_u32", Unit::valu, [](u32 a, u32 offset, u32 width) { return field(a, offset, width); }),
-        op("v_bfe_i32", Unit::valu, [](u32 a, u32 offset, u32 width) { return signed_field(a, offset, width); }),
+        op("v_bfe_i32", Unit::valu, [](i32 a, u32 offset, u32 width) { return signed_field(a, offset, width); }),
         op("v_bfi_b32", Unit::valu, [](u32 mask, u32 a, u32 b) { return (mask & a) | (~mask & b); }),
         op("v_bfm_b32", Unit::valu, [](u32 width, u32 offset) { return ((1U << (width & 31U)) - 1U) << (offset & 31U); }),
         op("v_alignbit_b32", Unit::valu, [](u32 hi, u32 lo, u32 n) { return static_cast<u32>(((u64{hi} << 32U) | lo) >> (n & 31U)); }),
