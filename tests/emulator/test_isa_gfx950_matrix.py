@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -121,9 +122,57 @@ def element_bits(value: int, kind: str) -> int:
     return wide_bits(float(value), kind)
 
 
+# BLGP: which lane's B a lane takes (as on gfx942); each dense shape has one of the seven patterns.
+B_LANES: tuple[Callable[[int], int], ...] = (
+    lambda n: n % 32,
+    lambda n: n % 32 + 32,
+    lambda n: (n + 16) % 64,
+    lambda n: n % 16,
+    lambda n: n % 16 + 16,
+    lambda n: n % 16 + 32,
+    lambda n: n % 16 + 48,
+)
+MOVED = [(*row, 1 + n % 7) for n, row in enumerate(DENSE)]
+# ABID: the upper half of the index register, where one half holds a lane's whole index; CBSZ: the lower one after all.
+HALVES = [(*row, modifiers) for row in SPARSE if "16" in row[3] for modifiers in ("abid:1", "cbsz:1 abid:1")]
+TOO_MANY_BLOCKS = [product_line(*row, False) + " cbsz:1 abid:1" for row in DENSE[:2]]
+
+
 @pytest.mark.parametrize(("out", "size", "depth", "kinds", "sparse"), PRODUCTS)
 def test_products(out: str, size: int, depth: int, kinds: str, sparse: bool, tmp_path: Path) -> None:
     """Small integers. Of four values of K a sparse A has two, at the places that the index register names."""
+    check_product(out, size, depth, kinds, sparse, tmp_path)
+
+
+@pytest.mark.parametrize(("out", "size", "depth", "kinds", "pattern"), MOVED)
+def test_lanes_of_b_are_rearranged(
+    out: str, size: int, depth: int, kinds: str, pattern: int, tmp_path: Path
+) -> None:
+    check_product(out, size, depth, kinds, False, tmp_path, pattern=pattern)
+
+
+@pytest.mark.parametrize(("out", "size", "depth", "kinds", "modifiers"), HALVES)
+def test_part_of_the_index_register(
+    out: str, size: int, depth: int, kinds: str, modifiers: str, tmp_path: Path
+) -> None:
+    check_product(out, size, depth, kinds, True, tmp_path, modifiers=modifiers)
+
+
+@pytest.mark.parametrize("line", TOO_MANY_BLOCKS)
+def test_sharing_blocks_that_a_shape_does_not_have_is_refused(line: str, tmp_path: Path) -> None:
+    assert isa_gfx950.run([line], isa.fresh(), tmp_path)[0]["step"] == isa.STEP_FAULT
+
+
+def check_product(
+    out: str,
+    size: int,
+    depth: int,
+    kinds: str,
+    sparse: bool,
+    tmp_path: Path,
+    pattern: int = 0,
+    modifiers: str = "",
+) -> None:
     first, _, second = kinds.partition("_")
     second = second or first
     rng = random.Random(f"{kinds} {size} {depth}")
@@ -149,8 +198,12 @@ def test_products(out: str, size: int, depth: int, kinds: str, sparse: bool, tmp
             for at, bits in ((A_AT, packed[0]), (B_AT, packed[1])):
                 for n in range(8):
                     states["vgpr"][0][at + n][lane] = bits >> 32 * n & M32
-            states["vgpr"][0][IDX][lane] = index
-    after = isa_gfx950.run([product_line(out, size, depth, kinds, sparse)], states, tmp_path)[0]
+            states["vgpr"][0][IDX][lane] = index << 16 if modifiers == "abid:1" else index
+    if pattern:
+        modifiers = f"blgp:{pattern}"
+        b = rearranged(b, pattern, groups, per_lane)
+    line = f"{product_line(out, size, depth, kinds, sparse)} {modifiers}".rstrip()
+    after = isa_gfx950.run([line], states, tmp_path)[0]
     assert after["step"] == isa.STEP_NEXT
     for i in range(size):
         for j in range(size):
@@ -159,6 +212,20 @@ def test_products(out: str, size: int, depth: int, kinds: str, sparse: bool, tmp
             assert got == sum(map(operator.mul, a[i], b[j])), f"[{i}][{j}]"
 
 
+def rearranged(b: list[list[int]], pattern: int, groups: int, per_lane: int) -> list[list[int]]:
+    """B by column, when each lane takes the values of another one."""
+    size = len(b)
+    taken = [divmod(B_LANES[pattern - 1](lane), size) for lane in range(64)]
+    moved = [b[column][g * per_lane : (g + 1) * per_lane] for g, column in taken]
+    return [[value for g in range(groups) for value in moved[j + size * g]] for j in range(size)]
+
+
 def lines() -> list[str]:
     """Every line of this file."""
-    return [matrix_line(*form) for form in MIXED] + [product_line(*form) for form in PRODUCTS]
+    return [
+        *(matrix_line(*form) for form in MIXED),
+        *(product_line(*form) for form in PRODUCTS),
+        *(f"{product_line(out, n, k, kinds, False)} blgp:{pattern}" for out, n, k, kinds, pattern in MOVED),
+        *(f"{product_line(out, n, k, kinds, True)} {words}" for out, n, k, kinds, words in HALVES),
+        *TOO_MANY_BLOCKS,
+    ]

@@ -258,3 +258,15 @@ def test_blocks_of_a_are_broadcast_and_lanes_of_b_rearranged(tmp_path: Path) -> 
         wanted = rows[:, :, None] * columns[:, None, :]
         found = result["vgpr"][4:8].view(np.float32).reshape(4, 16, 4).transpose(1, 0, 2)
         np.testing.assert_array_equal(found, wanted, err_msg=f"cbsz:{cbsz} abid:{abid} blgp:{blgp}")
+
+
+def test_sharing_blocks_that_a_shape_does_not_have_is_refused(tmp_path: Path) -> None:
+    lines = [
+        "v_mfma_f32_16x16x16_f16 v[4:7], v[0:1], v[2:3], 0 cbsz:1 abid:1",
+        "v_mfma_f32_32x32x1_2b_f32 v[0:31], v0, v1, 0 cbsz:2 abid:3",
+        "v_mfma_f32_32x32x1_2b_f32 v[0:31], v0, v1, 0 cbsz:1 abid:1",
+    ]
+    states = isa.fresh(len(lines))
+    states["first"] = range(len(lines))
+    steps = [int(result["step"]) for result in isa.run(lines, states, tmp_path)]
+    assert steps == [isa.STEP_FAULT, isa.STEP_FAULT, isa.STEP_NEXT]

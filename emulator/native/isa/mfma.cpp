@@ -179,6 +179,7 @@ Step matrix(Wave& w, const Instruction& in) {
     const u32 broadcast = wide ? 0 : in.modifiers.neg_hi & 7U;     // CBSZ
     const u32 chosen = wide ? 0 : in.modifiers.op_sel & 15U;       // ABID
     const u32 pattern = in.modifiers.neg_lo & 7U;                  // BLGP; f64: negate A, B, C
+    if ((1U << broadcast) > blocks) return fault(w, FaultKind::unsupported, 0, 0, -1, false);  // more blocks than the shape has
     alignas(64) V a[per_lane][kLanes], b[per_lane][kLanes];
     for (u32 n = 0; n < per_lane; ++n) {
         for (u32 lane = 0; lane < kLanes; ++lane) a[n][lane] = element<A>(w, in.source[0], lane, n);
@@ -219,7 +220,8 @@ Step sparse(Wave& w, const Instruction& in) {
     constexpr u32 dense = depth / groups;      // values of K per lane in B
     constexpr u32 stored = dense / 2;          // and in A
     constexpr u32 index_bits = 2 * stored;
-    const u32 chosen = in.modifiers.op_sel & 3U;  // ABID: which part of the index register
+    const bool first_part = (in.modifiers.neg_hi & 7U) != 0;                  // CBSZ: whatever ABID says
+    const u32 chosen = first_part ? 0 : in.modifiers.op_sel & 3U;             // ABID: which part of the index register
     V a[size][depth] = {}, b[depth][size];
     for (u32 lane = 0; lane < kLanes; ++lane) {
         const u32 i = lane % size, group = lane / size;
