@@ -36,9 +36,9 @@ int main() {
     const std::vector<unsigned char> texts[3] = {
         // sum of squares up to the input
         {push, 0, store, 1, load, 0, duplicate, multiply, load, 1, add, store, 1, load, 0, push, 255, add, duplicate, store, 0, push, 255, swap, less, jump_if, 4, load, 1, halt},
-        // steps of 3n + 1 from the input + 1
-        {push, 1, load, 0, add, store, 0, load, 0, push, 2, less, jump_if, 55, load, 1, push, 1, add, store, 1, load, 0, push, 2, modulo, jump_if, 43,
-         load, 0, store, 2, push, 0, store, 3, load, 0, push, 0, add, push, 1, jump_if, 49, load, 0, push, 3, multiply, push, 1, add, store, 0, push, 1, jump_if, 7, load, 1, halt},
+        // steps down to 1 or 0 from the input + 1: three from an odd number, one from an even one
+        {push, 1, load, 0, add, store, 0, load, 0, push, 2, less, jump_if, 50, load, 1, push, 1, add, store, 1, load, 0, push, 2, modulo, jump_if, 39,
+         load, 0, push, 255, add, store, 0, push, 1, jump_if, 7, load, 0, push, 253, add, store, 0, push, 1, jump_if, 7, load, 1, halt},
         // a polynomial with a negative turn
         {load, 0, duplicate, multiply, load, 0, push, 7, multiply, subtract, negate, push, 100, modulo, push, 3, over, multiply, swap, drop, halt}};
     for (int p = 0; p < 3; ++p) std::copy(texts[p].begin(), texts[p].end(), &programs[p * 64]);
@@ -50,6 +50,9 @@ int main() {
     for (int i = 0; i < n; ++i) {
         expect("same text", i, got[i], interpret(&programs[i % 3 * 64], i));
         if (i % 3 == 0) expect("squares", i, got[i], static_cast<long long>(i) * (i + 1) * (2 * i + 1) / 6);
+        int steps = 0;
+        for (int left = i + 1; left >= 2; ++steps) left -= left % 2 != 0 ? 3 : 1;
+        if (i % 3 == 1) expect("steps", i, got[i], static_cast<long long>(steps));
         if (i % 3 == 2) expect("polynomial", i, got[i], static_cast<long long>(-(i * i - 7 * i)) % 100 * 3);
     }
     return verdict();

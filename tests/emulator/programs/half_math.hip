@@ -70,8 +70,8 @@ int main() {
     const auto p = po.read();
     for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
         const float2 x = __half22float2(pa[i]), y = __half22float2(pb[i]), got = __half22float2(p[i]), fused = __half22float2(p[n + i]);
-        expect("packed lo", i, got.x, x.x * y.x + x.x, 2e-3);
-        expect("packed hi", i, got.y, x.y * y.y + x.y, 2e-3);
+        expect("packed lo", i, got.x, x.x * y.x + x.x, 5e-3);  // rounded twice without optimisation
+        expect("packed hi", i, got.y, x.y * y.y + x.y, 5e-3);
         expect("fma lo", i, fused.x, static_cast<float>(static_cast<_Float16>(x.x * y.x + 0.5F)), 1e-3);
         expect("fma hi", i, fused.y, static_cast<float>(static_cast<_Float16>(x.y * y.y + 0.5F)), 1e-3);
     }
