@@ -59,22 +59,40 @@ class DeviceInfo:
     memory_bytes: int | None = None
 
 
+def registers(d: RawDispatch) -> tuple[int, int, int] | None:
+    """VGPR_Count, Accum_VGPR_Count, SGPR_Count as rocprofv3 reads them from the kernel's descriptor, in its granules.
+
+    Ordinary registers come up to where accumulation registers begin (a multiple of 4), those up to what is allocated (a
+    multiple of 8), scalar ones in multiples of 16.
+    """
+    if "vgprs" not in d.resources:
+        return None
+    accumulation = d.resources.get("agprs", 0)
+    arch = _up(
+        max(d.resources["vgprs"] - accumulation, 1), 4
+    )  # "vgprs" counts both kinds, as the code object does
+    allocated = _up(arch + accumulation, 8)
+    return arch, allocated - arch, _up(max(d.resources.get("sgprs", 0), 1), 16)
+
+
+def _up(value: int, granule: int) -> int:
+    return -(-value // granule) * granule
+
+
 def trace_row(d: RawDispatch, kernel_id: int, name: str) -> list[Any]:
     """One launch in the kernel trace."""
-    registers = (d.resources.get("vgprs", ""), d.resources.get("agprs", ""), d.resources.get("sgprs", ""))
     return [
         "KERNEL_DISPATCH", AGENT, 1, 0, 1, d.id, kernel_id, name, d.id, nanoseconds(d.start_ns), nanoseconds(d.end_ns),
-        allocated_lds(d), d.resources.get("scratch", ""), *registers, *d.workgroup, *d.grid,
+        allocated_lds(d), d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), *d.workgroup, *d.grid,
     ]  # fmt: skip
 
 
 def counter_rows(d: RawDispatch, kernel_id: int, name: str) -> Iterator[list[Any]]:
     """One row per counter of a launch."""
-    registers = (d.resources.get("vgprs", ""), d.resources.get("agprs", ""), d.resources.get("sgprs", ""))
     for counter, value in sorted(d.counters.items()):
         yield [
             d.id, d.id, AGENT, 1, 1, 1, math.prod(d.grid), kernel_id, name, math.prod(d.workgroup), allocated_lds(d),
-            d.resources.get("scratch", ""), *registers, counter, float(value),
+            d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), counter, float(value),
             nanoseconds(d.start_ns), nanoseconds(d.end_ns),
         ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hipscope.emulator.csv_tables import AGENT_HANDLE, DeviceInfo, agent_fields, nanoseconds
+from hipscope.emulator.csv_tables import AGENT_HANDLE, DeviceInfo, agent_fields, nanoseconds, registers
 from hipscope.emulator.raw import RawDispatch
 
 _KIND_KERNEL_DISPATCH = 11  # rocprofiler_buffer_tracing_kind_t
@@ -116,13 +116,14 @@ def _code_object(number: int) -> dict[str, Any]:
 def _symbol(r: Results, kernel: str, objects: Mapping[str, int]) -> dict[str, Any]:
     first = next((d for d in r.launches if d.kernel == kernel), None)
     resources: Mapping[str, int] = first.resources if first is not None else {}
+    vgprs, agprs, sgprs = (registers(first) if first is not None else None) or (0, 0, 0)
     return {
         "size": 0, "kernel_id": r.kernels[kernel],
         "code_object_id": objects[first.code_object] if first is not None else 0,
         "kernel_name": f"{kernel}.kd", "kernel_object": 0, "kernarg_segment_size": 0, "kernarg_segment_alignment": 0,
         "group_segment_size": resources.get("lds", 0), "private_segment_size": resources.get("scratch", 0),
-        "sgpr_count": resources.get("sgprs", 0), "arch_vgpr_count": resources.get("vgprs", 0),
-        "accum_vgpr_count": resources.get("agprs", 0), "kernel_code_entry_byte_offset": 0,
+        "sgpr_count": sgprs, "arch_vgpr_count": vgprs, "accum_vgpr_count": agprs,
+        "kernel_code_entry_byte_offset": 0,
         "kernel_address": {"handle": 0}, "formatted_kernel_name": r.names[kernel],
         "demangled_kernel_name": r.names[kernel], "truncated_kernel_name": truncated(r.names[kernel]),
     }  # fmt: skip

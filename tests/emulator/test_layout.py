@@ -108,8 +108,26 @@ def test_the_kernel_trace_has_the_columns_and_conventions_of_rocprofv3(tmp_path:
     assert len(lines[0].split(",")) == 22
     # LDS is shown in granules of 512 bytes, the grid in work-items.
     assert lines[1] == (
-        f'"KERNEL_DISPATCH","Agent 1",1,0,1,1,1,"{NAME}",1,1000,1400,512,0,12,0,16,64,1,1,256,2,1'
+        f'"KERNEL_DISPATCH","Agent 1",1,0,1,1,1,"{NAME}",1,1000,1400,512,0,12,4,16,64,1,1,256,2,1'
     )
+
+
+@pytest.mark.parametrize(
+    ("resources", "shown"),
+    [
+        ({"vgprs": 40, "agprs": 0, "sgprs": 23}, ("40", "0", "32")),
+        ({"vgprs": 5, "agprs": 0, "sgprs": 0}, ("8", "0", "16")),
+        (
+            {"vgprs": 92, "agprs": 32, "sgprs": 41},
+            ("60", "36", "48"),
+        ),  # the code object counts both kinds in the first
+    ],
+)
+def test_registers_are_shown_in_the_granules_of_the_descriptor(
+    tmp_path: Path, resources: dict[str, int], shown: tuple[str, str, str]
+) -> None:
+    table = rows(write(tmp_path, dispatch(1, resources=resources)) / "hipscope_kernel_trace.csv")
+    assert (table[0]["VGPR_Count"], table[0]["Accum_VGPR_Count"], table[0]["SGPR_Count"]) == shown
 
 
 def test_counters_are_long_rows_with_six_decimals(tmp_path: Path) -> None:

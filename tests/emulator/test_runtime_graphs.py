@@ -216,27 +216,26 @@ def test_streams_overlap_in_modelled_time_as_far_as_the_device_has_room(tmp_path
 
 
 STREAM_ATTRIBUTES = """
-extern "C" hipError_t hipStreamSetAttribute(hipStream_t, int, const void*);
-extern "C" hipError_t hipStreamGetAttribute(hipStream_t, int, void*);
-extern "C" hipError_t hipStreamCopyAttributes(hipStream_t, hipStream_t);
-constexpr int window = 1, policy = 3, priority = 8;
+constexpr auto window = hipLaunchAttributeAccessPolicyWindow, policy = hipLaunchAttributeSynchronizationPolicy;
+constexpr auto priority = hipLaunchAttributePriority;
 int main() {
-  union Value { char pad[64]; int number; } v{};
+  hipStreamAttrValue v{};
+  int& number = v.priority;  // at the place of the policy too
   hipStream_t a, b; int least, greatest;
   CHECK(hipStreamCreate(&a));
   CHECK(hipDeviceGetStreamPriorityRange(&least, &greatest));
   CHECK(hipStreamCreateWithPriority(&b, hipStreamDefault, greatest));
-  CHECK(hipStreamGetAttribute(a, policy, &v)); std::printf("%d", v.number);
-  v.number = 4; CHECK(hipStreamSetAttribute(a, policy, &v));
+  CHECK(hipStreamGetAttribute(a, policy, &v)); std::printf("%d", number);
+  number = 4; CHECK(hipStreamSetAttribute(a, policy, &v));
   CHECK(hipStreamCopyAttributes(b, a));
-  v.number = 0; CHECK(hipStreamGetAttribute(b, policy, &v)); std::printf(" %d", v.number);
-  CHECK(hipStreamGetAttribute(b, priority, &v)); std::printf(" %d\\n", v.number == greatest);
+  number = 0; CHECK(hipStreamGetAttribute(b, policy, &v)); std::printf(" %d", number);
+  CHECK(hipStreamGetAttribute(b, priority, &v)); std::printf(" %d\\n", number == greatest);
   const auto say = [](hipError_t error) { std::puts(hipGetErrorName(error)); };
-  v.number = 5; say(hipStreamSetAttribute(a, policy, &v));
+  number = 5; say(hipStreamSetAttribute(a, policy, &v));
   say(hipStreamSetAttribute(a, window, &v));
   say(hipStreamGetAttribute(a, policy, nullptr));
   CHECK(hipStreamBeginCapture(a, hipStreamCaptureModeThreadLocal));
-  v.number = 1; say(hipStreamSetAttribute(a, policy, &v));
+  number = 1; say(hipStreamSetAttribute(a, policy, &v));
   CHECK(hipStreamDestroy(b));
   say(hipStreamGetAttribute(b, policy, &v));
   say(hipStreamCopyAttributes(a, b));

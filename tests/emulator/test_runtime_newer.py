@@ -1,4 +1,4 @@
-"""Calls that HIP has since 5.3, declared by the test where the installed headers are older."""
+"""Calls that HIP has since 5.3, declared by our own headers where the installed ones are older."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from tests.emulator.hip_run import run_hip
 LINK = """
 #include <hip/hiprtc.h>
 extern "C" {
-int hiprtcGetBitcodeSize(hiprtcProgram, size_t*);
-int hiprtcGetBitcode(hiprtcProgram, char*);
 int hipLinkCreate(unsigned, void*, void**, void**);
 int hipLinkAddData(void*, int, void*, size_t, const char*, unsigned, void*, void**);
 int hipLinkComplete(void*, void**, size_t*);
 int hipLinkDestroy(void*);
 int hiprtcLinkAddData(void*, int, void*, size_t, const char*, unsigned, void*, void**);
-int hipLibraryLoadData(void**, const void*, void*, void**, unsigned, void*, void**, unsigned);
-int hipLibraryGetKernel(void**, void*, const char*);
-int hipLibraryGetKernelCount(unsigned*, void*);
-int hipLibraryUnload(void*);
 }
 std::vector<char> bitcode(const char* text) {
   hiprtcProgram p;
@@ -36,7 +30,9 @@ int main() {
   auto a = bitcode("__device__ int twice(int);"
                    "extern \\"C\\" __global__ void run(int* p) { p[threadIdx.x] = twice(threadIdx.x); }");
   auto b = bitcode("__device__ int twice(int x) { return 2 * x; }");
-  void *link, *code, *library, *kernel;
+  void *link, *code;
+  hipLibrary_t library;
+  hipKernel_t kernel;
   size_t size = 0;
   unsigned count = 0;
   char text[] = "no bitcode";
@@ -51,7 +47,7 @@ int main() {
   int *p, host[64];
   CHECK(hipMalloc(&p, 256));
   void* arguments[] = {&p};
-  CHECK(hipLaunchKernel(kernel, dim3(1), dim3(64), arguments, 0, nullptr));
+  CHECK(hipLaunchKernel(reinterpret_cast<void*>(kernel), dim3(1), dim3(64), arguments, 0, nullptr));
   CHECK(hipMemcpy(host, p, 256, hipMemcpyDeviceToHost));
   std::printf("%u %d %d\\n", count, host[1], host[63]);
   return hipLibraryUnload(library);
@@ -61,44 +57,32 @@ int main() {
 GRAPH = """
 #include <fstream>
 #include <string>
-extern "C" {
-int hipGraphAddMemAllocNode(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, void*);
-int hipGraphAddMemFreeNode(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, void*);
-int hipGraphNodeSetEnabled(hipGraphExec_t, hipGraphNode_t, unsigned);
-int hipUserObjectCreate(void**, void*, void (*)(void*), unsigned, unsigned);
-int hipGraphRetainUserObject(hipGraph_t, void*, unsigned, unsigned);
-int hipGraphDebugDotPrint(hipGraph_t, const char*, unsigned);
-int hipDeviceGetGraphMemAttribute(int, int, unsigned long long*);
-int hipGetProcAddress(const char*, void**, int, uint64_t, int*);
-int hipMemsetD2D32(void*, size_t, unsigned, size_t, size_t);
-int hipGraphAddNode(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, void*);
-}
-struct Allocation { hipMemPoolProps pool; const void* access; size_t accesses, bytes; void* pointer; };
+extern "C" int hipGraphAddNode(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, void*);
 __global__ void put(int* p, int v) { p[threadIdx.x] = v; }
 __global__ void take(const int* p, int* out) { out[threadIdx.x] += p[threadIdx.x]; }
 int main() {
   hipGraph_t graph;
   hipGraphNode_t allocate, first, second, give, any;
   CHECK(hipGraphCreate(&graph, 0));
-  Allocation wanted = {};
-  wanted.pool.allocType = hipMemAllocationTypePinned;
-  wanted.pool.location.type = hipMemLocationTypeDevice;
-  wanted.bytes = 256;
+  hipMemAllocNodeParams wanted = {};
+  wanted.poolProps.allocType = hipMemAllocationTypePinned;
+  wanted.poolProps.location.type = hipMemLocationTypeDevice;
+  wanted.bytesize = 256;
   if (hipGraphAddMemAllocNode(&allocate, graph, nullptr, 0, &wanted)) return 1;
   int *out, host[64] = {}, one = 1;
   CHECK(hipMalloc(&out, 256)); CHECK(hipMemset(out, 0, 256));
-  void *put_arguments[] = {&wanted.pointer, &one}, *take_arguments[] = {&wanted.pointer, &out};
+  void *put_arguments[] = {&wanted.dptr, &one}, *take_arguments[] = {&wanted.dptr, &out};
   hipKernelNodeParams p = {};
   p.gridDim = dim3(1); p.blockDim = dim3(64);
   p.func = (void*)put; p.kernelParams = put_arguments;
   CHECK(hipGraphAddKernelNode(&first, graph, &allocate, 1, &p));
   p.func = (void*)take; p.kernelParams = take_arguments;
   CHECK(hipGraphAddKernelNode(&second, graph, &first, 1, &p));
-  if (hipGraphAddMemFreeNode(&give, graph, &second, 1, wanted.pointer)) return 2;
-  void* object;
+  if (hipGraphAddMemFreeNode(&give, graph, &second, 1, wanted.dptr)) return 2;
+  hipUserObject_t object;
   auto gone = [](void* text) { std::puts((const char*)text); };
   if (hipUserObjectCreate(&object, (void*)"object gone", gone, 1, 1)) return 3;
-  if (hipGraphRetainUserObject(graph, object, 1, 1)) return 3;
+  if (hipGraphRetainUserObject(graph, object, 1, hipGraphUserObjectMove)) return 3;
   if (hipGraphDebugDotPrint(graph, "graph.dot", 0)) return 4;
   hipGraphExec_t exec;
   if (hipGraphInstantiateWithFlags(&exec, graph, 0)) return 5;
@@ -107,12 +91,14 @@ int main() {
   CHECK(hipGraphLaunch(exec, nullptr));
   CHECK(hipMemcpy(host, out, 256, hipMemcpyDeviceToHost));
   unsigned long long now = 1, most = 0;
-  if (hipDeviceGetGraphMemAttribute(0, 0, &now) || hipDeviceGetGraphMemAttribute(0, 1, &most)) return 7;
+  if (hipDeviceGetGraphMemAttribute(0, hipGraphMemAttrUsedMemCurrent, &now) ||
+      hipDeviceGetGraphMemAttribute(0, hipGraphMemAttrUsedMemHigh, &most)) return 7;
   std::printf("%d %llu %llu\\n", host[63], now, most);
   int node[64] = {5};  // an empty node, by its number of HIP 6
   std::printf("%d\\n", hipGraphAddNode(&any, graph, nullptr, 0, node));
   CHECK(hipGraphDestroy(graph)); std::puts("graph gone"); CHECK(hipGraphExecDestroy(exec));
-  int (*properties)(void*, int) = nullptr, (*old)(void*, int) = nullptr, status = -1;
+  int (*properties)(void*, int) = nullptr, (*old)(void*, int) = nullptr;
+  auto status = hipDriverProcAddressQueryResult(-1);
   void* nothing = &status;
   if (hipGetProcAddress("hipGetDeviceProperties", (void**)&properties, 60300000, 0, &status)) return 8;
   if (hipGetProcAddress("hipGetDeviceProperties", (void**)&old, 502, 0, nullptr)) return 9;

@@ -126,3 +126,25 @@ def test_all_classes_are_planted_ten_times() -> None:
     assert count["out-of-bounds"] + count["use-after-free"] >= 10
     kinds = ("divergent-barrier", "misaligned", "data-race", "stale-read", "uninitialised-read")
     assert all(count[kind] >= 10 for kind in kinds)
+
+
+HANDED_OVER = """
+#include <hip/hip_runtime.h>
+__global__ void copy(const float* from, float* to) { to[threadIdx.x] = from[threadIdx.x]; }
+int main() {
+  float *given, *own, *to;
+  hipIpcMemHandle_t handle;
+  if (hipMalloc(&given, 256) || hipMalloc(&own, 256) || hipMalloc(&to, 256)) return 1;
+  if (hipIpcGetMemHandle(&handle, given)) return 1;
+  copy<<<1, 64>>>(given, to);
+  copy<<<1, 64>>>(own, to);  // the one defect
+  return hipDeviceSynchronize();
+}
+"""
+
+
+def test_what_another_process_may_have_written_is_initialised(tmp_path: Path) -> None:
+    source = tmp_path / "handed_over.hip"
+    source.write_text(HANDED_OVER)
+    result = check(source)
+    assert [(r.defect, r.dispatch) for r in result.run.reports] == [("uninitialised-read", 2)], told(result)

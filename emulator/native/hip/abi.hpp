@@ -17,9 +17,9 @@ namespace hipscope::abi {
 using Error = int;
 
 namespace error {
-inline constexpr Error success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, invalid_configuration = 9,
+inline constexpr Error success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, invalid_configuration = 9, invalid_pitch = 12,
                        invalid_symbol = 13, invalid_device_pointer = 17, invalid_memcpy_direction = 21,
-                       invalid_device_function = 98, no_device = 100, invalid_device = 101, invalid_image = 200,
+                       missing_configuration = 52, invalid_device_function = 98, no_device = 100, invalid_device = 101, invalid_image = 200,
                        invalid_context = 201, no_binary_for_gpu = 209, file_not_found = 301, invalid_handle = 400,
                        not_found = 500, not_ready = 600, illegal_address = 700, launch_out_of_resources = 701,
                        peer_already_enabled = 704, peer_not_enabled = 705, host_already_registered = 712,

@@ -34,6 +34,7 @@ Error copy(void* to, const void* from, std::size_t bytes, int kind, Stream* stre
     return bad(to, from, bytes) ? fail(abi::error::invalid_value) : later(copy_work(to, from, bytes, kind), stream);
 }
 
+/// nullopt when a row is longer than a pitch.
 std::optional<Work> rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height, int kind) {
     if (width > to_pitch || width > from_pitch) return std::nullopt;
     CopyWork w;
@@ -139,15 +140,15 @@ HIPSCOPE_API Error hipMemcpyDtoDAsync(void* to, void* from, std::size_t n, Strea
 HIPSCOPE_API Error hipMemcpyPeer(void* to, int, const void* from, int, std::size_t n) { return copy(to, from, n, 3); }
 HIPSCOPE_API Error hipMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t n, Stream* s) { return copy(to, from, n, 3, s); }
 HIPSCOPE_API Error hipMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, int kind) {
-    auto work = rows(to, tp, from, fp, w, h, kind);
-    return work ? now(*work) : fail(abi::error::invalid_value);
+    const auto work = rows(to, tp, from, fp, w, h, kind);
+    return work ? now(*work) : fail(abi::error::invalid_pitch);
 }
 HIPSCOPE_API Error hipMemcpy2D_spt(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, int kind) {
     return hipMemcpy2D(to, tp, from, fp, w, h, kind);
 }
 HIPSCOPE_API Error hipMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, int kind, Stream* s) {
-    auto work = rows(to, tp, from, fp, w, h, kind);
-    return work ? later(*work, s) : fail(abi::error::invalid_value);
+    const auto work = rows(to, tp, from, fp, w, h, kind);
+    return work ? later(*work, s) : fail(abi::error::invalid_pitch);
 }
 HIPSCOPE_API Error hipMemcpy2DAsync_spt(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, int kind, Stream* s) {
     return hipMemcpy2DAsync(to, tp, from, fp, w, h, kind, per_thread(s));

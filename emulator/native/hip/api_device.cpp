@@ -1,6 +1,7 @@
 // The device: one, described by the device file. Properties in both layouts, attributes, limits, occupancy, functions.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -14,7 +15,7 @@ using abi::Error;
 
 struct DeviceNumbers {
     std::string name, arch;
-    int compute_units, clock_khz, memory_clock_khz, bus_bits, l2_bytes, simds, waves_per_simd, lds_bytes, major, minor, integrated;
+    int compute_units, clock_khz, memory_clock_khz, bus_bits, l2_bytes, simds, waves_per_simd, lds_bytes, major, minor, integrated, xcds, gcn_arch;
     std::size_t memory_bytes;
 };
 
@@ -34,6 +35,8 @@ DeviceNumbers numbers(Runtime& runtime) {
     d.major = 9;
     d.minor = d.arch == "gfx942" ? 4 : d.arch == "gfx950" ? 5 : 0;
     d.integrated = whole("integrated", 0);
+    d.xcds = whole("xcds", 8);
+    d.gcn_arch = d.arch == "gfx90a" ? 910 : std::atoi(d.arch.c_str() + 3);  // major, minor and stepping as decimal digits
     d.memory_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(runtime.memory.limit(), Memory::reserved));
     return d;
 }
@@ -112,7 +115,21 @@ int attribute(const DeviceNumbers& d, int which) {
     }
 }
 
+/// The attributes of AMD alone, numbered from here.
 constexpr int kAmdSpecific = 10000;
+int amd_attribute(const DeviceNumbers& d, int which) {
+    switch (which - kAmdSpecific) {
+        case 0: case 17: return 100000;  // ClockInstructionRate, WallClockRate: kHz of s_memrealtime
+        case 1: return 0x7ffff;          // Arch
+        case 2: return d.lds_bytes;      // MaxSharedMemoryPerMultiprocessor
+        case 3: return d.gcn_arch;
+        case 11: case 13: case 16: return 1;  // IsLargeBar, CanUseStreamWaitValue, FineGrainSupport
+        case 15: return d.compute_units;      // PhysicalMultiProcessorCount
+        case 18: return d.xcds;
+        case 19: return 512;  // MaxAvailableVgprsPerThread
+        default: return 0;
+    }
+}
 
 Error valid_device(int device) { return device == 0 ? abi::error::success : fail(abi::error::invalid_device); }
 
@@ -207,8 +224,9 @@ HIPSCOPE_API Error hipDeviceTotalMem(std::size_t* bytes, int device) {
 }
 HIPSCOPE_API Error hipGetDeviceProperties(abi::DevicePropertiesOld* p, int device) {
     if (p == nullptr) return fail(abi::error::invalid_value);
-    fill_properties(*p, numbers(Call().runtime));
-    p->gcnArch = 942;
+    const DeviceNumbers d = numbers(Call().runtime);
+    fill_properties(*p, d);
+    p->gcnArch = d.gcn_arch;
     return valid_device(device);
 }
 /// The older layout under the name that HIP 6 gives it.
@@ -220,6 +238,8 @@ HIPSCOPE_API Error hipGetDevicePropertiesR0600(abi::DevicePropertiesR0600* p, in
     std::copy_n(abi::kUuid, sizeof p->uuid, p->uuid);
     p->unifiedAddressing = p->hostRegisterSupported = p->memoryPoolsSupported = p->unifiedFunctionPointers = 1;
     p->asyncEngineCount = 2;
+    p->streamPrioritiesSupported = 1;
+    p->hipReserved[0] = d.gcn_arch;  // where our own headers for HIP 5 have gcnArch, which HIP 6 dropped
     p->maxBlocksPerMultiProcessor = d.simds * d.waves_per_simd;
     p->sharedMemPerMultiprocessor = p->sharedMemPerBlockOptin = static_cast<std::size_t>(d.lds_bytes);
     p->regsPerMultiprocessor = 65536 * 8;
@@ -228,13 +248,7 @@ HIPSCOPE_API Error hipGetDevicePropertiesR0600(abi::DevicePropertiesR0600* p, in
 HIPSCOPE_API Error hipDeviceGetAttribute(int* value, int which, int device) {
     if (value == nullptr) return fail(abi::error::invalid_value);
     const DeviceNumbers d = numbers(Call().runtime);
-    if (which >= kAmdSpecific) {
-        const int amd[] = {100000, 0x7ffff, d.lds_bytes, 942};  // clock rate, arch, LDS per CU, gcnArch
-        const int k = which - kAmdSpecific;
-        *value = k < 4 ? amd[k] : k == 11 ? 1 : k == 15 ? d.compute_units : 0;
-        return valid_device(device);
-    }
-    *value = attribute(d, which);
+    *value = which >= kAmdSpecific ? amd_attribute(d, which) : attribute(d, which);
     return valid_device(device);
 }
 HIPSCOPE_API Error hipChooseDevice(int* device, const void*) { *device = 0; return abi::error::success; }

@@ -143,6 +143,7 @@ HIPSCOPE_API Error hipIpcGetMemHandle(Handle* handle, void* pointer) {
     if (handle == nullptr || block == nullptr || block->host_visible || is_of_another_process(block->address)) return fail(abi::error::invalid_value);
     const Shared* file = share(*block);
     if (file == nullptr) return fail(abi::error::out_of_memory);
+    if (call->sanitizer) call->sanitizer->filled(pointer_to(block->address), block->bytes);  // another process may write it
     *handle = {kMark, getpid(), file->file, file->inode, block->bytes, {}};
     return abi::error::success;
 }

@@ -71,6 +71,7 @@ HIPSCOPE_API Error hipMalloc3D(abi::PitchedPtr* p, abi::Extent extent) {
 HIPSCOPE_API Error hipHostRegister(void* p, std::size_t bytes, unsigned) {
     Call call;
     if (p == nullptr || bytes == 0) return fail(abi::error::invalid_value);
+    if (call->memory.valid(address_of(p), 1)) return fail(abi::error::host_already_registered);
     call->memory.register_host(address_of(p), bytes);
     return abi::error::success;
 }

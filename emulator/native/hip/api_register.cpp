@@ -1,4 +1,5 @@
 // Program start-up: what clang's generated constructors call, launch configuration, and module functions.
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -24,6 +25,7 @@ struct Configuration {
     Dim3 grid, workgroup;
     std::size_t dynamic_lds;
     void* stream;
+    std::vector<std::uint8_t> arguments{};  // of hipSetupArgument, as the kernel will see them
 };
 
 std::vector<Configuration>& configurations() {
@@ -61,13 +63,13 @@ Error module_launch(Function* function, const Shape& shape, void** arguments, vo
     return finish(launch(call.runtime, *function, function, shape, arguments, packed, stream));
 }
 
-Error stub_launch(const void* stub, const Shape& shape, void** arguments, Stream* stream) {
+Error stub_launch(const void* stub, const Shape& shape, void** arguments, Stream* stream, std::span<const std::uint8_t> packed = {}) {
     Call call;
     const auto function = call->functions.find(stub);
     if (function == call->functions.end() && call->is_function(stub))  // a kernel of a library
         return module_launch(static_cast<Function*>(const_cast<void*>(stub)), shape, arguments, nullptr, stream);
     if (function == call->functions.end()) return fail(abi::error::invalid_device_function);
-    return finish(launch(call.runtime, function->second, const_cast<void*>(stub), shape, arguments, {}, stream));
+    return finish(launch(call.runtime, function->second, const_cast<void*>(stub), shape, arguments, packed, stream));
 }
 
 bool cooperative(const abi::LaunchAttribute* attributes, unsigned count) {
@@ -141,7 +143,7 @@ HIPSCOPE_API void __hipRegisterSurface(void**, void*, char*, char*, int, int) {}
 HIPSCOPE_API void __hipRegisterTexture(void**, void*, char*, char*, int, int, int) {}
 
 HIPSCOPE_API Error __hipPushCallConfiguration(Dim3 grid, Dim3 workgroup, std::size_t dynamic_lds, void* stream) {
-    configurations().push_back({grid, workgroup, dynamic_lds, stream});
+    configurations().push_back({grid, workgroup, dynamic_lds, stream, {}});
     return abi::error::success;
 }
 
@@ -159,6 +161,24 @@ HIPSCOPE_API Error __hipPopCallConfiguration(Dim3* grid, Dim3* workgroup, std::s
 
 HIPSCOPE_API Error hipConfigureCall(Dim3 grid, Dim3 workgroup, std::size_t dynamic_lds, void* stream) {
     return __hipPushCallConfiguration(grid, workgroup, dynamic_lds, stream);
+}
+
+/// How programs launch that were compiled with -fno-hip-new-launch-api: argument by argument, then the kernel.
+HIPSCOPE_API Error hipSetupArgument(const void* argument, std::size_t bytes, std::size_t offset) {
+    auto& stack = configurations();
+    if (stack.empty()) return fail(abi::error::missing_configuration);
+    if (argument == nullptr) return fail(abi::error::invalid_value);
+    auto& arguments = stack.back().arguments;
+    arguments.resize(std::max(arguments.size(), offset + bytes));
+    std::memcpy(arguments.data() + offset, argument, bytes);
+    return abi::error::success;
+}
+HIPSCOPE_API Error hipLaunchByPtr(const void* stub) {
+    auto& stack = configurations();
+    if (stack.empty()) return fail(abi::error::missing_configuration);
+    const Configuration c = std::move(stack.back());
+    stack.pop_back();
+    return stub_launch(stub, {c.grid, c.workgroup, c.dynamic_lds}, nullptr, static_cast<Stream*>(c.stream), c.arguments);
 }
 
 HIPSCOPE_API Error hipLaunchKernel(const void* stub, Dim3 grid, Dim3 workgroup, void** arguments, std::size_t lds, Stream* s) {
@@ -254,12 +274,32 @@ HIPSCOPE_API Error hipModuleLaunchCooperativeKernelMultiDevice(const abi::Functi
     return module_launch(list->function, {{list->grid[0], list->grid[1], list->grid[2]}, {list->workgroup[0], list->workgroup[1], list->workgroup[2]}, list->dynamic_lds, true},
                          list->arguments, nullptr, list->stream);
 }
-/// Grid in work-items, unlike hipModuleLaunchKernel.
+/// Grid in work-items, unlike hipModuleLaunchKernel; workgroups are whole ones.
 HIPSCOPE_API Error hipExtModuleLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                             unsigned bz, std::size_t lds, Stream* s, void** arguments, void** extra,
                                             Event* start, Event* stop, unsigned) {
     if (bx == 0 || by == 0 || bz == 0) return fail(abi::error::invalid_configuration);
+    if (gx % bx != 0 || gy % by != 0 || gz % bz != 0) {
+        Call()->say_unsupported("hipExtModuleLaunchKernel with a grid that is no multiple of the workgroup");
+        return fail(abi::error::not_supported);
+    }
     return between(start, stop, s, [&] {
         return module_launch(function, {{gx / bx, gy / by, gz / bz}, {bx, by, bz}, lds}, arguments, extra, s);
     });
+}
+HIPSCOPE_API Error hipHccModuleLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                            unsigned bz, std::size_t lds, Stream* s, void** arguments, void** extra,
+                                            Event* start, Event* stop) {
+    return hipExtModuleLaunchKernel(function, gx, gy, gz, bx, by, bz, lds, s, arguments, extra, start, stop, 0);
+}
+
+// HIP 5's headers declare some functions without extern "C"; its library exports them under these names.
+HIPSCOPE_API decltype(hipExtModuleLaunchKernel) _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j
+    __attribute__((alias("hipExtModuleLaunchKernel")));
+HIPSCOPE_API decltype(hipHccModuleLaunchKernel) _Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_
+    __attribute__((alias("hipHccModuleLaunchKernel")));
+/// hip_impl::hipLaunchKernelGGLImpl
+HIPSCOPE_API void _ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv(std::uintptr_t stub, const Dim3& grid, const Dim3& workgroup,
+                                                                                     std::uint32_t lds, Stream* s, void** extra) {
+    stub_launch(reinterpret_cast<const void*>(stub), {grid, workgroup, lds}, nullptr, s, packed_arguments(extra));
 }

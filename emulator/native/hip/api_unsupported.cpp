@@ -15,3 +15,9 @@ hipscope::abi::Error unsupported(const char* name) {
     HIPSCOPE_API int name() { return unsupported(#name); }
 #include "hip/unsupported.inc"
 #undef HIPSCOPE_UNSUPPORTED
+
+// Their names in HIP 5's library, whose headers declare them without extern "C".
+HIPSCOPE_API decltype(hipCreateSurfaceObject) _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc
+    __attribute__((alias("hipCreateSurfaceObject")));
+HIPSCOPE_API decltype(hipDestroySurfaceObject) _Z23hipDestroySurfaceObjectP13__hip_surface
+    __attribute__((alias("hipDestroySurfaceObject")));

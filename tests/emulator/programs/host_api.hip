@@ -7,13 +7,9 @@
 
 #include "check.hpp"
 
-#if HIP_VERSION_MAJOR < 6
-extern "C" {
-hipError_t hipExtHostAlloc(void**, size_t, unsigned);
-hipError_t hipDeviceSetLimit(hipLimit_t, size_t);
-hipError_t hipGetDevicePropertiesR0600(void*, int);
-}
-#endif
+// Both layouts of the properties are asked for by their own names.
+#undef hipGetDeviceProperties
+extern "C" hipError_t hipGetDeviceProperties(hipDeviceProp_tR0000*, int);
 
 __device__ int factor = 3;
 __managed__ int total = 5;
@@ -234,12 +230,12 @@ void device() {
     fails("hipSetDevice", hipSetDevice(5), hipErrorInvalidDevice);
     must(hipDeviceGetAttribute(&wave, hipDeviceAttributeWarpSize, 0), "hipDeviceGetAttribute");
     is("hipDeviceGetAttribute", wave, 64);
-    hipDeviceProp_t properties{};
+    hipDeviceProp_tR0000 properties{};
     must(hipGetDeviceProperties(&properties, 0), "hipGetDeviceProperties");
     is("hipGetDeviceProperties", properties.warpSize, 64);
-    std::vector<char> newer(4096);
-    must(hipGetDevicePropertiesR0600(reinterpret_cast<decltype(&properties)>(newer.data()), 0), "hipGetDevicePropertiesR0600");
-    is("hipGetDevicePropertiesR0600", std::string(newer.data()) == properties.name && newer[0] != 0, 1);
+    hipDeviceProp_tR0600 newer{};
+    must(hipGetDevicePropertiesR0600(&newer, 0), "hipGetDevicePropertiesR0600");
+    is("hipGetDevicePropertiesR0600", std::string(newer.name) == properties.name && newer.name[0] != 0, 1);
     must(hipDeviceCanAccessPeer(&can, 0, 0), "hipDeviceCanAccessPeer");
     is("hipDeviceCanAccessPeer", can, 0);
     fails("hipDeviceEnablePeerAccess", hipDeviceEnablePeerAccess(0, 0), hipErrorInvalidDevice);

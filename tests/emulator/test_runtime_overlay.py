@@ -1,0 +1,73 @@
+"""What our own headers add to older ones of HIP: indices as numbers, properties of HIP 6, newer functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.emulator.hip_run import run_hip
+
+INDICES = """
+#include <algorithm>
+template <class T> __device__ T twice(T v) { return v + v; }
+__global__ void use(int* out, int n) {
+  auto i = blockIdx.x * blockDim.x + threadIdx.x;
+  i += 0;
+  unsigned list[3] = {threadIdx.x, blockIdx.y, gridDim.z};
+  dim3 block = blockDim, thread = threadIdx;
+  auto later = [=] { return threadIdx.x; };
+  static_assert(sizeof(threadIdx.x) == 4, "a number");
+  int picked = threadIdx.x > 3 ? threadIdx.x : blockDim.x;
+  if (i < n) out[i] = twice(threadIdx.x) + min(threadIdx.x, 7u) + list[2] + block.x + thread.x + picked + later();
+  for (auto j = threadIdx.x; j < n; j += n) i += j;
+  if (blockIdx.x == 1 && threadIdx.x == 65) printf("%u %u %d %u\\n", threadIdx.x, blockIdx.x, blockDim.x, gridDim.x);
+}
+int main() {
+  int *d, h[256];
+  CHECK(hipMalloc(&d, sizeof h));
+  use<<<2, 128>>>(d, 256);
+  CHECK(hipMemcpy(h, d, sizeof h, hipMemcpyDeviceToHost));
+  std::printf("%d %d\\n", h[2], h[255]);
+}
+"""
+
+NEWER = """
+__global__ void put(int* p, int v) { p[threadIdx.x] = v; }
+int main() {
+  hipDeviceProp_t p;
+  CHECK(hipGetDeviceProperties(&p, 0));
+  std::printf("%d %zu %d %d\\n", p.warpSize, p.sharedMemPerMultiprocessor, p.unifiedAddressing,
+              p.asyncEngineCount);
+  hipDeviceProp_tR0000 old;
+  CHECK(hipGetDevicePropertiesR0000(&old, 0));
+  const int names = std::strcmp(old.gcnArchName, p.gcnArchName);
+  std::printf("%d %d\\n", old.multiProcessorCount == p.multiProcessorCount, names);
+  int *d, h[64], nine = 9, device = -1;
+  CHECK(hipMalloc(&d, 256));
+  hipStream_t s; CHECK(hipStreamCreate(&s)); CHECK(hipStreamGetDevice(s, &device));
+  hipLaunchAttribute together{};
+  together.id = hipLaunchAttributeCooperative;
+  together.val.cooperative = 1;
+  hipLaunchConfig_t config{dim3(1), dim3(64), 0, s, &together, 1};
+  CHECK(hipLaunchKernelEx(&config, put, d, short(8)));
+  CHECK(hipMemcpy(h, d, 256, hipMemcpyDeviceToHost));
+  std::printf("%d %d", device, h[63]);
+  hipFunction_t function; CHECK(hipGetFuncBySymbol(&function, (const void*)put));
+  void* arguments[] = {&d, &nine};
+  CHECK(hipModuleLaunchCooperativeKernel(function, 1, 1, 1, 64, 1, 1, 0, s, arguments));
+  CHECK(hipMemcpy(h, d, 256, hipMemcpyDeviceToHost));
+  const char* name;
+  CHECK(hipDrvGetErrorName(hipErrorNotReady, &name));
+  std::printf(" %d %s\\n", h[0], name);
+}
+"""
+
+
+def test_indices_are_numbers(tmp_path: Path) -> None:
+    ran = run_hip(INDICES, tmp_path)
+    # thread 2: 4 + 2 + 1 + 128 + 2 + 128 + 2; thread 127: 254 + 7 + 1 + 128 + 127 + 127 + 127
+    assert ran.stdout.splitlines() == ["65 1 128 2", "267 771"], ran.stderr
+
+
+def test_newer_functions_and_properties_are_declared(tmp_path: Path) -> None:
+    ran = run_hip(NEWER, tmp_path)
+    assert ran.stdout.splitlines() == ["64 65536 1 2", "1 0", "0 8 9 hipErrorNotReady"], ran.stderr
