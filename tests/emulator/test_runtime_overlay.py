@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.toolchain import find_toolchain
+from hipscope.emulator.runner import header_overlay
 from tests.emulator.hip_run import run_hip
 
 INDICES = """
@@ -71,3 +77,20 @@ def test_indices_are_numbers(tmp_path: Path) -> None:
 def test_newer_functions_and_properties_are_declared(tmp_path: Path) -> None:
     ran = run_hip(NEWER, tmp_path)
     assert ran.stdout.splitlines() == ["64 65536 1 2", "1 0", "0 8 9 hipErrorNotReady"], ran.stderr
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "g++", "clang++"])
+def test_compilers_of_host_code_take_the_headers(tmp_path: Path, compiler: str) -> None:
+    toolchain = find_toolchain(Config())
+    if header_overlay() not in toolchain.include_dirs:
+        pytest.skip("the installed headers need nothing")
+    header = "hip_runtime_api.h" if compiler == "gcc" else "hip_runtime.h"
+    source = tmp_path / ("host.c" if compiler == "gcc" else "host.cpp")
+    source.write_text(
+        f"#include <hip/{header}>\n"
+        "int main(void) { hipDeviceProp_t p; return (int)hipGetDeviceProperties(&p, 0) + p.gcnArch; }\n"
+    )
+    tool = str(toolchain.clang) if compiler == "clang++" else compiler
+    host = ["-D__HIP_PLATFORM_AMD__", "-isystem", str(header_overlay()), "-fsyntax-only", str(source)]
+    done = subprocess.run([tool, *host], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,9 @@
 
 #include_next <hip/hip_runtime.h>
 
+// Compilers that see host code only have no device functions.
+#if defined(__clang__) && defined(__HIP__)
+
 // The clock behind wall_clock64, which newer device libraries have.
 extern "C" __device__ inline unsigned long __ockl_steadyctr_u64() {
 #if defined(__HIP_DEVICE_COMPILE__)
@@ -42,3 +45,5 @@ extern "C" __device__ inline void __atomic_work_item_fence(__cl_mem_fence_flags,
 #endif
 
 #include <hip/hipscope_device_functions.h>
+
+#endif
