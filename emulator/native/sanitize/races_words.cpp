@@ -38,7 +38,7 @@ std::uint64_t with_mask_of(std::uint64_t before, std::uint64_t now) { return ((b
 /// A wave comes after the atomic operations that its own one found done, unless nothing told it of them. Then the one that
 /// it overwrites in the notes is kept in place of a load: those of other waves are not ordered by it. `own`: by the same wave.
 template <class Own>
-std::uint64_t kept_after(std::uint64_t wrote, std::uint64_t read, bool returns, Foreign foreign, Own own) {
+[[gnu::always_inline]] inline std::uint64_t kept_after(std::uint64_t wrote, std::uint64_t read, bool returns, Foreign foreign, Own own) {
     if (returns) return 0;
     if (foreign(wrote) && Trace{wrote}.scope() == scope::device && !own(Trace{wrote})) return Trace{wrote}.kept().bits;
     return foreign(read) && Trace{read}.is_kept() ? read : 0;
@@ -59,15 +59,15 @@ struct Noted {
     bool twice = false;        // two lanes may have stored to one word
 };
 
-/// Notes those lanes of an access that meet nobody. `block_of` finds the notes of a word.
-template <bool store, bool atomic, class BlockOf, class Own>
+/// Notes those lanes of an access that meet nobody. `one_word`: each has a whole one. `block_of` finds the notes of a word.
+template <bool store, bool atomic, bool one_word, class BlockOf, class Own>
 Noted note_quiet(const Scattered& access, BlockOf block_of, Own own) {
-    const std::uint32_t words = access.bytes < 4 ? 1 : access.bytes / 4, part = access.bytes < 4 ? (1U << access.bytes) - 1 : 15;
+    const std::uint32_t words = one_word || access.bytes < 4 ? 1 : access.bytes / 4, part = one_word || access.bytes >= 4 ? 15 : (1U << access.bytes) - 1;
     const Foreign foreign = access.foreign;
     Noted noted;
     for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-        const std::uint64_t start = access.address[lane], mask = std::uint64_t{part} << (start & 3U);
+        const std::uint64_t start = access.address[lane], mask = one_word ? part : std::uint64_t{part} << (start & 3U);
         const std::uint64_t now = access.bits | std::uint64_t{lane} << 4U | mask;
         const auto meets = [&](std::uint64_t by, bool as_read) {
             if (!foreign(by) || (by & mask) == 0) return false;
@@ -187,10 +187,13 @@ void Races::piece_of_words(const Access& a, const Piece& piece) {
 std::uint64_t Races::quiet_words(const Access& a, int which, std::uint64_t lanes) {
     const Scattered access{a.made.address[which], lanes, a.made.bytes, a.foreign(), a.mine.bits, a.content(), a.returns()};
     const auto own = [&](Trace t) { return is_own(a, t); };
+    const auto note_as = [&]<bool one_word>(auto block_of) {
+        if (!a.store) return note_quiet<false, false, one_word>(access, block_of, own);
+        if (!a.load) return note_quiet<true, false, one_word>(access, block_of, own);
+        return note_quiet<true, true, one_word>(access, block_of, own);
+    };
     const auto note = [&](auto block_of) {
-        if (!a.store) return note_quiet<false, false>(access, block_of, own);
-        if (!a.load) return note_quiet<true, false>(access, block_of, own);
-        return note_quiet<true, true>(access, block_of, own);
+        return a.made.bytes == 4 ? note_as.template operator()<true>(block_of) : note_as.template operator()<false>(block_of);
     };
     const Noted noted = a.lds ? note([first = a.order.lds.block(0)](std::uint64_t at) { return first.after(at >> WordBlock::address_bits); })
                               : note([this](std::uint64_t at) { return words_.block(at); });

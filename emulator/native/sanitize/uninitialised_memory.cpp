@@ -104,11 +104,12 @@ bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveS
         return true;
     }
     if (!lds && memory_.defined_span(shape_->span, bytes)) return true;
+    const bool words = lds && bytes == sizeof(u32);
     u32 any = 0;
     for (int which = 0; which < made.addresses; ++which)
         for (u64 left = made.lanes; left != 0; left &= left - 1) {
             const u64 address = made.address[which][std::countr_zero(left)];
-            if (lds && bytes == sizeof(u32)) any |= word_of(cells + address);
+            if (words) any |= word_of(cells + address);
             else if (lds ? any_set(cells + address, bytes) : !memory_.defined(address, bytes)) return false;
         }
     return any == 0;
