@@ -82,7 +82,7 @@ def _headline(
     if undefined:
         return (
             f"{subject}: does not link: `{undefined['symbol']}` is not defined in it",
-            "when the program has more files or libraries, set `build` and `run` in hipscope.toml",
+            "its other files and libraries belong into the command that links it: `build` in hipscope.toml",
         )
     placeless = _WITHOUT_PLACE.search(output)
     if placeless:
