@@ -302,17 +302,9 @@ void KnownLines::keep(const MemoryAccess& access, const Lines& lines) {
     std::copy_n(lines.parts, lines.count, e.parts);
 }
 
-void lines_of_run(const MemoryAccess& access, Lines& lines) {
-    const std::uint64_t begin = access.address[0][0];
-    lines.indexed = false;
-    lines.accesses = lines.lookups = 0;
-    add_range(begin, begin + std::uint64_t{kLanes} * access.bytes, lines);
-    count_consecutive_lookups(begin, access.bytes, lines);
-}
-
 void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known) {
     lines.count = lines.sectors = lines.accesses = lines.lookups = 0;
-    lines.indexed = false;
+    lines.indexed = lines.ends_only = false;
     if (access.lanes == 0) return;
     if (known != nullptr && known->find(access, lines)) return;
     if (access.teams) {

@@ -46,7 +46,16 @@ struct Lines {
     std::uint64_t line[kMostLines];           // address >> kLineBits
     std::uint8_t parts[kMostLines];           // bit 0 to 3: which 32 bytes were touched
     bool indexed = false;                     // else they follow each other
+    bool ends_only = false;                   // of a run: only the first line and the parts of the first and the last one are filled in
     KeyIndex index;
+
+    /// Fill in those of a run.
+    void spell_out() {
+        if (!ends_only) return;
+        ends_only = false;
+        for (int i = 1; i < count; ++i) line[i] = line[0] + static_cast<unsigned>(i);
+        for (int i = 1; i < count - 1; ++i) parts[i] = 0xf;
+    }
 
     /// Where a line of the access is.
     [[nodiscard]] int position(std::uint64_t of) {
@@ -93,7 +102,22 @@ private:
 };
 
 /// The lines of a run, an access to global memory of all lanes that starts at a multiple of four elements.
-void lines_of_run(const MemoryAccess& access, Lines& lines);
+inline void lines_of_run(const MemoryAccess& access, Lines& lines) {
+    constexpr unsigned parts = 1U << (kLineBits - kPartBits);
+    const std::uint64_t begin = access.address[0][0], last = begin + std::uint64_t{kLanes} * access.bytes - 1;
+    const auto count = static_cast<int>((last >> kLineBits) - (begin >> kLineBits)) + 1;
+    lines.indexed = false;
+    lines.ends_only = true;
+    lines.count = count;
+    lines.sectors = static_cast<int>((last >> kSectorBits) - (begin >> kSectorBits)) + 1;
+    lines.line[0] = begin >> kLineBits;
+    lines.parts[0] = 0xf;
+    lines.parts[count - 1] = static_cast<std::uint8_t>((2U << (last >> kPartBits) % parts) - 1U);
+    lines.parts[0] &= static_cast<std::uint8_t>(0xfU << (begin >> kPartBits) % parts);
+    // See count_lookups: a quarter of the lanes at a time, or four of those that are wider.
+    lines.accesses = access.bytes > 4 ? kLanes : kLanes / 4;
+    lines.lookups = access.bytes > 4 ? kLanes / 4 : (begin & (16U * access.bytes - 1U)) == 0 ? 4 : 3 + count;
+}
 
 /// `known`: of the instruction, or nullptr.
 void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known);

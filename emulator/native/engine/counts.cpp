@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "core/widest.hpp"
+
 namespace hipscope {
 namespace {
 
@@ -28,30 +30,52 @@ void count_lines(PatternCounts& row, const MemoryAccess& access, Lines& lines) {
         if (lanes[i] != 0) count_line(row, lines.line[i], lanes[i]);
 }
 
+/// SplitMix64's finisher: neighbouring lines end up far apart.
+constexpr std::uint64_t hash(std::uint64_t value) {
+    value += 0x9e3779b97f4a7c15ULL;
+    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    value = (value ^ (value >> 27U)) * 0x94d049bb133111ebULL;
+    return value ^ (value >> 31U);
+}
+
+constexpr std::size_t kHashes = 16;
+
+/// Those of values that follow each other.
+HIPSCOPE_WIDEST void hash_many(std::uint64_t first, std::uint64_t (&hashes)[kHashes]) {
+    for (std::size_t i = 0; i < kHashes; ++i) hashes[i] = hash(first + i);
+}
+
 }  // namespace
 
-void DistinctCount::add_range(std::uint64_t begin, std::uint64_t end) {
-    last_ = end - 1;
+void DistinctCount::count(std::uint64_t begin, std::uint64_t end) {
+    if (begin == end) return;
     if (longest_.empty()) longest_.resize(std::size_t{1} << kBits);
-    for (std::uint64_t at = begin; at < end; ++at) {
-        // SplitMix64's finisher: neighbouring lines end up far apart.
-        std::uint64_t value = at + 0x9e3779b97f4a7c15ULL;
-        value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-        value = (value ^ (value >> 27U)) * 0x94d049bb133111ebULL;
-        value ^= value >> 31U;
+    const auto count_hash = [&](std::uint64_t value) {
         std::uint8_t& longest = longest_[value >> (64U - kBits)];
         const auto zeros = static_cast<std::uint8_t>(std::countl_zero((value << kBits) | (1ULL << (kBits - 1))) + 1);
         if (zeros > longest) longest = zeros;
+    };
+    std::uint64_t hashes[kHashes];
+    for (; end - begin >= kHashes; begin += kHashes) {
+        hash_many(begin, hashes);
+        for (const std::uint64_t value : hashes) count_hash(value);
     }
+    for (; begin != end; ++begin) count_hash(hash(begin));
 }
 
 void DistinctCount::add(const DistinctCount& other) {
+    count(other.begin_, other.end_);
     if (other.longest_.empty()) return;
     if (longest_.empty()) longest_.resize(other.longest_.size());
     for (std::size_t i = 0; i < longest_.size(); ++i) longest_[i] = std::max(longest_[i], other.longest_[i]);
 }
 
 double DistinctCount::estimate() const {
+    if (begin_ != end_) {
+        DistinctCount all;
+        all.add(*this);
+        return all.estimate();
+    }
     if (longest_.empty()) return 0;
     const auto m = static_cast<double>(longest_.size());
     double sum = 0;
@@ -97,30 +121,17 @@ void DispatchCounts::add(const DispatchCounts& other) {
     for (std::size_t i = 0; i < patterns.size(); ++i) patterns[i].add(other.patterns[i]);
 }
 
-void CountingObserver::run(PatternCounts& row, const MemoryAccess& access) {
-    lines_of_run(access, lines);
-    row.space = Space::global;
-    row.kind = access.kind;
-    row.bytes = access.bytes;
-    ++row.accesses;
-    row.lanes += kLanes;
-    row.lines_used += static_cast<std::uint64_t>(lines.count);
-    row.sectors += static_cast<std::uint64_t>(lines.sectors);
-    row.l1_accesses += static_cast<std::uint64_t>(lines.accesses);
-    row.l1_lookups += static_cast<std::uint64_t>(lines.lookups);
-    row.lines_needed += (unsigned{kLanes} * access.bytes + (1U << kLineBits) - 1) >> kLineBits;
-    if (access.kind == AccessKind::load) row.distinct_lines.add_range(lines.line[0], lines.line[0] + static_cast<unsigned>(lines.count));
+void DispatchCounts::sum_up() {
+    ExecutionCounts sum;
+    for (ExecutionCounts& at : executions) {
+        sum.hits += at.hits;
+        sum.lanes += at.lanes;
+        at = sum;
+    }
+    executions.pop_back();
 }
 
-void CountingObserver::other(std::uint32_t pc, const MemoryAccess& access) {
-    PatternCounts& row = patterns_[slots_[pc]];
-    Known& known = known_[static_cast<std::size_t>(slots_[pc])];
-    row.space = access.space;
-    row.kind = access.kind;
-    row.bytes = access.bytes;
-    ++row.accesses;
-    const auto lanes = static_cast<std::uint64_t>(std::popcount(access.lanes));
-    row.lanes += lanes;
+void CountingObserver::other(PatternCounts& row, Known& known, const MemoryAccess& access) {
     switch (access.space) {
         case Space::lds:
             if (!known.conflicts) known.conflicts = std::make_unique<KnownConflicts>();
@@ -130,13 +141,9 @@ void CountingObserver::other(std::uint32_t pc, const MemoryAccess& access) {
             break;
         case Space::global: {
             const bool atomic = access.kind != AccessKind::load && access.kind != AccessKind::store;  // these ask which line a lane is in
-            if (!access.run && !atomic && !known.lines) known.lines = std::make_unique<KnownLines>();
+            if (!atomic && !known.lines) known.lines = std::make_unique<KnownLines>();
             collect_lines(access, lines, atomic ? nullptr : known.lines.get());
-            row.lines_used += static_cast<std::uint64_t>(lines.count);
-            row.sectors += static_cast<std::uint64_t>(lines.sectors);
-            row.l1_accesses += static_cast<std::uint64_t>(lines.accesses);
-            row.l1_lookups += static_cast<std::uint64_t>(lines.lookups);
-            row.lines_needed += (lanes * access.bytes + (1U << kLineBits) - 1) >> kLineBits;
+            row.add(lines, static_cast<std::uint64_t>(std::popcount(access.lanes)), access.bytes);
             if (access.kind == AccessKind::load)
                 for (int i = 0; i < lines.count; ++i) row.distinct_lines.add(lines.line[i]);
             if (!atomic) break;

@@ -1,6 +1,8 @@
 // Exact per-instruction counts of a dispatch: executions, active lanes and memory patterns, over all its waves.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -16,18 +18,26 @@ namespace hipscope {
 /// the order, so threads do not change the result.
 class DistinctCount {
 public:
-    void add(std::uint64_t value) {
-        if (value != last_) add_range(value, value + 1);
+    void add(std::uint64_t value) { add_range(value, value + 1); }
+    /// All of [begin, end). Ranges that follow each other or overlap are counted in one piece.
+    void add_range(std::uint64_t begin, std::uint64_t end) {
+        if (begin - begin_ <= end_ - begin_) [[likely]] {
+            end_ = std::max(end_, end);
+            return;
+        }
+        count(begin_, end_);
+        begin_ = begin;
+        end_ = end;
     }
-    /// All of [begin, end).
-    void add_range(std::uint64_t begin, std::uint64_t end);
     void add(const DistinctCount& other);
     double estimate() const;
 
 private:
     static constexpr unsigned kBits = 11;
-    std::vector<std::uint8_t> longest_;  // per counter: most leading zeros + 1; empty until the first value
-    std::uint64_t last_ = ~std::uint64_t{0};
+    void count(std::uint64_t begin, std::uint64_t end);
+
+    std::vector<std::uint8_t> longest_;    // per counter: most leading zeros + 1; empty until the first value
+    std::uint64_t begin_ = 0, end_ = 0;    // what it was shown last and is not in `longest_` yet
 };
 
 struct PatternCounts {
@@ -47,6 +57,14 @@ struct PatternCounts {
     DistinctCount distinct_lines;        // of global loads
 
     void add(const PatternCounts& other);
+    /// The lines of an access.
+    void add(const Lines& lines, std::uint64_t of_lanes, std::uint8_t bytes_each) {
+        lines_used += static_cast<std::uint64_t>(lines.count);
+        sectors += static_cast<std::uint64_t>(lines.sectors);
+        l1_accesses += static_cast<std::uint64_t>(lines.accesses);
+        l1_lookups += static_cast<std::uint64_t>(lines.lookups);
+        lines_needed += (of_lanes * bytes_each + (1U << kLineBits) - 1) >> kLineBits;
+    }
 };
 
 struct ExecutionCounts {
@@ -65,15 +83,18 @@ struct MemorySlots {
 inline bool accesses_memory(Unit unit) { return unit >= Unit::smem && unit <= Unit::lds; }
 
 struct DispatchCounts {
-    std::vector<ExecutionCounts> executions;  // per instruction
-    std::vector<PatternCounts> patterns;      // per memory slot
+    /// Per instruction. Until `sum_up`: by how much more it counts than the one before it, so that a piece of straight code
+    /// takes two additions; there is one behind the last instruction.
+    std::vector<ExecutionCounts> executions;
+    std::vector<PatternCounts> patterns;  // per memory slot
 
-    DispatchCounts(std::size_t instructions, std::uint32_t slots) : executions(instructions), patterns(slots) {}
+    DispatchCounts(std::size_t instructions, std::uint32_t slots) : executions(instructions + 1), patterns(slots) {}
     void add(const DispatchCounts& other);
+    void sum_up();
 };
 
 /// Observer of the functional engine that only counts. `lines` is scratch space and holds the lines of the access
-/// that was observed last.
+/// that was observed last; those of a run are not spelled out.
 class CountingObserver {
 public:
     static constexpr bool active = true;
@@ -83,15 +104,24 @@ public:
     /// The instructions [first, end), one after the other.
     void executed(std::uint32_t first, std::uint32_t end, std::uint64_t exec) {
         const auto lanes = static_cast<std::uint64_t>(__builtin_popcountll(exec));
-        for (std::uint32_t pc = first; pc < end; ++pc) {
-            ++executions_[pc].hits;
-            executions_[pc].lanes += lanes;
-        }
+        executions_[first].hits += 1;
+        executions_[first].lanes += lanes;
+        executions_[end].hits -= 1;
+        executions_[end].lanes -= lanes;
     }
     void accessed(std::uint32_t pc, const MemoryAccess& access) {
         if (access.space == Space::none) return;
-        if (access.run && access.space == Space::global) run(patterns_[slots_[pc]], access);
-        else other(pc, access);
+        const auto slot = static_cast<std::size_t>(slots_[pc]);
+        PatternCounts& row = patterns_[slot];
+        row.space = access.space;
+        if (row.accesses++ == 0) {  // all that the instruction makes are alike
+            row.kind = access.kind;
+            row.bytes = access.bytes;
+        }
+        row.lanes += static_cast<std::uint64_t>(std::popcount(access.lanes));
+        if (access.space == Space::scalar) return;
+        if (access.run && access.space == Space::global) run(row, access);
+        else other(row, known_[slot], access);
     }
 
     Lines lines;
@@ -106,8 +136,13 @@ private:
     };
 
     /// The usual case: a load or store of all lanes, one behind the other.
-    void run(PatternCounts& row, const MemoryAccess& access);
-    void other(std::uint32_t pc, const MemoryAccess& access);
+    void run(PatternCounts& row, const MemoryAccess& access) {
+        lines_of_run(access, lines);
+        row.add(lines, kLanes, access.bytes);
+        const std::uint64_t first = lines.line[0];
+        if (access.kind == AccessKind::load) row.distinct_lines.add_range(first, first + static_cast<unsigned>(lines.count));
+    }
+    void other(PatternCounts& row, Known& known, const MemoryAccess& access);
 
     const std::int32_t* slots_;
     ExecutionCounts* executions_;

@@ -103,7 +103,7 @@ public:
         const Lines& lines = counting_.lines;
         if (access.run) {  // shorter than a page
             history_.mark(lines.line[0]);
-            history_.mark(lines.line[lines.count - 1]);
+            history_.mark(lines.line[0] + static_cast<unsigned>(lines.count - 1));
             return;
         }
         for (int i = 0; i < lines.count; ++i) history_.mark(lines.line[i]);
@@ -157,6 +157,7 @@ public:
         if (fault_) result.fault = std::move(fault_->second);
         if (profile_) {
             result.timed = simulator_->take_result();
+            counts_->sum_up();
             result.counts = std::move(counts_);
             engine_.history_->commit();
             judge(result);
@@ -266,7 +267,7 @@ private:
     }
 
     void profiled(int index, int threads) {
-        DispatchCounts counts(counts_->executions.size(), slots_->count);
+        DispatchCounts counts(launch_.launch.object->code->program.instructions.size(), slots_->count);
         {
             Worker<MarkingObserver> worker(*this, MarkingObserver(*slots_, counts, *engine_.history_), index);
             if (index == 0) {

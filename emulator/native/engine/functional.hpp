@@ -83,9 +83,9 @@ public:
         return result;
     }
     void jumped(std::uint32_t to) { first_ = to; }
-    /// All up to `end`.
+    /// All up to `end`; nothing when that was told already.
     void tell(std::uint32_t end) {
-        observer_.executed(first_, end, exec_);
+        if (first_ < end) observer_.executed(first_, end, exec_);
         first_ = end;
     }
 
@@ -105,13 +105,16 @@ Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t
     if constexpr (CountsRuns<Observer>) {
         CountedRun run(wave, observer);
         std::uint32_t pc = wave.pc;
+        const Instruction* at = code + pc;
         while (done < slice) {
-            result = run.step(wave, code[pc], pc);
+            result = run.step(wave, *at, pc);
             ++done;
             if (result == Step::next) [[likely]] {
                 ++pc;
+                ++at;
             } else if (result == Step::jump) {
                 pc = wave.pc;
+                at = code + pc;
                 run.jumped(pc);
             } else {
                 break;

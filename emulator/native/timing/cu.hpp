@@ -158,6 +158,14 @@ struct Cu {
             if (ready.time_of(slot) <= until) waves[slot].prefetch();
     }
 
+    /// The same of the places that the next waves get.
+    void prefetch_places(int count) const {
+        for (std::uint64_t free = ~taken; free != 0 && count > 0; free &= free - 1, --count) {
+            const auto slot = static_cast<std::size_t>(std::countr_zero(free));
+            if (slot < waves.size()) waves[slot].prefetch();
+        }
+    }
+
     /// Two CUs share the caches; where one of a pair is disabled, the other has them alone.
     static int sqc_of(const TimingConstants& c, int which) {
         const int pairs = c.cus_per_xcd() - c.sqcs_per_xcd;

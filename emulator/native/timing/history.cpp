@@ -7,9 +7,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/memory.hpp"
-#include "engine/access.hpp"
-
 namespace hipscope {
 namespace {
 
@@ -48,10 +45,6 @@ MallHistory::MallHistory(double capacity_bytes, int ways)
 MallHistory::~MallHistory() {
     munmap(marks_, pages_);
     munmap(used_in_, pages_ * sizeof *used_in_);
-}
-
-std::uint64_t MallHistory::page_of(std::uint64_t line) {
-    return (line - (Memory::base >> kLineBits)) >> (page_bits - kLineBits);
 }
 
 void MallHistory::mark_range(std::uint64_t address, std::uint64_t bytes) {

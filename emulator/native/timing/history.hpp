@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/memory.hpp"
+#include "engine/access.hpp"
+
 namespace hipscope {
 
 /// Pages that a dispatch uses are marked by all its threads (an idempotent store, so the outcome does not depend on
@@ -35,7 +38,9 @@ public:
 private:
     static constexpr std::size_t kStepsPerCapacity = 128, kSteps = 3 * kStepsPerCapacity;
 
-    [[nodiscard]] static std::uint64_t page_of(std::uint64_t line);
+    [[nodiscard]] static std::uint64_t page_of(std::uint64_t line) {
+        return (line - (Memory::base >> kLineBits)) >> (page_bits - kLineBits);
+    }
 
     std::uint64_t pages_;
     std::uint8_t* marks_;

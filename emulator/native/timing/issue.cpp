@@ -77,7 +77,7 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     if (outcome != Step::next) return conclude(cu, w, slot, outcome, t, pc);
     std::int64_t next = 4;  // cycles until the wave may issue again
     if (accesses_memory(i.unit))
-        complete_memory(cu, w, i, accesses_early() ? w.notes.take(touched_line, touched_parts) : Touched::from(w.wave->access, observer.lines, observer.lds), t, pc);
+        complete_memory(cu, w, i, accesses_early() ? w.notes.take(touched_line, touched_parts) : touched_now(w), t, pc);
     else if (i.unit == Unit::branch) next = c.branch_not_taken_cycles;
     else if (i.unit == Unit::internal) next = complete_internal(cu, w, i, t, pc);
     // A request reaches the host by an atomic on its ready stack.
@@ -86,6 +86,12 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     if (accesses_early() && !w.ahead.used_up() && (info[w.pc].unit == Unit::vmem_load || info[w.pc].unit == Unit::vmem_store))
         w.notes.first_lines([&](std::uint64_t line) { shared.prefetch(cu.memory, line); });
     return within_limit(w, pc);
+}
+
+/// What the access touched that was executed last.
+Touched XcdSimulator::Model::touched_now(const TimedWave& w) {
+    observer.lines.spell_out();
+    return Touched::from(w.wave->access, observer.lines, observer.lds);
 }
 
 /// How the next instruction ended that was executed already, and where the clock goes on with the wave.

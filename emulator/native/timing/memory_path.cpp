@@ -105,9 +105,9 @@ void XcdMemory::write_back(std::int64_t t) {
     });
 }
 
-Tags::Line& XcdMemory::l2_insert(std::uint64_t line, std::int64_t filled, std::int64_t t) {
+Tags::Line& XcdMemory::l2_insert(const Tags::Place& place, std::int64_t filled, std::int64_t t) {
     Tags::Line evicted{};
-    Tags::Line& entry = l2_.insert(line, evicted);
+    Tags::Line& entry = l2_.insert(place, evicted);
     entry.filled = filled;
     if (evicted.dirty != 0) {
         ++counts_.evicted_lines;
@@ -119,18 +119,20 @@ Tags::Line& XcdMemory::l2_insert(std::uint64_t line, std::int64_t filled, std::i
 std::int64_t XcdMemory::l2_read(std::uint64_t line, std::int64_t t, Found& found) {
     const std::int64_t served = channel(line).serve(t, l2_read_cost_);
     found = Found::l2;
-    if (const Tags::Line* hit = l2_.find(line)) return std::max(served + c_.l2_latency, hit->filled);
+    const Tags::Place place = l2_.place_of(line);
+    if (const Tags::Line* hit = l2_.find(place)) return std::max(served + c_.l2_latency, hit->filled);
     found = Found::memory;
     const std::int64_t arrival = from_memory(line, served);
     counts_.fabric_read_cycles += static_cast<double>(arrival - served);
-    l2_insert(line, arrival, served);
+    l2_insert(place, arrival, served);
     return arrival;
 }
 
 Tags::Line& XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t t) {
-    Tags::Line* entry = l2_.find(line);
+    const Tags::Place place = l2_.place_of(line);
+    Tags::Line* entry = l2_.find(place);
     if (entry == nullptr) {
-        entry = &l2_insert(line, t, t);
+        entry = &l2_insert(place, t, t);
         seen(line);
     }
     entry->dirty = (entry->dirty | parts) & 0xfU;
@@ -150,7 +152,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
     const int address_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                         ceil_div(access.lanes * access.bytes, c_.return_bytes_per_cycle));
     cu.l1.prefetch_entry();
-    for (int i = 0; i < access.lines; ++i) l2_.prefetch_entry(access.line[i]);
+    for (int i = kFetchedAhead; i < access.lines; ++i) prefetch(cu, access.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
@@ -186,7 +188,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
 std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
     const int data_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                      ceil_div(access.lanes * access.bytes, c_.store_bytes_per_cycle));
-    for (int i = 0; i < access.lines; ++i) l2_.prefetch_entry(access.line[i]);
+    for (int i = kFetchedAhead; i < access.lines; ++i) l2_.prefetch(access.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.store_latency;
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {

@@ -37,6 +37,9 @@ struct InFlight {
     }
 };
 
+/// Lines of an access whose cache entries are asked for before its turn comes. Those of its other lines are when it does.
+inline constexpr int kFetchedAhead = 4;
+
 /// What the clock asks of an access that was executed; it outlives neither the lines nor the access that it points to.
 struct Touched {
     Space space = Space::none;
@@ -50,6 +53,7 @@ struct Touched {
     const std::uint8_t* parts = nullptr;
     const MemoryAccess* made = nullptr;  // of an atomic operation
 
+    /// Where the lines are not spelled out, those of a run are known by its ends only.
     static Touched from(const MemoryAccess& access, const Lines& lines, const LdsCost& lds) {
         return {access.space, access.kind, access.bytes, static_cast<std::uint8_t>(std::popcount(access.lanes)), lds.cycles,
                 lines.lookups, lines.count, access.address[0][0], lines.line, lines.parts, &access};
@@ -114,7 +118,7 @@ private:
     Tags::Line& l2_write(std::uint64_t line, unsigned parts, std::int64_t t);
     std::int64_t from_memory(std::uint64_t line, std::int64_t t);
     void to_memory(const Tags::Line& line, std::int64_t t);
-    Tags::Line& l2_insert(std::uint64_t line, std::int64_t filled, std::int64_t t);
+    Tags::Line& l2_insert(const Tags::Place& place, std::int64_t filled, std::int64_t t);
     bool seen(std::uint64_t line);
     Server& channel(std::uint64_t line);
 

@@ -106,6 +106,7 @@ struct XcdSimulator::Model {
 
     // issue.cpp: all return the time at which the wave can go on
     bool issue(Cu& cu, std::size_t slot);  // the wave's next instruction; false on a fault
+    Touched touched_now(const TimedWave& w);
     Step next_outcome(TimedWave& w, const InstructionInfo& i);
     std::int64_t leave_grid_barrier(TimedWave& w, std::uint32_t pc);
     bool conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc);

@@ -106,6 +106,7 @@ bool XcdSimulator::Model::try_launch(Cu& cu, std::int64_t t) {
     }
     ++launched;
     TimedGroup* group = new_group();
+    cu.prefetch_places(shape.waves);
     group->executing = idle_workgroup();
     Workgroup& workgroup = *group->executing;
     workgroup.start(launch, *number);

@@ -54,7 +54,7 @@ void XcdSimulator::Model::execute(TimedWave& w, bool at_least_one) {
         if (i.unit == Unit::branch) w.branches.set(a.branches++, jumped);
         if (outcome == Step::next) {
             ++pc;
-            if (noted && accesses_memory(i.unit)) w.notes.add(Touched::from(wave.access, observer.lines, observer.lds));
+            if (noted && accesses_memory(i.unit)) w.notes.add(Touched::from(wave.access, observer.lines, observer.lds), observer.lines.ends_only);
         } else if (outcome == Step::jump) {
             pc = wave.pc;
             counted.jumped(pc);

@@ -35,14 +35,15 @@ public:
     }
     /// Whether there is room for another one, whatever it touches.
     [[nodiscard]] bool room() const { return count_ < capacity && line_.size() + kMostLines <= line_capacity; }
-    void add(const Touched& touched);
+    /// `run`: its lines are known to follow each other, and only the ends are filled in.
+    void add(const Touched& touched, bool run);
     /// The next one in order, which there is.
     [[nodiscard]] const NotedAccess& next() const { return next_ < kFirst ? first_[next_] : more_[next_ - kFirst]; }
-    /// Call `take(line)` for the first lines of the next one, which goes to global memory.
+    /// Call `take(line)` for the first lines, as many as are fetched ahead, of the next one, which goes to global memory.
     template <class Take>
     void first_lines(Take take) const {
         const NotedAccess& note = next();
-        for (unsigned i = 0; i < std::min<unsigned>(note.lines, 4); ++i) take(note.listed ? line_[note.where + i] : note.where + i);
+        for (unsigned i = 0; i < std::min<unsigned>(note.lines, kFetchedAhead); ++i) take(note.listed ? line_[note.where + i] : note.where + i);
     }
     /// Go over it. `line` and `parts` have room for the lines of any; they and the notes outlive what is returned.
     Touched take(std::uint64_t* line, std::uint8_t* parts);
@@ -89,7 +90,7 @@ struct BranchNotes {
     [[nodiscard]] bool at(std::uint32_t branch) const { return ((taken[branch / 64] >> (branch % 64)) & 1U) != 0; }
 };
 
-inline void AccessNotes::add(const Touched& touched) {
+inline void AccessNotes::add(const Touched& touched, bool run) {
     NotedAccess note{0, touched.space, touched.kind, touched.bytes, touched.lanes, static_cast<std::uint8_t>(touched.lookups), 0, 0, false};
     switch (touched.space) {
         case Space::lds: note.where = static_cast<std::uint64_t>(touched.lds_cycles); break;
@@ -99,7 +100,7 @@ inline void AccessNotes::add(const Touched& touched) {
             note.lines = static_cast<std::uint8_t>(lines);
             if (lines == 0) break;
             bool follow = true;
-            for (int i = 1; i < lines && follow; ++i)
+            for (int i = 1; i < lines && follow && !run; ++i)
                 follow = touched.line[i] == touched.line[0] + static_cast<std::uint64_t>(i) && (i == lines - 1 || touched.parts[i] == 0xf);
             note.listed = !follow;
             if (follow) {

@@ -27,47 +27,54 @@ public:
           search_(std::make_unique_for_overwrite<Block[]>(sets_ * blocks_)),
           lines_(std::make_unique_for_overwrite<Line[]>(sets_ * ways_)) {}
 
-    /// Have at hand what the search for a line looks at.
+    /// Where a line belongs.
+    struct Place {
+        std::uint64_t line;
+        std::size_t set;
+    };
+    [[nodiscard]] Place place_of(std::uint64_t line) const { return {line, set_of(line)}; }
+
+    /// Have at hand what the search for a line looks at, and the entry that it will have when it is put in.
     void prefetch(std::uint64_t line) const {
         const std::size_t set = set_of(line);
-        __builtin_prefetch(&order_[set], 1);
         for (std::size_t i = 0; i < blocks_; ++i) __builtin_prefetch(&search_[set * blocks_ + i], 1);
-    }
-
-    /// The same of the entry that it will have when it is put in.
-    void prefetch_entry(std::uint64_t line) const {
-        const std::size_t set = set_of(line);
-        __builtin_prefetch(&lines_[set * ways_ + order_[set].oldest], 1);
+        __builtin_prefetch(&lines_[at(set, order_[set].oldest)], 1);
     }
 
     /// The line's entry, now the most recently used of its set, or nullptr.
-    Line* find(std::uint64_t line) {
-        const std::size_t set = set_of(line), first = set * ways_;
+    Line* find(std::uint64_t line) { return find(place_of(line)); }
+    Line* find(const Place& place) {
+        const auto [line, set] = place;
         const Order& order = order_[set];
         if (order.began != began_) return nullptr;
         const std::uint16_t tag = tag_of(line);
-        if (tags_of(set)[order.newest] == tag && lines_[first + order.newest].number == line) return &lines_[first + order.newest];
+        if (tags_of(set)[order.newest] == tag) {
+            Line& newest = lines_[at(set, order.newest)];
+            if (newest.number == line) return &newest;
+        }
         const std::size_t way = way_of(set, tag, line);
         if (way == ways_) return nullptr;
         use(set, way);
-        return &lines_[first + way];
+        return &lines_[at(set, way)];
     }
     /// Put a line in.
-    Line& insert(std::uint64_t line) {
+    Line& insert(std::uint64_t line) { return insert(place_of(line)); }
+    Line& insert(const Place& place) {
         Line ignored{};
-        return insert(line, ignored);
+        return insert(place, ignored);
     }
     /// The same; `evicted` becomes the line that had to leave when it was modified.
-    Line& insert(std::uint64_t line, Line& evicted) {
-        const std::size_t set = set_of(line);
+    Line& insert(const Place& place, Line& evicted) {
+        const auto [line, set] = place;
         if (order_[set].began != began_) empty(set);
-        const std::size_t way = order_[set].oldest, at = set * ways_ + way;
+        const std::size_t way = order_[set].oldest;
+        Line& entry = lines_[at(set, way)];
         std::uint16_t& tag = tags_of(set)[way];
-        if (tag != kEmpty && lines_[at].dirty != 0) evicted = lines_[at];
+        if (tag != kEmpty && entry.dirty != 0) evicted = entry;
         tag = tag_of(line);
         use(set, way);
-        lines_[at] = {line, 0, 0};
-        return lines_[at];
+        entry = {line, 0, 0};
+        return entry;
     }
     /// Call `take(line)` for every modified line and mark it clean.
     template <class Take>
@@ -75,8 +82,9 @@ public:
         for (std::size_t set = 0; set < sets_; ++set) {
             if (order_[set].began != began_) continue;
             for (std::size_t way = 0; way < ways_; ++way) {
-                Line& line = lines_[set * ways_ + way];
-                if (tags_of(set)[way] == kEmpty || line.dirty == 0) continue;
+                if (tags_of(set)[way] == kEmpty) continue;
+                Line& line = lines_[at(set, way)];
+                if (line.dirty == 0) continue;
                 take(line);
                 line.dirty = 0;
             }
@@ -98,12 +106,14 @@ private:
     };
     /// What the search in a set looks at lies together: a short tag of each way, then the links of its list.
     struct alignas(64) Block {
-        std::uint16_t at[32];
+        std::uint16_t parts[32];
     };
     static_assert(sizeof(Neighbours) == sizeof(std::uint16_t));
 
-    [[nodiscard]] std::uint16_t* tags_of(std::size_t set) const { return search_[set * blocks_].at; }
+    [[nodiscard]] std::uint16_t* tags_of(std::size_t set) const { return search_[set * blocks_].parts; }
     [[nodiscard]] Neighbours* neighbours_of(std::size_t set) const { return reinterpret_cast<Neighbours*>(tags_of(set) + padded_); }
+    /// Lines that follow each other are in neighbouring sets and leave them by the same way: their entries lie together.
+    [[nodiscard]] std::size_t at(std::size_t set, std::size_t way) const { return way * sets_ + set; }
     /// Lines with the same tag are seldom in one set; `number` tells them apart.
     [[nodiscard]] static std::uint16_t tag_of(std::uint64_t line) {
         return static_cast<std::uint16_t>((line * 0x9e3779b97f4a7c15ULL) >> 49U) + 1U;
@@ -140,7 +150,7 @@ private:
             std::memcpy(any, &equal, sizeof any);
             if ((any[0] | any[1]) == 0) [[likely]] continue;
             for (std::size_t way = group; way < group + 8; ++way)
-                if (tags[way] == tag && lines_[set * ways_ + way].number == line) return way;
+                if (tags[way] == tag && lines_[at(set, way)].number == line) return way;
         }
         return ways_;
     }
