@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "engine/host_services.hpp"
 
@@ -32,6 +33,20 @@ void fill_random(void* memory, std::size_t bytes, std::uint64_t seed) {
         }
         std::memcpy(out + i, state, std::min(sizeof state, bytes - i));
     }
+}
+
+using ScalarBlocks = std::make_index_sequence<sreg::count / 16>;
+static_assert(sreg::count % 16 == 0);
+
+/// All scalar registers, block by block: the compiler makes `rep movs` and `rep stos` of the whole, which take long to start.
+template <std::size_t... block>
+void copy_scalars(Wave& to, const Wave& from, std::index_sequence<block...>) {
+    (std::memcpy(&to.sgpr[block * 16], &from.sgpr[block * 16], 64), ...);
+}
+
+template <std::size_t... block>
+void clear_scalars(Wave& wave, std::index_sequence<block...>) {
+    (std::memset(&wave.sgpr[block * 16], 0, 64), ...);
 }
 
 /// Gives how many SGPRs, from s0 on, the launch sets.
@@ -138,10 +153,10 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
     for (std::uint32_t i = 0; i < p.waves_per_group; ++i) {
         Wave& wave = waves[i];
         if (i == 0) {
-            wave.sgpr.fill(0);
+            clear_scalars(wave, ScalarBlocks{});
             scalars_set = set_scalars(wave, p, kernarg != 0 ? kernarg : p.kernarg_address, group);
         } else {  // all waves start with the same scalars, but for EXEC
-            wave.sgpr = waves[0].sgpr;
+            copy_scalars(wave, waves[0], ScalarBlocks{});
             wave.mode = waves[0].mode;
         }
         wave.scc = false;

@@ -98,8 +98,8 @@ struct alignas(64) TimedWave {
     /// Have the first lines at hand when its turn comes.
     void prefetch() const {
         const auto* line = reinterpret_cast<const char*>(this);
-        for (int i = 0; i < 3; ++i) __builtin_prefetch(line + 64 * i, 1, 2);
-        __builtin_prefetch(&vector_memory, 1, 2);
+        for (int i = 0; i < 3; ++i) __builtin_prefetch(line + 64 * i, 1);
+        __builtin_prefetch(&vector_memory, 1);
         notes.prefetch();
     }
 };

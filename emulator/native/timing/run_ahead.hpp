@@ -49,8 +49,8 @@ public:
     Touched take(std::uint64_t* line, std::uint8_t* parts);
     void prefetch() const {
         const auto* at = reinterpret_cast<const char*>(this);
-        __builtin_prefetch(at, 1, 2);
-        __builtin_prefetch(at + 64, 0, 2);
+        __builtin_prefetch(at, 1);
+        __builtin_prefetch(at + 64, 0);
     }
 
 private:

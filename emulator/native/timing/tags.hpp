@@ -38,7 +38,8 @@ public:
     void prefetch(std::uint64_t line) const {
         const std::size_t set = set_of(line);
         for (std::size_t i = 0; i < blocks_; ++i) __builtin_prefetch(&search_[set * blocks_ + i], 1);
-        __builtin_prefetch(&lines_[at(set, order_[set].oldest)], 1);
+        const Order& order = order_[set];
+        __builtin_prefetch(&lines_[at(set, order.began == began_ ? order.oldest : 0)], 1);
     }
 
     /// The line's entry, now the most recently used of its set, or nullptr.
