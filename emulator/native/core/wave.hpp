@@ -2,6 +2,7 @@
 // Handlers change it; the scheduler, the timing model and the observers read it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -44,7 +45,8 @@ struct MemoryAccess {
     std::uint8_t bytes = 0;            // per lane and address
     std::uint8_t addresses = 1;        // 2 for ds_read2/ds_write2
     bool run = false;                  // all lanes, one behind the other: only lane 0's addresses are filled in
-    bool teams = false;                // all lanes, evenly spaced within each team: only the teams' first addresses are filled in
+    bool teams = false;                // all lanes, evenly spaced within each team: only the teams' first addresses are filled in,
+                                       // one behind the other
     std::array<std::uint8_t, kTeams> step{};  // of teams: bytes from one lane to the next
     std::uint64_t lanes = 0;           // execution mask of the access; 1 for scalar loads
     std::uint64_t address[2][kLanes];  // absolute for global/scalar, LDS offset for lds
@@ -62,10 +64,10 @@ struct MemoryAccess {
     }
     /// The addresses of all lanes, of an access in teams. They may be its own.
     void spell_out_teams(std::size_t which, std::uint64_t* to) const {
-        for (std::size_t t = 0; t < kTeams; ++t) {
-            const std::uint64_t first = address[which][t * kTeam], distance = step[t];
-            for (std::size_t i = 0; i < kTeam; ++i) to[t * kTeam + i] = first + i * distance;
-        }
+        std::uint64_t first[kTeams];
+        std::copy_n(address[which], kTeams, first);
+        for (std::size_t t = 0; t < kTeams; ++t)
+            for (std::size_t i = 0; i < kTeam; ++i) to[t * kTeam + i] = first[t] + i * step[t];
     }
 };
 

@@ -44,11 +44,27 @@ HIPSCOPE_WIDEST bool some_moved(const std::uint64_t* address, const std::uint64_
     return wrong == 0;
 }
 
-/// The same of the first lanes of teams only.
-bool teams_moved(const std::uint64_t* address, const std::uint64_t* before, std::uint64_t by) {
-    std::uint64_t wrong = 0;
-    for (int lane = kTeam; lane < kLanes; lane += kTeam) wrong |= (address[lane] - before[lane]) ^ by;
-    return wrong == 0;
+[[gnu::noinline]] bool lanes_moved(const KnownLanes& known, const MemoryAccess& access, std::size_t which, std::uint64_t unit) {
+    if (known.lanes == 0 || known.lanes != access.lanes || known.bytes != access.bytes || known.teams) return false;
+    const auto first = static_cast<std::size_t>(std::countr_zero(known.lanes));
+    const std::uint64_t by = access.address[which][first] - known.address[first];
+    if ((by & (unit - 1)) != 0) return false;
+    return known.lanes == ~0ULL ? all_moved(access.address[which], known.address, by)
+                                : some_moved(access.address[which], known.address, known.lanes, by);
+}
+
+bool teams_moved(const KnownLanes& known, const MemoryAccess& access, std::size_t which, std::uint64_t unit) {
+    const std::uint64_t* address = access.address[which];
+    const std::uint64_t by = address[0] - known.address[0];
+    std::uint64_t wrong = by & (unit - 1);
+    for (int t = 1; t < kTeams; ++t) wrong |= (address[t] - known.address[t]) ^ by;
+    const bool same_steps = std::bit_cast<std::uint32_t>(known.step) == std::bit_cast<std::uint32_t>(access.step);
+    return wrong == 0 && same_steps && known.teams && known.bytes == access.bytes;
+}
+
+/// True when the lanes' addresses, at `address[which]`, are the known ones, all moved by a multiple of `unit` bytes, a power of two.
+bool moved(const KnownLanes& known, const MemoryAccess& access, std::size_t which, std::uint64_t unit) {
+    return access.teams ? teams_moved(known, access, which, unit) : lanes_moved(known, access, which, unit);
 }
 
 /// The lines of [begin, end), which are the first ones.
@@ -250,26 +266,12 @@ bool is_atomic(const MemoryAccess& access) { return access.kind == AccessKind::a
 
 }  // namespace
 
-bool KnownLanes::moved_to(const MemoryAccess& access, std::size_t which, std::uint64_t unit) const {
-    if (lanes != access.lanes || bytes != access.bytes || teams != access.teams) return false;
-    const auto first = static_cast<std::size_t>(std::countr_zero(lanes));
-    const std::uint64_t by = access.address[which][first] - address[first];
-    if ((by & (unit - 1)) != 0) return false;
-    if (teams) {
-        const bool same_steps = std::bit_cast<std::uint32_t>(step) == std::bit_cast<std::uint32_t>(access.step);
-        return same_steps && teams_moved(access.address[which], address, by);
-    }
-    return lanes == ~0ULL ? all_moved(access.address[which], address, by) : some_moved(access.address[which], address, lanes, by);
-}
-
 void KnownLanes::keep(const MemoryAccess& access, std::size_t which) {
     lanes = access.lanes;
     bytes = access.bytes;
     teams = access.teams;
     step = access.step;
-    if (!teams) std::copy_n(access.address[which], kLanes, address);
-    else
-        for (std::size_t lane = 0; lane < kLanes; lane += kTeam) address[lane] = access.address[which][lane];
+    std::copy_n(access.address[which], teams ? kTeams : kLanes, address);
 }
 
 std::size_t KnownLines::place_of(const MemoryAccess& access) {
@@ -278,7 +280,7 @@ std::size_t KnownLines::place_of(const MemoryAccess& access) {
 
 bool KnownLines::find(const MemoryAccess& access, Lines& lines) const {
     const Entry& e = entries_[place_of(access)];
-    if (!e.at.moved_to(access, 0, 1U << kLineBits)) return false;
+    if (!moved(e.at, access, 0, 1U << kLineBits)) return false;
     const auto first = static_cast<std::size_t>(std::countr_zero(access.lanes));
     const std::uint64_t whole = (access.address[0][first] >> kLineBits) - (e.at.address[first] >> kLineBits);
     lines.count = e.count;
@@ -332,7 +334,7 @@ LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
             continue;
         }
         KnownConflicts::Entry& e = known.entries[which];
-        if (e.atomic == atomic && e.at.moved_to(access, which, 4)) {
+        if (e.atomic == atomic && moved(e.at, access, which, 4)) {
             conflicts += e.conflicts;
             continue;
         }

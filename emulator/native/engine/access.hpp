@@ -74,8 +74,6 @@ struct KnownLanes {
     std::array<std::uint8_t, kTeams> step{};
     std::uint64_t address[kLanes];
 
-    /// True when those at `address[which]` of the access are the same ones, all moved by a multiple of `unit` bytes, a power of two.
-    [[nodiscard]] bool moved_to(const MemoryAccess& access, std::size_t which, std::uint64_t unit) const;
     void keep(const MemoryAccess& access, std::size_t which);
 };
 

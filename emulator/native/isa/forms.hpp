@@ -117,14 +117,17 @@ struct Results {
     }
     [[nodiscard]] HIPSCOPE_INLINE bool may_hold_nan() const {
         u32 found = 0;
+        if constexpr (std::is_same_v<R, f64>) {
 #pragma GCC unroll 4
-        for (int part = 0; part < parts; ++part) {
-            if constexpr (std::is_same_v<R, f64>) {
+            for (int part = 0; part < parts; ++part) {
                 const __m512i magnitude = _mm512_and_si512(hi[part], _mm512_set1_epi32(0x7fffffff));
                 found |= _mm512_cmpgt_epu32_mask(magnitude, _mm512_set1_epi32(0x7fefffff));
-            } else {
-                found |= nan_lanes(lo[part]);
-                if constexpr (std::is_same_v<R, f32x2>) found |= nan_lanes(hi[part]);
+            }
+        } else {
+#pragma GCC unroll 4
+            for (int part = 0; part < parts; part += 2) {
+                found |= unordered_lanes(lo[part], lo[part + 1]);
+                if constexpr (std::is_same_v<R, f32x2>) found |= unordered_lanes(hi[part], hi[part + 1]);
             }
         }
         return found != 0;
@@ -147,9 +150,11 @@ struct Results {
     }
 
 private:
-    HIPSCOPE_INLINE static __mmask16 nan_lanes(__m512i value) {
-        return _mm512_cmp_ps_mask(_mm512_castsi512_ps(value), _mm512_castsi512_ps(value), _CMP_UNORD_Q);
+    /// Where one of two is a NaN.
+    HIPSCOPE_INLINE static __mmask16 unordered_lanes(__m512i a, __m512i b) {
+        return _mm512_cmp_ps_mask(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), _CMP_UNORD_Q);
     }
+    HIPSCOPE_INLINE static __mmask16 nan_lanes(__m512i value) { return unordered_lanes(value, value); }
     template <NanOrder order, class... Operand>
     HIPSCOPE_INLINE static void settle_nan(__m512i& result, Operand... operand) {
         __m512i nan = _mm512_set1_epi32(static_cast<int>(bits<u32>(default_nan<f32>)));

@@ -1,6 +1,6 @@
 // LDS instructions (manual chapter 11): reads, writes, two-address forms, atomics.
-#include "isa/access.hpp"
 #include "isa/families.hpp"
+#include "isa/teams.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
@@ -27,24 +27,24 @@ bool lds_addresses(Wave& w, const Instruction& in, u32 which, i32 offset, u32 by
     return true;
 }
 
-/// The usual case: all lanes are at consecutive elements, which one or two runs of them hold. Gives lane 0's offset, or
-/// `no_run` when it is not so or the access must be looked at closer.
-constexpr u32 no_run = ~u32{0};
-template <class Format>
-u32 lds_run(Wave& w, const Instruction& in, i32 offset, u64 active) {
-    if constexpr (!Format::whole) return no_run;
-    const u32* row = w.vgpr[in.source[0].index];
-    const u32 first = row[0] + static_cast<u32>(offset);
-    if (active != ~u64{0} || u64{first} + kLanes * Format::bytes > w.lds_bytes || !consecutive(row, Format::bytes)) return no_run;
-    return first;
-}
-
-/// Where the lanes of all teams are, when every lane is active and no team leaves LDS at any of the offsets. Else the lanes are
-/// taken one by one.
-template <class Format, class... Offset>
-HIPSCOPE_INLINE bool lds_teams(const Wave& w, const Instruction& in, u64 active, Teams& teams, Offset... offset) {
-    if (active != ~u64{0} || !teams.find<Format>(w.vgpr[in.source[0].index])) return false;
-    return (teams.end_within<Format>(w.lds_bytes, static_cast<u32>(offset)) && ...);
+/// The usual case: all lanes are active, and evenly spaced in teams at least. Gives what take(teams, bases...) gives, with a base for
+/// each offset, which the teams are relative to; or false when it is not so or the access must be looked at closer.
+template <class Format, AccessKind kind, class Take, class... Offset>
+HIPSCOPE_INLINE bool with_lds_teams(Wave& w, const Instruction& in, Take take, Offset... offset) {
+    if (w.exec() != ~u64{0}) return false;
+    const auto lowest = static_cast<u32>(std::min({offset...})), span = static_cast<u32>(std::max({offset...})) - lowest;
+    return with_teams<Format>(w.vgpr[in.source[0].index], lowest, [=, &w](const auto& teams) {
+        if (teams.template end<Format>() + span > w.lds_bytes) return false;
+        if (w.observed) {
+            record_teams<Format, Space::lds, kind>(w, teams, u64{static_cast<u32>(offset) - lowest}...);
+            if (teams.template one_run<Format>()) {
+                w.access.run = true;
+                w.access.teams = false;
+            }
+        }
+        take(teams, reinterpret_cast<u64>(w.lds) + (static_cast<u32>(offset) - lowest)...);
+        return true;
+    });
 }
 
 template <class Format>
@@ -62,74 +62,55 @@ HIPSCOPE_INLINE void store_lanes(const Wave& w, const u64* address, u64 active, 
     }
 }
 
+/// Any lanes, one by one.
 template <class Format>
-Step read(Wave& w, const Instruction& in) {
+[[gnu::noinline]] Step read_lanes(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
-    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
-    if (const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active); first != no_run) {
-        record_run(w, Space::lds, AccessKind::load, Format::bytes, first);
-        load_run<Format>(w.lds + first, to);
-        return Step::next;
-    }
-    Teams teams;
-    if (lds_teams<Format>(w, in, active, teams, in.modifiers.offset)) {
-        record_teams<Format>(w, Space::lds, AccessKind::load, teams, 0, in.modifiers.offset);
-        teams.load<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(in.modifiers.offset), to);
-        return Step::next;
-    }
     if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
     record(w, Space::lds, AccessKind::load, Format::bytes, active);
-    load_lanes<Format>(w, w.access.address[0], active, to);
+    load_lanes<Format>(w, w.access.address[0], active, w.vgpr + in.destination[0].index);
     return Step::next;
+}
+template <class Format>
+Step read(Wave& w, const Instruction& in) {
+    const auto load = [&w, &in](const auto& teams, u64 base) { load_teams<Format>(teams, base, w.vgpr + in.destination[0].index); };
+    return with_lds_teams<Format, AccessKind::load>(w, in, load, in.modifiers.offset) ? Step::next : read_lanes<Format>(w, in);
 }
 
 template <class Format>
-Step write(Wave& w, const Instruction& in) {
+[[gnu::noinline]] Step write_lanes(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
-    const u32(*from)[kLanes] = w.vgpr + in.source[1].index;
-    if (const u32 first = lds_run<Format>(w, in, in.modifiers.offset, active); first != no_run) {
-        record_run(w, Space::lds, AccessKind::store, Format::bytes, first);
-        store_run<Format>(w.lds + first, from);
-        return Step::next;
-    }
-    Teams teams;
-    if (lds_teams<Format>(w, in, active, teams, in.modifiers.offset)) {
-        record_teams<Format>(w, Space::lds, AccessKind::store, teams, 0, in.modifiers.offset);
-        teams.store<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(in.modifiers.offset), from);
-        return Step::next;
-    }
     if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, true)) return Step::fault;
     record(w, Space::lds, AccessKind::store, Format::bytes, active);
-    store_lanes<Format>(w, w.access.address[0], active, from);
+    store_lanes<Format>(w, w.access.address[0], active, w.vgpr + in.source[1].index);
     return Step::next;
+}
+template <class Format>
+Step write(Wave& w, const Instruction& in) {
+    const auto store = [&w, &in](const auto& teams, u64 base) { store_teams<Format>(teams, base, w.vgpr + in.source[1].index); };
+    return with_lds_teams<Format, AccessKind::store>(w, in, store, in.modifiers.offset) ? Step::next : write_lanes<Format>(w, in);
 }
 
 /// ds_read2*: two addresses, whose values follow each other in the destination.
 template <class Format>
-Step read2(Wave& w, const Instruction& in) {
+[[gnu::noinline]] Step read2_lanes(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
-    const i32 offsets[2] = {in.modifiers.offset, in.modifiers.offset1};
-    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
-    const u32 first = lds_run<Format>(w, in, offsets[0], active), second = first == no_run ? no_run : lds_run<Format>(w, in, offsets[1], active);
-    if (first != no_run && second != no_run) {
-        record_run(w, Space::lds, AccessKind::load, Format::bytes, first);
-        w.access.addresses = 2;
-        w.access.address[1][0] = second;
-        load_run<Format>(w.lds + first, to);
-        load_run<Format>(w.lds + second, to + Format::dwords);
-        return Step::next;
-    }
-    Teams teams;
-    if (lds_teams<Format>(w, in, active, teams, offsets[0], offsets[1])) {
-        record_teams<Format>(w, Space::lds, AccessKind::load, teams, 0, offsets[0], offsets[1]);
-        for (u32 n = 0; n < 2; ++n) teams.load<Format>(reinterpret_cast<u64>(w.lds), static_cast<u32>(offsets[n]), to + n * Format::dwords);
-        return Step::next;
-    }
-    if (!lds_addresses(w, in, 0, offsets[0], Format::bytes, active, false)) return Step::fault;
-    if (!lds_addresses(w, in, 1, offsets[1], Format::bytes, active, false)) return Step::fault;
+    if (!lds_addresses(w, in, 0, in.modifiers.offset, Format::bytes, active, false)) return Step::fault;
+    if (!lds_addresses(w, in, 1, in.modifiers.offset1, Format::bytes, active, false)) return Step::fault;
     record(w, Space::lds, AccessKind::load, Format::bytes, active, 2);
+    u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
     for (u32 n = 0; n < 2; ++n) load_lanes<Format>(w, w.access.address[n], active, to + n * Format::dwords);
     return Step::next;
+}
+template <class Format>
+Step read2(Wave& w, const Instruction& in) {
+    const auto load = [&w, &in](const auto& teams, u64 first, u64 second) {
+        u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
+        load_teams<Format>(teams, first, to);
+        load_teams<Format>(teams, second, to + Format::dwords);
+    };
+    const bool done = with_lds_teams<Format, AccessKind::load>(w, in, load, in.modifiers.offset, in.modifiers.offset1);
+    return done ? Step::next : read2_lanes<Format>(w, in);
 }
 
 template <class Format>

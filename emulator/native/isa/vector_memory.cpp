@@ -1,6 +1,6 @@
 // Global, flat and scratch loads and stores (manual chapter 10).
-#include "isa/access.hpp"
 #include "isa/families.hpp"
+#include "isa/teams.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
 namespace {
@@ -37,24 +37,38 @@ bool stored_run(Wave& w, const Instruction& in, u64 active) {
     return true;
 }
 
-/// The same for lanes that have a pattern in teams only.
+/// The same for lanes that are evenly spaced in teams only. Gives what take(teams, base) gives, with what the teams are relative to.
+template <class Format, AccessKind kind, class Take>
+HIPSCOPE_INLINE bool with_valid_teams(Wave& w, const Instruction& in, int saddr, u64 active, Take take) {
+    if (active != ~u64{0}) return false;
+    const u32* lo = w.vgpr[in.source[0].index];
+    return with_teams<Format>(lo, 0, [=, &w, &in](const auto& teams) {
+        if (teams.template end<Format>() > u64{1} << 32U) return false;
+        u64 base = static_cast<u64>(i64{in.modifiers.offset});
+        if (in.modifiers.scalar_base) {
+            base += scalar64(w, in.source[saddr]);
+        } else {
+            const u32* hi = lo + kLanes;
+            if (!all_same(hi)) return false;
+            base += u64{hi[0]} << 32U;
+        }
+        for (int t = 0; t < kTeams; ++t)
+            if (!w.memory->valid_range(base + teams.first[t], extent<Format>(teams.step(t)))) return false;
+        if (w.observed) record_teams<Format, Space::global, kind>(w, teams, base);
+        fetch_next(teams, base);
+        take(teams, base);
+        return true;
+    });
+}
 template <class Format>
 bool loaded_teams(Wave& w, const Instruction& in, u64 active) {
-    Teams teams;
-    u64 base = 0;
-    if (!valid_teams<Format>(w, in, 1, active, teams, base)) return false;
-    record_teams<Format>(w, Space::global, AccessKind::load, teams, base, 0);
-    teams.load<Format>(base, 0, w.vgpr + in.destination[0].index);
-    return true;
+    const auto load = [&w, &in](const auto& teams, u64 base) { load_teams<Format>(teams, base, w.vgpr + in.destination[0].index); };
+    return with_valid_teams<Format, AccessKind::load>(w, in, 1, active, load);
 }
 template <class Format>
 bool stored_teams(Wave& w, const Instruction& in, u64 active) {
-    Teams teams;
-    u64 base = 0;
-    if (!valid_teams<Format>(w, in, 2, active, teams, base)) return false;
-    record_teams<Format>(w, Space::global, AccessKind::store, teams, base, 0);
-    teams.store<Format>(base, 0, w.vgpr + in.source[1].index);
-    return true;
+    const auto store = [&w, &in](const auto& teams, u64 base) { store_teams<Format>(teams, base, w.vgpr + in.source[1].index); };
+    return with_valid_teams<Format, AccessKind::store>(w, in, 2, active, store);
 }
 
 template <class Format>
