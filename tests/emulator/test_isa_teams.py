@@ -68,6 +68,45 @@ def test_patterns_within_sixteen_lanes(pattern: str, dwords: int, mask: int, tmp
         assert np.array_equal(done[name], words), name
 
 
+@pytest.mark.parametrize("pattern", ["same", "elements", "mixed"])
+def test_two_addresses_in_any_order_negative_registers_and_a_result_over_the_addresses(
+    pattern: str, tmp_path: Path
+) -> None:
+    states = state()
+    where = offsets(pattern, 1)
+    states["vgpr"][0][4] = where.astype(np.uint32)
+    states["vgpr"][0][5] = (where - 64).astype(
+        np.uint32
+    )  # of the first sixteen lanes negative, without the offset
+    states["vgpr"][0][6] = where.astype(np.uint32)
+    before = states[0].copy()
+    done = after(
+        [
+            "ds_read2_b32 v[20:21], v4 offset0:9 offset1:2",
+            "ds_read2_b64 v[22:25], v4 offset0:3 offset1:1",
+            "ds_read_b32 v26, v5 offset:64",
+            "ds_read2_b32 v[6:7], v6 offset0:4 offset1:20",
+        ],
+        states,
+        tmp_path,
+    )
+    words = where // 4
+    for register, far in {20: 9, 21: 2, 22: 6, 23: 7, 24: 2, 25: 3, 26: 0, 6: 4, 7: 20}.items():
+        assert np.array_equal(done["vgpr"][register], before["lds"][words + far]), register
+
+
+def test_a_second_address_behind_the_end_of_lds_stops_the_wave(tmp_path: Path) -> None:
+    states = state()
+    end = states["lds"].shape[1] * 4
+    states["vgpr"][0][4] = (end - 64 - 4 * 5 + 4 * IN_TEAM).astype(np.uint32)
+    before = states[0].copy()
+    inside = after(["ds_read2_b32 v[10:11], v4 offset0:5 offset1:1"], states.copy(), tmp_path)
+    assert np.array_equal(inside["vgpr"][10], before["lds"][(end - 64) // 4 + IN_TEAM])
+    outside = after(["ds_read2_b32 v[10:11], v4 offset0:6 offset1:1"], states, tmp_path)
+    assert outside["fault"] == OUT_OF_BOUNDS
+    assert np.array_equal(outside["vgpr"], before["vgpr"])
+
+
 def test_a_team_that_runs_over_the_end_stops_the_wave_and_changes_nothing(tmp_path: Path) -> None:
     states = state()
     end = states["memory"].shape[1] * 4

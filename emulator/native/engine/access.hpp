@@ -2,7 +2,9 @@
 // In: Wave::access. Out: the few numbers that the observers add up and the caches are asked for.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "core/wave.hpp"
@@ -138,6 +140,26 @@ struct KnownConflicts {
 };
 
 LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known);
+
+/// The last access of one instruction to LDS by teams. Its width, and how far its second address is from the first, are always the same.
+struct KnownTeams {
+    LdsCost cost;  // no cycles: there was none
+    std::uint32_t step = 0;
+    std::uint64_t first[kTeams] = {};
+
+    /// True when the access is the known one, moved by whole words: it costs the same.
+    [[nodiscard]] bool moved_to(const MemoryAccess& access) const {
+        const std::uint64_t by = access.address[0][0] - first[0];
+        std::uint64_t wrong = (by & 3U) | (std::bit_cast<std::uint32_t>(access.step) ^ step);
+        for (int t = 1; t < kTeams; ++t) wrong |= (access.address[0][t] - first[t]) ^ by;
+        return wrong == 0 && cost.cycles != 0;
+    }
+    void keep(const MemoryAccess& access, const LdsCost& now) {
+        cost = now;
+        step = std::bit_cast<std::uint32_t>(access.step);
+        std::copy_n(access.address[0], kTeams, first);
+    }
+};
 
 /// Lanes that share the address of an earlier lane of the same access (atomics are served one by one).
 int same_address_lanes(const MemoryAccess& access, KeyIndex& index);

@@ -136,6 +136,7 @@ void CountingObserver::other(PatternCounts& row, Known& known, const MemoryAcces
         case Space::lds:
             if (!known.conflicts) known.conflicts = std::make_unique<KnownConflicts>();
             lds = lds_cost(access, *known.conflicts);
+            if (access.teams) known.teams.keep(access, lds);
             row.lds_cycles += static_cast<std::uint64_t>(lds.cycles);
             row.lds_conflicts += static_cast<std::uint64_t>(lds.conflicts);
             break;

@@ -120,8 +120,9 @@ public:
         }
         row.lanes += static_cast<std::uint64_t>(std::popcount(access.lanes));
         if (access.space == Space::scalar) return;
+        Known& known = known_[slot];
         if (access.run && access.space == Space::global) run(row, access);
-        else other(row, known_[slot], access);
+        else if (!access.teams || access.space != Space::lds || !counted_again(row, known, access)) other(row, known, access);
     }
 
     Lines lines;
@@ -133,7 +134,17 @@ private:
     struct Known {
         std::unique_ptr<KnownLines> lines;
         std::unique_ptr<KnownConflicts> conflicts;
+        KnownTeams teams;
     };
+
+    /// False unless the access by teams is like the last one of its instruction.
+    bool counted_again(PatternCounts& row, const Known& known, const MemoryAccess& access) {
+        if (!known.teams.moved_to(access)) return false;
+        lds = known.teams.cost;
+        row.lds_cycles += static_cast<std::uint64_t>(lds.cycles);
+        row.lds_conflicts += static_cast<std::uint64_t>(lds.conflicts);
+        return true;
+    }
 
     /// The usual case: a load or store of all lanes, one behind the other.
     void run(PatternCounts& row, const MemoryAccess& access) {

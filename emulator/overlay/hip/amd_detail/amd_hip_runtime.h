@@ -2,7 +2,8 @@
 // that `auto i = threadIdx.x`, `min(threadIdx.x, n)` and `printf("%u", threadIdx.x)` compile. HIP 5 has objects of classes there.
 #pragma once
 
-// What it includes has members of these names.
+// What it includes has members of these names. The types of vectors in it ask which compiler this is.
+#include <hip/amd_detail/amd_hip_common.h>
 #include <hip/hip_runtime_api.h>
 
 #define threadIdx hipscope_old_threadIdx
