@@ -99,7 +99,8 @@ def emulate(job: Job, argv: Sequence[str], config: Config) -> Emulated:
                 selection=_selection(job, launches),
             )
         else:
-            notes.append("the program started no kernel; nothing was written")
+            what = "no kernel had ended by then" if stopped else "the program started no kernel"
+            notes.append(f"{what}; nothing was written")
     return Emulated(_TIMED_OUT if done.timed_out else done.returncode, done.stdout, done.stderr, tuple(notes))
 
 
