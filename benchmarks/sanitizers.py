@@ -1,7 +1,8 @@
 """How much longer a program takes under the sanitizers: `python -m benchmarks.sanitizers`.
 
-Runs each program plainly and under all checks, one thread each, in turn, and prints the ratio of their user CPU times
-(the median of nine runs; start-up and loading included in both). The aim is a ratio of at most 5.
+Runs each program plainly and under all checks, one thread each, and prints the ratio of their user CPU times (the
+median of nine runs; start-up and loading included in both): nine examples, then the kernels of sanitizers.hip, which
+are of other kinds. The aim is a ratio of at most 5.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import resource
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from hipscope.analysis.build import BuiltProgram, build_program
@@ -32,30 +34,56 @@ PROGRAMS = (
     "examples/register_spill.hip",
     "examples/accidental_double.hip",
 )
+KINDS = ROOT / "benchmarks" / "sanitizers.hip"
 RUNS = 9
 CACHE = cache_directory() / "disassembly"
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
+    table([(ROOT / name, ()) for name in PROGRAMS])
+    print()
+    table([(KINDS, (kind,)) for kind in kinds()])
+
+
+def kinds() -> list[str]:
+    """The names that sanitizers.hip prints when it is given none."""
+    project = resolve_project(KINDS)
+    toolchain = find_toolchain(project.config)
+    built = build_program(project, toolchain)
+    environment = {
+        **os.environ,
+        **built.env,
+        **emulator_environment(EmulatorOptions(objdump=toolchain.objdump, cache=CACHE)),
+    }
+    return subprocess.run(
+        built.argv, env=environment, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+
+
+def table(programs: Sequence[tuple[Path, tuple[str, ...]]]) -> None:
+    """Measure programs with their arguments and print a line each."""
     ratios = []
     print(f"{'program':24}{'plain s':>10}{'checked s':>12}{'ratio':>8}")
-    for name in PROGRAMS:
-        source = ROOT / name
+    for source, arguments in programs:
         project = resolve_project(source)
         toolchain = find_toolchain(project.config)
-        plain = seconds(build_program(project, toolchain), toolchain, None)
+        plain = seconds(build_program(project, toolchain), arguments, toolchain, None)
         checked = seconds(
             build_program(project, toolchain, device_flags=ALIGNED_ACCESSES),
+            arguments,
             toolchain,
             "all,exact-alignment",
         )
         ratios.append(checked / plain)
-        print(f"{source.stem:24}{plain:10.2f}{checked:12.2f}{ratios[-1]:8.1f}", flush=True)
+        name = arguments[0] if arguments else source.stem
+        print(f"{name:24}{plain:10.2f}{checked:12.2f}{ratios[-1]:8.1f}", flush=True)
     print(f"median {statistics.median(ratios):.1f}, most {max(ratios):.1f}")
 
 
-def seconds(built: BuiltProgram, toolchain: Toolchain, sanitize: str | None) -> float:
+def seconds(
+    built: BuiltProgram, arguments: tuple[str, ...], toolchain: Toolchain, sanitize: str | None
+) -> float:
     """User CPU seconds of the run in the middle: the kernel tells user and system time apart by sampling."""
     times = []
     for _ in range(RUNS):
@@ -70,7 +98,11 @@ def seconds(built: BuiltProgram, toolchain: Toolchain, sanitize: str | None) -> 
             environment = {**os.environ, **built.env, **emulator_environment(options)}
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
             subprocess.run(
-                built.argv, env=environment, cwd=built.directory, stdout=subprocess.DEVNULL, check=False
+                [*built.argv, *arguments],
+                env=environment,
+                cwd=built.directory,
+                stdout=subprocess.DEVNULL,
+                check=False,
             )
             times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
     return statistics.median(times)

@@ -330,7 +330,7 @@ def _facts(judgement: Judgement) -> Iterator[str]:
         return
     if not verdict.equivalent:
         yield "It compiles, but its results are not those of the source."
-        yield from (_difference(m) for m in verdict.mismatches[:_MOST_DIFFERENCES])
+        yield from (difference_in_words(m) for m in verdict.mismatches[:_MOST_DIFFERENCES])
         return
     yield "Its results are those of the source."
     if judgement.speedup is not None:
@@ -343,16 +343,20 @@ def _facts(judgement: Judgement) -> Iterator[str]:
     yield from judgement.notes
 
 
-def _difference(mismatch: Mismatch) -> str:
+def difference_in_words(mismatch: Mismatch) -> str:
+    """One difference as a sentence for the model."""
     if mismatch.kind == "fault":
         return f"It faults: {mismatch.message.partition(' with ')[0]}."
+    if mismatch.kind in ("sanitizer", "state"):
+        told = mismatch.message.partition(" with ")[0].rstrip(".")
+        return f"{told[:1].upper()}{told[1:]}."
     what = {
         "wrong_value": "wrong values",
+        "less_precise": "less precise than the source",
         "stray_write": "it writes where the source does not",
         "input_changed": "it changes an input",
         "depends_on_poison": "its result depends on memory that nobody wrote",
         "not_deterministic": "its result changes from run to run",
-        "fault": "",
     }[mismatch.kind]
     where = f" in {mismatch.label}" if mismatch.label else ""
     first = f", the first is number {mismatch.first_index}" if mismatch.first_index is not None else ""

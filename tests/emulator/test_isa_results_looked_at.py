@@ -20,7 +20,7 @@ from tests.emulator.test_isa_rows_executed import LEFT_OUT
 HERE = Path(__file__).parent
 # They expect that nothing changes, or look at how a wave stopped and at nothing else.
 NOTHING_CHANGES = re.compile(
-    "stops_the_wave|what_stops_a_wave|a_barrier|a_semaphore|a_lane_that_is_off|every_line_is_stored"
+    "stops_the_wave|what_stops_a_wave|a_barrier|a_semaphore|a_lane_that_is_off|every_line_is_stored|is_refused"
 )
 
 

@@ -163,7 +163,7 @@ int main() {
     )
     report = json.loads(cli("profile", source, "--format", "json").stdout)
     assert [k["dispatches"] for k in report["kernels"]] == [50]
-    (cli.folder / "hipscope.toml").write_text("[emulator]\ntime_budget_s = 0.001\n")
+    (cli.folder / "hipscope.toml").write_text("[emulator]\ntime_budget_s = 0.000001\n")
     cut = json.loads(cli("profile", source, "--format", "json").stdout)
     assert [k["dispatches"] for k in cut["kernels"]] == [50]
     assert "time budget" in json.dumps(cut)

@@ -133,6 +133,7 @@ void Uninitialised::started(const Workgroup& group) {
         s.partial.assign(rows, 0);
         s.origin.assign(rows, 0);
         s.dirty[0] = 0;  // work-item ids
+        s.present = group.waves[i].exec();
         s.scalar.fill(~0U);
         s.scalar_origin.fill(0);
         s.scalar_dirty = {};
@@ -225,14 +226,15 @@ Step Uninitialised::run_registers(Wave& wave, const Instruction& in, const Flow&
     return result;
 }
 
-/// The hardware gives 0 for a lane that is off; HIP leaves open what comes.
+/// The hardware gives 0 for a lane that is off; HIP leaves open what comes. Sums over a whole wave count on the 0 of lanes that a
+/// smaller workgroup does not have, which is let pass.
 Step Uninitialised::shuffle(Wave& wave, const Instruction& in, const Flow& f, WaveShadow& s) {
     const u64 exec = wave.exec();
     const u32* address = wave.vgpr[in.source[0].index];
     u64 lost = 0;
     for (u64 left = exec; left != 0; left &= left - 1) {
         const auto lane = static_cast<u32>(std::countr_zero(left)), from = (address[lane] + static_cast<u32>(in.modifiers.offset)) >> 2U & 63U;
-        lost |= u64{((exec >> from) & 1U) == 0} << lane;
+        lost |= u64{(((exec | ~s.present) >> from) & 1U) == 0} << lane;
     }
     UndefinedOrigin origin;
     origin.shuffled = true;

@@ -76,6 +76,7 @@ struct WaveShadow {
     std::vector<std::uint64_t> dirty, partial;
     std::unique_ptr<Row32[]> bits;
     std::vector<std::uint32_t> origin;
+    std::uint64_t present = 0;  // lanes that the workgroup has
     ScalarSet scalar_dirty;
     std::array<std::uint32_t, 128> scalar{}, scalar_origin{};
     bool scc = false;

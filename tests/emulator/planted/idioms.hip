@@ -148,6 +148,12 @@ __global__ void ok_shuffle(const int* in, int* out) {
     const int other = __shfl(w, (threadIdx.x + 32) % 64);
     if (threadIdx.x % 64 < 32) out[threadIdx.x] = other;
 }
+// a sum over a whole wave in a workgroup of half a one: the lanes that are not there give 0
+__global__ void ok_half_wave(const int* in, int* out) {
+    int v = in[threadIdx.x];
+    for (int d = warpSize / 2; d > 0; d /= 2) v += __shfl_down(v, d);
+    if (threadIdx.x == 0) *out = v;
+}
 // the last block sums up, without __threadfence
 __global__ void last_block(const int* in, int* partial, unsigned* count, int* out) {
     __shared__ bool last;
@@ -249,6 +255,7 @@ int main() {
     ok_handed_on<<<2, 256>>>(in, flag, out);
     shuffle_inactive<<<1, 64>>>(in, out);
     ok_shuffle<<<1, 64>>>(in, out);
+    ok_half_wave<<<1, 32>>>(in, sum);
     last_block<<<8, 64>>>(in, out, count, sum);
     ok_last_block<<<8, 64>>>(in, out, count, sum);
     misaligned_int<<<1, 64>>>((const char*)in, out);

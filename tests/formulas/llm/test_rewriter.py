@@ -10,15 +10,16 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from hipscope.accordo.verdict import Mismatch, MismatchKind
 from hipscope.analysis.config import Config, LlmConfig
 from hipscope.analysis.project import Project, resolve_project
 from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.consent import ConsentNeeded
-from hipscope.formulas.llm.rewriter import included_headers, render_prompt
+from hipscope.formulas.llm.rewriter import difference_in_words, included_headers, render_prompt
 from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, VerifiedEdit, optimize_project
 from hipscope.formulas.program import Rehearsed
 from hipscope.formulas.syntax import parse
@@ -291,3 +292,10 @@ def test_headers_are_taken_from_the_project_only(tmp_path: Path) -> None:
     text = b'#include <vector>\n#include "include/a.h"\n  # include "../secret.h"\n#include "gone.h"\n'
     found = included_headers(text, source, tmp_path / "project")
     assert sorted(found) == ["include/a.h", "include/b.h"]
+
+
+@pytest.mark.parametrize("kind", get_args(MismatchKind))
+def test_every_kind_of_difference_is_told_as_a_fact(kind: MismatchKind) -> None:
+    told = difference_in_words(Mismatch(kind=kind, message="a race on line 3"))
+    assert told.endswith(".")
+    assert len(told) > 10

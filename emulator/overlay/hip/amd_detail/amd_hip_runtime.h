@@ -23,10 +23,10 @@ struct Coordinates {
   __declspec(property(get = get_x)) unsigned x;
   __declspec(property(get = get_y)) unsigned y;
   __declspec(property(get = get_z)) unsigned z;
-  __device__ __attribute__((always_inline)) unsigned get_x() const { return Source{}(0); }
-  __device__ __attribute__((always_inline)) unsigned get_y() const { return Source{}(1); }
-  __device__ __attribute__((always_inline)) unsigned get_z() const { return Source{}(2); }
-  __device__ __attribute__((always_inline)) operator dim3() const { return dim3(get_x(), get_y(), get_z()); }
+  __device__ __attribute__((always_inline, nodebug)) unsigned get_x() const { return Source{}(0); }
+  __device__ __attribute__((always_inline, nodebug)) unsigned get_y() const { return Source{}(1); }
+  __device__ __attribute__((always_inline, nodebug)) unsigned get_z() const { return Source{}(2); }
+  __device__ __attribute__((always_inline, nodebug)) operator dim3() const { return dim3(get_x(), get_y(), get_z()); }
 };
 }  // namespace hipscope_overlay
 
