@@ -1,6 +1,7 @@
 """`hipscope emulate`: runs any program that is linked against HIP on the emulator and leaves the files of rocprofv3.
 
 Takes a job and a command line, gives the program's exit code; what was asked for and is not there is said in `notes`.
+The program has our standard streams.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,8 +19,8 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
 from hipscope.analysis.paths import cache_directory, work_directory
-from hipscope.analysis.process import run_process
-from hipscope.analysis.profilers.base import shown
+from hipscope.analysis.process import Completed, run_process
+from hipscope.analysis.profilers.base import KERNEL_TIME, shown
 from hipscope.analysis.rocprof_options import Job
 from hipscope.analysis.toolchain import find_toolchain
 from hipscope.emulator.devices import device_info, write_device_config
@@ -35,16 +37,15 @@ _TIMED_OUT = 124
 
 @dataclass(frozen=True)
 class Emulated:
-    """How a job ended. Output is the program's own."""
+    """How a job ended. `interrupted` says that somebody stopped it."""
 
     exit_code: int
-    stdout: bytes
-    stderr: bytes
+    interrupted: bool
     notes: tuple[str, ...]
 
 
-def emulate(job: Job, argv: Sequence[str], config: Config) -> Emulated:
-    """Run `argv` on the emulator and write what `job` asks for.
+def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.Event) -> Emulated:
+    """Run `argv` on the emulator and write what `job` asks for; of what ran until `interrupt` is set, if it is.
 
     Raises `UsageError` for an unknown device or a folder that cannot be made, `MissingTool` when the program or a tool
     is not there.
@@ -70,38 +71,60 @@ def emulate(job: Job, argv: Sequence[str], config: Config) -> Emulated:
             cache=cache,
             threads=config.emulator.threads,
             time_budget_s=job.timeout_s,
+            time_limit_s=KERNEL_TIME * job.timeout_s,
             profile_launches=_EVERY_LAUNCH,
         )
         try:
             variables = emulator_environment(options)
         except NativePartsMissing as missing:
             raise MissingTool(str(missing), "run make, or install a wheel of hipscope") from missing
-        done = run_process(argv, timeout=job.timeout_s, env={**os.environ, **variables})
+        done = run_process(
+            argv,
+            timeout=job.timeout_s,
+            env={**os.environ, **variables},
+            interrupt=interrupt,
+            attached=True,
+        )
         join_processes(raw)
         if reason := read_loss(raw):
             raise CannotWrite(reason)
         launches = list(read_dispatches(raw))
         notes = [*job.notes, *_missing(job, launches)]
-        notes += [f"{f.kernel}: {f.message}" for f in read_faults(raw)]
+        faults = [f"{demangle(f.kernel)}: {f.message}" for f in read_faults(raw)]
+        notes += faults
         if (run := read_run(raw)) is not None and run.partial:
             notes.append(run.partial)
-        stopped = f"the program was stopped after {job.timeout_s:g} s (--timeout)" if done.timed_out else None
+        stopped = _stopped(done, job)
         if stopped:
-            notes.append(stopped)
+            notes.append(f"{stopped}; {_recorded(launches)}")
         if launches:
             write_rocprofv3(
                 raw,
                 out,
                 device=device,
-                program=ProgramInfo(list(argv), None if done.timed_out else done.returncode, shown(done)),
+                program=ProgramInfo(list(argv), None if stopped else done.returncode, shown(done)),
                 stopped=stopped,
                 tool="hipscope emulate",
                 selection=_selection(job, launches),
             )
-        else:
-            what = "no kernel had ended by then" if stopped else "the program started no kernel"
+        elif not stopped:
+            what = "no kernel came to its end" if faults else "the program started no kernel"
             notes.append(f"{what}; nothing was written")
-    return Emulated(_TIMED_OUT if done.timed_out else done.returncode, done.stdout, done.stderr, tuple(notes))
+    return Emulated(
+        _TIMED_OUT if done.timed_out else done.returncode, done.interrupted, tuple(dict.fromkeys(notes))
+    )
+
+
+def _stopped(done: Completed, job: Job) -> str | None:
+    if done.interrupted:
+        return "the program was interrupted"
+    return f"the program was stopped after {job.timeout_s:g} s (--timeout)" if done.timed_out else None
+
+
+def _recorded(launches: Sequence[RawDispatch]) -> str:
+    if not launches:
+        return "no kernel had ended by then, nothing was written"
+    return f"what was written is of the launches that had ended by then ({len(launches)})"
 
 
 def _selection(job: Job, launches: Sequence[RawDispatch]) -> Selection:

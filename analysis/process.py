@@ -59,7 +59,7 @@ class Limits:
 @dataclass(frozen=True)
 class Completed:
     """How a program ended. `returncode` is negative for a signal, as in `subprocess`. `stopped` names a limit of the
-    supervisor that the program ran into.
+    supervisor that the program ran into; `interrupted` says that it was ended because somebody asked for it.
     """
 
     argv: tuple[str, ...]
@@ -70,11 +70,12 @@ class Completed:
     seconds: float
     truncated: bool = False
     stopped: str | None = None
+    interrupted: bool = False
 
     @property
     def ok(self) -> bool:
         """The program left by itself with status 0."""
-        return self.returncode == 0 and not self.timed_out
+        return self.returncode == 0 and not self.timed_out and not self.interrupted
 
     @property
     def text(self) -> str:
@@ -103,13 +104,18 @@ def run_process(
     input: bytes | None = None,
     limits: Limits | None = None,
     cancel: threading.Event | None = None,
+    interrupt: threading.Event | None = None,
+    attached: bool = False,
     max_output: int = DEFAULT_MAX_OUTPUT,
 ) -> Completed:
     """Run `argv` to its end, or to `timeout` seconds, and return what it printed.
 
-    Standard input is `input` or empty, never ours. Of each output stream the first `max_output` bytes are kept
-    (`truncated` says when there were more). Raises `MissingTool` when the program cannot be found, `Cancelled`
-    when `cancel` is set, `HipscopeError` when it cannot be started; the process tree is gone in every case.
+    Standard input is `input` or empty. An `attached` program has ours, and what it prints is passed on to our own
+    streams as it comes. Of each output stream the first `max_output` bytes are kept (`truncated` says when there were
+    more). When `interrupt` is set, the program is ended as at the time-out.
+
+    Raises `MissingTool` when the program cannot be found, `Cancelled` when `cancel` is set, `HipscopeError` when it
+    cannot be started; the process tree is gone in every case.
     """
     arguments = tuple(os.fspath(a) for a in argv)
     variables = dict(os.environ if env is None else env)
@@ -133,7 +139,7 @@ def run_process(
         try:
             supervisor = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _SUPERVISOR, str(order_read), str(status_write), _FOLDER],
-                stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL,
+                stdin=subprocess.PIPE if input is not None else None if attached else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=(order_read, status_write),
@@ -147,19 +153,22 @@ def run_process(
         body = marshal.dumps(spec)
         order.write(len(body).to_bytes(8, "little"))
         _write_all(order.fileno(), body)
-        streams = _Streams(supervisor, status, input, max_output)
+        streams = _Streams(supervisor, status, input, max_output, attached)
         stack.callback(streams.close)
         deadline = started + timeout
-        timed_out = False
+        timed_out = interrupted = False
         while not streams.drained:
             if cancel is not None and cancel.is_set():
                 raise Cancelled
-            if not timed_out and time.monotonic() >= deadline:
-                timed_out = True
-                order.close()
-                deadline += _GRACE_SECONDS
-            if timed_out and time.monotonic() >= deadline:
+            ended = timed_out or interrupted
+            if ended and time.monotonic() >= deadline:
                 break
+            if not ended:
+                interrupted = interrupt is not None and interrupt.is_set()
+                timed_out = not interrupted and time.monotonic() >= deadline
+                if timed_out or interrupted:
+                    order.close()
+                    deadline = time.monotonic() + _GRACE_SECONDS
             streams.pump(_POLL_SECONDS)
         report = marshal.loads(streams.status) if streams.status else {}
     if "error" in report:
@@ -174,6 +183,7 @@ def run_process(
         seconds=time.monotonic() - started,
         truncated=streams.truncated,
         stopped=report.get("stopped"),
+        interrupted=interrupted,
     )
 
 
@@ -181,13 +191,19 @@ class _Streams:
     """Moves bytes to and from the program without ever blocking on one side."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], status: IO[bytes], data: bytes | None, limit: int
+        self,
+        process: subprocess.Popen[bytes],
+        status: IO[bytes],
+        data: bytes | None,
+        limit: int,
+        passed_on: bool,
     ) -> None:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.status = bytearray()
         self.truncated = False
         self._limit = limit
+        self._passed_on = passed_on
         self._pending = memoryview(data or b"")
         self._selector = selectors.DefaultSelector()
         self._input = process.stdin
@@ -237,6 +253,10 @@ class _Streams:
         if not chunk:
             self._selector.unregister(key.fileobj)
             return
+        if self._passed_on and key.data is not self.status:
+            ours = sys.stdout if key.data is self.stdout else sys.stderr
+            ours.buffer.write(chunk)
+            ours.flush()
         room = self._limit - len(key.data) if key.data is not self.status else len(chunk)
         self.truncated = self.truncated or len(chunk) > room
         key.data.extend(chunk[: max(room, 0)])

@@ -310,21 +310,33 @@ def main() -> None:
 def run_task(
     task: Callable[[Request, Progress, threading.Event], dict[str, Any]], request: Request
 ) -> dict[str, Any]:
-    """Do a task with progress on standard error. Ctrl-C and SIGTERM stop it; a second one does not wait for that."""
-    cancel = threading.Event()
+    """Do a task with progress on standard error, and stop it when we are asked to."""
+    with stop_asked() as cancel, progress_shown() as progress:
+        return task(request, progress, cancel)
+
+
+@contextlib.contextmanager
+def stop_asked() -> Iterator[threading.Event]:
+    """What Ctrl-C and SIGTERM set instead of ending us; a second one does not wait for that."""
+    asked = threading.Event()
 
     def stop(_number: int, _frame: object) -> None:
-        if cancel.is_set():
+        if asked.is_set():
             raise KeyboardInterrupt
-        cancel.set()
+        asked.set()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    with _handled(stop):
+        yield asked
+
+
+@contextlib.contextmanager
+def _handled(handler: Callable[[int, object], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with progress_shown() as progress:
-            return task(request, progress, cancel)
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 @contextlib.contextmanager
@@ -358,11 +370,15 @@ def _nowhere(_message: str, _fraction: float | None = None) -> None:
 
 @contextlib.contextmanager
 def failures_reported() -> Iterator[None]:
-    """Turn every failure into one line on standard error and an exit code."""
+    """Turn every failure, and being stopped, into one line on standard error and an exit code."""
     from hipscope.analysis.errors import Cancelled, HipscopeError, disk_full
 
+    def stop(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
     try:
-        yield
+        with _handled(stop):
+            yield
     except Cancelled:
         sys.stderr.write("hipscope: stopped\n")
         raise typer.Exit(STOPPED) from None

@@ -22,6 +22,8 @@ from hipscope.analysis.toolchain import Toolchain
 
 Progress = Callable[[str, float | None], None]
 
+# Of the program's time; a kernel that still runs then is named, not killed with the program.
+KERNEL_TIME = 0.9
 _SHOWN_OUTPUT = 20_000
 
 

@@ -17,7 +17,14 @@ from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
 from hipscope.analysis.paths import cache_directory
 from hipscope.analysis.process import Completed, run_process
-from hipscope.analysis.profilers.base import Profiler, ProfilerRun, Progress, program_failed, shown
+from hipscope.analysis.profilers.base import (
+    KERNEL_TIME,
+    Profiler,
+    ProfilerRun,
+    Progress,
+    program_failed,
+    shown,
+)
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 from hipscope.emulator.processes import join_processes
@@ -25,9 +32,6 @@ from hipscope.emulator.raw import read_dispatches, read_faults, read_loss
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
 RECORDED_DISPATCHES = "dispatches"
-_KERNEL_TIME = (
-    0.9  # of the program's time; a kernel that still runs then is named, not killed with the program
-)
 _SOME_NS = 1e5  # a launch that is not timed, for the program's events and in its profile
 
 
@@ -90,7 +94,7 @@ def run_emulated(
         cache=cache,
         threads=config.emulator.threads,
         time_budget_s=run.time_budget_s,
-        time_limit_s=_KERNEL_TIME * config.timeout_s,
+        time_limit_s=KERNEL_TIME * config.timeout_s,
         profile_launches=config.emulator.profile_launches if run.timed else 0,
         capture=recorded,
         capture_kernels=run.capture_kernels or (),

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 import typer.core
 
-from hipscope.server.cli import failures_reported
+from hipscope.server.cli import STOPPED, failures_reported, stop_asked
 
 _HELP = """Run a program that is linked against HIP on the emulator and write the files that rocprofv3 writes.
 
@@ -30,7 +30,8 @@ Usage: hipscope emulate [OPTIONS] -- PROGRAM [ARGS]
   --device NAME                    GPU to model (mi300x)
   --timeout SECONDS                stop the program after this long (600)
 
-Times and cycles are modelled. The exit code is the program's, 124 when it was stopped.
+Times and cycles are modelled. The exit code is the program's, 124 when the time was over, 130 when it was stopped by
+Ctrl-C; what had ended by then is written.
 """
 
 
@@ -64,14 +65,14 @@ def add(app: typer.Typer) -> None:
             if not program or not program[0].strip():
                 raise UsageError("no program", "hipscope emulate [OPTIONS] -- PROGRAM [ARGS]")
             code = 0
-            for job in jobs:
-                done = run(job, program, Config())
-                sys.stdout.buffer.write(done.stdout)
-                sys.stdout.flush()
-                sys.stderr.buffer.write(done.stderr)
-                for note in done.notes:
-                    sys.stderr.write(f"hipscope: {note}\n")
-                code = code or done.exit_code
+            with stop_asked() as interrupt:
+                for job in jobs:
+                    done = run(job, program, Config(), interrupt)
+                    for note in done.notes:
+                        sys.stderr.write(f"hipscope: {note}\n")
+                    if done.interrupted:
+                        raise typer.Exit(STOPPED)
+                    code = code or done.exit_code
             if code:
                 raise typer.Exit(code if code > 0 else 128 - code)
 

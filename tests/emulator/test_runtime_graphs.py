@@ -158,6 +158,68 @@ def test_a_captured_stream_becomes_a_graph_with_what_joined_it(tmp_path: Path) -
     ], ran.stderr
 
 
+# What cudaMalloc does too: a call that could wait for the device is refused while a capture forbids it, and spoils it.
+UNSAFE = """
+#include <thread>
+void* p;
+void say(const char* what, hipError_t e) { std::printf("%s %s\\n", what, hipGetErrorName(e)); }
+hipError_t elsewhere(bool relaxed = false) {
+  hipError_t e;
+  std::thread([&] {
+    hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+    if (relaxed) CHECK(hipThreadExchangeStreamCaptureMode(&mode));
+    e = hipMalloc(&p, 64);
+  }).join();
+  return e;
+}
+int main() {
+  hipStream_t s, t; CHECK(hipStreamCreate(&s)); CHECK(hipStreamCreateWithFlags(&t, hipStreamNonBlocking));
+  hipGraph_t g; void* q;
+  CHECK(hipMalloc(&q, 64));
+  auto in = [&](hipStreamCaptureMode mode, const char* what, auto call) {
+    CHECK(hipStreamBeginCapture(s, mode));
+    say(what, call());
+    say("  capture", hipStreamEndCapture(s, &g));
+  };
+  in(hipStreamCaptureModeGlobal, "malloc", [] { return hipMalloc(&p, 64); });
+  in(hipStreamCaptureModeGlobal, "host", [] { return hipHostMalloc(&p, 64, 0); });
+  in(hipStreamCaptureModeGlobal, "free", [&] { return hipFree(q); });
+  in(hipStreamCaptureModeGlobal, "elsewhere", [] { return elsewhere(); });
+  in(hipStreamCaptureModeGlobal, "elsewhere relaxed", [] { return elsewhere(true); });
+  in(hipStreamCaptureModeGlobal, "async", [&] { return hipMallocAsync(&p, 64, t); });
+  in(hipStreamCaptureModeThreadLocal, "local", [] { return hipMalloc(&p, 64); });
+  in(hipStreamCaptureModeThreadLocal, "local elsewhere", [] { return elsewhere(); });
+  in(hipStreamCaptureModeRelaxed, "relaxed", [] { return hipMalloc(&p, 64); });
+  in(hipStreamCaptureModeRelaxed, "wait", [] { return hipDeviceSynchronize(); });
+  say("afterwards", hipMalloc(&p, 64));
+}
+"""
+
+
+def test_calls_that_are_unsafe_in_a_capture_are_refused_and_spoil_it(tmp_path: Path) -> None:
+    ran = run_hip(UNSAFE, tmp_path)
+    lines = [line.removeprefix("  ") for line in ran.stdout.splitlines()]
+    fine, refused, spoilt = (
+        "hipSuccess",
+        "hipErrorStreamCaptureUnsupported",
+        "hipErrorStreamCaptureInvalidated",
+    )
+    captures = zip(lines[0:-1:2], lines[1:-1:2], strict=True)
+    assert {call: end.removeprefix("capture ") for call, end in captures} == {
+        f"malloc {refused}": spoilt,
+        f"host {refused}": spoilt,
+        f"free {refused}": spoilt,
+        f"elsewhere {refused}": spoilt,
+        f"elsewhere relaxed {fine}": fine,
+        f"async {fine}": fine,
+        f"local {refused}": spoilt,
+        f"local elsewhere {fine}": fine,
+        f"relaxed {fine}": fine,
+        f"wait {refused}": spoilt,
+    }, ran.stderr
+    assert lines[-1] == "afterwards hipSuccess"
+
+
 STREAMS = """
 __global__ void work(float* d, int rounds) {
   float v = threadIdx.x;

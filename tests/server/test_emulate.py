@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,23 @@ int main(int argc, char** argv) {
   return argc > 1 ? 7 : 0;
 }
 """
+ENDLESS = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstring>
+__global__ void quick(int* p) { p[threadIdx.x] = 0; }
+__global__ void forever(volatile int* p) { while (p[0] == 0) {} }
+int main(int, char** argv) {
+  int* p = nullptr;
+  if (hipMalloc(reinterpret_cast<void**>(&p), 4096) != hipSuccess) return 1;
+  if (std::strcmp(argv[1], "quick") == 0) { quick<<<1, 64>>>(p); (void)hipDeviceSynchronize(); }
+  (void)hipMemset(p, 0, 4096);
+  std::puts("one ended");
+  std::fflush(stdout);
+  forever<<<1, 64>>>(p);
+  return hipDeviceSynchronize() == hipSuccess ? 0 : 3;
+}
+"""
 HIPSCOPE = Path(sys.executable).with_name("hipscope")
 
 TRACE = (
@@ -68,9 +86,7 @@ WAVE = "cu id simd slot begin end instructions timeline waitcnt"
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = tmp_path_factory.mktemp("emulate") / "program.hip"
-    source.write_text(PROGRAM)
-    return Path(build_program(resolve_project(source), find_toolchain(Config())).argv[0])
+    return built(tmp_path_factory.mktemp("emulate"), PROGRAM)
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +97,12 @@ def files(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = emulate("-d", out, *words.split(), "--", program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ran with 0 argument(s)\n", "")
     return out
+
+
+def built(folder: Path, text: str) -> Path:
+    source = folder / "program.hip"
+    source.write_text(text)
+    return Path(build_program(resolve_project(source), find_toolchain(Config())).argv[0])
 
 
 def emulate(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -292,6 +314,58 @@ def test_what_cannot_be_done_is_one_clear_line(words: list[str], said: str) -> N
     assert done.stdout == ""
     assert said in done.stderr.splitlines()[0]
     assert len(done.stderr.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_had_ended_before_a_stop_is_written(tmp_path: Path, number: signal.Signals) -> None:
+    program = built(tmp_path, ENDLESS)
+    command: list[str | Path] = [
+        HIPSCOPE,
+        "emulate",
+        "-d",
+        tmp_path,
+        "-o",
+        "run",
+        "--kernel-trace",
+        "--",
+        program,
+        "quick",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        said = running.stdout.readline()  # comes while the program runs
+        running.send_signal(number)
+        rest, told = running.communicate(timeout=60)
+    assert (running.returncode, said, rest) == (130, "one ended\n", "")
+    assert told == (
+        "hipscope: the program was interrupted; what was written is of the launches that had ended by then (1)\n"
+    )
+    assert [row["Kernel_Name"] for row in rows(tmp_path / "run_kernel_trace.csv")] == ["quick(int*)"]
+
+
+def test_a_program_that_is_stopped_in_its_first_kernel_is_not_said_to_have_none(tmp_path: Path) -> None:
+    command: list[str | Path] = [HIPSCOPE, "emulate", "-d", tmp_path, "--", built(tmp_path, ENDLESS), "now"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+    said = "the program was interrupted; no kernel had ended by then, nothing was written"
+    assert (running.returncode, told) == (130, f"hipscope: {said}\n")
+
+
+def test_a_kernel_that_never_ends_is_named(tmp_path: Path) -> None:
+    words: list[str | Path] = ["-d", tmp_path, "-o", "run", "--kernel-trace", "--timeout", "4"]
+    done = emulate(*words, "--", built(tmp_path, ENDLESS), "quick")
+    assert done.returncode == 3
+    assert "hipscope: forever(int volatile*): runaway kernel: it still runs" in done.stderr
+    assert len(rows(tmp_path / "run_kernel_trace.csv")) == 1
+
+
+def test_the_program_reads_what_we_are_given(tmp_path: Path) -> None:
+    command: list[str | Path] = [HIPSCOPE, "emulate", "-d", tmp_path, "--", "cat"]
+    done = subprocess.run(command, input="a b\n3", capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "a b\n3")
 
 
 def test_an_input_file_and_the_command_line_must_agree(tmp_path: Path) -> None:

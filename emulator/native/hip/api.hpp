@@ -40,12 +40,9 @@ inline std::span<const std::uint8_t> packed_arguments(void** extra) {
     return {buffer, buffer == nullptr ? 0 : size};
 }
 
-}  // namespace hipscope
-
-HIPSCOPE_API hipscope::abi::Error hipMalloc(void** pointer, std::size_t bytes);
-HIPSCOPE_API hipscope::abi::Error hipFree(void* pointer);
-
-namespace hipscope {
+/// hipMalloc and hipFree without what a stream capture forbids.
+abi::Error allocate_now(void** pointer, std::size_t bytes, bool host_visible, unsigned flags);
+abi::Error release_now(void* pointer);
 
 /// Success, or the error that is noted for hipGetLastError.
 inline abi::Error finish(abi::Error error) { return error == abi::error::success ? error : fail(error); }

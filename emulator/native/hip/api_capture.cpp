@@ -130,8 +130,7 @@ HIPSCOPE_API Error hipStreamUpdateCaptureDependencies(Stream* s, GraphNode** nod
     return abi::error::success;
 }
 HIPSCOPE_API Error hipThreadExchangeStreamCaptureMode(int* mode) {
-    thread_local int current = 0;
     if (mode == nullptr || *mode < 0 || *mode > 2) return fail(abi::error::invalid_value);
-    std::swap(current, *mode);
+    std::swap(thread_capture_mode, *mode);
     return abi::error::success;
 }

@@ -75,8 +75,12 @@ HIPSCOPE_API Error hipSetValidDevices(const int* devices, int count) {
         if (devices[i] != 0) return fail(abi::error::invalid_device);
     return kOk;
 }
-HIPSCOPE_API Error hipDeviceCanAccessPeer(int* can, int, int) { return put(can, 0); }
-HIPSCOPE_API Error hipDeviceEnablePeerAccess(int, unsigned) { return fail(abi::error::invalid_device); }
-HIPSCOPE_API Error hipDeviceDisablePeerAccess(int) { return fail(abi::error::peer_not_enabled); }
+/// No device is its own peer, and there is one.
+HIPSCOPE_API Error hipDeviceCanAccessPeer(int* can, int device, int peer) {
+    if (can == nullptr) return fail(kBad);
+    return device == peer ? put(can, 0) : fail(abi::error::invalid_device);
+}
+HIPSCOPE_API Error hipDeviceEnablePeerAccess(int, unsigned flags) { return fail(flags != 0 ? kBad : abi::error::invalid_device); }
+HIPSCOPE_API Error hipDeviceDisablePeerAccess(int) { return fail(abi::error::invalid_device); }
 HIPSCOPE_API Error hipDeviceGetP2PAttribute(int*, int, int, int) { return fail(abi::error::invalid_device); }
 HIPSCOPE_API Error hipExtGetLinkTypeAndHopCount(int, int, unsigned*, unsigned*) { return fail(abi::error::invalid_device); }

@@ -137,8 +137,12 @@ HIPSCOPE_API Error hipMemcpyDtoD(void* to, void* from, std::size_t n) { return c
 HIPSCOPE_API Error hipMemcpyHtoDAsync(void* to, void* from, std::size_t n, Stream* s) { return copy(to, from, n, 1, s); }
 HIPSCOPE_API Error hipMemcpyDtoHAsync(void* to, void* from, std::size_t n, Stream* s) { return copy(to, from, n, 2, s); }
 HIPSCOPE_API Error hipMemcpyDtoDAsync(void* to, void* from, std::size_t n, Stream* s) { return copy(to, from, n, 3, s); }
-HIPSCOPE_API Error hipMemcpyPeer(void* to, int, const void* from, int, std::size_t n) { return copy(to, from, n, 3); }
-HIPSCOPE_API Error hipMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t n, Stream* s) { return copy(to, from, n, 3, s); }
+HIPSCOPE_API Error hipMemcpyPeer(void* to, int there, const void* from, int here, std::size_t n) {
+    return there != 0 || here != 0 ? fail(abi::error::invalid_device) : copy(to, from, n, 3);
+}
+HIPSCOPE_API Error hipMemcpyPeerAsync(void* to, int there, const void* from, int here, std::size_t n, Stream* s) {
+    return there != 0 || here != 0 ? fail(abi::error::invalid_device) : copy(to, from, n, 3, s);
+}
 HIPSCOPE_API Error hipMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, int kind) {
     const auto work = rows(to, tp, from, fp, w, h, kind);
     return work ? now(*work) : fail(abi::error::invalid_pitch);

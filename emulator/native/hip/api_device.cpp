@@ -133,10 +133,16 @@ int amd_attribute(const DeviceNumbers& d, int which) {
 
 Error valid_device(int device) { return device == 0 ? abi::error::success : fail(abi::error::invalid_device); }
 
+constexpr int kLargestWorkgroup = 1024;
+
 Error occupancy(int* blocks, Function* function, int block_size, std::size_t dynamic_lds) {
     Call call;
     if (blocks == nullptr || function == nullptr || block_size <= 0) return fail(abi::error::invalid_value);
     if (!call->resolve(*function)) return fail(abi::error::invalid_device_function);
+    if (block_size > kLargestWorkgroup) {  // as in HIP, not an error
+        *blocks = 0;
+        return abi::error::success;
+    }
     PreparedLaunch launch;
     launch.launch.kernel = function->kernel;
     launch.lds_bytes = function->kernel->lds_bytes + static_cast<std::uint32_t>(dynamic_lds);
@@ -157,7 +163,7 @@ Error best_block(int* grid, int* block, Function* function, std::size_t dynamic_
     Call call;
     if (grid == nullptr || block == nullptr || function == nullptr) return fail(abi::error::invalid_value);
     if (!call->resolve(*function)) return fail(abi::error::invalid_device_function);
-    const int largest = std::min<int>(limit > 0 ? limit : 1024, static_cast<int>(function->kernel->max_workgroup_size));
+    const int largest = std::min<int>(limit > 0 ? limit : kLargestWorkgroup, static_cast<int>(function->kernel->max_workgroup_size));
     int best = 0;
     for (int size = largest / 64 * 64; size >= 64; size -= 64) {
         int blocks = 0;
@@ -169,6 +175,8 @@ Error best_block(int* grid, int* block, Function* function, std::size_t dynamic_
     }
     return abi::error::success;
 }
+
+Error outside_captures() { return Call()->spoils_capture() ? fail(abi::error::stream_capture_unsupported) : abi::error::success; }
 
 Function* function_of(Runtime& runtime, const void* stub) {
     const auto found = runtime.functions.find(stub);
@@ -197,6 +205,7 @@ HIPSCOPE_API Error hipDeviceGet(int* device, int ordinal) {
 }
 HIPSCOPE_API Error hipDeviceSynchronize() {
     Call call;
+    if (call->invalidate_captures([](const StreamCapture&) { return true; })) return fail(abi::error::stream_capture_unsupported);
     call->wait_for_all();
     return finish(call->pending());
 }
@@ -266,9 +275,9 @@ HIPSCOPE_API Error hipDeviceSetLimit(int limit, std::size_t value) {
     return abi::error::success;
 }
 HIPSCOPE_API Error hipDeviceGetCacheConfig(int* config) { *config = 0; return abi::error::success; }
-HIPSCOPE_API Error hipDeviceSetCacheConfig(int) { return abi::error::success; }
+HIPSCOPE_API Error hipDeviceSetCacheConfig(int) { return outside_captures(); }
 HIPSCOPE_API Error hipDeviceGetSharedMemConfig(int* config) { *config = 0; return abi::error::success; }
-HIPSCOPE_API Error hipDeviceSetSharedMemConfig(int) { return abi::error::success; }
+HIPSCOPE_API Error hipDeviceSetSharedMemConfig(int) { return outside_captures(); }
 HIPSCOPE_API Error hipFuncSetAttribute(const void* stub, int, int) {
     return function_of(Call().runtime, stub) == nullptr ? fail(abi::error::invalid_device_function) : abi::error::success;
 }

@@ -6,6 +6,8 @@
 
 #include "hip/api.hpp"
 
+HIPSCOPE_API hipscope::abi::Error hipMalloc(void** pointer, std::size_t bytes);
+
 namespace {
 
 using namespace hipscope;

@@ -12,6 +12,22 @@ using abi::Error;
 
 Error allocate(void** pointer, std::size_t bytes, bool host_visible, unsigned flags) {
     Call call;
+    if (call->spoils_capture()) return fail(abi::error::stream_capture_unsupported);
+    return allocate_now(pointer, bytes, host_visible, flags);
+}
+
+Error release(void* pointer) {
+    Call call;
+    if (call->spoils_capture()) return fail(abi::error::stream_capture_unsupported);
+    return release_now(pointer);
+}
+
+constexpr std::size_t kPitch = 256;
+
+}  // namespace
+
+Error hipscope::allocate_now(void** pointer, std::size_t bytes, bool host_visible, unsigned flags) {
+    Call call;
     if (pointer == nullptr) return fail(abi::error::invalid_value);
     *pointer = nullptr;
     if (bytes == 0) return abi::error::success;
@@ -23,7 +39,7 @@ Error allocate(void** pointer, std::size_t bytes, bool host_visible, unsigned fl
     return abi::error::success;
 }
 
-Error release(void* pointer) {
+Error hipscope::release_now(void* pointer) {
     Call call;
     if (pointer == nullptr) return finish(call->pending());
     wait_while(call.runtime, [&] { return !call->parked.empty(); });  // parked work may use it
@@ -31,10 +47,6 @@ Error release(void* pointer) {
     if (!call->release(address_of(pointer))) return fail(abi::error::invalid_value);
     return finish(call->pending());
 }
-
-constexpr std::size_t kPitch = 256;
-
-}  // namespace
 
 HIPSCOPE_API Error hipMalloc(void** p, std::size_t bytes) { return allocate(p, bytes, false, 0); }
 HIPSCOPE_API Error hipExtMallocWithFlags(void** p, std::size_t bytes, unsigned) { return allocate(p, bytes, false, 0); }

@@ -20,7 +20,7 @@ Error allocate(void** pointer, std::size_t bytes, MemoryPool* pool, Stream* hand
         *pointer = pointer_to(memory->address);
         return finish(submit(call.runtime, handle, AllocateWork{std::move(memory)}));
     }
-    const Error error = hipMalloc(pointer, bytes);
+    const Error error = allocate_now(pointer, bytes, false, 0);
     if (error == abi::error::success && *pointer != nullptr) call->pools.took(pool == nullptr ? *call->pools.current : *pool, address_of(*pointer), bytes);
     return error;
 }
@@ -39,7 +39,7 @@ HIPSCOPE_API Error hipFreeAsync(void* p, Stream* handle) {
     const Stream* stream = call->stream_of(handle);
     if (stream == nullptr) return fail(abi::error::invalid_handle);
     if (stream->capture || !call->parked.empty()) return finish(submit(call.runtime, handle, FreeWork{p}));
-    return p == nullptr ? fail(abi::error::invalid_value) : hipFree(p);
+    return p == nullptr ? fail(abi::error::invalid_value) : release_now(p);
 }
 
 HIPSCOPE_API Error hipDeviceGetDefaultMemPool(MemoryPool** pool, int device) {
@@ -54,17 +54,24 @@ HIPSCOPE_API Error hipDeviceGetMemPool(MemoryPool** pool, int device) {
 }
 HIPSCOPE_API Error hipDeviceSetMemPool(int device, MemoryPool* pool) {
     Call call;
+    if (call->spoils_capture()) return fail(abi::error::stream_capture_unsupported);
     if (!call->pools.knows(pool)) return fail(abi::error::invalid_value);
     call->pools.current = pool;
     return of_device(device);
 }
 HIPSCOPE_API Error hipMemPoolCreate(MemoryPool** pool, const abi::MemPoolProps* props) {
+    Call call;
+    if (call->spoils_capture()) return fail(abi::error::stream_capture_unsupported);
     if (pool == nullptr || props == nullptr) return fail(abi::error::invalid_value);
     if (props->location_type != abi::kLocationDevice || props->location_id != 0) return fail(abi::error::invalid_value);
-    *pool = Call()->pools.create();
+    *pool = call->pools.create();
     return abi::error::success;
 }
-HIPSCOPE_API Error hipMemPoolDestroy(MemoryPool* pool) { return Call()->pools.destroy(pool) ? abi::error::success : fail(abi::error::invalid_value); }
+HIPSCOPE_API Error hipMemPoolDestroy(MemoryPool* pool) {
+    Call call;
+    if (call->spoils_capture()) return fail(abi::error::stream_capture_unsupported);
+    return call->pools.destroy(pool) ? abi::error::success : fail(abi::error::invalid_value);
+}
 HIPSCOPE_API Error hipMemPoolTrimTo(MemoryPool* pool, std::size_t) {
     return Call()->pools.knows(pool) ? abi::error::success : fail(abi::error::invalid_value);
 }

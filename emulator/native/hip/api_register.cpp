@@ -240,6 +240,7 @@ HIPSCOPE_API Error hipModuleLoad(Module** module, const char* path) {
 }
 HIPSCOPE_API Error hipModuleUnload(Module* module) {
     Call call;
+    if (call->spoils_capture()) return fail(abi::error::stream_capture_unsupported);
     call->remove_module(module);
     return abi::error::success;
 }

@@ -120,6 +120,10 @@ struct Graph {
     [[nodiscard]] std::vector<GraphNode*> order() const;
 };
 
+enum CaptureMode { kCaptureGlobal, kCaptureThreadLocal, kCaptureRelaxed };
+/// How strictly captures bind the calling thread.
+inline thread_local int thread_capture_mode = kCaptureGlobal;
+
 /// A stream, and those that joined it through events, being recorded.
 struct StreamCapture {
     std::shared_ptr<Graph> graph = std::make_shared<Graph>();
@@ -127,7 +131,7 @@ struct StreamCapture {
     Stream* origin = nullptr;
     std::set<Stream*> joined;
     std::uint64_t id = 0;
-    int mode = 0;
+    int mode = kCaptureGlobal;
     std::thread::id thread = std::this_thread::get_id();
     bool invalid = false;
 };

@@ -397,6 +397,21 @@ bool Runtime::forbid_legacy() const {
     return false;
 }
 
+bool Runtime::invalidate_captures(const std::function<bool(const StreamCapture&)>& which) {
+    bool any = false;
+    for (const auto& weak : captures)
+        if (const auto capture = weak.lock(); capture && capture->origin != nullptr && which(*capture)) any = capture->invalid = true;
+    return any;
+}
+
+bool Runtime::spoils_capture() {
+    if (captures.empty() || thread_capture_mode == kCaptureRelaxed) return false;
+    return invalidate_captures([](const StreamCapture& capture) {
+        if (capture.mode != kCaptureRelaxed && capture.thread == std::this_thread::get_id()) return true;
+        return capture.mode == kCaptureGlobal && thread_capture_mode == kCaptureGlobal;
+    });
+}
+
 abi::Error Runtime::refuse(const LaunchRequest& request, const std::string& why, abi::Error error) {
     const Kernel& kernel = *request.function->kernel;
     report(request.function->name, why);

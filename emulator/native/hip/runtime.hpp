@@ -2,6 +2,7 @@
 // One instance per process, made at the first call and never destroyed (programs call HIP from atexit handlers).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -142,6 +143,10 @@ public:
     void record(Event& event, Stream& stream);
     /// True when work on the legacy stream would end in a capture that is going on.
     [[nodiscard]] bool forbid_legacy() const;
+    /// Makes the captures that are going on and that `which` holds for invalid; true when there are any.
+    bool invalidate_captures(const std::function<bool(const StreamCapture&)>& which);
+    /// What a call does that is unsafe while a stream is captured, such as hipMalloc: true when this thread may not call it now.
+    bool spoils_capture();
     [[nodiscard]] double number(const std::string& key, double otherwise) const;
 
     std::uint64_t captures_begun = 0;

@@ -239,7 +239,8 @@ void device() {
     must(hipDeviceCanAccessPeer(&can, 0, 0), "hipDeviceCanAccessPeer");
     is("hipDeviceCanAccessPeer", can, 0);
     fails("hipDeviceEnablePeerAccess", hipDeviceEnablePeerAccess(0, 0), hipErrorInvalidDevice);
-    fails("hipDeviceDisablePeerAccess", hipDeviceDisablePeerAccess(0), hipErrorPeerAccessNotEnabled);
+    fails("hipDeviceDisablePeerAccess", hipDeviceDisablePeerAccess(0), hipErrorInvalidDevice);
+    fails("hipDeviceCanAccessPeer", hipDeviceCanAccessPeer(&can, 0, 1), hipErrorInvalidDevice);
     size_t heap = 0;
     must(hipDeviceSetLimit(hipLimitMallocHeapSize, 12 << 20), "hipDeviceSetLimit");
     must(hipDeviceGetLimit(&heap, hipLimitMallocHeapSize), "hipDeviceGetLimit");
@@ -250,6 +251,8 @@ void device() {
     int blocks = 0;
     must(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale, 1024, 0), "hipOccupancyMaxActiveBlocksPerMultiprocessor");
     is("hipOccupancyMaxActiveBlocksPerMultiprocessor", blocks, 2);
+    must(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale, 2048, 0), "hipOccupancyMaxActiveBlocksPerMultiprocessor");
+    is("hipOccupancyMaxActiveBlocksPerMultiprocessor", blocks, 0);
 }
 
 void errors() {
