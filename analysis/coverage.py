@@ -207,9 +207,11 @@ def _runtime(binary: Path) -> RuntimeCoverage | None:
             if isinstance(section, DynamicSection)
             for tag in section.iter_tags("DT_NEEDED")
         ]
-        imported = sorted(name for name in _dynamic_symbols(elf, defined=False) if _is_hip(name))
+        # What an object file still needs stands in its one table; a program's is what its loader reads.
+        table = ".symtab" if elf["e_type"] == "ET_REL" else ".dynsym"
+        imported = sorted(name for name in _symbols(elf, table, defined=False) if _is_hip(name))
     with (native_library_dir() / "libamdhip64.so").open("rb") as file:
-        exported = set(_dynamic_symbols(ELFFile(file), defined=True))
+        exported = set(_symbols(ELFFile(file), ".dynsym", defined=True))
     stubs = set(_ask("--refused-calls").split())
     return RuntimeCoverage(
         imported=tuple(imported),
@@ -223,8 +225,8 @@ def _is_hip(name: str) -> bool:
     return re.match(r"(__)?hip(rtc)?[A-Z]", name) is not None
 
 
-def _dynamic_symbols(elf: ELFFile, *, defined: bool) -> Iterator[str]:
-    table = elf.get_section_by_name(".dynsym")
+def _symbols(elf: ELFFile, section: str, *, defined: bool) -> Iterator[str]:
+    table = elf.get_section_by_name(section)
     if isinstance(table, SymbolTableSection):
         for symbol in table.iter_symbols():
             if (symbol["st_shndx"] != "SHN_UNDEF") == defined and symbol.name:

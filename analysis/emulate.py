@@ -57,6 +57,10 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the output directory {out}: {error.strerror}") from error
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"cannot write into the output directory {out.absolute()}", "name another one with -d"
+        )
     cache = cache_directory() / "disassembly"
     cache.mkdir(parents=True, exist_ok=True)
     with work_directory("emulate") as folder:

@@ -51,12 +51,14 @@ class CannotWrite(HipscopeError):
         )
 
 
-def disk_full(error: OSError) -> CannotWrite | None:
-    """The failure that an error of the system means to the user, if it is a full disk."""
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        return None
+def of_the_system(error: OSError) -> HipscopeError | None:
+    """The failure that an error of the system means to the user: a full disk, or a file that is not ours to use."""
     where = f" '{error.filename}'" if error.filename else ""
-    return CannotWrite(f"cannot write{where}: {error.strerror}")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return CannotWrite(f"cannot write{where}: {error.strerror}")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and where:
+        return UsageError(f"cannot use{where}: {error.strerror}")
+    return None
 
 
 @dataclass(frozen=True)

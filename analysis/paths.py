@@ -9,20 +9,49 @@ import contextlib
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from hipscope.analysis.errors import CannotWrite
 
 _RECENT_SECONDS = 3600.0
 _DRAFT = ".draft-"
 
 
 def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
-    """`$XDG_CACHE_HOME/hipscope`, or `~/.cache/hipscope`."""
+    """`$XDG_CACHE_HOME/hipscope`, or `~/.cache/hipscope`.
+
+    Where that cannot be written, as in a container whose user has no home, it is a private directory among the
+    temporary files. Raises `CannotWrite` when there can be none.
+    """
     base = env.get("XDG_CACHE_HOME")
-    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
-    return root / "hipscope"
+    try:
+        root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+    except RuntimeError:  # a user without a home
+        return _temporary_cache()
+    return root / "hipscope" if _writable(root / "hipscope") else _temporary_cache()
+
+
+def _writable(directory: Path) -> bool:
+    """Whether it can be filled: it is there and ours to write, or can be made."""
+    there = next(place for place in (directory, *directory.parents) if os.access(place, os.F_OK))
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+def _temporary_cache() -> Path:
+    """What lies in a directory that everybody writes to is ours only if we made it."""
+    directory = Path(tempfile.gettempdir()) / f"hipscope-user-{os.getuid()}"
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        found = directory.lstat()
+    except OSError as error:
+        raise CannotWrite(f"cannot make {directory}: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise CannotWrite(f"cannot keep anything in {directory}: others can write there")
+    return directory
 
 
 @contextlib.contextmanager

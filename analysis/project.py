@@ -49,6 +49,8 @@ def resolve_project(target: Path, program_args: Sequence[str] = (), config: Conf
     target = target.absolute()
     if not target.exists():
         raise UsageError(f"{target}: no such file or directory")
+    if not (target.is_file() or target.is_dir()):
+        raise UsageError(f"{target}: neither a file nor a directory")
     start = target if target.is_dir() else target.parent
     home = _config_directory(start)
     settings = config if config is not None else load_config(home or start)

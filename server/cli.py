@@ -371,7 +371,7 @@ def _nowhere(_message: str, _fraction: float | None = None) -> None:
 @contextlib.contextmanager
 def failures_reported() -> Iterator[None]:
     """Turn every failure, and being stopped, into one line on standard error and an exit code."""
-    from hipscope.analysis.errors import Cancelled, HipscopeError, disk_full
+    from hipscope.analysis.errors import Cancelled, HipscopeError, of_the_system
 
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -395,9 +395,9 @@ def failures_reported() -> Iterator[None]:
     except Exception as error:
         if os.environ.get("HIPSCOPE_DEBUG"):
             raise
-        if isinstance(error, OSError) and (full := disk_full(error)):
-            print_failure(full)
-            raise typer.Exit(full.exit_code) from None
+        if isinstance(error, OSError) and (known := of_the_system(error)):
+            print_failure(known)
+            raise typer.Exit(known.exit_code) from None
         where = "set HIPSCOPE_DEBUG=1 to see where"
         sys.stderr.write(f"hipscope: internal error: {type(error).__name__}: {error} ({where})\n")
         raise typer.Exit(INTERNAL_ERROR) from None

@@ -69,7 +69,7 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
         output.write(json.dumps({"type": kind, **fields}) + "\n")
         output.flush()
 
-    from hipscope.analysis.errors import HipscopeError, disk_full
+    from hipscope.analysis.errors import HipscopeError, of_the_system
 
     def progress(message: str, fraction: float | None = None) -> None:
         emit("progress", message=message, fraction=fraction)
@@ -90,9 +90,9 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
     except BrokenPipeError:
         raise
     except Exception as error:
-        if isinstance(error, OSError) and (full := disk_full(error)):
-            emit("error", **describe(full))
-            return full.exit_code
+        if isinstance(error, OSError) and (known := of_the_system(error)):
+            emit("error", **describe(known))
+            return known.exit_code
         # A defect of ours: the user sees one line, the log has the rest.
         traceback.print_exc(file=sys.stderr)
         emit("error", message=f"internal error: {type(error).__name__}: {error}", exit_code=70)

@@ -115,6 +115,31 @@ def test_a_built_program_is_read_without_its_source(name: str, folder: Path) -> 
     assert bad["line"] is None  # built without -g
 
 
+def test_an_object_file_has_calls_too(folder: Path) -> None:
+    toolchain = find_toolchain(Config())
+    words: list[str | Path] = [
+        toolchain.clang,
+        "-x",
+        "hip",
+        *toolchain.hip_flags,
+        "-O1",
+        "-c",
+        str(folder / "probe.hip"),
+        "-o",
+    ]
+    subprocess.run([*words, str(folder / "probe.o")], check=True, capture_output=True)
+    code, report = told(folder / "probe.o")
+    assert code == 1
+    assert "hipLaunchKernel" in report["runtime"]["imported"]
+    assert report["runtime"]["refused"] == ["hipFreeArray"]
+
+
+def test_a_device_file_is_bad_input() -> None:
+    done = coverage("/dev/null")
+    assert done.returncode == 2
+    assert done.stderr == "hipscope: /dev/null: neither a file nor a directory\n"
+
+
 def test_a_target_that_no_modelled_gpu_has_is_said_to_be_not_executed(folder: Path) -> None:
     _, report = told(folder / "two")
     by_target = {c["target"].partition(":")[0]: c["executed"] for c in report["code_objects"]}

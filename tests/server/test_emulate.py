@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 from hipscope.analysis import rocprof_options
 from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
+from hipscope.analysis.emulate import emulate as run_emulated
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.toolchain import find_toolchain
@@ -366,6 +369,16 @@ def test_the_program_reads_what_we_are_given(tmp_path: Path) -> None:
     command: list[str | Path] = [HIPSCOPE, "emulate", "-d", tmp_path, "--", "cat"]
     done = subprocess.run(command, input="a b\n3", capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "a b\n3")
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    (job,) = rocprof_options.parse(["-d", str(tmp_path)])
+    with pytest.raises(UsageError, match="cannot write into the output directory"):
+        run_emulated(job, ["touch", str(tmp_path / "ran")], Config(), threading.Event())
+    assert not (tmp_path / "ran").exists()
 
 
 def test_an_input_file_and_the_command_line_must_agree(tmp_path: Path) -> None:
