@@ -229,6 +229,11 @@ def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str
     env["HIPCC"] = str(wrappers / "hipcc")
     env["HIPCXX"] = str(wrappers / "clang++")
     env["CMAKE_EXPORT_COMPILE_COMMANDS"] = "ON"
+    # Compilers that no wrapper stands for, such as g++ for host code, find our headers before the system's older ones.
+    for variable in ("C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"):
+        if toolchain.include_dirs:
+            own = [str(path) for path in toolchain.include_dirs]
+            env[variable] = os.pathsep.join([*own, *filter(None, [env.get(variable)])])
     # A real hipcc that is called by its full path at least keeps the source positions.
     env["HIPCC_COMPILE_FLAGS_APPEND"] = (
         f"{env.get('HIPCC_COMPILE_FLAGS_APPEND', '')} -gline-tables-only".strip()

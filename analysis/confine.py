@@ -124,7 +124,11 @@ def tool_directories(search_path: str) -> tuple[Path, ...]:
 
     Beside `/bin` and `~/bin` lie all of the machine and all that is the user's: of these, only the directory itself.
     """
-    private = {Path("/"), *Path.home().parents, Path.home(), Path.home() / ".local"}
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without one
+        home = Path("/")
+    private = {Path("/"), *home.parents, home, home / ".local"}
     found = [Path(os.path.normpath(p)) for p in search_path.split(os.pathsep) if p.startswith("/")]
     return tuple(dict.fromkeys(p if p.parent in private else p.parent for p in found))
 

@@ -295,6 +295,23 @@ class TestBuildCommand:
         code_object.write_bytes(image)
         assert f'"{made}' in debug_files(code_object, toolchain)
 
+    @pytest.mark.parametrize("compiler", ["g++", "clang++"])
+    def test_host_code_that_no_wrapper_compiles_finds_newer_headers_too(
+        self, made: Path, toolchain: Toolchain, compiler: str
+    ) -> None:
+        (made / "other.cpp").write_text(
+            "#include <hip/hip_fp8.h>\n"
+            "int other() { hipDeviceProp_tR0600 p; return hipGetDevicePropertiesR0600(&p, 0) != hipSuccess; }\n"
+        )
+        text = (made / "Makefile").read_text()
+        host = "hipcc -c -o $@ $<\n"
+        assert text.endswith(host)
+        (made / "Makefile").write_text(
+            text.removesuffix(host) + f"{compiler} -std=c++17 -D__HIP_PLATFORM_AMD__ -c -o $@ $<\n"
+        )
+        built = build_program(resolve_project(made), toolchain)
+        assert (built.directory / "other.o").exists()
+
     def test_a_cache_below_the_project_is_no_part_of_the_copy(
         self, made: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -94,3 +94,34 @@ def test_compilers_of_host_code_take_the_headers(tmp_path: Path, compiler: str) 
     host = ["-D__HIP_PLATFORM_AMD__", "-isystem", str(header_overlay()), "-fsyntax-only", str(source)]
     done = subprocess.run([tool, *host], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+SMALL_FLOATS = """
+#include <hip/hip_cooperative_groups.h>
+#include <hip/hip_fp8.h>
+#include <cstdio>
+int main() {
+  __hip_fp8x2_e4m3_fnuz pair(__half2(__float2half(3.0f), __float2half(-0.4f)));
+  __half2 back = static_cast<__half2>(pair);
+  float one = __hip_fp8_e5m2(__float2half(1.9f)), two = __hip_bfloat16(1.003f);
+  std::printf("%x %g %g %g %g\\n", pair.__x, __low2float(back), __high2float(back), one, two);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++", "hip"])
+def test_small_floats_are_the_same_for_compilers_of_host_code(tmp_path: Path, compiler: str) -> None:
+    if compiler == "hip":
+        ran = run_hip(SMALL_FLOATS, tmp_path)
+        assert ran.stdout == "b54c 3 -0.40625 2 1\n", ran.stderr
+        return
+    toolchain = find_toolchain(Config())
+    if header_overlay() not in toolchain.include_dirs:
+        pytest.skip("the installed headers need nothing")
+    source = tmp_path / "host.cpp"
+    source.write_text(SMALL_FLOATS)
+    tool = str(toolchain.clang) if compiler == "clang++" else compiler
+    words = ["-std=c++17", "-D__HIP_PLATFORM_AMD__", "-isystem", str(header_overlay()), str(source)]
+    subprocess.run([tool, *words, "-o", str(tmp_path / "host")], check=True, timeout=120)
+    done = subprocess.run([tmp_path / "host"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "b54c 3 -0.40625 2 1\n"

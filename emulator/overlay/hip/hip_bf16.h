@@ -169,6 +169,8 @@ HIPSCOPE_BF16_COMPARE_PAIRS(__hge2, __hbge2, __hge)
 #undef HIPSCOPE_BF16_COMPARE_PAIRS
 __HOST_DEVICE__ __hip_bfloat162 __hisnan2(__hip_bfloat162 a) { return {__hisnan(a.x) ? 1.0f : 0.0f, __hisnan(a.y) ? 1.0f : 0.0f}; }
 
+#if defined(__clang__) && defined(__HIP__)  // what compilers of host code have no use for
+
 // Functions, rounded once from the float function of the device library.
 #define HIPSCOPE_BF16_FUNCTION(name, of) \
   __device__ inline __hip_bfloat16 h##name(__hip_bfloat16 a) { return __hip_bfloat16(of(float(a))); } \
@@ -214,6 +216,8 @@ __device__ inline __hip_bfloat162 unsafeAtomicAdd(__hip_bfloat162* address, __hi
   return __builtin_bit_cast(__hip_bfloat162, seen);
 #endif
 }
+
+#endif
 #undef __HOST_DEVICE__
 
 #endif

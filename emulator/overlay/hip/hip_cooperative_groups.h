@@ -5,6 +5,10 @@
 
 #include <hip/hip_runtime.h>
 
+#if !defined(__clang__) || !defined(__HIP__)  // compilers of host code
+#include_next <hip/hip_cooperative_groups.h>
+#else
+
 #define HIPSCOPE_GROUP __device__ inline
 
 namespace cooperative_groups {
@@ -364,3 +368,5 @@ HIPSCOPE_GROUP T exclusive_scan(const Group& group, T value) {
 }  // namespace cooperative_groups
 
 #undef HIPSCOPE_GROUP
+
+#endif

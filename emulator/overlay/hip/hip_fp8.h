@@ -103,6 +103,29 @@ HIPSCOPE_BOTH float to_float(unsigned char code, __hip_fp8_interpretation_t kind
 
 }  // namespace hipscope_fp8
 
+namespace hipscope_fp8 {
+
+#if defined(__clang__) && defined(__HIP__)
+HIPSCOPE_BOTH float widen(__half_raw h) { return static_cast<float>(h.data); }
+HIPSCOPE_BOTH float widen_low(__half2_raw h) { return static_cast<float>(h.data.x); }
+HIPSCOPE_BOTH float widen_high(__half2_raw h) { return static_cast<float>(h.data.y); }
+HIPSCOPE_BOTH __half_raw narrow(float f) { return __half_raw{static_cast<_Float16>(f)}; }
+HIPSCOPE_BOTH __half2_raw narrow(float low, float high) {
+  __half2_raw both;
+  both.data.x = static_cast<_Float16>(low);
+  both.data.y = static_cast<_Float16>(high);
+  return both;
+}
+#else  // for compilers of host code the older header has bits in place of numbers
+inline float widen(__half_raw h) { return __half2float(h); }
+inline float widen_low(__half2_raw h) { return widen(__half_raw{h.x}); }
+inline float widen_high(__half2_raw h) { return widen(__half_raw{h.y}); }
+inline __half_raw narrow(float f) { return __float2half(f); }
+inline __half2_raw narrow(float low, float high) { return {narrow(low).x, narrow(high).x}; }
+#endif
+
+}  // namespace hipscope_fp8
+
 HIPSCOPE_BOTH __hip_fp8_storage_t __hip_cvt_float_to_fp8(float f, __hip_saturation_t saturate, __hip_fp8_interpretation_t kind) {
   return static_cast<__hip_fp8_storage_t>(hipscope_fp8::encode_pair(f, 0, saturate, kind));
 }
@@ -116,10 +139,10 @@ HIPSCOPE_BOTH __hip_fp8x2_storage_t __hip_cvt_double2_to_fp8x2(double2 d, __hip_
   return static_cast<__hip_fp8x2_storage_t>(hipscope_fp8::encode(d.x, saturate, kind) | hipscope_fp8::encode(d.y, saturate, kind) << 8);
 }
 HIPSCOPE_BOTH __hip_fp8_storage_t __hip_cvt_halfraw_to_fp8(__half_raw h, __hip_saturation_t saturate, __hip_fp8_interpretation_t kind) {
-  return __hip_cvt_float_to_fp8(static_cast<float>(h.data), saturate, kind);
+  return __hip_cvt_float_to_fp8(hipscope_fp8::widen(h), saturate, kind);
 }
 HIPSCOPE_BOTH __hip_fp8x2_storage_t __hip_cvt_halfraw2_to_fp8x2(__half2_raw h, __hip_saturation_t saturate, __hip_fp8_interpretation_t kind) {
-  return hipscope_fp8::encode_pair(static_cast<float>(h.data.x), static_cast<float>(h.data.y), saturate, kind);
+  return hipscope_fp8::encode_pair(hipscope_fp8::widen_low(h), hipscope_fp8::widen_high(h), saturate, kind);
 }
 HIPSCOPE_BOTH __hip_fp8_storage_t __hip_cvt_bfloat16raw_to_fp8(__hip_bfloat16_raw h, __hip_saturation_t saturate, __hip_fp8_interpretation_t kind) {
   return __hip_cvt_float_to_fp8(hipscope_bf16::widen(h.x), saturate, kind);
@@ -128,13 +151,11 @@ HIPSCOPE_BOTH __hip_fp8x2_storage_t __hip_cvt_bfloat16raw2_to_fp8x2(__hip_bfloat
   return hipscope_fp8::encode_pair(hipscope_bf16::widen(h.x), hipscope_bf16::widen(h.y), saturate, kind);
 }
 HIPSCOPE_BOTH __half_raw __hip_cvt_fp8_to_halfraw(__hip_fp8_storage_t code, __hip_fp8_interpretation_t kind) {
-  return __half_raw{static_cast<_Float16>(hipscope_fp8::to_float(code, kind))};
+  return hipscope_fp8::narrow(hipscope_fp8::to_float(code, kind));
 }
 HIPSCOPE_BOTH __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t codes, __hip_fp8_interpretation_t kind) {
-  __half2_raw both;
-  both.data.x = static_cast<_Float16>(hipscope_fp8::to_float(static_cast<unsigned char>(codes), kind));
-  both.data.y = static_cast<_Float16>(hipscope_fp8::to_float(static_cast<unsigned char>(codes >> 8), kind));
-  return both;
+  return hipscope_fp8::narrow(hipscope_fp8::to_float(static_cast<unsigned char>(codes), kind),
+                              hipscope_fp8::to_float(static_cast<unsigned char>(codes >> 8), kind));
 }
 
 // One number. Constructors saturate, as HIP's do.
