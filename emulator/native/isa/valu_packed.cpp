@@ -30,6 +30,8 @@ u32 dot_saturated(u32 a, u32 b, u32 c) {
     if (is_signed) return static_cast<u32>(total > 0x7fffffffLL ? 0x7fffffffLL : total < -0x80000000LL ? -0x80000000LL : total);
     return static_cast<u32>(total > 0xffffffffLL ? 0xffffffffLL : total);
 }
+/// Both halves again, after op_sel has chosen them.
+HIPSCOPE_INLINE u32 whole(u16x2 a) { return u32{a.lo} | (u32{a.hi} << 16U); }
 /// The low halves' product is added first (manual section 12.12); bfloat16's accumulator comes last.
 HIPSCOPE_INLINE f32 dot(f16x2 a, f16x2 b, f32 c) { return fma(widen(a.hi), widen(b.hi), fma(widen(a.lo), widen(b.lo), c)); }
 HIPSCOPE_INLINE f32 dot_bfloat(u16x2 a, u16x2 b, f32 c) { return add(fma(widen_bfloat(a.hi), widen_bfloat(b.hi), mul(widen_bfloat(a.lo), widen_bfloat(b.lo))), c); }
@@ -94,14 +96,14 @@ Table valu_packed() {
         op("v_dot2_f32_f16", Unit::valu, [](f16x2 a, f16x2 b, f32 c) { return dot(a, b, c); }),
         op("v_dot2c_f32_f16", Unit::valu, [](f16x2 a, f16x2 b, f32 c) { return dot(a, b, c); }).accumulate(),
         op("v_dot2_f32_bf16", Unit::valu, [](u16x2 a, u16x2 b, f32 c) { return dot_bfloat(a, b, c); }),
-        op("v_dot2_i32_i16", Unit::valu, [](u32 a, u32 b, u32 c) { return dot<16, true>(a, b, c); }),
-        op("v_dot2_u32_u16", Unit::valu, [](u32 a, u32 b, u32 c) { return dot<16, false>(a, b, c); }),
+        op("v_dot2_i32_i16", Unit::valu, [](u16x2 a, u16x2 b, u32 c) { return dot<16, true>(whole(a), whole(b), c); }),
+        op("v_dot2_u32_u16", Unit::valu, [](u16x2 a, u16x2 b, u32 c) { return dot<16, false>(whole(a), whole(b), c); }),
         op("v_dot4_i32_i8", Unit::valu, [](u32 a, u32 b, u32 c) { return dot<8, true>(a, b, c); }),
         op("v_dot4_u32_u8", Unit::valu, [](u32 a, u32 b, u32 c) { return dot<8, false>(a, b, c); }),
         op("v_dot8_i32_i4", Unit::valu, [](u32 a, u32 b, u32 c) { return dot<4, true>(a, b, c); }),
         op("v_dot8_u32_u4", Unit::valu, [](u32 a, u32 b, u32 c) { return dot<4, false>(a, b, c); }),
-        op("v_dot2_i32_i16_clamp", Unit::valu, [](u32 a, u32 b, u32 c) { return dot_saturated<16, true>(a, b, c); }),
-        op("v_dot2_u32_u16_clamp", Unit::valu, [](u32 a, u32 b, u32 c) { return dot_saturated<16, false>(a, b, c); }),
+        op("v_dot2_i32_i16_clamp", Unit::valu, [](u16x2 a, u16x2 b, u32 c) { return dot_saturated<16, true>(whole(a), whole(b), c); }),
+        op("v_dot2_u32_u16_clamp", Unit::valu, [](u16x2 a, u16x2 b, u32 c) { return dot_saturated<16, false>(whole(a), whole(b), c); }),
         op("v_dot4_i32_i8_clamp", Unit::valu, [](u32 a, u32 b, u32 c) { return dot_saturated<8, true>(a, b, c); }),
         op("v_dot4_u32_u8_clamp", Unit::valu, [](u32 a, u32 b, u32 c) { return dot_saturated<8, false>(a, b, c); }),
         op("v_dot8_i32_i4_clamp", Unit::valu, [](u32 a, u32 b, u32 c) { return dot_saturated<4, true>(a, b, c); }),
