@@ -90,6 +90,28 @@ def test_addresses_and_ranges(name: str, form: str, tmp_path: Path) -> None:
             assert int(after["vgpr"][20 + d][lane]) == want, (lane, d)
 
 
+@pytest.mark.parametrize("offset", [0xFFFFFFFF, 0xFFFFFFFC, 0xFFFFFFF4, 0x80000000])
+@pytest.mark.parametrize("immediate", [0, 8, 16])
+def test_offsets_do_not_wrap_around_into_the_buffer(offset: int, immediate: int, tmp_path: Path) -> None:
+    """Compilers put lanes out of range by an offset of -1 or 2^31; no dword of theirs is in range again."""
+    states = isa.fresh(3)
+    states["memory"] = 0x55555555
+    states["sgpr"][:, 4:8] = Buffer(records=64).words()
+    states["vgpr"][:, 2] = offset
+    states["vgpr"][:, 20:24] = 7
+    states["first"] = range(3)
+    lines = [
+        f"buffer_load_dwordx4 v[20:23], v2, s[4:7], 0 offen offset:{immediate}",
+        f"buffer_store_dwordx4 v[20:23], v2, s[4:7], 0 offen offset:{immediate}",
+        f"buffer_atomic_add v20, v2, s[4:7], 0 offen offset:{immediate} sc0",
+    ]
+    load, store, atomic = isa.run(lines, states, tmp_path)
+    assert not load["vgpr"][20:24].any()
+    assert (store["memory"] == 0x55555555).all()
+    assert not atomic["vgpr"][20].any()
+    assert (atomic["memory"] == 0x55555555).all()
+
+
 def small_float(bits: int, width: int) -> float:
     return float(isa.decode(bits << (15 - width), "f16"))
 

@@ -8,10 +8,10 @@ namespace {
 constexpr u32 element_bytes = 4;  // swizzling granularity of gfx9
 
 /// Offset from the descriptor's base, SGPR offset left out.
-u64 buffer_offset(const Descriptor& d, u32 index, u32 offset) {
+u64 buffer_offset(const Descriptor& d, u32 index, u64 offset) {
     if (!d.swizzled) return u64{index} * d.stride + offset;
     const u32 group = index / d.index_stride, in_group = index % d.index_stride;
-    return (u64{group} * d.stride + u64{offset / element_bytes} * element_bytes) * d.index_stride + in_group * element_bytes + offset % element_bytes;
+    return (u64{group} * d.stride + offset / element_bytes * element_bytes) * d.index_stride + in_group * element_bytes + offset % element_bytes;
 }
 
 /// The lane's private bytes behind an address of the scratch window, and their offset; nullptr when there are none.
@@ -51,11 +51,12 @@ bool buffer_addresses(Wave& w, const Instruction& in, const BufferOperands& oper
         const int lane = std::countr_zero(left);
         u32 index = indexed ? w.vgpr[operands.vaddr.index][lane] : 0;
         if (d.add_lane) index += static_cast<u32>(lane);
-        u32 offset = static_cast<u32>(in.modifiers.offset);
+        // Not modulo 2^32: what a kernel puts out of range by an offset of -1 stays there with all of its dwords.
+        u64 offset = static_cast<u32>(in.modifiers.offset);
         if ((in.target & offset_enable) != 0) offset += w.vgpr[operands.vaddr.index + (indexed ? 1 : 0)][lane];
         for (u32 n = 0; n < shape.elements; ++n) {
-            const u32 first = offset + n * shape.bytes;
-            const u64 end = shape.together ? u64{offset} + total : u64{first} + shape.bytes;
+            const u64 first = offset + u64{n} * shape.bytes;
+            const u64 end = shape.together ? offset + total : first + shape.bytes;
             const bool inside = indexed && d.stride != 0 ? index < d.records : end <= d.records;
             at[n][lane] = nullptr;
             if (!inside) continue;
