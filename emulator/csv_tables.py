@@ -6,6 +6,7 @@ Takes records of launches, gives rows; `write_table` puts them into a file.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,8 +92,8 @@ def counter_rows(d: RawDispatch, kernel_id: int, name: str) -> Iterator[list[Any
     """One row per counter of a launch."""
     for counter, value in sorted(d.counters.items()):
         yield [
-            d.id, d.id, AGENT, 1, 1, 1, math.prod(d.grid), kernel_id, name, math.prod(d.workgroup), allocated_lds(d),
-            d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), counter, float(value),
+            d.id, d.id, AGENT, 1, os.getpid(), 1, math.prod(d.grid), kernel_id, name, math.prod(d.workgroup),
+            allocated_lds(d), d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), counter, float(value),
             nanoseconds(d.start_ns), nanoseconds(d.end_ns),
         ]  # fmt: skip
 
@@ -116,7 +117,7 @@ def domain_rows(launches: Sequence[RawDispatch]) -> Iterator[list[Any]]:
 
 def _summary(name: str, values: Sequence[int], total: int) -> list[Any]:
     mean = sum(values) / len(values)
-    deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
+    deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1))  # of a sample
     share = f"{100 * sum(values) / total:.2f}" if total else "0.00"
     return [
         name, len(values), sum(values), float(mean), _Bare(share), min(values), max(values), float(deviation),
@@ -171,9 +172,13 @@ def _target_version(arch: str) -> int:
 
 
 def allocated_lds(d: RawDispatch) -> Any:
-    """Bytes of LDS with the granule that the hardware allocates by."""
-    size = d.resources.get("lds")
-    return "" if size is None else -(-int(size) // _LDS_GRANULE) * _LDS_GRANULE
+    """Bytes of the kernel's own LDS in granules of the hardware; rocprofv3 leaves the launch's dynamic LDS out here."""
+    return _up(static_lds(d), _LDS_GRANULE) if "lds" in d.resources else ""
+
+
+def static_lds(d: RawDispatch) -> int:
+    """Bytes of LDS that the code object asks for; the runtime counts those of the launch too."""
+    return max(int(d.resources.get("lds", 0)) - d.dynamic_lds, 0)
 
 
 def nanoseconds(value: float | None) -> int:
@@ -206,7 +211,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, _Bare):
         return value
     if isinstance(value, float):
-        return f"{value:.6f}" if abs(value) >= 1 or value == 0 else f"{value:.8e}"
+        return f"{value:.6f}" if abs(value) >= 1 else f"{value:.8e}"
     if isinstance(value, int):
         return str(value)
     text = str(value).replace('"', "'").replace("\n", " ")  # the format has no escape for either

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hipscope.emulator.csv_tables import AGENT_HANDLE, DeviceInfo, agent_fields, nanoseconds, registers
+from hipscope.emulator.csv_tables import (
+    AGENT_HANDLE,
+    DeviceInfo,
+    agent_fields,
+    allocated_lds,
+    nanoseconds,
+    registers,
+    static_lds,
+)
 from hipscope.emulator.raw import RawDispatch
 
 _KIND_KERNEL_DISPATCH = 11  # rocprofiler_buffer_tracing_kind_t
@@ -83,8 +91,9 @@ def _process(r: Results) -> dict[str, Any]:
             "att_filenames": [],
             "code_object_snapshot_filenames": [],
         },
-        "code_objects": [_code_object(number) for number in objects.values()],
-        "kernel_symbols": [_symbol(r, kernel, objects) for kernel in r.kernels],
+        # Both begin with an entry of zeros, so that ids are places: AMD's readers take kernel_symbols[kernel_id].
+        "code_objects": [_code_object(number) for number in (0, *objects.values())],
+        "kernel_symbols": [_symbol(0), *(_kernel(r, kernel, objects) for kernel in r.kernels)],
         "host_functions": [],
         "summary": [],
         "callback_records": {"counter_collection": [_counted(r, d, handles) for d in r.counted if d.counters]},
@@ -103,30 +112,43 @@ def _agent(device: DeviceInfo) -> dict[str, Any]:
     known = {name.lower(): value for name, value in agent_fields(device).items()}
     for prefix in ("workgroup_max_dim", "grid_max_dim"):
         known[prefix] = {axis: known.pop(f"{prefix}_{axis}") for axis in "xyz"}
-    return {**known, "id": {"handle": AGENT_HANDLE}, "type": 2, "mem_banks": [], "caches": []}
+    return {"size": 0, **known, "id": {"handle": AGENT_HANDLE}, "type": 2, "mem_banks": [], "caches": []}
 
 
 def _code_object(number: int) -> dict[str, Any]:
     return {
-        "size": 0, "code_object_id": number, "agent_id": {"handle": AGENT_HANDLE}, "uri": "", "load_base": 0,
-        "load_size": 0, "load_delta": 0, "storage_type": 0, "memory_base": 0, "memory_size": 0,
+        "size": 0, "code_object_id": number, "agent_id": {"handle": AGENT_HANDLE if number else 0}, "uri": "",
+        "load_base": 0, "load_size": 0, "load_delta": 0, "storage_type": 0, "memory_base": 0, "memory_size": 0,
     }  # fmt: skip
 
 
-def _symbol(r: Results, kernel: str, objects: Mapping[str, int]) -> dict[str, Any]:
-    first = next((d for d in r.launches if d.kernel == kernel), None)
-    resources: Mapping[str, int] = first.resources if first is not None else {}
-    vgprs, agprs, sgprs = (registers(first) if first is not None else None) or (0, 0, 0)
+def _kernel(r: Results, kernel: str, objects: Mapping[str, int]) -> dict[str, Any]:
+    name = r.names[kernel]
+    known: dict[str, Any] = {
+        "kernel_name": f"{kernel}.kd", "formatted_kernel_name": name, "demangled_kernel_name": name,
+        "truncated_kernel_name": truncated(name),
+    }  # fmt: skip
+    if first := next((d for d in r.launches if d.kernel == kernel), None):
+        known |= {
+            "code_object_id": objects[first.code_object], "group_segment_size": static_lds(first),
+            "private_segment_size": first.resources.get("scratch", 0), **_registers(first),
+        }  # fmt: skip
+    return _symbol(r.kernels[kernel], **known)
+
+
+def _symbol(kernel_id: int, **known: Any) -> dict[str, Any]:
     return {
-        "size": 0, "kernel_id": r.kernels[kernel],
-        "code_object_id": objects[first.code_object] if first is not None else 0,
-        "kernel_name": f"{kernel}.kd", "kernel_object": 0, "kernarg_segment_size": 0, "kernarg_segment_alignment": 0,
-        "group_segment_size": resources.get("lds", 0), "private_segment_size": resources.get("scratch", 0),
-        "sgpr_count": sgprs, "arch_vgpr_count": vgprs, "accum_vgpr_count": agprs,
-        "kernel_code_entry_byte_offset": 0,
-        "kernel_address": {"handle": 0}, "formatted_kernel_name": r.names[kernel],
-        "demangled_kernel_name": r.names[kernel], "truncated_kernel_name": truncated(r.names[kernel]),
+        "size": 0, "kernel_id": kernel_id, "code_object_id": 0, "kernel_name": "", "kernel_object": 0,
+        "kernarg_segment_size": 0, "kernarg_segment_alignment": 0, "group_segment_size": 0, "private_segment_size": 0,
+        "sgpr_count": 0, "arch_vgpr_count": 0, "accum_vgpr_count": 0, "kernel_code_entry_byte_offset": 0,
+        "kernel_address": {"handle": 0}, "formatted_kernel_name": "", "demangled_kernel_name": "",
+        "truncated_kernel_name": "", **known,
     }  # fmt: skip
+
+
+def _registers(d: RawDispatch) -> dict[str, int]:
+    counts = registers(d) or (0, 0, 0)
+    return dict(zip(("arch_vgpr_count", "accum_vgpr_count", "sgpr_count"), counts, strict=True))
 
 
 def truncated(name: str) -> str:
@@ -146,8 +168,9 @@ def _launch(r: Results, d: RawDispatch) -> dict[str, Any]:
         "start_timestamp": nanoseconds(d.start_ns),
         "end_timestamp": nanoseconds(d.end_ns),
         "dispatch_info": {
-            "agent_id": {"handle": AGENT_HANDLE}, "queue_id": {"handle": 1}, "kernel_id": r.kernels[d.kernel],
-            "dispatch_id": d.id, "private_segment_size": d.resources.get("scratch", 0),
+            "size": 72, "agent_id": {"handle": AGENT_HANDLE}, "queue_id": {"handle": 1},
+            "kernel_id": r.kernels[d.kernel], "dispatch_id": d.id,
+            "private_segment_size": d.resources.get("scratch", 0),
             "group_segment_size": d.resources.get("lds", 0),
             "workgroup_size": dict(zip("xyz", d.workgroup, strict=True)),
             "grid_size": dict(zip("xyz", d.grid, strict=True)),
@@ -161,9 +184,11 @@ def _counted(r: Results, d: RawDispatch, handles: Mapping[str, int]) -> dict[str
     stream = launch.pop("stream_id")
     return {
         "thread_id": 1,
-        "dispatch_data": launch,
+        "dispatch_data": {"size": 0, **launch},
         "records": [
             {"counter_id": {"handle": handles[n]}, "value": v} for n, v in sorted(d.counters.items())
         ],
         "stream_id": stream,
+        "lds_block_size_v": allocated_lds(d) or 0,
+        **_registers(d),
     }

@@ -130,12 +130,23 @@ def test_registers_are_shown_in_the_granules_of_the_descriptor(
     assert (table[0]["VGPR_Count"], table[0]["Accum_VGPR_Count"], table[0]["SGPR_Count"]) == shown
 
 
+def test_dynamic_lds_belongs_to_the_launch_not_to_the_kernel(tmp_path: Path) -> None:
+    """The runtime counts both kinds together; rocprofv3's tables show the kernel's own."""
+    out = write(tmp_path, dispatch(1, dynamic_lds=4096, resources={"vgprs": 12, "lds": 4096 + 700}))
+    (row,) = rows(out / "hipscope_kernel_trace.csv")
+    assert row["LDS_Block_Size"] == "1024"
+    (kernel,) = read_capture(out).kernels
+    assert kernel.resources.lds_bytes == 4096 + 1024
+
+
 def test_counters_are_long_rows_with_six_decimals(tmp_path: Path) -> None:
-    table = rows(write(tmp_path, dispatch(1)) / "hipscope_counter_collection.csv")
+    counters = {"SQ_WAVES": 8, "TCC_MISS_sum": 0.25, "SQ_INSTS_LDS": 0.0}
+    table = rows(write(tmp_path, dispatch(1, counters=counters)) / "hipscope_counter_collection.csv")
     assert len(table[0]) == 19
     values = {row["Counter_Name"]: row["Counter_Value"] for row in table}
     assert values["SQ_WAVES"] == "8.000000"
     assert values["TCC_MISS_sum"] == "2.50000000e-01"
+    assert values["SQ_INSTS_LDS"] == "0.00000000e+00"
     assert {row["Grid_Size"] for row in table} == {"512"}
 
 
@@ -159,7 +170,7 @@ def test_statistics_sum_up_the_trace(tmp_path: Path) -> None:
     assert (stats["AverageNs"], stats["Percentage"], stats["StdDev"]) == (
         "500.000000",
         "100.00",
-        "100.000000",
+        "141.421356",
     )
 
 

@@ -235,13 +235,28 @@ def test_results_json_joins_launches_kernels_and_counters(files: Path) -> None:
     (process,) = data(files / "run_results.json")["rocprofiler-sdk-tool"]
     wanted = "metadata agents counters strings code_objects kernel_symbols callback_records buffer_records"
     assert set(wanted.split()) <= set(process)
-    names = {s["kernel_id"]: s["truncated_kernel_name"] for s in process["kernel_symbols"]}
+    symbols = process["kernel_symbols"]
+    for name, key in (("kernel_symbols", "kernel_id"), ("code_objects", "code_object_id")):
+        assert [entry[key] for entry in process[name]] == list(range(len(process[name])))  # ids are places
     launches = process["buffer_records"]["kernel_dispatch"]
-    assert [names[d["dispatch_info"]["kernel_id"]] for d in launches] == ["scale", "shift"] * 3
+    launched = [symbols[d["dispatch_info"]["kernel_id"]]["truncated_kernel_name"] for d in launches]
+    assert launched == ["scale", "shift"] * 3
     counters = {c["id"]["handle"]: c["name"] for c in process["counters"]}
     first = process["callback_records"]["counter_collection"][0]
     values = {counters[r["counter_id"]["handle"]]: r["value"] for r in first["records"]}
     assert values["SQ_WAVES"] == 1024
+    table = rows(files / "run_counter_collection.csv")
+    assert {int(row["Process_Id"]) for row in table} == {process["metadata"]["pid"]}
+    for record in process["callback_records"]["counter_collection"]:
+        launch = record["dispatch_data"]["dispatch_info"]
+        row = next(row for row in table if int(row["Dispatch_Id"]) == launch["dispatch_id"])
+        for column, key in (
+            ("LDS_Block_Size", "lds_block_size_v"),
+            ("VGPR_Count", "arch_vgpr_count"),
+            ("Accum_VGPR_Count", "accum_vgpr_count"),
+            ("SGPR_Count", "sgpr_count"),
+        ):
+            assert int(row[column]) == record[key]
     assert process["agents"][0]["workgroup_max_dim"] == {"x": 1024, "y": 1024, "z": 1024}
 
 
