@@ -72,7 +72,7 @@ def build_in_tree(
     """
     build = project.config.build
     assert build is not None
-    settings = [toolchain.identity, build, json.dumps(project.config.env, sort_keys=True)]
+    settings = [toolchain.identity, _WRAPPER, build, json.dumps(project.config.env, sort_keys=True)]
     identity = hashlib.sha256("\0".join([str(project.root), *settings]).encode()).hexdigest()[:16]
     home = Path(os.path.realpath(cache_directory())) / "trees" / f"{project.root.name}-{identity}"
     slot = home / ("candidate" if overlay else "base")
@@ -268,6 +268,7 @@ link=yes
 compile=no
 optimize=no
 explicit=no
+relocatable=no
 count=$#
 while [ "$count" -gt 0 ]; do
     argument=$1
@@ -277,6 +278,9 @@ while [ "$count" -gt 0 ]; do
         --offload-arch=*|--amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
         -c|-S|-E|-M|-MM|--genco) link=no ;;
         -O*) optimize=yes ;;
+        -fgpu-rdc) relocatable=yes ;;
+        -fno-gpu-rdc) relocatable=no ;;
+        --hip-link) hip=yes ;;
         -xhip) explicit=yes; hip=yes ;;
         -x) explicit=yes; [ "$1" = hip ] && hip=yes ;;
         *.hip|*.cu) compile=yes; hip=yes ;;
@@ -296,6 +300,9 @@ if [ "$hip" = yes ] && [ "$compile" = yes ]; then
 fi
 if [ "$compile" = yes ]; then
     set -- "$@" -gline-tables-only -gcolumn-info -fdiagnostics-absolute-paths @PREFIX_MAP@
+fi
+if [ "$hip,$link,$compile,$relocatable" = yes,yes,no,yes ]; then
+    set -- @HIP_FLAGS@ "$@"  # this is where the GPU code of the objects is made
 fi
 if [ "$hip" = yes ] && [ "$link" = yes ]; then
     set -- "$@" @LINK_FLAGS@

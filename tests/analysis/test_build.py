@@ -312,6 +312,32 @@ class TestBuildCommand:
         built = build_program(resolve_project(made), toolchain)
         assert (built.directory / "other.o").exists()
 
+    @pytest.mark.parametrize(
+        "link",
+        ["hipcc -fgpu-rdc", "clang++ --hip-link -fgpu-rdc --offload-arch=gfx90a"],
+        ids=["hipcc", "clang++"],
+    )
+    def test_relocatable_code_in_a_static_library_is_linked(
+        self, program: Path, toolchain: Toolchain, link: str
+    ) -> None:
+        root = program.parent
+        program.write_text(
+            "#include <hip/hip_runtime.h>\n"
+            "__device__ float twice(float);\n"
+            "__global__ void all(float* p) { p[threadIdx.x] = twice(p[threadIdx.x]); }\n"
+            "int main() { all<<<1, 64>>>(nullptr); }\n"
+        )
+        (root / "part.hip").write_text("__attribute__((device)) float twice(float x) { return 2 * x; }\n")
+        (root / "Makefile").write_text(
+            f"app: {program.stem}.o libpart.a\n\t{link} $^ -o $@\n"
+            "libpart.a: part.o\n\tar rcs $@ $^\n"
+            "%.o: %.hip\n\thipcc -fgpu-rdc -c -o $@ $<\n"
+        )
+        (root / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+        built = build_program(resolve_project(root), toolchain)
+        (image,) = embedded_code_objects(built.directory / "app", "gfx942")
+        assert b"_Z3allPf.kd" in image
+
     def test_a_cache_below_the_project_is_no_part_of_the_copy(
         self, made: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
     ) -> None:
