@@ -30,6 +30,7 @@ from hipscope.emulator.csv_tables import (
     write_table,
 )
 from hipscope.emulator.memory_analysis import MemoryAnalysisWriter
+from hipscope.emulator.placement import Placement
 from hipscope.emulator.results_json import Results, write_results
 from hipscope.emulator.symbolize import Position, Symbolizer, demangle
 
@@ -110,7 +111,7 @@ def write_rocprofv3(
             profile = raw.read_profile(raw_dir, dispatch.id, waves=chosen.waves)
             if profile is None:
                 continue
-            code = objects.traced(dispatch, names[dispatch.kernel])
+            code = objects.traced(dispatch, names[dispatch.kernel], profile.instructions)
             folder = att.folder_name(AGENT_HANDLE, dispatch.id)
             stats = out_dir / f"stats_{folder}.csv"
             att.write_trace(out_dir / folder, stats, dispatch, profile, code, waves=chosen.waves)
@@ -238,12 +239,14 @@ class _CodeObjects:
             self._known[digest] = (number, symbols)
         return self._known[digest]
 
-    def traced(self, dispatch: raw.RawDispatch, name: str) -> att.TracedCode:
+    def traced(
+        self, dispatch: raw.RawDispatch, name: str, ran: Sequence[raw.RawInstruction]
+    ) -> att.TracedCode:
         number, symbols = self.get(dispatch.code_object)
         address = 0
         if symbols is not None:
             address = next((s.address for s in symbols.functions if s.name == dispatch.kernel), 0)
-        positions = symbols.positions if symbols is not None else _no_positions
+        positions = Placement(ran, symbols).positions if symbols is not None else _no_positions
         return att.TracedCode(number, name, address, positions)
 
 

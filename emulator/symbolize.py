@@ -74,6 +74,11 @@ class Symbolizer:
             positions.append(Position(scope.call_file, scope.call_line, scope.call_column, name))
         return tuple(positions)
 
+    def has_line(self, address: int) -> bool:
+        """Whether the compiler gave the instruction at `address` a line: what it moved or merged may have none."""
+        index = bisect_right(self._starts, address) - 1
+        return index >= 0 and self._rows[index].end > address and self._rows[index].own
+
     def function_at(self, address: int) -> Symbol | None:
         """The function whose code holds `address`."""
         index = bisect_right(self._entries, address) - 1
@@ -153,13 +158,14 @@ def _cxx_library() -> ctypes.CDLL | None:
 
 @dataclass(frozen=True)
 class _Row:
-    """Addresses [start, end) come from one source position."""
+    """Addresses [start, end) come from one source position; not their `own`: they have none, it is the one before."""
 
     start: int
     end: int
     file: str
     line: int
     column: int
+    own: bool
 
 
 @dataclass
@@ -206,7 +212,7 @@ def _line_rows(program: Any, files: list[str]) -> Iterator[_Row]:
             # Line 0 marks instructions that belong to no single line: they stay with the line before them.
             if previous.line:
                 known = (_file(files, previous.file), previous.line, previous.column)
-            yield _Row(previous.address, state.address, *known)
+            yield _Row(previous.address, state.address, *known, own=previous.line != 0)
         if state.end_sequence:
             previous, known = None, ("", 0, 0)
         else:
