@@ -74,6 +74,7 @@ void Races::begin(const Launch& launch) {
     changes_ = 0;
     grid_opened_ = 0;
     seeds_.clear();
+    held_.clear();
 }
 
 void Races::next_segment(GroupOrder& order, std::uint64_t group, std::uint32_t wave) {
@@ -90,6 +91,8 @@ void Races::started(GroupOrder& order, std::uint64_t group, std::size_t waves, s
     order.atomics.clear();
     order.epoch = base_ + static_cast<std::uint32_t>(segments_.size());
     order.lds.resize((lds_bytes >> WordBlock::address_bits) + 1);  // what it holds is older than `epoch`
+    order.lds_usage.resize((lds_bytes >> kLdsPageBits) + 1);       // the same
+    order.lds_held.clear();
     for (std::uint32_t w = 0; w < waves; ++w) next_segment(order, group, w);
 }
 
@@ -97,6 +100,7 @@ void Races::barrier(GroupOrder& order, std::uint64_t group) {
     Clocks all{};
     for (const WaveOrder& w : order.waves) join(all, w.clocks);
     order.epoch = base_ + static_cast<std::uint32_t>(segments_.size());
+    order.lds_held.clear();
     for (std::uint32_t w = 0; w < order.waves.size(); ++w) {
         order.waves[w].clocks = all;
         next_segment(order, group, w);

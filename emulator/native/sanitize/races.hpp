@@ -21,6 +21,7 @@
 #include "core/decode.hpp"
 #include "core/wave.hpp"
 #include "engine/launch.hpp"
+#include "sanitize/held_accesses.hpp"
 #include "sanitize/lanes.hpp"
 #include "sanitize/word_shadow.hpp"
 
@@ -143,6 +144,8 @@ struct GroupOrder {
     GroupFences* fences = nullptr;  // once it has some
     std::uint32_t epoch = 0;    // first segment after the last barrier
     WordBlocks lds;
+    std::vector<std::uint64_t> lds_usage;  // see Usages
+    HeldAccesses lds_held;
     AtomicWords atomics;
 };
 
@@ -203,13 +206,15 @@ private:
     [[nodiscard]] bool met(std::uint64_t reader, const Segment& writer);
     void heap_operation(const Access& access);
     [[nodiscard]] bool handed_on(const GroupFences& from, const Segment& earlier, const GroupFences& to, std::uint64_t address) const;
+    [[nodiscard]] bool hold(const Access& access);
+    void note_held(HeldAccesses& all, std::uint32_t base, WordBlocks* lds);
     void piece_of_words(const Access& access, const Piece& piece);
     void part_of_word(const Access& access, std::uint64_t first, std::uint64_t end, int lane);
     std::uint64_t quiet_words(const Access& access, int which, std::uint64_t lanes);
     void compare_lanes(const Access& access, int which);
     void scattered_words(const Access& access);
     void touch(const Access& access, const WordRow& row, std::uint64_t address, std::uint32_t before);
-    [[nodiscard]] bool is_own(const Access& access, Trace trace) const;
+    [[nodiscard]] bool is_own(Trace mine, Trace other) const;
     [[nodiscard]] bool stored_in_epoch(const Access& access, Trace wrote) const;
     void touch_one(const Access& access, Word word, std::uint64_t address, int lane, std::uint32_t mask, std::uint32_t content);
     void conflict(const Access& access, Trace earlier, bool wrote, std::uint64_t address, int lane);
@@ -229,6 +234,8 @@ private:
     std::size_t changes_ = 0;        // all that GroupFences::changes hold
     std::unordered_set<std::uint64_t> slabs_;
     WordShadow words_;
+    UsageTable usage_;  // of device memory
+    HeldAccesses held_;
     std::unordered_set<std::uint32_t> seeds_;
 };
 

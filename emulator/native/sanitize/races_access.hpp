@@ -5,6 +5,8 @@
 
 namespace hipscope::sanitize {
 
+inline constexpr unsigned kLdsPageBits = 8;  // see Usages
+
 /// One instruction's access on its way through the checks.
 struct Races::Access {
     GroupOrder& order;

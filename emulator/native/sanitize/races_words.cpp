@@ -10,6 +10,8 @@
 namespace hipscope::sanitize {
 namespace {
 
+constexpr std::uint64_t most_apart = 1ULL << 32U;  // bytes between the lanes of an access that is held
+
 std::uint32_t atomic_scope(const Instruction& in, const MemoryAccess& made) {
     if (made.kind == AccessKind::atomic || made.kind == AccessKind::atomic_return) return scope::device;
     if (made.space != Space::global) return scope::plain;
@@ -50,8 +52,7 @@ struct Scattered {
     std::uint64_t lanes;
     std::uint32_t bytes;
     Foreign foreign;
-    std::uint64_t bits;     // Trace of the access, but for lanes and mask
-    std::uint64_t content;  // lies at the word with address 0
+    std::uint64_t bits;  // Trace of the access, but for lanes and mask
     bool returns;
 };
 struct Noted {
@@ -59,9 +60,10 @@ struct Noted {
     bool twice = false;        // two lanes may have stored to one word
 };
 
-/// Notes those lanes of an access that meet nobody. `one_word`: each has a whole one. `block_of` finds the notes of a word.
-template <bool store, bool atomic, bool one_word, class BlockOf, class Own>
-Noted note_quiet(const Scattered& access, BlockOf block_of, Own own) {
+/// Notes those lanes of an access that meet nobody. `one_word`: each has a whole one. `block_of` finds the notes of a word,
+/// `content_of` what the access left there.
+template <bool store, bool atomic, bool one_word, class BlockOf, class ContentOf, class Own>
+Noted note_quiet(const Scattered& access, BlockOf block_of, ContentOf content_of, Own own) {
     const std::uint32_t words = one_word || access.bytes < 4 ? 1 : access.bytes / 4, part = one_word || access.bytes >= 4 ? 15 : (1U << access.bytes) - 1;
     const Foreign foreign = access.foreign;
     Noted noted;
@@ -91,13 +93,99 @@ Noted note_quiet(const Scattered& access, BlockOf block_of, Own own) {
             if (met) continue;
             if (!atomic || !outlasts(Trace{wrote}, now)) writes[i] = with_mask_of(wrote, now);
             reads[i] = atomic ? kept_after(wrote, read, access.returns, foreign, own) : 0;
-            block.value[i] = *reinterpret_cast<const std::uint32_t*>(access.content + (at & ~std::uint64_t{3}));  // NOLINT
+            block.value[i] = content_of(at, lane, k);
         }
     }
     return noted;
 }
 
+/// Calls `row(words, address, before)` for rows of whole words of a piece, `before` of which come before the row, and
+/// `part(first, end, lane)` where it starts or ends within a word.
+template <class BlockOf, class Part, class Row>
+void by_rows(const Piece& piece, std::uint32_t bytes, bool one_piece, BlockOf block_of, Part part, Row row) {
+    const std::uint64_t end = piece.address + piece.bytes;
+    const auto lane_at = [&](std::uint64_t address) { return piece.lane + (piece.shared ? 0U : static_cast<std::uint32_t>(address - piece.address) / bytes); };
+    std::uint64_t address = piece.address;
+    if ((address & 3U) != 0) {
+        const std::uint64_t next = std::min(end, (address | 3U) + 1);
+        part(address, next, lane_at(address));
+        address = next;
+    }
+    std::size_t left = (end - address) / 4;
+    WordRow words{{}, 0, 0, lane_at(address), std::max(1U, bytes / 4), bytes < 4 ? 4 / bytes : 1U};
+    for (std::uint32_t before = 0; left != 0;) {
+        words.block = block_of(address);
+        words.first = (address >> 2U) % WordBlock::words;
+        words.count = one_piece ? left : std::min(left, WordBlock::words - words.first);
+        row(words, address, before);
+        address += words.count * 4;
+        before += static_cast<std::uint32_t>(words.count);
+        left -= words.count;
+    }
+    if (address < end) part(address, end, lane_at(address));
+}
+
+/// The bytes [first, end) of one word, as a mask.
+std::uint32_t mask_of(std::uint64_t first, std::uint64_t end) {
+    const std::uint64_t word = first & ~std::uint64_t{3};
+    return (1U << (end - word)) - (1U << (first - word));
+}
+
 }  // namespace
+
+/// Whether an access needs no notes for now. When it needs some, those of earlier ones that it may meet are made.
+bool Races::hold(const Access& a) {
+    const MemoryAccess& made = a.made;
+    const std::uint64_t within = std::min<std::uint64_t>(made.bytes, 4) - 1;
+    const bool whole_words = (a.shape.bits & within) == 0 && made.bytes != 3 && (!a.lds || a.wave.lds_bytes % 4 == 0);
+    const bool all = a.lanes == made.lanes && a.shape.span.highest - a.shape.span.lowest < most_apart;
+    Usage as = Usage::mixed;
+    if (!a.store && all && (a.shape.pieces != 0 || whole_words)) as = Usage::loads;
+    else if (a.store && a.load && all && !a.swap && whole_words && made.bytes >= 4 && made.addresses == 1) as = Usage::atomics;
+    const Usages usages = a.lds ? Usages{a.order.lds_usage.data(), kLdsPageBits, 0, a.wave.lds_bytes} : usage_.usages();
+    HeldAccesses& held = a.lds ? a.order.lds_held : held_;
+    const Usages::Found found = usages.use(made, a.lanes, a.shape, as, a.base);
+    WordBlocks* const lds = a.lds ? &a.order.lds : nullptr;
+    if (!found.alone) {
+        if (found.held) note_held(held, a.base, lds);
+        return false;
+    }
+    if (held.keep(made, a.shape, a.mine.bits, a.content())) return true;
+    note_held(held, a.base, lds);
+    return false;
+}
+
+/// Notes all that was held, in the order in which it was made. Nothing of it meets anybody.
+void Races::note_held(HeldAccesses& all, std::uint32_t base, WordBlocks* lds) {
+    const auto block_of = [this, lds](std::uint64_t at) { return lds != nullptr ? lds->block(at) : words_.block(at); };
+    all.give_up([&](const Held& held, const std::byte* follows) {
+        const Trace mine{held.bits};
+        const Foreign foreign{base, mine.segment()};
+        for (std::size_t p = 0; p < held.pieces; ++p) {
+            Piece piece;
+            std::memcpy(&piece, follows + p * sizeof piece, sizeof piece);
+            const auto part = [&](std::uint64_t first, std::uint64_t end, std::uint32_t lane) {
+                const WordBlock block = block_of(first);
+                const std::uint32_t mask = mask_of(first, end);
+                std::uint64_t& noted = block.reads()[(first >> 2U) % WordBlock::words];
+                if (!foreign(noted) || (noted & mask) == 0) noted = with_mask_of(noted, mine.with(lane, mask).bits);
+            };
+            const auto row = [&](const WordRow& words, std::uint64_t, std::uint32_t before) { note_loads(words, before, foreign, mine.with(0, 15).bits); };
+            by_rows(piece, held.bytes, true, block_of, part, row);
+        }
+        if (held.pieces != 0) return;
+        const auto* offset = reinterpret_cast<const std::uint32_t*>(follows);  // NOLINT
+        const auto content_of = [&](std::uint64_t, unsigned lane, std::uint32_t word) { return offset[kLanes * (word + 1) + lane]; };
+        const auto own = [&](Trace t) { return is_own(mine, t); };
+        std::uint64_t address[kLanes];
+        for (unsigned which = 0; which < held.addresses; ++which) {
+            for (unsigned lane = 0; lane < kLanes; ++lane) address[lane] = held.lowest + offset[kLanes * which + lane];
+            const Scattered access{address, held.lanes, held.bytes, foreign, held.bits, held.returns};
+            if (held.atomic) note_quiet<true, true, false>(access, block_of, content_of, own);
+            else note_quiet<false, false, false>(access, block_of, content_of, own);
+        }
+    });
+}
 
 WordBlock Races::block_at(const Access& a, std::uint64_t address) {
     return a.lds ? a.order.lds.block(address) : words_.block(address);
@@ -109,9 +197,10 @@ Word Races::word_at(const Access& a, std::uint64_t address) {
     return {block.writes()[i], block.reads()[i], block.value[i]};
 }
 
-bool Races::is_own(const Access& a, Trace trace) const {
-    const Segment& s = segment(trace.segment());
-    return s.group == a.group && s.wave == a.wave.id_in_group;
+/// Whether both were made by the same wave.
+bool Races::is_own(Trace mine, Trace other) const {
+    const Segment &one = segment(mine.segment()), &two = segment(other.segment());
+    return one.group == two.group && one.wave == two.wave;
 }
 
 /// Words that follow each other, whole ones. `before`: words of the piece that come before the row.
@@ -126,7 +215,7 @@ void Races::touch(const Access& a, const WordRow& row, std::uint64_t address, st
 
 /// A plain store to LDS that the same wave made since the last barrier: waves meet there, at barriers above all.
 bool Races::stored_in_epoch(const Access& a, Trace wrote) const {
-    return a.lds && a.foreign()(wrote.bits) && wrote.scope() == scope::plain && wrote.mask() == 15 && is_own(a, wrote);
+    return a.lds && a.foreign()(wrote.bits) && wrote.scope() == scope::plain && wrote.mask() == 15 && is_own(a.mine, wrote);
 }
 
 /// One word of one lane: conflicts first, then the note.
@@ -142,7 +231,7 @@ void Races::touch_one(const Access& a, Word word, std::uint64_t address, int lan
     if (a.store) {
         const bool atomic = a.load;
         if (!(atomic && (outlasts(wrote, now) || stored_in_epoch(a, wrote)))) word.write = with_mask_of(wrote.bits, now);
-        word.read = atomic ? kept_after(wrote.bits, noted.bits, a.returns(), a.foreign(), [&](Trace t) { return is_own(a, t); }) : 0;
+        word.read = atomic ? kept_after(wrote.bits, noted.bits, a.returns(), a.foreign(), [&](Trace t) { return is_own(a.mine, t); }) : 0;
         word.value = content;
     } else if (kept || !foreign(read)) {
         word.read = with_mask_of(noted.bits, now);
@@ -152,45 +241,31 @@ void Races::touch_one(const Access& a, Word word, std::uint64_t address, int lan
 /// Some bytes of one word.
 void Races::part_of_word(const Access& a, std::uint64_t first, std::uint64_t end, int lane) {
     const std::uint64_t word = first & ~std::uint64_t{3}, limit = a.lds ? a.wave.lds_bytes : ~0ULL;
-    const auto mask = static_cast<std::uint32_t>((1U << (end - word)) - (1U << (first - word)));
+    const std::uint32_t mask = mask_of(first, end);
     std::uint32_t content = 0;
     if (a.store && word + 4 <= limit) std::memcpy(&content, reinterpret_cast<const void*>(a.content() + word), 4);  // NOLINT
     touch_one(a, word_at(a, word), word, lane, mask, content);
 }
 
 void Races::piece_of_words(const Access& a, const Piece& piece) {
-    const std::uint32_t bytes = a.made.bytes;
-    const std::uint64_t end = piece.address + piece.bytes;
-    const auto lane_at = [&](std::uint64_t address) { return piece.lane + (piece.shared ? 0U : static_cast<std::uint32_t>(address - piece.address) / bytes); };
-    std::uint64_t address = piece.address;
-    if ((address & 3U) != 0) {
-        const std::uint64_t next = std::min(end, (address | 3U) + 1);
-        part_of_word(a, address, next, static_cast<int>(lane_at(address)));
-        address = next;
-    }
-    std::size_t left = (end - address) / 4;
-    const bool one_piece = a.lds || WordShadow::in_one_piece(address, left * 4);
-    WordRow row{{}, 0, 0, lane_at(address), std::max(1U, bytes / 4), bytes < 4 ? 4 / bytes : 1U};
-    for (std::uint32_t before = 0; left != 0;) {
-        row.block = block_at(a, address);
-        row.first = (address >> 2U) % WordBlock::words;
-        row.count = one_piece ? left : std::min(left, WordBlock::words - row.first);
-        touch(a, row, address, before);
-        address += row.count * 4;
-        before += static_cast<std::uint32_t>(row.count);
-        left -= row.count;
-    }
-    if (address < end) part_of_word(a, address, end, static_cast<int>(lane_at(address)));
+    const bool one_piece = a.lds || WordShadow::in_one_piece(piece.address, piece.bytes);
+    const auto block_of = [&](std::uint64_t address) { return block_at(a, address); };
+    const auto part = [&](std::uint64_t first, std::uint64_t end, std::uint32_t lane) { part_of_word(a, first, end, static_cast<int>(lane)); };
+    const auto row = [&](const WordRow& words, std::uint64_t address, std::uint32_t before) { touch(a, words, address, before); };
+    by_rows(piece, a.made.bytes, one_piece, block_of, part, row);
 }
 
 /// Lanes in any order, whose words are whole ones or hold them: most meet nobody. Notes these, and gives the lanes of the others.
 std::uint64_t Races::quiet_words(const Access& a, int which, std::uint64_t lanes) {
-    const Scattered access{a.made.address[which], lanes, a.made.bytes, a.foreign(), a.mine.bits, a.content(), a.returns()};
-    const auto own = [&](Trace t) { return is_own(a, t); };
+    const Scattered access{a.made.address[which], lanes, a.made.bytes, a.foreign(), a.mine.bits, a.returns()};
+    const auto own = [&](Trace t) { return is_own(a.mine, t); };
+    const auto content_of = [start = a.content()](std::uint64_t at, unsigned, std::uint32_t) {
+        return *reinterpret_cast<const std::uint32_t*>(start + (at & ~std::uint64_t{3}));  // NOLINT
+    };
     const auto note_as = [&]<bool one_word>(auto block_of) {
-        if (!a.store) return note_quiet<false, false, one_word>(access, block_of, own);
-        if (!a.load) return note_quiet<true, false, one_word>(access, block_of, own);
-        return note_quiet<true, true, one_word>(access, block_of, own);
+        if (!a.store) return note_quiet<false, false, one_word>(access, block_of, content_of, own);
+        if (!a.load) return note_quiet<true, false, one_word>(access, block_of, content_of, own);
+        return note_quiet<true, true, one_word>(access, block_of, content_of, own);
     };
     const auto note = [&](auto block_of) {
         return a.made.bytes == 4 ? note_as.template operator()<true>(block_of) : note_as.template operator()<false>(block_of);
@@ -269,6 +344,8 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
         }
     if (role(wave.pc) == Role::poll && made.kind == AccessKind::load && level == scope::plain) {
         // It waits for a store: whoever made it is before us from now on. Neither side of this meeting is a race.
+        if (lds) note_held(order.lds_held, order.epoch, &order.lds);
+        else note_held(held_, base_, nullptr);
         for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
             const Trace wrote{word_at(a, made.address[0][std::countr_zero(rest)]).write};
             if (wrote.segment() < a.base || segment(wrote.segment()).group != a.group) continue;
@@ -282,7 +359,8 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     if (meets && a.load && made.kind != AccessKind::atomic) synchronise(a, true, false);
     a.mine = Trace::make(w.segment, wave.pc, level);
     w.used = true;
-    if (shape.pieces != 0 && !atomic && a.lanes == made.lanes)
+    if (hold(a)) {
+    } else if (shape.pieces != 0 && !atomic && a.lanes == made.lanes)
         for (std::size_t p = 0; p < shape.pieces; ++p) piece_of_words(a, shape.piece[p]);
     else scattered_words(a);
     if (atomic && !lds && !slabs_.empty()) heap_operation(a);

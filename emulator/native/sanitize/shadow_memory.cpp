@@ -6,24 +6,21 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <stdexcept>
 #include <vector>
+
+#include "sanitize/reserve.hpp"
 
 namespace hipscope::sanitize {
 namespace {
 
-void* reserve(std::uint64_t bytes) {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw std::runtime_error("no address space left for the check of uninitialised reads");
-    return at;
-}
+constexpr const char* kNeed = "the check of uninitialised reads";
 
 }  // namespace
 
 ShadowMemory::ShadowMemory()
-    : state_(static_cast<State*>(reserve(pages))),
-      dwords_(static_cast<Dwords*>(reserve(pages * sizeof(Dwords)))),
-      bits_(static_cast<std::uint8_t*>(reserve(Memory::reserved))) {}
+    : state_(static_cast<State*>(reserve(pages, kNeed))),
+      dwords_(static_cast<Dwords*>(reserve(pages * sizeof(Dwords), kNeed))),
+      bits_(static_cast<std::uint8_t*>(reserve(Memory::reserved, kNeed))) {}
 
 ShadowMemory::~ShadowMemory() {
     munmap(state_, pages);

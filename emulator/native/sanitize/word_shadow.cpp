@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
 
 #include "core/populate.hpp"
+#include "sanitize/reserve.hpp"
 
 namespace hipscope::sanitize {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kLargePage = 2ULL << 20U;
 constexpr std::uint64_t kMostInLargePages = 64ULL << 20U;  // larger blocks may be used here and there only
 constexpr std::uint64_t kBlocks = Memory::reserved >> WordBlock::address_bits;
+constexpr const char* kNeed = "the search for races";
 constexpr std::uint64_t kKept = 3U << 10U;  // see Trace::is_kept
 
 /// Calls `part(block, from, to, done)` for the words of each block of a row; `done` of the row's words come before.
@@ -47,13 +48,6 @@ bool met_in(std::uint64_t head, const std::uint64_t* traces, std::size_t from, s
     unsigned met = 0;
     for (std::size_t i = from; i < to; ++i) met |= static_cast<unsigned>(foreign(traces[i]));
     return met != 0;
-}
-
-void* reserve(std::uint64_t bytes) {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw std::runtime_error("no address space left for the search for races");
-    madvise(at, bytes, MADV_DONTDUMP);
-    return at;
 }
 
 }  // namespace
@@ -105,8 +99,8 @@ void note_stores(const WordRow& row, std::size_t before, std::uint64_t bits, con
 }
 
 WordShadow::WordShadow()
-    : first_{static_cast<WordHead*>(reserve(kBlocks * sizeof(WordHead))), static_cast<WordTraces*>(reserve(kBlocks * sizeof(WordTraces))),
-             static_cast<std::uint32_t*>(reserve(kBlocks * WordBlock::words * sizeof(std::uint32_t)))} {}
+    : first_{static_cast<WordHead*>(reserve(kBlocks * sizeof(WordHead), kNeed)), static_cast<WordTraces*>(reserve(kBlocks * sizeof(WordTraces), kNeed)),
+             static_cast<std::uint32_t*>(reserve(kBlocks * WordBlock::words * sizeof(std::uint32_t), kNeed))} {}
 
 WordShadow::~WordShadow() {
     munmap(first_.head, kBlocks * sizeof(WordHead));
