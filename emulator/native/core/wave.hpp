@@ -62,6 +62,12 @@ struct MemoryAccess {
         for (std::size_t which = 0; which < addresses; ++which)
             for (std::size_t lane = 1; lane < kLanes; ++lane) address[which][lane] = address[which][0] + lane * bytes;
     }
+    /// One lane's address, spelled out or not.
+    [[nodiscard]] std::uint64_t at(std::size_t which, std::size_t lane) const {
+        if (run) return address[which][0] + lane * bytes;
+        if (teams) return address[which][lane / kTeam] + lane % kTeam * step[lane / kTeam];
+        return address[which][lane];
+    }
     /// The addresses of all lanes, of an access in teams. They may be its own.
     void spell_out_teams(std::size_t which, std::uint64_t* to) const {
         std::uint64_t first[kTeams];

@@ -92,7 +92,7 @@ void Sanitizer::check_kernarg(const Wave& wave, const MemoryAccess& made, const 
     const bool write = made.kind != AccessKind::load;
     for (std::uint64_t left = made.lanes; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
-        const std::uint64_t address = made.address[0][lane];
+        const std::uint64_t address = made.at(0, static_cast<std::size_t>(lane));
         if (address - launch_->packet >= LaunchArea::bytes) continue;
         if (launch_->launch.cooperative && address - launch_->packet - LaunchArea::cooperation < LaunchArea::cooperation_bytes) continue;
         const bool beyond = address >= launch_->kernarg_address && address + made.bytes > end && address < area_end;
@@ -118,7 +118,7 @@ void Sanitizer::check_alignment(const Wave& wave, const Instruction& in, const M
     for (int which = 0; which < made.addresses; ++which)
         for (std::uint64_t left = made.lanes; left != 0; left &= left - 1) {
             const int lane = std::countr_zero(left);
-            const std::uint64_t address = made.address[which][lane];
+            const std::uint64_t address = made.at(static_cast<std::size_t>(which), static_cast<std::size_t>(lane));
             if ((address & (needed - 1)) == 0) continue;
             if (reports_.again(Defect::misaligned, wave.pc)) return;
             Case found{Defect::misaligned, place(wave, lane), std::nullopt, {}, {made.space, address, made.bytes, made.kind != AccessKind::load}, std::nullopt};

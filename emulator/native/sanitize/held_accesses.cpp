@@ -22,6 +22,8 @@ HIPSCOPE_WIDEST void offsets_of(const std::uint64_t* address, std::uint64_t lane
     for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<std::uint32_t>(((lanes >> lane) & 1U) != 0 ? address[lane] - lowest : 0);
 }
 
+constexpr std::uint64_t few_pages = 16;
+
 using MemoryWord [[gnu::may_alias]] = std::uint32_t;
 
 HIPSCOPE_WIDEST void words_at(const MemoryWord* from, const std::uint32_t* offset, std::uint32_t* out) {
@@ -91,7 +93,7 @@ Usages::Found Usages::use(const MemoryAccess& made, std::uint64_t lanes, const S
     const std::uint64_t since = std::uint64_t{base} << 2U;
     Used used{page, since + static_cast<std::uint64_t>(as), since};
     bool inside = true;
-    const auto from_to = [&](std::uint64_t first, std::uint64_t last) {
+    const auto from_to = [&used, this](std::uint64_t first, std::uint64_t last) {
         for (std::uint64_t number = first >> page_bits; number <= last >> page_bits; ++number) used.at(number);
     };
     if (shape.pieces != 0) {
@@ -101,6 +103,8 @@ Usages::Found Usages::use(const MemoryAccess& made, std::uint64_t lanes, const S
             if (first <= bytes - piece.bytes) from_to(first, first + piece.bytes - 1);
             else inside = false;
         }
+    } else if (shape.span.lowest >= start && shape.span.highest - shape.span.lowest < few_pages << page_bits && shape.span.highest - start <= bytes - made.bytes) {
+        from_to(shape.span.lowest - start, shape.span.highest - start + made.bytes - 1);  // more than it uses does no harm
     } else {
         for (int which = 0; which < made.addresses; ++which)
             for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) {

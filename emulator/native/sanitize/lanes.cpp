@@ -16,7 +16,6 @@ HIPSCOPE_WIDEST bool all_ascending(const std::uint64_t* address, std::uint64_t b
 }
 
 HIPSCOPE_WIDEST void see_all(const std::uint64_t* address, Shape& shape) {
-    shape.span = {address[0], address[0]};
     for (int lane = 0; lane < kLanes; ++lane) {
         shape.bits |= address[lane];
         shape.span.lowest = std::min(shape.span.lowest, address[lane]);
@@ -26,21 +25,11 @@ HIPSCOPE_WIDEST void see_all(const std::uint64_t* address, Shape& shape) {
 
 HIPSCOPE_WIDEST void see_lanes(const std::uint64_t* address, std::uint64_t lanes, Shape& shape) {
     const std::uint64_t first = address[std::countr_zero(lanes)];
-    shape.bits = first;
-    shape.span = {first, first};
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         const std::uint64_t at = ((lanes >> lane) & 1U) != 0 ? address[lane] : first;
         shape.bits |= at;
         shape.span.lowest = std::min(shape.span.lowest, at);
         shape.span.highest = std::max(shape.span.highest, at);
-    }
-}
-
-HIPSCOPE_WIDEST void spell_out_run(MemoryAccess& made) {
-    made.run = false;
-    for (int which = 0; which < made.addresses; ++which) {
-        const std::uint64_t start = made.address[which][0];
-        for (std::uint64_t lane = 0; lane < kLanes; ++lane) made.address[which][lane] = start + lane * made.bytes;
     }
 }
 
@@ -57,35 +46,62 @@ HIPSCOPE_WIDEST unsigned even_teams(const std::uint64_t* address) {
     return even;
 }
 
+/// The pieces of one of a lane's addresses, one team after the other.
+class Pieces {
+public:
+    Pieces(const MemoryAccess& made, Shape& shape) : made_(made), shape_(shape), first_(shape.pieces), writes_(made.kind != AccessKind::load) {}
+
+    /// False when the team at this address is no piece.
+    bool add(unsigned team, std::uint64_t address, std::uint64_t step) {
+        if (step != made_.bytes && (step != 0 || writes_)) return false;
+        const auto lane = static_cast<std::uint8_t>(team * kTeam);
+        const std::uint32_t bytes = made_.bytes * (step == 0 ? 1U : static_cast<std::uint32_t>(kTeam));
+        if (shape_.pieces != first_) {
+            Piece& last = shape_.piece[shape_.pieces - 1];
+            if (writes_ && address < last.address + last.bytes) return false;
+            if (!writes_ && last.address == address && last.bytes == bytes) return true;  // what `last` has seen
+            if (step != 0 && !last.shared && last.address + last.bytes == address && last.lane + last.bytes / made_.bytes == lane) {
+                last.bytes += bytes;
+                return true;
+            }
+        }
+        shape_.piece[shape_.pieces++] = {address, bytes, lane, step == 0};
+        return true;
+    }
+
+private:
+    const MemoryAccess& made_;
+    Shape& shape_;
+    std::size_t first_;
+    bool writes_;
+};
+
 /// Adds one of a lane's addresses to the pieces. False when some of it is no piece.
-bool add_pieces(const MemoryAccess& made, int which, bool run, bool teams, Shape& shape) {
+bool add_pieces(const MemoryAccess& made, int which, Shape& shape) {
     constexpr std::uint64_t whole_team = (1U << kTeam) - 1;
-    const bool writes = made.kind != AccessKind::load;
-    const std::size_t first = shape.pieces;
     const std::uint64_t* address = made.address[which];
-    if (run || std::has_single_bit(made.lanes)) {
+    if (made.run || std::has_single_bit(made.lanes)) {
         const auto lane = static_cast<std::uint8_t>(std::countr_zero(made.lanes));
-        shape.piece[shape.pieces++] = {address[lane], std::uint32_t{made.bytes} * (run ? kLanes : 1U), lane, !run};
+        shape.piece[shape.pieces++] = {made.run ? address[0] : made.at(static_cast<std::size_t>(which), lane), std::uint32_t{made.bytes} * (made.run ? kLanes : 1U), lane, !made.run};
+        return true;
+    }
+    Pieces pieces(made, shape);
+    if (made.teams) {
+        for (unsigned t = 0; t < kTeams; ++t)
+            if (!pieces.add(t, address[t], made.step[t])) return false;
         return true;
     }
     for (unsigned t = 0; t < kTeams; ++t) {
         const std::uint64_t lanes = made.lanes >> (t * kTeam) & whole_team;
         if (lanes != 0 && lanes != whole_team) return false;
     }
-    const unsigned even = teams ? (1U << kTeams) - 1 : even_teams(address);
+    const std::uint64_t* some = address + std::countr_zero(made.lanes);  // the first team tells most of those that are not even
+    if (some[2] - some[1] != some[1] - some[0]) return false;
+    const unsigned even = even_teams(address);
     for (unsigned t = 0; t < kTeams; ++t) {
         if ((made.lanes >> (t * kTeam) & 1U) == 0) continue;
         const std::uint64_t* team = address + std::size_t{t} * kTeam;
-        const std::uint64_t step = team[1] - team[0];
-        if (((even >> t) & 1U) == 0 || (step != made.bytes && (step != 0 || writes))) return false;
-        const Piece piece{team[0], made.bytes * (step == 0 ? 1U : static_cast<std::uint32_t>(kTeam)), static_cast<std::uint8_t>(t * kTeam), step == 0};
-        Piece* last = shape.pieces == first ? nullptr : &shape.piece[shape.pieces - 1];
-        if (last != nullptr && writes && piece.address < last->address + last->bytes) return false;
-        if (last != nullptr && !writes && last->address == piece.address && last->bytes == piece.bytes) continue;  // what `last` has seen
-        const bool goes_on = last != nullptr && !piece.shared && !last->shared && last->address + last->bytes == piece.address &&
-                             last->lane + last->bytes / made.bytes == piece.lane;
-        if (goes_on) last->bytes += piece.bytes;
-        else shape.piece[shape.pieces++] = piece;
+        if (((even >> t) & 1U) == 0 || !pieces.add(t, team[0], team[1] - team[0])) return false;
     }
     return true;
 }
@@ -103,44 +119,34 @@ bool ascending(const std::uint64_t* address, std::uint64_t lanes, std::uint64_t 
     return true;
 }
 
-HIPSCOPE_WIDEST std::uint64_t bits_in_addresses(const std::uint64_t* address, std::uint64_t lanes) {
-    std::uint64_t bits = 0;
-    for (unsigned lane = 0; lane < kLanes; ++lane) bits |= address[lane] & (0 - ((lanes >> lane) & 1U));
-    return bits;
-}
-
 /// What lies in pieces, told by them.
-void see_pieces(const MemoryAccess& made, std::size_t of_first, Shape& shape) {
+static void see_pieces(const MemoryAccess& made, Shape& shape) {
     shape.span = {shape.piece[0].address, shape.piece[0].address};
     for (std::size_t p = 0; p < shape.pieces; ++p) {
         const Piece& piece = shape.piece[p];
         shape.bits |= piece.address | (piece.shared ? 0U : made.bytes);
-        if (p >= of_first) continue;
         shape.span.lowest = std::min(shape.span.lowest, piece.address);
         shape.span.highest = std::max(shape.span.highest, piece.address + piece.bytes - made.bytes);
     }
 }
 
-Shape spell_out(MemoryAccess& made) {
+Shape shape_of(MemoryAccess& made, bool each_lane) {
     Shape shape;
     if (made.space == Space::none || made.lanes == 0) return shape;
-    const bool run = made.run, teams = made.teams;
-    if (run) spell_out_run(made);
-    else if (teams) made.spell_out();
-    std::size_t of_first = 0;
+    if (each_lane || made.space == Space::scratch || (made.kind != AccessKind::load && made.kind != AccessKind::store)) made.spell_out();
     bool whole = made.space != Space::scratch;
-    for (int which = 0; which < made.addresses && whole; ++which) {
-        whole = add_pieces(made, which, run, teams, shape);
-        if (which == 0) of_first = shape.pieces;
-    }
+    for (int which = 0; which < made.addresses && whole; ++which) whole = add_pieces(made, which, shape);
     if (whole) {
-        see_pieces(made, of_first, shape);
+        see_pieces(made, shape);
         return shape;
     }
+    made.spell_out();
     shape.pieces = 0;
-    if (made.lanes == ~std::uint64_t{0}) see_all(made.address[0], shape);
-    else see_lanes(made.address[0], made.lanes, shape);
-    if (made.addresses == 2) shape.bits |= bits_in_addresses(made.address[1], made.lanes);
+    shape.span = {~std::uint64_t{0}, 0};
+    for (int which = 0; which < made.addresses; ++which) {
+        if (made.lanes == ~std::uint64_t{0}) see_all(made.address[which], shape);
+        else see_lanes(made.address[which], made.lanes, shape);
+    }
     return shape;
 }
 

@@ -11,8 +11,6 @@ namespace hipscope::sanitize {
 
 /// True when the bytes of each of `lanes` lie behind those of the lanes before it, so that no two lanes meet on a word.
 bool ascending(const std::uint64_t* address, std::uint64_t lanes, std::uint64_t bytes);
-/// All bits that are set in the address of one of `lanes`.
-std::uint64_t bits_in_addresses(const std::uint64_t* address, std::uint64_t lanes);
 /// The lowest and the highest of some addresses.
 struct Span {
     std::uint64_t lowest = 0, highest = 0;
@@ -27,13 +25,13 @@ struct Piece {
 /// How the active lanes' addresses lie: what all checks ask, found in one go.
 struct Shape {
     std::uint64_t bits = 0;  // that are set in one of the addresses; the lowest ones are exact
-    Span span;               // of the first addresses
+    Span span;               // of them
     /// All that the access touches, or none when it lies otherwise. Pieces of a store or an atomic operation do not meet, but
     /// for those of different addresses of a lane.
     std::size_t pieces = 0;
     std::array<Piece, std::size_t{2} * kTeams> piece;
 };
-/// Fills in the addresses of a run or of teams, and tells how they lie.
-Shape spell_out(MemoryAccess& made);
+/// How the addresses lie. Those of a run or of teams are filled in unless pieces tell of them; `each_lane`: always.
+Shape shape_of(MemoryAccess& made, bool each_lane);
 
 }  // namespace hipscope::sanitize

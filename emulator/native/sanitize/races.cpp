@@ -176,7 +176,7 @@ void Races::synchronise(const Access& a, bool reads, bool changes) {
     ++time_;
     std::uint64_t last = ~0ULL;
     for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
-        const std::uint64_t word = a.made.address[0][std::countr_zero(rest)];
+        const std::uint64_t word = a.made.at(0, static_cast<std::size_t>(std::countr_zero(rest)));
         if (word != last) synchronise_on(a, word, reads, changes);
         last = word;
     }

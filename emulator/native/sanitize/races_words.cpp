@@ -347,7 +347,7 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
         if (lds) note_held(order.lds_held, order.epoch, &order.lds);
         else note_held(held_, base_, nullptr);
         for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
-            const Trace wrote{word_at(a, made.address[0][std::countr_zero(rest)]).write};
+            const Trace wrote{word_at(a, made.at(0, static_cast<std::size_t>(std::countr_zero(rest)))).write};
             if (wrote.segment() < a.base || segment(wrote.segment()).group != a.group) continue;
             const std::uint32_t by = segment(wrote.segment()).wave;
             join(w.clocks, order.waves[by].clocks);

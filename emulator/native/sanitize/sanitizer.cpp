@@ -110,7 +110,7 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
     if (in.destinations != 0)
         for (std::uint64_t left = refused; left != 0; left &= left - 1)
             for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = 0;
-    const Shape shape = spell_out(wave.access);
+    const Shape shape = shape_of(wave.access, in.text.starts_with("flat_"));
     const MemoryAccess& made = wave.access;
     if (uninitialised_) uninitialised_->accessed(wave, in, shape);
     if (made.space == Space::none || made.lanes == 0) return result;

@@ -124,7 +124,10 @@ public:
     Sanitizer::Ahead step_ahead(Wave& wave, std::uint32_t limit) { return sanitizer_.step_ahead(wave, limit); }
     Step step(Wave& wave, const Instruction& instruction) {
         const Step result = sanitizer_.step(wave, instruction);
-        if (accesses_memory(instruction.unit) && result == Step::next && wave.access.space != Space::none && observe_) observe_(wave.access);
+        if (accesses_memory(instruction.unit) && result == Step::next && wave.access.space != Space::none && observe_) {
+            wave.access.spell_out();
+            observe_(wave.access);
+        }
         return result;
     }
     void barrier_released(Workgroup& group) { sanitizer_.barrier_released(group); }

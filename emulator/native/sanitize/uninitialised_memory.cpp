@@ -171,7 +171,7 @@ u32 Uninitialised::origin_of_access(const Wave& wave, WaveShadow& s) {
     for (int which = 0; which < made.addresses; ++which)
         for (u64 left = made.lanes; left != 0; left &= left - 1) {
             const int lane = std::countr_zero(left);
-            const u64 address = made.address[which][lane], bit = u64{1} << static_cast<unsigned>(lane);
+            const u64 address = made.at(static_cast<std::size_t>(which), static_cast<std::size_t>(lane)), bit = u64{1} << static_cast<unsigned>(lane);
             read_cell(wave, s, lane, address, made.bytes, bits.data());
             u32 first = 0, end = made.bytes;
             while (first < end && bits[first] == 0) ++first;
@@ -213,7 +213,7 @@ void Uninitialised::load(const Wave& wave, const Instruction& in, const Flow& f,
         const u32 row = in.destination[0].index + static_cast<u32>(which) * dwords;
         for (u64 left = made.lanes; left != 0; left &= left - 1) {
             const int lane = std::countr_zero(left);
-            if (!all_defined) read_cell(wave, s, lane, made.address[which][lane], made.bytes, bits.data());
+            if (!all_defined) read_cell(wave, s, lane, made.at(static_cast<std::size_t>(which), static_cast<std::size_t>(lane)), made.bytes, bits.data());
             if (f.opaque) {
                 const bool any = std::any_of(bits.begin(), bits.begin() + made.bytes, [](u8 b) { return b != 0; });
                 for (u32 d = 0; d < dwords; ++d) s.set_lane(row + d, lane, any ? ~0U : 0U);
@@ -251,7 +251,7 @@ void Uninitialised::load_to_lds(const Wave& wave, const Instruction& in) {
     for (u64 left = wave.exec(); left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
         std::array<u8, 16> bits{};
-        if (((made.lanes >> static_cast<unsigned>(lane)) & 1U) != 0) read_cell(wave, s, lane, made.address[0][lane], made.bytes, bits.data());
+        if (((made.lanes >> static_cast<unsigned>(lane)) & 1U) != 0) read_cell(wave, s, lane, made.at(0, static_cast<std::size_t>(lane)), made.bytes, bits.data());
         const u64 at = base + slot * static_cast<u64>(lane);
         if (at + slot <= recent_->lds.size()) std::memcpy(recent_->lds.data() + at, bits.data(), slot);
     }
@@ -331,7 +331,7 @@ void Uninitialised::store(const Wave& wave, const Instruction& in, const Flow& f
                 if (f.high) value >>= 16U;
                 std::memcpy(bits.data() + std::size_t{d} * 4, &value, 4);
             }
-            const u64 address = made.address[which][lane];
+            const u64 address = made.at(static_cast<std::size_t>(which), static_cast<std::size_t>(lane));
             const bool any = std::any_of(bits.begin(), bits.begin() + made.bytes, [](u8 b) { return b != 0; });
             if (global && judge_store(wave, lane, made.bytes, bits.data(), origin)) bits.fill(0);
             else if (any)
