@@ -14,7 +14,10 @@ struct ScalarSet {
     std::array<std::uint64_t, 2> word{};
 
     void add(unsigned first, unsigned count) {
-        for (unsigned i = first; i < first + count && i < 128; ++i) word[i >> 6U] |= std::uint64_t{1} << (i & 63U);
+        const auto below = [](unsigned end) { return end >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << end) - 1; };  // of one word
+        const unsigned end = first + count;
+        word[0] |= below(end) & ~below(first);
+        if (end > 64) word[1] |= below(end - 64) & ~below(first > 64 ? first - 64 : 0);
     }
     void add(const ScalarSet& other) {
         word[0] |= other.word[0];
@@ -24,6 +27,7 @@ struct ScalarSet {
         word[0] &= ~other.word[0];
         word[1] &= ~other.word[1];
     }
+    void remove(unsigned i) { word[i >> 6U] &= ~(std::uint64_t{1} << (i & 63U)); }
     [[nodiscard]] bool has(unsigned i) const { return ((word[i >> 6U] >> (i & 63U)) & 1U) != 0; }
     [[nodiscard]] bool meets(const ScalarSet& other) const { return ((word[0] & other.word[0]) | (word[1] & other.word[1])) != 0; }
     [[nodiscard]] bool empty() const { return (word[0] | word[1]) == 0; }

@@ -359,10 +359,11 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     if (meets && a.load && made.kind != AccessKind::atomic) synchronise(a, true, false);
     a.mine = Trace::make(w.segment, wave.pc, level);
     w.used = true;
-    if (hold(a)) {
-    } else if (shape.pieces != 0 && !atomic && a.lanes == made.lanes)
-        for (std::size_t p = 0; p < shape.pieces; ++p) piece_of_words(a, shape.piece[p]);
-    else scattered_words(a);
+    if (!hold(a)) {
+        if (shape.pieces == 0 || atomic || a.lanes != made.lanes) scattered_words(a);
+        else
+            for (std::size_t p = 0; p < shape.pieces; ++p) piece_of_words(a, shape.piece[p]);
+    }
     if (atomic && !lds && !slabs_.empty()) heap_operation(a);
     if (meets && a.store) synchronise(a, false, true);
 }

@@ -87,7 +87,7 @@ struct Uninitialised::Trial {
             for (const Register& r : rows)
                 if (r.source == source && (s.dirty[r.index] & lanes) != 0) return s.origin[r.index];
             for (const Register& r : scalars)
-                if (r.source == source && r.undefined) return s.scalar_origin[r.index];
+                if (r.source == source && r.undefined) return s.scalar_from(r.index);
             if (s.scc) return s.scc_origin;
         }
         return 0;
@@ -124,6 +124,7 @@ void Uninitialised::started(const Workgroup& group) {
     GroupShadow& g = group_shadow(group);
     g.waves.resize(group.waves.size());
     g.lds.assign(launch_->lds_bytes, 0xff);
+    g.defined_from = g.defined_to = 0;
     g.lds_origins.clear();
     const std::size_t rows = launch_->vgpr_rows;
     for (std::size_t i = 0; i < group.waves.size(); ++i) {
@@ -134,9 +135,8 @@ void Uninitialised::started(const Workgroup& group) {
         s.origin.assign(rows, 0);
         s.dirty[0] = 0;  // work-item ids
         s.present = group.waves[i].exec();
-        s.scalar.fill(~0U);
-        s.scalar_origin.fill(0);
         s.scalar_dirty = {};
+        s.scalar_unset.add(0, sreg::count);
         const u32 set = group.scalars_set;
         s.scalar_dirty.add(set, 102 - set);
         s.scalar_dirty.add(sreg::vcc, 2);
@@ -220,7 +220,7 @@ Step Uninitialised::run_registers(Wave& wave, const Instruction& in, const Flow&
         }
         s.origin[to.index] = s.origin[from.index];
     } else {
-        for (u32 d = 0; d < to.dwords; ++d) s.set_scalar(to.index + d, s.scalar_bits(from.index + d), s.scalar_origin[from.index + d]);
+        for (u32 d = 0; d < to.dwords; ++d) s.set_scalar(to.index + d, s.scalar_bits(from.index + d), s.scalar_from(from.index + d));
         settle_exec(wave, pc, s);
     }
     return result;
@@ -383,7 +383,7 @@ void Uninitialised::settle_exec(const Wave& wave, u32 pc, WaveShadow& s) {
     for (unsigned half = 0; half < 2; ++half) {
         const u32 bits = s.scalar_bits(sreg::exec + half);
         if (bits == 0) continue;
-        found(UndefinedUse::branch, {pc, wave.group->number, wave.id_in_group, static_cast<int>(half) * 32 + std::countr_zero(bits)}, 0, s.scalar_origin[sreg::exec + half]);
+        found(UndefinedUse::branch, {pc, wave.group->number, wave.id_in_group, static_cast<int>(half) * 32 + std::countr_zero(bits)}, 0, s.scalar_from(sreg::exec + half));
         s.set_scalar(sreg::exec, 0, 0);
         s.set_scalar(sreg::exec + 1, 0, 0);
         return;
@@ -400,7 +400,7 @@ Step Uninitialised::branch(Wave& wave, const Instruction& in, const Flow& f, Wav
         if (bits != 0 && (wave.vcc() & ~bits) == 0) {  // no defined bit decides it
             Place lane = at;
             lane.lane = std::countr_zero(bits);
-            found(UndefinedUse::branch, lane, 0, s.scalar_origin[sreg::vcc + (lane.lane >= 32 ? 1 : 0)]);
+            found(UndefinedUse::branch, lane, 0, s.scalar_from(sreg::vcc + (lane.lane >= 32 ? 1 : 0)));
             s.set_scalar(sreg::vcc, 0, 0);
             s.set_scalar(sreg::vcc + 1, 0, 0);
         }
@@ -428,7 +428,7 @@ void Uninitialised::use_registers(const Wave& wave, const Flow& f, WaveShadow& s
     if (!f.scalar_read.meets(s.scalar_dirty)) return;
     for (unsigned i = 0; i < sreg::count; ++i)
         if (f.scalar_read.has(i) && s.scalar_dirty.has(i)) {
-            found(use, at, 0, s.scalar_origin[i]);
+            found(use, at, 0, s.scalar_from(i));
             s.set_scalar(i, 0, 0);
         }
 }

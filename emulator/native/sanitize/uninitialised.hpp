@@ -77,14 +77,18 @@ struct WaveShadow {
     std::unique_ptr<Row32[]> bits;
     std::vector<std::uint32_t> origin;
     std::uint64_t present = 0;  // lanes that the workgroup has
-    ScalarSet scalar_dirty;
+    ScalarSet scalar_dirty, scalar_unset;  // unset: what it holds is still from the start, and not in the arrays
     std::array<std::uint32_t, 128> scalar{}, scalar_origin{};
     bool scc = false;
     std::uint32_t scc_origin = 0;
     ScratchShadow scratch;
     std::unordered_map<std::uint64_t, std::uint32_t> scratch_origins;
 
-    [[nodiscard]] std::uint32_t scalar_bits(std::size_t i) const { return scalar_dirty.has(static_cast<unsigned>(i)) ? scalar[i] : 0; }
+    [[nodiscard]] std::uint32_t scalar_bits(std::size_t i) const {
+        if (!scalar_dirty.has(static_cast<unsigned>(i))) return 0;
+        return scalar_unset.has(static_cast<unsigned>(i)) ? ~0U : scalar[i];
+    }
+    [[nodiscard]] std::uint32_t scalar_from(std::size_t i) const { return scalar_unset.has(static_cast<unsigned>(i)) ? 0 : scalar_origin[i]; }
     [[nodiscard]] std::uint32_t lane(std::size_t row, int i) const {
         const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(i);
         if ((dirty[row] & bit) == 0) return 0;
@@ -124,6 +128,7 @@ struct WaveShadow {
     void set_scalar(std::size_t i, std::uint32_t value, std::uint32_t from) {
         scalar[i] = value;
         scalar_origin[i] = from;
+        scalar_unset.remove(static_cast<unsigned>(i));
         const std::uint64_t bit = std::uint64_t{1} << (i & 63U);
         scalar_dirty.word[i >> 6U] = value != 0 ? scalar_dirty.word[i >> 6U] | bit : scalar_dirty.word[i >> 6U] & ~bit;
     }
@@ -132,6 +137,7 @@ struct WaveShadow {
 struct GroupShadow {
     std::vector<WaveShadow> waves;
     std::vector<std::uint8_t> lds;
+    std::uint64_t defined_from = 0, defined_to = 0;  // of LDS, where that has been seen and nobody has stored anything undefined since
     std::unordered_map<std::uint64_t, std::uint32_t> lds_origins;
 };
 
@@ -184,7 +190,9 @@ private:
     void found(UndefinedUse use, const Place& at, std::uint32_t bytes, std::uint32_t origin) { found_({use, at, bytes, origins_[origin]}); }
 
     // Memory (uninitialised_memory.cpp).
-    [[nodiscard]] bool defined(const Wave& wave, const Instruction& in, const WaveShadow& s) const;
+    [[nodiscard]] bool defined(const Wave& wave, const Instruction& in, const WaveShadow& s);
+    [[nodiscard]] bool known_defined(std::uint32_t bytes) const;
+    [[nodiscard]] bool lds_span_defined(std::uint32_t bytes);
     void define(const Wave& wave, const Instruction& in, WaveShadow& s);
     void load(const Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);
     void scalar_load(const Wave& wave, const Instruction& in, const Flow& flow, WaveShadow& s);

@@ -83,8 +83,23 @@ void Uninitialised::accessed(const Wave& wave, const Instruction& in, const Shap
     else load(wave, in, f, s);
 }
 
+/// True when all of LDS from the lowest address of the access to the highest has been seen to be defined.
+bool Uninitialised::known_defined(u32 bytes) const { return shape_->span.lowest >= recent_->defined_from && shape_->span.highest + bytes <= recent_->defined_to; }
+
+/// The same, after a look at it. False says nothing.
+bool Uninitialised::lds_span_defined(u32 bytes) {
+    constexpr u64 most = 4096;  // to look at
+    GroupShadow& g = *recent_;
+    const u64 first = shape_->span.lowest, end = shape_->span.highest + bytes;
+    if (end - first > most || any_set(g.lds.data() + first, static_cast<u32>(end - first))) return false;
+    const bool apart = end < g.defined_from || first > g.defined_to;
+    g.defined_from = apart ? first : std::min(first, g.defined_from);
+    g.defined_to = apart ? end : std::max(end, g.defined_to);
+    return true;
+}
+
 /// True when all that the access touched is defined.
-bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveShadow& s) const {
+bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveShadow& s) {
     const MemoryAccess& made = wave.access;
     const u32 bytes = made.bytes;
     if (made.space == Space::scratch) {
@@ -95,6 +110,7 @@ bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveS
         return true;
     }
     const bool lds = made.space == Space::lds;
+    if (lds && known_defined(bytes)) return true;
     const u8* cells = lds ? recent_->lds.data() : nullptr;
     if (shape_->pieces != 0) {
         for (std::size_t p = 0; p < shape_->pieces; ++p) {
@@ -103,7 +119,7 @@ bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveS
         }
         return true;
     }
-    if (!lds && memory_.defined_span(shape_->span, bytes)) return true;
+    if (lds ? lds_span_defined(bytes) : memory_.defined_span(shape_->span, bytes)) return true;
     const bool words = lds && bytes == sizeof(u32);
     u32 any = 0;
     for (int which = 0; which < made.addresses; ++which)
@@ -119,6 +135,7 @@ bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveS
 void Uninitialised::define(const Wave& wave, const Instruction& in, WaveShadow& s) {
     const MemoryAccess& made = wave.access;
     const bool lds = made.space == Space::lds;
+    if (lds && known_defined(made.bytes)) return;
     if (shape_->pieces != 0) {
         for (std::size_t p = 0; p < shape_->pieces; ++p) {
             const Piece& piece = shape_->piece[p];
@@ -149,6 +166,7 @@ void Uninitialised::read_cell(const Wave& wave, WaveShadow& s, int lane, u64 add
 void Uninitialised::write_cell(const Wave& wave, WaveShadow& s, int lane, u64 address, u32 bytes, const u8* in) {
     if (wave.access.space == Space::lds) {
         std::memcpy(recent_->lds.data() + address, in, bytes);
+        recent_->defined_to = recent_->defined_from;
     } else if (wave.access.space == Space::scratch) {
         s.scratch.set(lane, address, bytes, in);
     } else {
@@ -248,6 +266,7 @@ void Uninitialised::load_to_lds(const Wave& wave, const Instruction& in) {
     WaveShadow& s = shadow(wave);
     const u64 base = (wave.sgpr[sreg::m0] & 0xffffU) + static_cast<u64>(std::int64_t{in.modifiers.offset});
     const u64 slot = made.bytes < 4 ? 4 : made.bytes;
+    recent_->defined_to = recent_->defined_from;
     for (u64 left = wave.exec(); left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
         std::array<u8, 16> bits{};
