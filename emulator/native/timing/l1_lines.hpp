@@ -77,10 +77,13 @@ private:
         std::uint16_t older, newer;
     };
 
+    /// Four lines that follow each other have slots that do, too.
     [[nodiscard]] static std::uint16_t tag_of(std::uint64_t line) {
-        return static_cast<std::uint16_t>((line * 0x9e3779b97f4a7c15ULL) >> 48U);
+        return static_cast<std::uint16_t>((((line >> 2U) * 0x9e3779b97f4a7c15ULL) >> 48U & 0xfffcU) | (line & 3U));
     }
-    [[nodiscard]] std::size_t home_of(std::uint16_t tag) const { return static_cast<std::size_t>(tag) >> static_cast<unsigned>(shift_); }
+    [[nodiscard]] std::size_t home_of(std::uint16_t tag) const {
+        return (static_cast<std::size_t>(tag) >> static_cast<unsigned>(shift_) & ~std::size_t{3}) | (tag & 3U);
+    }
     [[nodiscard]] std::size_t after(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
     void append(std::uint16_t at) {

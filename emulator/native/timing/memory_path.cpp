@@ -84,14 +84,14 @@ std::int64_t XcdMemory::from_memory(std::uint64_t line, std::int64_t t) {
 /// A modified line leaves the L2: each half that was written is a request.
 void XcdMemory::to_memory(const Tags::Line& line, std::int64_t t) {
     int halves = 0;
-    for (const unsigned parts : {line.dirty & 3U, line.dirty & 12U}) {
+    for (const unsigned parts : {line.dirty() & 3U, line.dirty() & 12U}) {
         if (parts == 0) continue;
         ++halves;
         ++(parts == 3U || parts == 12U ? counts_.fabric_writes_64 : counts_.fabric_writes_32);
     }
     counts_.mall_bytes += kHalf * halves;
     std::int64_t done = mall_.serve(t, mall_cost_ / 2 * halves);
-    if (!history_.resident(line.number)) {  // else the MALL keeps it
+    if (!history_.resident(line.number())) {  // else the MALL keeps it
         counts_.hbm_write_bytes += kHalf * halves;
         done = hbm_.serve(done, hbm_write_cost_ / 2 * halves);
     }
@@ -109,7 +109,7 @@ Tags::Line& XcdMemory::l2_insert(const Tags::Place& place, std::int64_t filled, 
     Tags::Line evicted{};
     Tags::Line& entry = l2_.insert(place, evicted);
     entry.filled = filled;
-    if (evicted.dirty != 0) {
+    if (evicted.dirty() != 0) {
         ++counts_.evicted_lines;
         to_memory(evicted, t);
     }
@@ -135,7 +135,7 @@ Tags::Line& XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t
         entry = &l2_insert(place, t, t);
         seen(line);
     }
-    entry->dirty = (entry->dirty | parts) & 0xfU;
+    entry->add_dirty(parts & 0xfU);
     return *entry;
 }
 

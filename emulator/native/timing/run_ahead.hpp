@@ -29,6 +29,8 @@ public:
 
     void clear() {
         next_ = count_ = 0;
+        if (!longer_) return;  // the rest is not at hand
+        longer_ = false;
         more_.clear();
         line_.clear();
         parts_.clear();
@@ -56,7 +58,8 @@ public:
 private:
     static constexpr std::uint32_t kFirst = 7;
 
-    std::uint32_t next_ = 0, count_ = 0;
+    std::uint16_t next_ = 0, count_ = 0;
+    bool longer_ = false;              // there is something in what follows `first_`
     NotedAccess first_[kFirst];
     std::vector<NotedAccess> more_;
     std::vector<std::uint64_t> line_;  // of those that are listed
@@ -108,6 +111,7 @@ inline void AccessNotes::add(const Touched& touched, bool run) {
                 note.ends = static_cast<std::uint8_t>(touched.parts[0] | touched.parts[lines - 1] << 4U);
             } else {
                 note.where = line_.size();
+                longer_ = true;
                 line_.insert(line_.end(), touched.line, touched.line + lines);
                 parts_.insert(parts_.end(), touched.parts, touched.parts + lines);
             }
@@ -115,8 +119,12 @@ inline void AccessNotes::add(const Touched& touched, bool run) {
         }
         default: break;
     }
-    if (count_++ < kFirst) first_[count_ - 1] = note;
-    else more_.push_back(note);
+    if (count_++ < kFirst) {
+        first_[count_ - 1] = note;
+    } else {
+        longer_ = true;
+        more_.push_back(note);
+    }
 }
 
 inline Touched AccessNotes::take(std::uint64_t* line, std::uint8_t* parts) {

@@ -13,8 +13,16 @@ namespace hipscope {
 class Tags {
 public:
     struct Line {
-        std::uint64_t number : 56, dirty : 8;  // modified 32-byte parts
-        std::int64_t filled;                   // time from which the data is there
+        std::uint64_t word;   // its number, and in the upper eight bits the modified 32-byte parts: a bit-field is read to be set
+        std::int64_t filled;  // time from which the data is there
+
+        [[nodiscard]] std::uint64_t number() const { return word & ((std::uint64_t{1} << kNumberBits) - 1); }
+        [[nodiscard]] unsigned dirty() const { return static_cast<unsigned>(word >> kNumberBits); }
+        void add_dirty(unsigned parts) { word |= std::uint64_t{parts} << kNumberBits; }
+        void set_clean() { word = number(); }
+
+    private:
+        static constexpr unsigned kNumberBits = 56;
     };
 
     Tags(int bytes, int line_bytes, int ways)
@@ -51,7 +59,7 @@ public:
         const std::uint16_t tag = tag_of(line);
         if (tags_of(set)[order.newest] == tag) {
             Line& newest = lines_[at(set, order.newest)];
-            if (newest.number == line) return &newest;
+            if (newest.number() == line) return &newest;
         }
         const std::size_t way = way_of(set, tag, line);
         if (way == ways_) return nullptr;
@@ -71,10 +79,10 @@ public:
         const std::size_t way = order_[set].oldest;
         Line& entry = lines_[at(set, way)];
         std::uint16_t& tag = tags_of(set)[way];
-        if (tag != kEmpty && entry.dirty != 0) evicted = entry;
+        if (tag != kEmpty && entry.dirty() != 0) evicted = entry;
         tag = tag_of(line);
         use(set, way);
-        entry = {line, 0, 0};
+        entry = {line, 0};
         return entry;
     }
     /// Call `take(line)` for every modified line and mark it clean.
@@ -85,9 +93,9 @@ public:
             for (std::size_t way = 0; way < ways_; ++way) {
                 if (tags_of(set)[way] == kEmpty) continue;
                 Line& line = lines_[at(set, way)];
-                if (line.dirty == 0) continue;
+                if (line.dirty() == 0) continue;
                 take(line);
-                line.dirty = 0;
+                line.set_clean();
             }
         }
     }
@@ -151,7 +159,7 @@ private:
             std::memcpy(any, &equal, sizeof any);
             if ((any[0] | any[1]) == 0) [[likely]] continue;
             for (std::size_t way = group; way < group + 8; ++way)
-                if (tags[way] == tag && lines_[at(set, way)].number == line) return way;
+                if (tags[way] == tag && lines_[at(set, way)].number() == line) return way;
         }
         return ways_;
     }
