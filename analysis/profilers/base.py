@@ -25,6 +25,7 @@ Progress = Callable[[str, float | None], None]
 # Of the program's time; a kernel that still runs then is named, not killed with the program.
 KERNEL_TIME = 0.9
 _SHOWN_OUTPUT = 20_000
+_NO_MEMORY = "the system does that when memory runs out; on the emulator device memory is the host's"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def program_failed(completed: Completed, limit_s: float) -> ProgramFailed:
         message = f"the program did not end within {limit_s:g} s"
         hint: str | None = "raise timeout_s in hipscope.toml, or give it a smaller input"
     elif completed.returncode < 0:
-        message, hint = f"the program was ended by {signal_name(-completed.returncode)}", None
+        message = f"the program was ended by {signal_name(-completed.returncode)}"
+        hint = _NO_MEMORY if completed.returncode == -signal.SIGKILL else None
     elif completed.returncode:
         message, hint = f"the program left with exit code {completed.returncode}", None
     else:

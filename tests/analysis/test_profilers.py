@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from hipscope.analysis.build import BuiltProgram
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import MissingTool, ProgramFailed, UsageError
 from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.process import Completed
 from hipscope.analysis.profile import Provenance, Source
 from hipscope.analysis.profilers import ProfilerRun, choose_profiler
+from hipscope.analysis.profilers.base import program_failed
 from hipscope.analysis.profilers.emulator import EmulatorProfiler
 from hipscope.analysis.profilers.rocm import RocmProfiler, counter_passes
 from hipscope.analysis.toolchain import Toolchain
@@ -135,3 +138,14 @@ def test_a_missing_rocprofv3_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingTool, match="rocprofv3 is not on PATH"):
         RocmProfiler().record(run_of(tmp_path), lambda _message, _share: None)
+
+
+def test_a_program_that_the_system_ends_may_have_used_all_memory() -> None:
+    def failure(returncode: int) -> ProgramFailed:
+        return program_failed(Completed(("app",), returncode, b"", b"", timed_out=False, seconds=1.0), 60)
+
+    killed, crashed = failure(-signal.SIGKILL), failure(-signal.SIGSEGV)
+    assert killed.message == "the program was ended by SIGKILL"
+    assert killed.hint is not None
+    assert "memory" in killed.hint
+    assert crashed.hint is None
