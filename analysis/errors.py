@@ -52,9 +52,9 @@ class CannotWrite(HipscopeError):
 
 
 def of_the_system(error: OSError) -> HipscopeError | None:
-    """The failure that an error of the system means to the user: a full disk, or a file that is not ours to use."""
+    """The failure that an error of the system means to the user: no room to write, or a file that is not ours to use."""
     where = f" '{error.filename}'" if error.filename else ""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # the last one: `ulimit -f`
         return CannotWrite(f"cannot write{where}: {error.strerror}")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and where:
         return UsageError(f"cannot use{where}: {error.strerror}")

@@ -59,5 +59,6 @@ def test_errors_of_the_system_are_told_as_such() -> None:
     denied = of_the_system(PermissionError(errno.EACCES, "Permission denied", "some/file"))
     assert isinstance(denied, UsageError)
     assert denied.message == "cannot use 'some/file': Permission denied"
-    assert isinstance(of_the_system(OSError(errno.ENOSPC, "No space left on device")), CannotWrite)
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        assert isinstance(of_the_system(OSError(number, "no room")), CannotWrite)
     assert of_the_system(FileNotFoundError(errno.ENOENT, "No such file or directory", "x")) is None
