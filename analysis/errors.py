@@ -52,7 +52,7 @@ class CannotWrite(HipscopeError):
 
 
 def of_the_system(error: OSError) -> HipscopeError | None:
-    """The failure that an error of the system means to the user: no room to write, or a file that is not ours to use."""
+    """The failure that an error of the system means to the user: no room to write, or a file that is not ours."""
     where = f" '{error.filename}'" if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # the last one: `ulimit -f`
         return CannotWrite(f"cannot write{where}: {error.strerror}")
