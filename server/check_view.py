@@ -11,12 +11,20 @@ from typing import Any
 
 from hipscope.server.store import Problem
 
-SECOND = {
+_SECOND = {
     "data-race": "the other access",
     "stale-read": "stored here",
     "uninitialised-read": "loaded here",
     "divergent-barrier": "where the other wave is",
 }
+_SHUFFLE = "ds_bpermute"  # the only one that is the other place of an uninitialised read without being a load
+
+
+def second_place(row: Mapping[str, Any]) -> str:
+    """What the other place of a report is."""
+    if row["class"] == "uninitialised-read" and row["other"]["instruction"].startswith(_SHUFFLE):
+        return "taken from another lane here"
+    return _SECOND.get(row["class"], "the other place")
 
 
 def check_problems(report: Mapping[str, Any]) -> tuple[Problem, ...]:
@@ -28,8 +36,7 @@ def check_problems(report: Mapping[str, Any]) -> tuple[Problem, ...]:
             continue
         related = []
         if other is not None and other["file"]:
-            what = SECOND.get(row["class"], "the other place")
-            related.append((os.path.realpath(other["file"]), int(other["line"]), what))
+            related.append((os.path.realpath(other["file"]), int(other["line"]), second_place(row)))
         if allocation is not None:
             for what, chain in (("allocated here", "allocated_at"), ("freed here", "freed_at")):
                 if allocation[chain]:

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from hipscope.server.check_view import SECOND
+from hipscope.server.check_view import second_place
 from hipscope.server.render.text import short_path
 
 
@@ -57,7 +57,7 @@ def _print_report(found: Mapping[str, Any], console: Console) -> None:
     console.print(Text(f"  kernel {found['kernel']}, dispatch {found['dispatch']}"))
     _print_place(found["at"], "", console)
     if found["other"] is not None:
-        _print_place(found["other"], SECOND.get(found["class"], "the other") + ": ", console)
+        _print_place(found["other"], second_place(found) + ": ", console)
     allocation = found["allocation"]
     if allocation is not None:
         for what, chain in (
