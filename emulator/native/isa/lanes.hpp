@@ -331,8 +331,8 @@ struct LaneOp {
         alignas(64) u32 buffer[sizeof...(A)][2][kLanes];
         alignas(64) RowBuffer out;
         alignas(64) u32 mask[kLanes];
-        if constexpr (is_half<R>) {  // overflow clamped to the largest half: not emulated
-            if (((w.mode >> mode_fp16_overflow_bit) & 1U) != 0) [[unlikely]] return fault(w, FaultKind::unsupported, 0, 0, -1, false);
+        if constexpr (is_half<R>) {
+            if (!rounds_halves(w.mode)) [[unlikely]] return fault(w, FaultKind::unsupported, 0, 0, -1, false);
         }
         u64 active = w.exec();
         const std::tuple<decltype((void)K, Row{})...> rows{fetch<A>(w, in, static_cast<int>(K), buffer[K], active)...};

@@ -14,7 +14,12 @@ namespace hipscope::HIPSCOPE_ISA {
 
 inline constexpr u32 mode_dx10_clamp_bit = 8, mode_ieee_bit = 9, mode_fp16_overflow_bit = 23;
 inline constexpr u32 mode_float_bits = 0xff;
+inline constexpr u32 mode_wide_rounding = 0x0c;  // of f64 and f16
 inline constexpr u32 mode_float_default = 0xf0;  // nearest even, all denormals kept
+
+/// Halves are worked out in single precision and rounded to nearest. Neither other rounding nor overflow clamped to the
+/// largest half is emulated; denormal halves are kept in every mode.
+HIPSCOPE_INLINE bool rounds_halves(u32 mode) { return (mode & (1U << mode_fp16_overflow_bit | mode_wide_rounding)) == 0; }
 
 class ModeGuard {
 public:
