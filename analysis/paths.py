@@ -1,4 +1,4 @@
-"""Where hipscope keeps what it may lose: the user's cache directory, and writing there without half-written results.
+"""Where hipscope keeps things: the user's directories, and writing there without half-written results.
 
 Several hipscope processes may work at once, so a result appears under its name only when it is complete.
 """
@@ -22,17 +22,30 @@ _DRAFT = ".draft-"
 
 
 def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
-    """`$XDG_CACHE_HOME/hipscope`, or `~/.cache/hipscope`.
+    """`$XDG_CACHE_HOME/hipscope`, or `~/.cache/hipscope`: what can be made again.
 
     Where that cannot be written, as in a container whose user has no home, it is a private directory among the
     temporary files. Raises `CannotWrite` when there can be none.
     """
-    base = env.get("XDG_CACHE_HOME")
+    directory = _of_user(env, "XDG_CACHE_HOME", ".cache")
+    return directory if directory is not None and _writable(directory) else _temporary()
+
+
+def state_directory(env: Mapping[str, str] = os.environ) -> Path:
+    """`$XDG_STATE_HOME/hipscope`, or `~/.local/state/hipscope`: what the user said; it may be for reading only.
+
+    For a user without a home, a private directory among the temporary files. Raises `CannotWrite` when there can be
+    none.
+    """
+    return _of_user(env, "XDG_STATE_HOME", ".local/state") or _temporary()
+
+
+def _of_user(env: Mapping[str, str], variable: str, in_home: str) -> Path | None:
+    base = env.get(variable)
     try:
-        root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+        return (Path(base) if base and Path(base).is_absolute() else Path.home() / in_home) / "hipscope"
     except RuntimeError:  # a user without a home
-        return _temporary_cache()
-    return root / "hipscope" if _writable(root / "hipscope") else _temporary_cache()
+        return None
 
 
 def _writable(directory: Path) -> bool:
@@ -41,7 +54,7 @@ def _writable(directory: Path) -> bool:
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
-def _temporary_cache() -> Path:
+def _temporary() -> Path:
     """What lies in a directory that everybody writes to is ours only if we made it."""
     directory = Path(tempfile.gettempdir()) / f"hipscope-user-{os.getuid()}"
     try:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.paths import write_atomically
+from hipscope.analysis.paths import state_directory, write_atomically
 from hipscope.formulas.llm.settings import ModelSettings
 
 
@@ -54,10 +54,8 @@ def withdraw_consent(root: Path, settings: ModelSettings, env: Mapping[str, str]
 
 
 def _record(root: Path, settings: ModelSettings, env: Mapping[str, str]) -> Path:
-    state = env.get("XDG_STATE_HOME")
-    base = Path(state) if state and Path(state).is_absolute() else Path.home() / ".local" / "state"
     digest = hashlib.sha256(json.dumps(_terms(root, settings), sort_keys=True).encode()).hexdigest()
-    return base / "hipscope" / "consent" / f"{digest[:32]}.json"
+    return state_directory(env) / "consent" / f"{digest[:32]}.json"
 
 
 def _terms(root: Path, settings: ModelSettings) -> dict[str, str | None]:

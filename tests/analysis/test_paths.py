@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.errors import CannotWrite, UsageError, of_the_system
-from hipscope.analysis.paths import cache_directory
+from hipscope.analysis.paths import cache_directory, state_directory
 
 
 @pytest.fixture
@@ -53,6 +53,11 @@ def test_a_user_without_a_home_has_a_cache_too(no_home: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Path, "home", none)
     assert cache_directory({}).parent == no_home
+    assert state_directory({}).parent == no_home
+
+
+def test_what_the_user_said_can_be_for_reading_only() -> None:
+    assert state_directory({"XDG_STATE_HOME": "/proc/1"}) == Path("/proc/1/hipscope")
 
 
 def test_errors_of_the_system_are_told_as_such() -> None:

@@ -6,6 +6,7 @@
 
 #include "hip/runtime.hpp"
 #include "hip/version.hpp"
+#include "hip/zero_pages.hpp"
 
 namespace hipscope {
 namespace {
@@ -99,7 +100,9 @@ Error fill_box(Runtime& runtime, const abi::MemsetParams& p) {
     if (p.dst == nullptr || (p.height > 1 && row > p.pitch)) return abi::error::invalid_value;
     const std::size_t bytes = (p.height - 1) * p.pitch + row;
     if (overruns(runtime, p.dst, bytes)) return abi::error::invalid_value;
-    for (std::size_t y = 0; y < p.height; ++y) {
+    const bool gapless_zeros = p.value == 0 && (p.height == 1 || row == p.pitch);
+    const std::size_t rows = gapless_zeros && zeroed_by_giving_back(p.dst, bytes) ? 0 : p.height;
+    for (std::size_t y = 0; y < rows; ++y) {
         void* to = static_cast<char*>(p.dst) + y * p.pitch;
         if (p.element_size == 1) std::memset(to, static_cast<int>(p.value & 0xffU), p.width);
         else if (p.element_size == 2) fill_row<std::uint16_t>(to, p.value, p.width);
