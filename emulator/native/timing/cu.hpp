@@ -18,7 +18,6 @@
 namespace hipscope {
 
 inline constexpr std::size_t kMaxWaves = 64;  // per CU, more than any gfx9 holds; a bit each
-inline constexpr std::size_t kSimds = 4, kWavesOfSimd = kMaxWaves / kSimds;
 inline constexpr std::uint32_t kHistory = kDependencyReach;
 
 struct Pending {
@@ -96,8 +95,6 @@ struct alignas(64) TimedWave {
         vector_memory.size = 0;
         local_and_scalar.size = 0;
     }
-    /// Where it is in its CU's order.
-    [[nodiscard]] std::size_t place() const { return std::size_t{simd} * kWavesOfSimd + simd_slot; }
     /// Have the first lines at hand when its turn comes.
     void prefetch() const {
         const auto* line = reinterpret_cast<const char*>(this);
@@ -135,16 +132,8 @@ struct Simd {
     std::int64_t valu_free = 0, issue_free = 0;
     bool long_operation = false;  // what keeps the VALU busy takes more than one pass
     int waves = 0;
-    int at_barrier = 0;           // of its waves
     int vgprs = 0;
     std::uint32_t slots = 0;      // one bit per wave slot in use
-};
-
-/// What a CU may do until it is another one's turn.
-struct Turn {
-    std::int64_t until;
-    int left;          // instructions
-    bool any_order;    // a wave's instructions may come before earlier ones of another SIMD's, if neither sees the other
 };
 
 struct Cu {
@@ -152,10 +141,10 @@ struct Cu {
         : number(which), sqc(sqc_of(c, which)), memory(c, std::move(l1), now) {}
     int number;
     int sqc;  // its instruction and scalar cache
-    Earliest<kMaxWaves> ready;  // when each wave may issue next; those of a SIMD lie together
+    Earliest<kMaxWaves> ready;  // when each wave may issue next
     std::vector<TimedWave> waves;  // never moved: there is room for all before the first one comes
     std::uint64_t taken = 0;       // one bit for each place of a wave: somebody is there
-    Simd simd[kSimds];
+    Simd simd[4];
     int lds_used = 0, groups = 0;
     std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;
     bool vmem_held = false;  // the vector memory port is late because the address unit was
@@ -163,11 +152,10 @@ struct Cu {
     int alive = 0;
     CuMemory memory;
 
-    void set_ready(const TimedWave& w, std::size_t slot, std::int64_t t) { ready.set(w.place(), slot, t); }
-
     /// Its turn is next, up to `until`: have the waves at hand that will issue.
     void prefetch(std::int64_t until) const {
-        ready.all_until(until, [&](std::size_t slot) { waves[slot].prefetch(); });
+        for (std::size_t slot = 0; slot < waves.size(); ++slot)
+            if (ready.time_of(slot) <= until) waves[slot].prefetch();
     }
 
     /// The same of the places that the next waves get.

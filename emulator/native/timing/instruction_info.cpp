@@ -106,17 +106,6 @@ bool plain_access(const Instruction& in) {
     }
 }
 
-/// Those that go on with the next instruction or jump; waits for memory are looked at when they come.
-bool within_simd(const InstructionInfo& i) {
-    switch (i.unit) {
-        case Unit::valu: case Unit::valu_half: case Unit::valu_trans: case Unit::mfma:
-        case Unit::salu: case Unit::branch: case Unit::waitcnt:
-            return true;
-        case Unit::internal: return !i.invalidates_l1 && !i.writes_back;
-        default: return false;
-    }
-}
-
 bool communicates(const Instruction& in, bool plain) {
     if (in.unit == Unit::lds) return false;  // see waves_meet_in_lds
     if (accesses_memory(in.unit)) return !plain && !in.text.starts_with("s_memtime") && !in.text.starts_with("s_memrealtime");
@@ -185,7 +174,6 @@ std::vector<InstructionInfo> instruction_infos(const Program& program, const Tim
         info.fetch_line = static_cast<std::uint32_t>(code[i].address / static_cast<unsigned>(constants.icache_line_bytes));
         info.invalidates_l1 = code[i].text.starts_with("buffer_inv");
         info.writes_back = code[i].text.starts_with("buffer_wbl2");
-        info.within_simd = within_simd(info);
         info.starts_fetch = i == 0 || code[i].address / kFetchBytes != code[i - 1].address / kFetchBytes;
         if (code[i].text.starts_with("s_nop")) info.idle_cycles = static_cast<std::uint16_t>(4 * (code[i].target + 1));
         find_dependencies(code, leader, i, constants, info);

@@ -30,7 +30,6 @@ struct InstructionInfo {
     std::uint8_t early = 0;
     bool leaves_kernel = false;      // calls, and returns of what was called
     bool communicates = false;       // what other waves do at the same time may matter, but for its workgroup's barriers and LDS
-    bool within_simd = false;        // its time depends on nothing but its wave and its SIMD, and it changes nothing else
     bool starts_fetch = false;       // first instruction of a fetched block: straight code asks for it here
     std::uint16_t idle_cycles = 4;   // s_nop and friends: cycles until the wave goes on; compilers put it where a result is not there yet
     std::uint32_t fetch_line = 0;

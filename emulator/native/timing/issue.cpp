@@ -14,59 +14,25 @@ namespace {
 /// are not timed had their turn, and with one thread they have it when the slice ends.
 constexpr std::uint64_t kWaitingTurn = 1000;
 
-/// Of a SIMD. Among more, one seldom comes before all others for several instructions.
-constexpr int kFewWaves = 4;
-
-/// Operations that an s_waitcnt leaves outstanding.
-struct Counters {
-    std::uint32_t vm, lgkm;
-};
-
-Counters counters_of(std::uint32_t immediate) {
-    return {(immediate & 0xfU) | ((immediate >> 14U) & 3U) << 4U, (immediate >> 8U) & 0xfU};
-}
-
 }  // namespace
 
-[[gnu::always_inline]] inline std::int64_t XcdSimulator::Model::take_port(std::int64_t& port, std::int64_t t, int cycles,
-                                                                           std::uint32_t pc, StallReason reason) {
-    const std::int64_t start = std::max(t, port);
-    charge(pc, reason, start - t);  // adding nothing costs less than a branch that is hard to foretell
-    port = start + cycles;
-    return start;
-}
-
-[[gnu::always_inline]] inline std::int64_t XcdSimulator::Model::issue_vector(Simd& simd, const InstructionInfo& i,
-                                                                              std::int64_t t, std::uint32_t pc) {
-    t = take_port(simd.valu_free, t, 0, pc, simd.long_operation ? StallReason::pipe_busy : StallReason::issue_contention);
-    t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
-    simd.valu_free = t + i.port_cycles;
-    simd.long_operation = i.port_cycles > c.valu_cycles;
-    result.valu_busy += i.port_cycles;
-    return t;
-}
-
-/// Count an instruction that issued at `t`.
-[[gnu::always_inline]] inline void XcdSimulator::Model::issued(TimedWave& w, std::int64_t attempted, std::int64_t t,
-                                                                std::uint32_t pc) {
-    ++result.instructions;
-    ++w.group->executed;
-    w.issued[w.issued_count++ % kHistory] = static_cast<std::uint32_t>(t);
-    result.times[pc].issue += 4;
-    if (w.trace >= 0) note(w, attempted, t, pc);
-}
-
-bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot, std::int64_t attempted, Turn& turn) {
+bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     TimedWave& w = cu.waves[slot];
     const std::uint32_t pc = w.pc;
     const InstructionInfo& i = info[pc];
+    const std::int64_t attempted = cu.ready.time_of(slot);
     std::int64_t t = i.fetch_line == w.fetch_line ? attempted : fetch(cu, w, i.fetch_line, attempted, pc);
     if (i.dependency_count != 0) t = dependencies(w, i, t, pc);
     Simd& simd = cu.simd[w.simd];
     const std::int64_t issue_free = simd.issue_free;
     switch (i.unit) {
         case Unit::valu: case Unit::valu_half: case Unit::valu_trans: case Unit::mfma:
-            t = issue_vector(simd, i, t, pc);
+            t = take_port(simd.valu_free, t, 0, pc,
+                          simd.long_operation ? StallReason::pipe_busy : StallReason::issue_contention);
+            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            simd.valu_free = t + i.port_cycles;
+            simd.long_operation = i.port_cycles > c.valu_cycles;
+            result.valu_busy += i.port_cycles;
             break;
         case Unit::smem:
             t = room_in(w.local_and_scalar, t, pc);
@@ -96,8 +62,11 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot, std::int64_t attempted
     const bool waited = w.at_grid_barrier;
     if (w.ahead.used_up()) run_ahead(cu, w, t);
     const Step outcome = next_outcome(w, i);
-    --turn.left;
-    issued(w, attempted, t, pc);
+    ++result.instructions;
+    ++w.group->executed;
+    w.issued[w.issued_count++ % kHistory] = static_cast<std::uint32_t>(t);
+    result.times[pc].issue += 4;
+    if (w.trace >= 0) note(w, attempted, t, pc);
     if (outcome == Step::retry || waited) simd.issue_free = issue_free;
     if (outcome == Step::next && waited) {
         t = leave_grid_barrier(w, pc);
@@ -113,58 +82,10 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot, std::int64_t attempted
     else if (i.unit == Unit::internal) next = complete_internal(cu, w, i, t, pc);
     // A request reaches the host by an atomic on its ready stack.
     if (i.unit == Unit::vmem_atomic && launch.services != nullptr) launch.services->answer(0, w.group->number);
-    t += next;
-    if (turn.any_order && simd.waves <= kFewWaves && info[w.pc].within_simd && cu.ready.leads<kSimds>(w.place(), slot, t))
-        t = go_on(cu, slot, t, turn);
-    cu.set_ready(w, slot, t);
+    cu.ready.set(slot, t + next);
     if (accesses_early() && !w.ahead.used_up() && (info[w.pc].unit == Unit::vmem_load || info[w.pc].unit == Unit::vmem_store))
         w.notes.first_lines([&](std::uint64_t line) { shared.prefetch(cu.memory, line); });
     return within_limit(w, pc);
-}
-
-/// More instructions of the wave, which may issue next at `ready`: those that concern nobody but its SIMD, as long as none
-/// of the SIMD's other waves comes first. What waves of other SIMDs do meanwhile, and is looked at later, comes out the
-/// same. Returns when the wave may issue the one behind them. Not inlined: most instructions do without, and lose when
-/// `issue` keeps registers for it.
-[[gnu::noinline]] std::int64_t XcdSimulator::Model::go_on(Cu& cu, std::size_t slot, std::int64_t ready, Turn& turn) {
-    TimedWave& w = cu.waves[slot];
-    if (w.at_grid_barrier || w.group->executed + 2 * kTurn > limits.runaway) return ready;
-    Simd& simd = cu.simd[w.simd];
-    const auto lead = cu.ready.lead_of<kSimds>(w.place(), slot);
-    std::int64_t last = std::min(lead.near, turn.until);
-    // What waves of other SIMDs do before it may open a barrier or make room for waves that will be among its SIMD's.
-    if (simd.at_barrier > 0) last = std::min(last, lead.all + c.barrier_cycles - 1);
-    if (!no_more_groups) last = std::min(last, lead.all + c.workgroup_launch_cycles - 1);
-    for (; ready <= last; --turn.left) {
-        const std::uint32_t pc = w.pc;
-        const InstructionInfo& i = info[pc];
-        const bool noted = w.ahead.open ? !w.ahead.used_up() : w.ahead.next + 1 < w.ahead.count;  // and it goes on or jumps
-        if (!i.within_simd || i.fetch_line != w.fetch_line || !noted) break;
-        if (i.unit == Unit::waitcnt && !all_there(w, i.target, ready)) break;
-        std::int64_t t = i.dependency_count != 0 ? dependencies(w, i, ready, pc) : ready;
-        std::int64_t next = 4;
-        switch (i.unit) {
-            case Unit::salu: t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention); break;
-            case Unit::branch:
-                t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
-                next = c.branch_not_taken_cycles;
-                break;
-            case Unit::waitcnt: t = wait_for_counters(w, i.target, t, pc); break;
-            case Unit::internal: next = complete_internal(cu, w, i, t, pc); break;
-            default: t = issue_vector(simd, i, t, pc); break;
-        }
-        const Step outcome = next_outcome(w, i);
-        issued(w, ready, t, pc);
-        ready = outcome == Step::jump ? jump(w, t) : t + next;
-    }
-    return ready;
-}
-
-/// When the wave can go on at the place that it jumped to.
-std::int64_t XcdSimulator::Model::jump(TimedWave& w, std::int64_t t) {
-    w.fetch_line = ~0U;
-    if (!info[w.pc].starts_fetch) ++result.refetches;
-    return t + c.branch_taken_cycles;
 }
 
 /// What the access touched that was executed last.
@@ -199,12 +120,14 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
     TimedGroup& group = *w.group;
     switch (outcome) {
         case Step::jump:
-            cu.set_ready(w, slot, jump(w, t));
+            w.fetch_line = ~0U;
+            if (!info[w.pc].starts_fetch) ++result.refetches;
+            cu.ready.set(slot, t + c.branch_taken_cycles);
             return within_limit(w, pc);
         case Step::yield: {
             const std::int64_t asleep = std::max<std::int64_t>(4, std::int64_t{info[pc].target} * c.sleep_unit_cycles);
             charge(pc, StallReason::sleep, asleep - 4);
-            cu.set_ready(w, slot, t + asleep);
+            cu.ready.set(slot, t + asleep);
             return within_limit(w, pc);
         }
         case Step::retry:  // it has not happened: waiting for other waves of the dispatch
@@ -216,15 +139,14 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
                 w.arrived = t;
                 last_grid_arrival = std::max(last_grid_arrival, t);
             }
-            cu.set_ready(w, slot, t + c.barrier_cycles);
+            cu.ready.set(slot, t + c.barrier_cycles);
             return within_limit(w, pc);
         case Step::barrier:
             w.arrived = t;
             w.at_barrier = true;
-            ++cu.simd[w.simd].at_barrier;
             group.last_arrival = std::max(group.last_arrival, t);
             ++group.waiting;
-            cu.set_ready(w, slot, kNever);
+            cu.ready.set(slot, kNever);
             release_if_all_arrived(cu, group, t);
             return true;
         case Step::end:
@@ -250,15 +172,10 @@ void XcdSimulator::Model::note(TimedWave& w, std::int64_t attempted, std::int64_
 }
 
 std::int64_t XcdSimulator::Model::wait_for_counters(TimedWave& w, std::uint32_t immediate, std::int64_t t, std::uint32_t pc) {
-    const Counters left = counters_of(immediate);
-    t = drain(w.local_and_scalar, left.lgkm, t, pc);
-    return drain(w.vector_memory, left.vm, t, pc);
-}
-
-/// Whether the wave would not wait for its counters at `t`.
-bool XcdSimulator::Model::all_there(const TimedWave& w, std::uint32_t immediate, std::int64_t t) {
-    const Counters left = counters_of(immediate);
-    return drained(w.local_and_scalar, left.lgkm, t) && drained(w.vector_memory, left.vm, t);
+    const std::uint32_t vm = (immediate & 0xfU) | ((immediate >> 14U) & 3U) << 4U;
+    const std::uint32_t lgkm = (immediate >> 8U) & 0xfU;
+    t = drain(w.local_and_scalar, lgkm, t, pc);
+    return drain(w.vector_memory, vm, t, pc);
 }
 
 std::int64_t XcdSimulator::Model::fetch(Cu& cu, TimedWave& w, std::uint32_t line, std::int64_t t, std::uint32_t pc) {
@@ -282,6 +199,13 @@ std::int64_t XcdSimulator::Model::dependencies(const TimedWave& w, const Instruc
     }
     if (wait > 0) charge(pc, StallReason::dependency, wait);
     return t + wait;
+}
+
+std::int64_t XcdSimulator::Model::take_port(std::int64_t& port, std::int64_t t, int cycles, std::uint32_t pc, StallReason reason) {
+    const std::int64_t start = std::max(t, port);
+    charge(pc, reason, start - t);  // adding nothing costs less than a branch that is hard to foretell
+    port = start + cycles;
+    return start;
 }
 
 /// The CU's vector memory port. It is closed while the address unit's queue is full, which is then the reason.
@@ -310,9 +234,8 @@ void XcdSimulator::Model::release_if_all_arrived(Cu& cu, TimedGroup& group, std:
         TimedWave& w = cu.waves[static_cast<std::size_t>(slot)];
         if (w.group != &group || !w.at_barrier) continue;
         w.at_barrier = false;
-        --cu.simd[w.simd].at_barrier;
         charge(w.pc - 1, StallReason::barrier, go - w.arrived - 4 > 0 ? go - w.arrived - 4 : 0);
-        cu.set_ready(w, static_cast<std::size_t>(slot), go);
+        cu.ready.set(static_cast<std::size_t>(slot), go);
     }
     group.waiting = 0;
     group.last_arrival = 0;

@@ -12,7 +12,6 @@
 namespace hipscope {
 
 inline constexpr std::size_t kMaxCus = 128;  // per XCD or die
-inline constexpr int kTurn = 4096;  // instructions of a CU until it may be another one's turn
 inline constexpr std::int64_t kNever = Earliest<kMaxCus>::never;
 
 struct TimingStorage::Parts {
@@ -83,7 +82,6 @@ struct XcdSimulator::Model {
     // xcd.cpp
     bool run(std::uint64_t budget);
     bool run_cu(Cu& cu, std::int64_t until);
-    [[nodiscard]] bool in_any_order(const Cu& cu, std::int64_t until) const;
     TimedResult finish();
 
     // placement.cpp
@@ -107,17 +105,12 @@ struct XcdSimulator::Model {
     [[nodiscard]] bool accesses_early() const { return early != InstructionInfo::alone; }
 
     // issue.cpp: all return the time at which the wave can go on
-    bool issue(Cu& cu, std::size_t slot, std::int64_t attempted, Turn& turn);  // false on a fault
-    std::int64_t go_on(Cu& cu, std::size_t slot, std::int64_t ready, Turn& turn);
-    std::int64_t issue_vector(Simd& simd, const InstructionInfo& i, std::int64_t t, std::uint32_t pc);
-    void issued(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc);
+    bool issue(Cu& cu, std::size_t slot);  // the wave's next instruction; false on a fault
     Touched touched_now(const TimedWave& w);
     Step next_outcome(TimedWave& w, const InstructionInfo& i);
     std::int64_t leave_grid_barrier(TimedWave& w, std::uint32_t pc);
     bool conclude(Cu& cu, TimedWave& w, std::size_t slot, Step outcome, std::int64_t t, std::uint32_t pc);
     void note(TimedWave& w, std::int64_t attempted, std::int64_t t, std::uint32_t pc);
-    std::int64_t jump(TimedWave& w, std::int64_t t);
-    static bool all_there(const TimedWave& w, std::uint32_t immediate, std::int64_t t);
     std::int64_t wait_for_counters(TimedWave& w, std::uint32_t immediate, std::int64_t t, std::uint32_t pc);
     std::int64_t fetch(Cu& cu, TimedWave& w, std::uint32_t line, std::int64_t t, std::uint32_t pc);
     std::int64_t dependencies(const TimedWave& w, const InstructionInfo& i, std::int64_t t, std::uint32_t pc);
@@ -167,13 +160,6 @@ struct XcdSimulator::Model {
             queue.pop();
         }
         return t;
-    }
-    /// Whether nobody would wait in `drain`.
-    template <std::uint32_t capacity>
-    static bool drained(const PendingQueue<capacity>& queue, std::uint32_t left, std::int64_t t) {
-        for (std::uint32_t i = 0; i + left < queue.size; ++i)
-            if (queue.entries[(queue.head + i) % capacity].time > t) return false;
-        return true;
     }
     template <std::uint32_t capacity>
     std::int64_t room_in(PendingQueue<capacity>& queue, std::int64_t t, std::uint32_t pc) {

@@ -34,7 +34,7 @@ void XcdSimulator::Model::place_first() {
             any = try_launch(*cus[static_cast<std::size_t>(i)], 0) || any;
         }
     }
-    for (std::size_t i = 0; i < cus.size(); ++i) order.set(i, i, cus[i]->ready.time());
+    for (std::size_t i = 0; i < cus.size(); ++i) order.set(i, cus[i]->ready.time());
 }
 
 std::unique_ptr<Cu> XcdSimulator::Model::new_cu(int number) {
@@ -139,7 +139,7 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
     cu.simd[best].slots |= 1U << static_cast<unsigned>(wave.simd_slot);
     cu.simd[best].waves += 1;
     cu.simd[best].vgprs += shape.vgprs;
-    cu.set_ready(wave, slot, t);
+    cu.ready.set(slot, t);
     group.slots.push_back(static_cast<int>(slot));
     if (cu.alive++ == 0) cu.idle_since = t;
     ++result.waves;
@@ -152,7 +152,7 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
 void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
     TimedWave& wave = cu.waves[slot];
     TimedGroup& group = *wave.group;
-    cu.set_ready(wave, slot, kNever);
+    cu.ready.set(slot, kNever);
     cu.simd[wave.simd].slots &= ~(1U << static_cast<unsigned>(wave.simd_slot));
     cu.simd[wave.simd].waves -= 1;
     cu.simd[wave.simd].vgprs -= shape.vgprs;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kKeptGroup = 64U << 10U;  // bytes; larger workgroups have enough to do
 constexpr std::int64_t kQuantum = 256;  // cycles a CU may run ahead of the slowest one
-constexpr std::int64_t kShortestStep = 4;  // cycles from an instruction of a wave to its next one
 
 /// On gfx90a a wave may also wait for another one of its workgroup by a plain load.
 unsigned what_may_run_early(const TimedLaunch& timed) {
@@ -71,35 +70,23 @@ bool XcdSimulator::Model::run(std::uint64_t budget) {
         if (order.time() >= kNever) return false;
         now = order.time();
         const std::size_t first = order.which();
-        order.set(first, first, kNever);
+        order.set(first, kNever);
         const std::int64_t second = order.time();
         Cu& cu = *cus[first];
         if (second < kNever) cus[order.which()]->prefetch(second + kQuantum);
         if (!run_cu(cu, second >= kNever ? kNever : second + kQuantum)) return false;
-        order.set(first, first, cu.ready.time());
+        order.set(first, cu.ready.time());
     }
     return true;
 }
 
 bool XcdSimulator::Model::run_cu(Cu& cu, std::int64_t until) {
-    Turn turn{until, kTurn, in_any_order(cu, until)};
-    while (turn.left > 0) {
+    for (int n = 0; n < 4096; ++n) {
         const std::int64_t t = cu.ready.time();
         if (t >= kNever || t > until) return true;
-        if (!issue(cu, cu.ready.which(), t, turn)) return false;
+        if (!issue(cu, cu.ready.which())) return false;
     }
     return true;
-}
-
-/// Whether the order of instructions that do not see each other makes no difference to anybody: what the turn consists of
-/// is the same, and the limit of instructions that are timed is not near.
-bool XcdSimulator::Model::in_any_order(const Cu& cu, std::int64_t until) const {
-    if (!no_more_groups && result.instructions + 2 * kTurn > limits.max_instructions) return false;
-    // No other CU has anything to do. The turn ends at its most instructions: where that is, waves that are not timed may
-    // see, if any waves communicate at all.
-    if (until >= kNever) return accesses_early();
-    const std::int64_t of_each_place = (until - cu.ready.time()) / kShortestStep + 1;
-    return of_each_place * c.simds_per_cu * c.max_waves_per_simd < kTurn;
 }
 
 TimedResult XcdSimulator::Model::finish() {
