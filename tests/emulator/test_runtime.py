@@ -297,6 +297,18 @@ int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p);
     assert fault.instruction.startswith("global_store_dword")
 
 
+def test_a_stray_access_beside_a_variable_names_it(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__device__ int few[3];
+__global__ void overrun(int* p) { p[threadIdx.x] = few[threadIdx.x + 100000]; }
+int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p); hipDeviceSynchronize(); }
+"""
+    )
+    assert "after the end of the device variable `few` of 12 bytes" in ran.stderr
+
+
 @pytest.mark.parametrize("bytes_", [65536, 100_004, 1 << 20])
 def test_larger_blocks_end_where_they_end_and_are_gone_when_freed(bytes_: int, run: Run) -> None:
     """What is known of whole regions of memory at once holds neither behind a block nor once it is freed."""

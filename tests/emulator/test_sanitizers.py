@@ -78,6 +78,8 @@ def test_a_report_names_kernel_thread_allocation_and_both_host_calls() -> None:
     assert past.allocation.bytes == 400
     assert past.memory.address == past.allocation.address + 400
     assert "hipMalloc(&a, 400)" in text[past.allocation.allocated_at[0].line - 1]
+    past_variable = reports["past_a_variable"].message
+    assert past_variable.endswith("after the end of the device variable `few` of 12 bytes")
     freed = reports["after_free"].allocation
     assert freed is not None
     assert freed.freed

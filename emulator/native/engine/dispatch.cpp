@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "engine/functional.hpp"
+#include "engine/nearest_variable.hpp"
 #include "sanitize/sanitizer.hpp"
 
 namespace hipscope {
@@ -35,14 +36,15 @@ std::string hex(std::uint64_t value) {
 }
 
 /// "4 bytes after the end of a block of 400 bytes", or "no live block is near".
-std::string whereabouts(const Memory& memory, std::uint64_t address) {
+std::string whereabouts(const Memory& memory, const CodeObject& object, std::uint64_t address) {
     const auto below = memory.at_or_below(address);
     if (!below) return "no block of device memory is near";
     const Allocation& block = *below;
-    if (address < block.address + block.bytes) return "it runs over the end of a block of " + std::to_string(block.bytes) + " bytes";
-    const std::uint64_t beyond = address - block.address - block.bytes;
-    if (beyond > Memory::wide_guard) return "no block of device memory is near";
-    return std::to_string(beyond) + " bytes after the end of a block of " + std::to_string(block.bytes) + " bytes";
+    const std::uint64_t end = block.address + block.bytes;
+    if (address >= end && address - end > Memory::wide_guard) return "no block of device memory is near";
+    if (std::string told = beside_variable(object, block.address, address); !told.empty()) return told;
+    const std::string size = "the end of a block of " + std::to_string(block.bytes) + " bytes";
+    return address < end ? "it runs over " + size : std::to_string(address - end) + " bytes after " + size;
 }
 
 std::string describe(const Fault& fault, const PreparedLaunch& p, std::uint64_t group, const Memory& memory) {
@@ -52,7 +54,7 @@ std::string describe(const Fault& fault, const PreparedLaunch& p, std::uint64_t 
     if (fault.lane >= 0) where += ", lane " + std::to_string(fault.lane);
     if (fault.kind == FaultKind::out_of_bounds)
         return std::string("out-of-bounds ") + (fault.write ? "store" : "load") + " of " + std::to_string(fault.bytes) +
-               " bytes at " + hex(fault.address) + ", " + whereabouts(memory, fault.address) + "," + where;
+               " bytes at " + hex(fault.address) + ", " + whereabouts(memory, *p.launch.object, fault.address) + "," + where;
     return (fault.message.empty() ? std::string(fault_name(fault.kind)) : fault.message) + where;
 }
 

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "engine/nearest_variable.hpp"
 #include "sanitize/lanes.hpp"
 #include "sanitize/sanitizer.hpp"
 
@@ -72,7 +73,8 @@ void Sanitizer::stray(const Wave& wave, const Instruction& in) {
                         " that has been freed";
     } else if (const Allocation* near = nearest(memory_, fault.address)) {
         found.allocation = note_of(near, false);
-        found.message = what + " " + where(*near, fault.address);
+        const std::string variable = beside_variable(*launch_->launch.object, near->address, fault.address);
+        found.message = what + " " + (variable.empty() ? where(*near, fault.address) : variable);
     } else {
         char text[24];
         std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(fault.address));

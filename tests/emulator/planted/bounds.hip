@@ -107,6 +107,11 @@ void graph_memory() {
     hipStreamSynchronize(stream);
 }
 
+__device__ int few[3];
+__global__ void past_a_variable(int* out, int n) {
+    out[threadIdx.x] = few[threadIdx.x + n];  // PLANTED out-of-bounds
+}
+
 int main() {
     int *a, *b, *freed;
     hipMalloc(&a, 400);
@@ -128,6 +133,7 @@ int main() {
     arguments<<<1, 64>>>(b, Big{}, 100);
     atomic_past<<<1, 64>>>(a, 100);
     scalar_load<<<1, 64>>>(a, b, 1);
+    past_a_variable<<<1, 64>>>(a, 1 << 16);
     mapped_memory();
     graph_memory();
     return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
