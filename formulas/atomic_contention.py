@@ -13,7 +13,7 @@ from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, Stal
 from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.executed import has_patterns, mnemonic
-from hipscope.formulas.places import Site, column_range, costliest_site, finding_at, launch_of, sites
+from hipscope.formulas.places import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.stakes import LATENCY_COUNTERS, add_stalls, counted_waits, latency_bound, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 
@@ -113,19 +113,13 @@ def _waits(kernel: Kernel, site: Site, part: float) -> float:
 def _finding(formula: str, kernel: Kernel, site: Site, waits: float, busy: float) -> Finding:
     pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
     share_of_line = pattern.same_address_share or 0.0
-    start, end = column_range(site.file, site.line, site.column)
     launch = launch_of(kernel, site.file)
     place = "one address" if share_of_line > 0.99 else "a few addresses"
     waves = pattern.accesses
-    return Finding(
-        formula=formula,
-        kernel=kernel.name,
-        mangled=kernel.mangled,
-        file=site.file,
-        line=site.line,
-        end_line=site.line,
-        column=start,
-        end_column=end,
+    return finding_at(
+        formula,
+        kernel,
+        site,
         share=max(waits, busy),
         message=(
             f"{pattern.lanes:,} atomic operations from {waves:,} wave accesses on {place} are served one after "

@@ -15,7 +15,6 @@ from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, 
 from hipscope.formulas.executed import has_patterns, mnemonic
 from hipscope.formulas.places import (
     Site,
-    column_range,
     constant_value,
     costliest_site,
     finding_at,
@@ -102,7 +101,6 @@ def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: fl
     share = smaller(waits * excess, unit_share(kernel, device, pattern.lds_conflict_cycles))
     cycles = pattern.lds_cycles / pattern.accesses
     ideal = cycles / degree
-    start, end = column_range(site.file, site.line, site.column)
     array = shared_array_at(site.file, site.line)
     related = (
         (
@@ -113,15 +111,10 @@ def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: fl
         if array is not None and array.dimensions
         else ()
     )
-    return Finding(
-        formula=formula,
-        kernel=kernel.name,
-        mangled=kernel.mangled,
-        file=site.file,
-        line=site.line,
-        end_line=site.line,
-        column=start,
-        end_column=end,
+    return finding_at(
+        formula,
+        kernel,
+        site,
         share=share,
         message=_message(site, cycles, ideal),
         evidence=(

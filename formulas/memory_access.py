@@ -17,7 +17,7 @@ from hipscope.analysis.memory import (
 )
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.analysis.stalls import blamed_stalls
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.executed import has_patterns, mnemonic
 from hipscope.formulas.places import (
     Site,
@@ -142,15 +142,10 @@ def _finding(
     start, end = column_range(site.file, site.line, site.column)
     launch = launch_of(kernel, site.file)
     verb = "reads and writes" if len(kinds) > 1 else "writes" if "store" in kinds else "reads"
-    return Finding(
-        formula=formula,
-        kernel=kernel.name,
-        mangled=kernel.mangled,
-        file=site.file,
-        line=site.line,
-        end_line=site.line,
-        column=start,
-        end_column=end,
+    return finding_at(
+        formula,
+        kernel,
+        site,
         share=smaller(waits * excess, limit),
         message=(
             f"{verb} global memory {_manner(site.file, site.line, start, end)}: "
@@ -163,7 +158,7 @@ def _finding(
             Evidence("share of the kernel's line traffic that is waste", 100 * excess, 0.0, "%"),
             Evidence("wave time waiting for global memory", 100 * waits, None, "%"),
         ),
-        related=() if launch is None else (Related(launch.file, launch.line, launch.message),),
+        related=() if launch is None else (launch,),
     )
 
 
