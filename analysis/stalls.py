@@ -6,9 +6,9 @@ Takes a `Kernel`, gives cycles by reason for the kernel and per instruction. Cyc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
-from hipscope.analysis.profile import Instruction, Kernel, StallReason
+from hipscope.analysis.profile import Kernel, StallReason
+from hipscope.analysis.waits import wait_reason
 
 StallTable = Mapping[StallReason, float]
 
@@ -32,7 +32,7 @@ def blamed_stalls(kernel: Kernel) -> tuple[StallTable, ...]:
     for instruction in kernel.instructions:
         left = dict(instruction.stalls)
         for producer, cycles in instruction.waited_for.items():
-            reason = produced_wait(kernel.instructions[producer])
+            reason = wait_reason(kernel.instructions[producer].text)
             moved = _take(left, reason, cycles)
             into = blamed[producer]
             into[reason] = into.get(reason, 0.0) + moved
@@ -46,27 +46,6 @@ def blamed_stalls(kernel: Kernel) -> tuple[StallTable, ...]:
 def total_cycles(kernel: Kernel) -> float:
     """Issue and stall cycles of all instructions: the time that waves of this kernel were resident."""
     return sum(instruction.latency for instruction in kernel.instructions)
-
-
-def produced_wait(instruction: Instruction) -> StallReason:
-    """What kind of wait it is to wait for this instruction's result."""
-    return _wait_for(instruction.text)
-
-
-@lru_cache(maxsize=1 << 14)
-def _wait_for(text: str) -> StallReason:
-    mnemonic = text.split(None, 1)[0] if text else ""
-    if "atomic" in mnemonic or mnemonic.startswith(("ds_add", "ds_sub", "ds_cmpst", "ds_min", "ds_max")):
-        return StallReason.ATOMIC
-    if mnemonic.startswith("ds_"):
-        return StallReason.LDS
-    if mnemonic.startswith(("s_load", "s_buffer_load", "s_scratch")):
-        return StallReason.SCALAR_MEMORY
-    if mnemonic.startswith("scratch_"):
-        return StallReason.SCRATCH_MEMORY
-    if mnemonic.startswith(("global_", "flat_", "buffer_", "tbuffer_")):
-        return StallReason.GLOBAL_MEMORY
-    return StallReason.DEPENDENCY
 
 
 def _take(left: dict[StallReason, float], reason: StallReason, cycles: float) -> float:

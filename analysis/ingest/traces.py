@@ -16,6 +16,7 @@ from typing import Any
 
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.profile import Frame, MemoryPattern, StallReason
+from hipscope.analysis.waits import wait_reason
 
 _FOLDER = re.compile(r"ui_output_agent_\d+_dispatch_(\d+)$")
 _TEN_COLUMNS = (
@@ -111,22 +112,6 @@ def source_chain(text: str | None) -> tuple[Frame, ...]:
         if file and line.strip().isdigit():
             frames.append(Frame(file=file.strip(), line=int(line)))
     return tuple(frames)
-
-
-def wait_reason(text: str) -> StallReason:
-    """Which wait a consumer of this instruction's result counts as."""
-    mnemonic = text.split(None, 1)[0] if text else ""
-    if "atomic" in mnemonic:
-        return StallReason.ATOMIC
-    if mnemonic.startswith("ds_"):
-        return StallReason.LDS
-    if mnemonic.startswith(("s_load", "s_buffer_load", "s_scratch")):
-        return StallReason.SCALAR_MEMORY
-    if mnemonic.startswith("scratch_"):
-        return StallReason.SCRATCH_MEMORY
-    if mnemonic.startswith(("global_", "flat_", "buffer_", "tbuffer_", "image_")):
-        return StallReason.GLOBAL_MEMORY
-    return StallReason.DEPENDENCY
 
 
 def _load(path: Path) -> Any:

@@ -78,6 +78,23 @@ def test_a_wait_is_blamed_on_the_loads_it_waits_for() -> None:
     assert rest == {StallReason.INSTRUCTION_FETCH: 20}
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ds_add_u32 v0, v1", StallReason.LDS),
+        ("ds_or_b32 v0, v1", StallReason.LDS),
+        ("global_atomic_add_f32 v0, v1, s[0:1]", StallReason.ATOMIC),
+        ("buffer_load_dword v0, off, s[0:3], 0", StallReason.GLOBAL_MEMORY),
+        ("v_exp_f32 v0, v1", StallReason.DEPENDENCY),
+    ],
+)
+def test_a_wait_that_is_blamed_keeps_its_kind(text: str, reason: StallReason) -> None:
+    wait = instruction("s_waitcnt vmcnt(0) lgkmcnt(0)", 2, **{reason.value: 40})
+    wait = wait.model_copy(update={"waited_for": {0: 40.0}})
+    kernel = kernel_of(instruction(text, 1), wait)
+    assert blamed_stalls(kernel)[0] == {reason: 40} == stall_table(kernel)
+
+
 def test_blame_moves_cycles_and_makes_none() -> None:
     wait = instruction("s_waitcnt vmcnt(0)", 3, global_memory=50, dependency=5)
     wait = wait.model_copy(update={"waited_for": {0: 80.0}})  # more than it stalled
