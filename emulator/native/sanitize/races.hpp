@@ -38,6 +38,7 @@ void join(Clocks& into, const Clocks& from);
 enum class Role : std::uint8_t { none, release, acquire, poll, grid_barrier, grid_give, grid_take };
 
 /// `poll`: a load in a short loop that stores nothing and never changes the address, so that it waits for another wave.
+/// So is the load before such a loop that makes up its first turn.
 /// `grid_...`: global wave sync; a semaphore gives and takes.
 std::vector<Role> roles_of(const Program& program);
 

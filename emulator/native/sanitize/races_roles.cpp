@@ -16,6 +16,48 @@ bool writes_register(const Instruction& in, const Operand& o) {
     return false;
 }
 
+bool same_operand(const Operand& a, const Operand& b) {
+    return a.kind == b.kind && (a.kind == OperandKind::literal ? a.literal == b.literal : a.index == b.index && a.dwords == b.dwords);
+}
+
+std::string_view name_of(const Instruction& in) {
+    const std::string_view text = in.text;
+    return text.substr(0, text.find(' '));
+}
+
+/// What the instructions from `load` to before `end` compare the loaded value with; nullptr when they don't.
+const Operand* compared_with(const std::vector<Instruction>& code, std::uint32_t load, std::uint32_t end) {
+    for (std::uint32_t pc = load + 1; pc < end; ++pc) {
+        const Instruction& in = code[pc];
+        if (in.sources < 2 || !in.text.starts_with("v_cmp_")) continue;
+        if (same_operand(in.source[0], code[load].destination[0])) return &in.source[1];
+        if (same_operand(in.source[1], code[load].destination[0])) return &in.source[0];
+    }
+    return nullptr;
+}
+
+/// Compilers take the first turn of a loop that waits out of it: a load before the loop whose value is compared with the same
+/// operand as that of the load `poll` in it, and a branch over the loop. It waits as well.
+void mark_first_turn(const std::vector<Instruction>& code, std::uint32_t first, std::uint32_t poll, std::uint32_t last, std::vector<Role>& roles) {
+    const Operand* wanted = compared_with(code, poll, last);
+    bool branch_over = false;
+    for (std::uint32_t pc = first; wanted != nullptr && pc-- > 0 && first - pc <= kLongestPoll;) {
+        const Instruction& in = code[pc];
+        if (in.unit == Unit::branch) {
+            if (in.target <= last || in.target > last + 2) return;
+            branch_over = true;
+        }
+        if (in.unit != code[poll].unit) {
+            if (in.unit == Unit::vmem_store || in.unit == Unit::vmem_atomic || in.unit == Unit::barrier) return;
+            continue;
+        }
+        if (name_of(in) != name_of(code[poll])) return;
+        const Operand* with = compared_with(code, pc, first);
+        if (branch_over && with != nullptr && same_operand(*with, *wanted)) roles[pc] = Role::poll;
+        return;
+    }
+}
+
 /// Loads between `first` and the branch at `last` that read the same address in each turn.
 void mark_polls(const Program& program, std::uint32_t first, std::uint32_t last, std::vector<Role>& roles) {
     const auto& code = program.instructions;
@@ -30,7 +72,9 @@ void mark_polls(const Program& program, std::uint32_t first, std::uint32_t last,
         for (std::uint32_t other = first; other <= last; ++other)
             for (int k = 0; k < code[pc].sources; ++k)
                 if (code[pc].source[k].kind != OperandKind::none) moves |= writes_register(code[other], code[pc].source[k]);
-        if (!moves) roles[pc] = Role::poll;
+        if (moves) continue;
+        roles[pc] = Role::poll;
+        mark_first_turn(code, first, pc, last, roles);
     }
 }
 
