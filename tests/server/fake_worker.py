@@ -4,10 +4,11 @@
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
 dies, `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
 wants leave to send before it optimizes, `// worker: keys` says which keys it was given, and refuses. `// prepares FILE`
-makes a preparation write its process id into that file and go on for ever.
+makes a preparation write its process id into that file and go on until it is stopped.
 `/*slow*/` inside a kernel is what an optimization replaces.
 """
 
+import ctypes
 import hashlib
 import json
 import os
@@ -22,14 +23,20 @@ from typing import Any
 Object = dict[str, Any]
 
 
+PR_SET_PDEATHSIG = 1
+LONGEST = 300  # seconds that anything here waits: no test takes as long
+
+
 def main() -> None:
+    # Tests kill servers, and what a killed server started must not stay behind.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     request = json.loads(sys.stdin.readline())
     file = request["file"]
     text = request["overlays"].get(file) or Path(file).read_bytes().decode()
     if request["kind"] == "prepare":
         if "// prepares " in text:
             Path(text.partition("// prepares ")[2].split()[0]).write_text(str(os.getpid()))
-            time.sleep(1000)
+            time.sleep(LONGEST)
         emit("result", report={"prepared": True})
         return
     emit("progress", message="building", fraction=0.25)
@@ -86,7 +93,7 @@ def check(file: str, text: str) -> Object:
 
 
 def wait(order: str) -> None:
-    child = subprocess.Popen(["sleep", "1000"])
+    child = subprocess.Popen(["sleep", str(LONGEST)])
     if order == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
@@ -98,7 +105,7 @@ def wait(order: str) -> None:
 
         signal.signal(signal.SIGTERM, end)
     emit("progress", message=f"child {child.pid}", fraction=0.5)
-    time.sleep(1000)
+    time.sleep(LONGEST)
 
 
 def profile(file: str, text: str) -> Object:
