@@ -20,7 +20,7 @@ from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
 from hipscope.analysis.paths import cache_directory, work_directory
 from hipscope.analysis.process import Completed, run_process
-from hipscope.analysis.profilers.base import KERNEL_TIME, shown
+from hipscope.analysis.profilers.base import KERNEL_TIME, shown, signal_name
 from hipscope.analysis.rocprof_options import Job
 from hipscope.analysis.toolchain import find_toolchain
 from hipscope.emulator.devices import device_info, write_device_config
@@ -111,9 +111,12 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
                 tool="hipscope emulate",
                 selection=_selection(job, launches),
             )
-        elif not stopped:
+        elif not stopped and (faults or done.returncode >= 0):
             what = "no kernel came to its end" if faults else "the program started no kernel"
             notes.append(f"{what}; nothing was written")
+        if not stopped and done.returncode < 0:
+            early = "" if launches or faults else " before it started a kernel"
+            notes.append(f"the program was ended by {signal_name(-done.returncode)}{early}")
     return Emulated(
         _TIMED_OUT if done.timed_out else done.returncode, done.interrupted, tuple(dict.fromkeys(notes))
     )

@@ -15,10 +15,11 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hipscope.analysis.errors import CannotWrite
+from hipscope.analysis.errors import CannotWrite, UsageError
 
 _RECENT_SECONDS = 3600.0
 _DRAFT = ".draft-"
+_TEMPORARY = ("TMPDIR", "TMP", "TEMP", "TEMPDIR")  # as LLVM looks for them; the first one that is set counts
 
 
 def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
@@ -98,6 +99,14 @@ def _remove_left(parent: Path, prefix: str) -> None:
         with contextlib.suppress(OSError):
             if owner.isdigit() and not Path(f"/proc/{owner}").exists() and left.stat().st_uid == os.getuid():
                 shutil.rmtree(left, ignore_errors=True)
+
+
+def check_temporary(env: Mapping[str, str]) -> None:
+    """Raises `UsageError` when the directory that compilers will put their temporary files into cannot be used."""
+    name = next((variable for variable in _TEMPORARY if variable in env), None)
+    if name is not None and env[name] and not os.access(env[name], os.W_OK | os.X_OK):
+        what = "cannot be written" if Path(env[name]).is_dir() else "is no directory"
+        raise UsageError(f"{name} is {env[name]}, which {what}", f"set {name} to another one, or unset it")
 
 
 def nearly_full(directory: Path) -> bool:

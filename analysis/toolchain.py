@@ -18,6 +18,7 @@ from typing import Literal
 from hipscope.analysis.config import Config
 from hipscope.analysis.devicelibs import device_library_directory
 from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.paths import check_temporary
 from hipscope.analysis.process import run_process
 from hipscope.emulator.runner import NativePartsMissing, header_overlay, native_library_dir
 
@@ -95,8 +96,9 @@ def find_toolchain(config: Config, env: Mapping[str, str] = os.environ) -> Toolc
     """The first toolchain that is complete.
 
     Raises `MissingTool` with the command that installs what is missing, `UsageError` for an architecture that the
-    compiler does not know.
+    compiler does not know or a directory for temporary files that is none.
     """
+    check_temporary(env)
     if config.toolchain.clang or config.toolchain.rocm:
         return _check(_from_config(config))
     for root in rocm_roots(env):

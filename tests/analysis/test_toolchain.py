@@ -101,6 +101,21 @@ def test_a_wrong_path_in_the_config_is_named(chosen: ToolchainConfig, said: str)
         find_toolchain(Config(toolchain=chosen))
 
 
+@pytest.mark.parametrize(
+    ("place", "what"), [("none", "is no directory"), ("file", "is no directory"), ("", "")]
+)
+def test_a_directory_for_temporary_files_that_is_none_is_named(
+    tmp_path: Path, cache: Path, place: str, what: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    env = {**os.environ, "TMPDIR": str(tmp_path / place), "TMP": "/not/looked/at"}
+    if not what:
+        find_toolchain(Config(), env)
+        return
+    with pytest.raises(UsageError, match=f"TMPDIR is .*{place}, which {what}"):
+        find_toolchain(Config(), env)
+
+
 def test_an_unknown_architecture_is_an_error_before_anything_is_compiled(cache: Path) -> None:
     with pytest.raises(UsageError, match="unknown GPU architecture `gfx999`"):
         find_toolchain(Config(arch="gfx999"))

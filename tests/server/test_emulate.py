@@ -380,6 +380,12 @@ def test_a_kernel_that_never_ends_is_named(tmp_path: Path) -> None:
     assert len(rows(tmp_path / "run_kernel_trace.csv")) == 1
 
 
+def test_a_signal_that_ends_the_program_is_named(tmp_path: Path) -> None:
+    done = emulate("-d", tmp_path, "--", "sh", "-c", "kill -XFSZ $$")
+    assert done.returncode == 128 + signal.SIGXFSZ
+    assert done.stderr == "hipscope: the program was ended by SIGXFSZ before it started a kernel\n"
+
+
 def test_the_program_reads_what_we_are_given(tmp_path: Path) -> None:
     command: list[str | Path] = [HIPSCOPE, "emulate", "-d", tmp_path, "--", "cat"]
     done = subprocess.run(command, input="a b\n3", capture_output=True, text=True, timeout=60, check=False)
