@@ -238,9 +238,25 @@ def _depth(mount: _Mount) -> int:
     return len(Path(mount.seen).parts)
 
 
+# What is mounted below a directory belongs to it when somebody else has mounted it: the kernel refuses to show the
+# directory without. A remount must keep the flags that the outer mount has.
+_BINDING = r"""
+read_only() { mount -o remount,bind,ro "$1" 2>/dev/null || mount -o remount,bind,ro,nosuid,nodev "$1"; }
+bind() { mount --bind "$1" "$2" 2>/dev/null || mount --rbind "$1" "$2"; }
+bind_to_read() {
+    if mount --bind "$1" "$2" 2>/dev/null; then read_only "$2"; return; fi
+    mount --rbind "$1" "$2"
+    while read -r _ _ _ _ at _; do
+        at=$(printf "$at")
+        case $at in "$2" | "$2"/*) read_only "$at" ;; esac
+    done < /proc/self/mountinfo
+}
+""".splitlines()
+
+
 def _unshared(system: Sequence[str], mounts: Sequence[_Mount], cwd: Path, argv: Sequence[str]) -> list[str]:
     """The same borders by mounts of our own: a new root with nothing but the named paths in it."""
-    lines = ["set -e", "mount --make-rprivate /", "r=/mnt"]
+    lines = ["set -e", *_BINDING, "mount --make-rprivate /", "r=/mnt"]
     lines += ["mount -t tmpfs -o size=1g,mode=755 tmpfs $r", "mkdir -p $r/tmp $r/proc $r/dev $r/old"]
 
     def bound(real: str, seen: str, writable: bool) -> None:
@@ -249,10 +265,7 @@ def _unshared(system: Sequence[str], mounts: Sequence[_Mount], cwd: Path, argv: 
             lines.append(f"mkdir -p {target}")
         else:
             lines.append(f"mkdir -p $(dirname {target}); [ -e {target} ] || : > {target}")
-        lines.append(f"mount --bind {quote(real)} {target}")
-        if not writable:
-            remount = "mount -o remount,bind,ro"  # flags that the outer mount has must be kept
-            lines.append(f"{remount} {target} 2>/dev/null || {remount},nosuid,nodev {target}")
+        lines.append(f"{'bind' if writable else 'bind_to_read'} {quote(real)} {target}")
 
     for path in system:
         if Path(path).is_symlink():

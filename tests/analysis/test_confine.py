@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -116,6 +117,33 @@ def test_a_directory_to_write_to_may_lie_inside_of_one_that_is_shown_as_a_copy(
     assert (out / "kept").read_text() == "a\n"
     assert not (project / "lost").exists()
     assert (copy / "lost").read_text() == "b\n"
+
+
+@pytest.mark.parametrize("kind", BORDERS)
+def test_what_is_mounted_in_a_directory_is_seen_there_and_not_written(
+    kind: Isolation, kinds: dict[Isolation, bool], tmp_path: Path
+) -> None:
+    """As with a volume inside a project, whose mount belongs to the machine and not to the user."""
+    if not kinds[kind]:
+        pytest.skip(f"{kind} does not work here")
+    at = tmp_path / "an inner one" / "file"
+    at.parent.mkdir()
+    confined = f"""
+from pathlib import Path
+from hipscope.analysis.confine import Box, run_confined
+for box in Box(read=(Path({str(tmp_path)!r}),)), Box(write=(Path({str(tmp_path)!r}),)):
+    said = "cat '{at}'; (echo new > '{at}') 2>/dev/null && echo written"
+    done = run_confined(["/bin/sh", "-c", said], box, timeout=20, cwd=Path("/"), env={{}}, kind={kind!r})
+    print(done.text, end="")
+"""
+    mounted = f"mount -t tmpfs inner '{at.parent}' && echo old > '{at}' && exec \"$@\""
+    own = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, "sh"]
+    done = subprocess.run(
+        [*own, sys.executable, "-c", confined], capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.stderr.startswith(("mount:", "unshare:")):
+        pytest.skip("no mounts of our own here")
+    assert done.stdout == "old\nold\nwritten\n", done.stderr
 
 
 @pytest.mark.parametrize("kind", ALL)
