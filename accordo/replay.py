@@ -24,7 +24,7 @@ import numpy as np
 from hipscope.accordo.access import AccessMap, read_runs
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.replaced import replaced_contents, replacement
-from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.errors import CannotWrite, HipscopeError
 from hipscope.analysis.process import Completed, Limits, run_process
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
 from hipscope.emulator.sanitize import SANITIZE_FILE, SanitizerRun, read_sanitizer_run
@@ -36,6 +36,7 @@ _PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 _MAX_FILE_BYTES = 8 << 30
 _LEAST_SECONDS = 5.0
 _PATIENCE = 20.0
+_NO_ROOM = "cannot write '"  # how the executable begins to say so
 
 
 class ReplayBroken(HipscopeError):
@@ -271,7 +272,7 @@ def patience(tool: ReplayTool, known: Replay) -> float:
 
 
 def replay(tool: ReplayTool, request: Request, *, cancel: threading.Event | None = None) -> Replay:
-    """Make one replay. Raises ReplayBroken, Cancelled."""
+    """Make one replay. Raises ReplayBroken, CannotWrite, Cancelled."""
     _make_room(request)
     done = _run(tool, [*tool.argv, *_common(tool), *request.words(tool)], request.seconds(tool), cancel)
     if done.timed_out:
@@ -296,7 +297,7 @@ def replay_all(
     """Make the replays of each group one after the other, and groups side by side where the tool can.
 
     A group ends with the first replay that is not "ok"; with `stop`, no group begins after such a one, but those before
-    it in the list are all made. Raises ReplayBroken, Cancelled.
+    it in the list are all made. Raises ReplayBroken, CannotWrite, Cancelled.
     """
     if not tool.batches:
         return _one_by_one(tool, groups, stop, cancel)
@@ -386,8 +387,11 @@ def read_result(request: Request) -> Replay | None:
     )
 
 
-def _broken(request: Request, done: Completed) -> ReplayBroken:
+def _broken(request: Request, done: Completed) -> HipscopeError:
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    for line in said:
+        if _NO_ROOM in line:
+            return CannotWrite(line[line.index(_NO_ROOM) :])
     last = said[-1] if said else f"exit status {done.returncode}"
     return ReplayBroken(f"the replay of dispatch {request.dispatch.id} failed: {last}")
 

@@ -112,6 +112,8 @@ int main(int argc, char** argv) {
         Outcome outcome;
         try {
             outcome = replay(options);
+        } catch (const CannotWrite&) {
+            throw;
         } catch (const std::exception& error) {
             outcome = {"launch_error", error.what(), std::nullopt};
         }

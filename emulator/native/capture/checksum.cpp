@@ -61,7 +61,7 @@ std::uint32_t crc32(std::string_view bytes) {
 DispatchWriter::DispatchWriter(std::string folder) : folder_(std::move(folder)) {
     std::error_code error;
     fs::create_directories(folder_, error);
-    if (error) throw std::runtime_error("cannot write '" + folder_ + "': " + error.message());
+    if (error) throw CannotWrite(folder_, error.message());
 }
 
 void DispatchWriter::add(const std::string& name, std::string_view content) {

@@ -255,6 +255,8 @@ private:
 ReplayOutcome replay_dispatch(const ReplayOptions& options) {
     try {
         return Replay(options).run();
+    } catch (const CannotWrite&) {
+        throw;
     } catch (const std::exception& error) {
         return {"launch_error", error.what()};
     }

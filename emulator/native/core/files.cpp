@@ -14,7 +14,7 @@ namespace hipscope {
 namespace {
 
 [[noreturn]] void cannot_write(const std::string& path, int error) {
-    throw std::runtime_error("cannot write '" + path + "': " + std::strerror(error));
+    throw CannotWrite(path, std::strerror(error));
 }
 
 bool write_all(int file, std::string_view bytes) {
