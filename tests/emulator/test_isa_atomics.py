@@ -14,6 +14,7 @@ from tests.emulator import isa_oracle as isa
 from tests.emulator.isa_atomics import Atomic
 
 CELLS = 16  # several lanes share a cell: each must see what the one before it left
+APART = 30  # dwords from one cell to the next: two or one in a cache line, over several lines
 DATA, SECOND, OUT = 12, 14, 20
 M32 = 0xFFFFFFFF
 
@@ -64,7 +65,7 @@ def cases() -> list[Case]:
         for returns in (False, True):
             glc = " glc" if returns else ""
             for prefix, base in (("s_atomic_", "s[2:3]"), ("s_buffer_atomic_", "s[4:7]")):
-                line = f"{prefix}{a.name} {data}, {base}, 0x10{glc}"
+                line = f"{prefix}{a.name} {data}, {base}, {4 * APART}{glc}"
                 found.append(Case(line, a, "memory", returns, data_is_destination=True, scalar=True))
     return found
 
@@ -99,12 +100,12 @@ def get(row: np.ndarray, first: int, lane: int | None, dwords: int) -> int:
 def prepare(state: np.void, case: Case, rng: random.Random) -> None:
     dwords = case.atomic.width // 32
     for cell in range(2 * CELLS):
-        put(state[case.place], cell * dwords, None, value(case.atomic, rng), dwords)
+        put(state[case.place], cell * APART, None, value(case.atomic, rng), dwords)
     state["sgpr"][2:4] = [isa.MEMORY_ADDRESS & M32, isa.MEMORY_ADDRESS >> 32]
     state["sgpr"][4:8] = [isa.MEMORY_ADDRESS & M32, isa.MEMORY_ADDRESS >> 32, isa.MEMORY_BYTES, 0]
     state["sgpr"][isa.EXEC : isa.EXEC + 2] = [0xF7FF_F0FF, 0xFFFF_FFFF]
     for lane in range(isa.LANES):
-        offset = rng.randrange(CELLS) * dwords * 4
+        offset = rng.randrange(CELLS) * APART * 4
         state["vgpr"][4][lane] = offset
         put(state["vgpr"], 2, lane, isa.MEMORY_ADDRESS + offset, 2)
         data, second = value(case.atomic, rng), value(case.atomic, rng)
@@ -122,7 +123,7 @@ def prepare(state: np.void, case: Case, rng: random.Random) -> None:
 def changes(state: np.void, case: Case) -> bool:
     """Whether a scalar atomic changes its cell: else nobody would see that it did nothing."""
     dwords = case.atomic.width // 32
-    old = get(state["memory"], 4, None, dwords)
+    old = get(state["memory"], APART, None, dwords)
     data, other = (get(state["sgpr"], DATA + n * dwords, None, dwords) for n in range(2))
     return case.atomic.update(old, data, other) != old
 
@@ -163,11 +164,11 @@ def test_lanes_update_their_cells_in_turn(index: int, outcome: Outcome) -> None:
 def check(case: Case, before: np.void, after: np.void) -> None:
     assert after["step"] == isa.STEP_NEXT, f"{case.line}: fault {after['fault']}"
     dwords = case.atomic.width // 32
-    cells = {n: get(before[case.place], n * dwords, None, dwords) for n in range(2 * CELLS)}
+    cells = {n: get(before[case.place], n * APART, None, dwords) for n in range(2 * CELLS)}
     registers = "sgpr" if case.scalar else "vgpr"
     lanes = [None] if case.scalar else [n for n in range(isa.LANES) if isa.exec_mask(before) >> n & 1]
     for lane in lanes:
-        cell = 16 // (4 * dwords) if lane is None else int(before["vgpr"][4][lane]) // (4 * dwords)
+        cell = 1 if lane is None else int(before["vgpr"][4][lane]) // (4 * APART)
         second = SECOND if case.place == "lds" else DATA + dwords
         data, other = (get(before[registers], r, lane, dwords) for r in (DATA, second))
         old = cells[cell]
@@ -176,7 +177,7 @@ def check(case: Case, before: np.void, after: np.void) -> None:
             got = get(after[registers], DATA if case.data_is_destination else OUT, lane, dwords)
             assert same(got, old, case.atomic), f"{case.line}: lane {lane} got {got:#x}, want {old:#x}"
     for cell, want in cells.items():
-        got = get(after[case.place], cell * dwords, None, dwords)
+        got = get(after[case.place], cell * APART, None, dwords)
         assert same(got, want, case.atomic), f"{case.line}: cell {cell} is {got:#x}, want {want:#x}"
 
 

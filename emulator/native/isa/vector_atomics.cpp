@@ -11,15 +11,81 @@ namespace {
 template <class T>
 using Raw = std::conditional_t<sizeof(T) == 8, u64, u32>;
 
-/// Applies F(memory, data, compare) atomically to device memory. Returns what was there.
 template <class F, class T>
-HIPSCOPE_INLINE T apply_shared(void* at, T data, T compare) {
+HIPSCOPE_INLINE T exchange(std::atomic_ref<Raw<T>> cell, T data, T compare) {
     using R = Raw<T>;
-    std::atomic_ref<R> cell(*static_cast<R*>(at));
     R old = cell.load(std::memory_order_relaxed);
     while (!cell.compare_exchange_weak(old, bits<R>(F{}(bits<T>(old), data, compare)), std::memory_order_acq_rel, std::memory_order_relaxed)) {
     }
     return bits<T>(old);
+}
+
+// Operations on integers whose order does not matter: a wave that wants nothing back may do them in any. `shared` is the shortest way to one of them.
+template <class T>
+struct Add {
+    static constexpr bool any_order = true;
+    T operator()(T m, T d, T) const { return m + d; }
+    static T shared(std::atomic_ref<T> cell, T d) { return cell.fetch_add(d, std::memory_order_acq_rel); }
+};
+template <class T>
+struct Subtract {
+    static constexpr bool any_order = true;
+    T operator()(T m, T d, T) const { return m - d; }
+    static T shared(std::atomic_ref<T> cell, T d) { return cell.fetch_sub(d, std::memory_order_acq_rel); }
+};
+template <class T>
+struct And {
+    static constexpr bool any_order = true;
+    T operator()(T m, T d, T) const { return m & d; }
+    static T shared(std::atomic_ref<T> cell, T d) { return cell.fetch_and(d, std::memory_order_acq_rel); }
+};
+template <class T>
+struct Or {
+    static constexpr bool any_order = true;
+    T operator()(T m, T d, T) const { return m | d; }
+    static T shared(std::atomic_ref<T> cell, T d) { return cell.fetch_or(d, std::memory_order_acq_rel); }
+};
+template <class T>
+struct Xor {
+    static constexpr bool any_order = true;
+    T operator()(T m, T d, T) const { return m ^ d; }
+    static T shared(std::atomic_ref<T> cell, T d) { return cell.fetch_xor(d, std::memory_order_acq_rel); }
+};
+/// What is there already and stays is only read: most updates of a minimum change nothing.
+template <class T, T (*choose)(T, T)>
+struct Extreme {
+    static constexpr bool any_order = true;
+    T operator()(T m, T d, T) const { return choose(m, d); }
+    static T shared(std::atomic_ref<Raw<T>> cell, T d) {
+        const T there = bits<T>(cell.load(std::memory_order_acquire));
+        return choose(there, d) == there ? there : exchange<Extreme, T>(cell, d, T{});
+    }
+};
+template <class T>
+using Minimum = Extreme<T, smaller<T>>;
+template <class T>
+using Maximum = Extreme<T, larger<T>>;
+
+/// Applies F(memory, data, compare) atomically to device memory. Returns what was there.
+template <class F, class T>
+HIPSCOPE_INLINE T apply_shared(void* at, T data, T compare) {
+    const std::atomic_ref<Raw<T>> cell(*static_cast<Raw<T>*>(at));
+    if constexpr (requires { F::shared(cell, data); }) return F::shared(cell, data);
+    else return exchange<F, T>(cell, data, compare);
+}
+
+/// Calls `apply(lane)` for the active lanes, those of one cache line of the host after each other: threads that count in the same few
+/// lines then take a line from another core once per wave and not once per lane.
+template <class Apply>
+HIPSCOPE_INLINE void by_host_line(const u64* address, u64 active, Apply apply) {
+    constexpr int kGroups = 16;
+    u64 group[kGroups] = {};
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        group[address[lane] / 64 % kGroups] |= u64{1} << lane;
+    }
+    for (u64 left : group)
+        for (; left != 0; left &= left - 1) apply(std::countr_zero(left));
 }
 
 /// Data operands follow the address: the value, and for compare-and-swap the expected value after it.
@@ -50,12 +116,21 @@ Step update(Wave& w, const Instruction& in) {
     using Format = Dwords<sizeof(T) / 4>;
     const u32(*data)[kLanes] = w.vgpr + in.source[1].index;
     const u32(*second)[kLanes] = data + (two ? Format::dwords : 0);
-    for (u64 left = active; left != 0; left &= left - 1) {
-        const int lane = std::countr_zero(left);
+    const auto apply = [&](int lane) {
         T value, expected;
         store_lane<Format>(&value, data, lane);
         store_lane<Format>(&expected, second, lane);
-        const T old = apply_shared<F, T>(pointer[lane], value, expected);
+        return apply_shared<F, T>(pointer[lane], value, expected);
+    };
+    if constexpr (requires { F::any_order; }) {
+        if (!returns) {
+            by_host_line(address, active, apply);
+            return Step::next;
+        }
+    }
+    for (u64 left = active; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        const T old = apply(lane);
         if (returns) load_lane<Format>(&old, w.vgpr + in.destination[0].index, lane);
     }
     return Step::next;
@@ -128,33 +203,33 @@ Table vector_atomics() {
         global_op("global_atomic_swap", [](u32, u32 d, u32) -> u32 { return d; }),
         buffer_op("buffer_atomic_swap", [](u32, u32 d, u32) -> u32 { return d; }),
         flat_op("flat_atomic_swap", [](u32, u32 d, u32) -> u32 { return d; }),
-        global_op("global_atomic_add", [](u32 m, u32 d, u32) -> u32 { return m + d; }),
-        buffer_op("buffer_atomic_add", [](u32 m, u32 d, u32) -> u32 { return m + d; }),
-        flat_op("flat_atomic_add", [](u32 m, u32 d, u32) -> u32 { return m + d; }),
-        global_op("global_atomic_sub", [](u32 m, u32 d, u32) -> u32 { return m - d; }),
-        buffer_op("buffer_atomic_sub", [](u32 m, u32 d, u32) -> u32 { return m - d; }),
-        flat_op("flat_atomic_sub", [](u32 m, u32 d, u32) -> u32 { return m - d; }),
-        global_op("global_atomic_smin", [](i32 m, i32 d, i32) -> i32 { return smaller(m, d); }),
-        buffer_op("buffer_atomic_smin", [](i32 m, i32 d, i32) -> i32 { return smaller(m, d); }),
-        flat_op("flat_atomic_smin", [](i32 m, i32 d, i32) -> i32 { return smaller(m, d); }),
-        global_op("global_atomic_umin", [](u32 m, u32 d, u32) -> u32 { return smaller(m, d); }),
-        buffer_op("buffer_atomic_umin", [](u32 m, u32 d, u32) -> u32 { return smaller(m, d); }),
-        flat_op("flat_atomic_umin", [](u32 m, u32 d, u32) -> u32 { return smaller(m, d); }),
-        global_op("global_atomic_smax", [](i32 m, i32 d, i32) -> i32 { return larger(m, d); }),
-        buffer_op("buffer_atomic_smax", [](i32 m, i32 d, i32) -> i32 { return larger(m, d); }),
-        flat_op("flat_atomic_smax", [](i32 m, i32 d, i32) -> i32 { return larger(m, d); }),
-        global_op("global_atomic_umax", [](u32 m, u32 d, u32) -> u32 { return larger(m, d); }),
-        buffer_op("buffer_atomic_umax", [](u32 m, u32 d, u32) -> u32 { return larger(m, d); }),
-        flat_op("flat_atomic_umax", [](u32 m, u32 d, u32) -> u32 { return larger(m, d); }),
-        global_op("global_atomic_and", [](u32 m, u32 d, u32) -> u32 { return m & d; }),
-        buffer_op("buffer_atomic_and", [](u32 m, u32 d, u32) -> u32 { return m & d; }),
-        flat_op("flat_atomic_and", [](u32 m, u32 d, u32) -> u32 { return m & d; }),
-        global_op("global_atomic_or", [](u32 m, u32 d, u32) -> u32 { return m | d; }),
-        buffer_op("buffer_atomic_or", [](u32 m, u32 d, u32) -> u32 { return m | d; }),
-        flat_op("flat_atomic_or", [](u32 m, u32 d, u32) -> u32 { return m | d; }),
-        global_op("global_atomic_xor", [](u32 m, u32 d, u32) -> u32 { return m ^ d; }),
-        buffer_op("buffer_atomic_xor", [](u32 m, u32 d, u32) -> u32 { return m ^ d; }),
-        flat_op("flat_atomic_xor", [](u32 m, u32 d, u32) -> u32 { return m ^ d; }),
+        global_op("global_atomic_add", Add<u32>{}),
+        buffer_op("buffer_atomic_add", Add<u32>{}),
+        flat_op("flat_atomic_add", Add<u32>{}),
+        global_op("global_atomic_sub", Subtract<u32>{}),
+        buffer_op("buffer_atomic_sub", Subtract<u32>{}),
+        flat_op("flat_atomic_sub", Subtract<u32>{}),
+        global_op("global_atomic_smin", Minimum<i32>{}),
+        buffer_op("buffer_atomic_smin", Minimum<i32>{}),
+        flat_op("flat_atomic_smin", Minimum<i32>{}),
+        global_op("global_atomic_umin", Minimum<u32>{}),
+        buffer_op("buffer_atomic_umin", Minimum<u32>{}),
+        flat_op("flat_atomic_umin", Minimum<u32>{}),
+        global_op("global_atomic_smax", Maximum<i32>{}),
+        buffer_op("buffer_atomic_smax", Maximum<i32>{}),
+        flat_op("flat_atomic_smax", Maximum<i32>{}),
+        global_op("global_atomic_umax", Maximum<u32>{}),
+        buffer_op("buffer_atomic_umax", Maximum<u32>{}),
+        flat_op("flat_atomic_umax", Maximum<u32>{}),
+        global_op("global_atomic_and", And<u32>{}),
+        buffer_op("buffer_atomic_and", And<u32>{}),
+        flat_op("flat_atomic_and", And<u32>{}),
+        global_op("global_atomic_or", Or<u32>{}),
+        buffer_op("buffer_atomic_or", Or<u32>{}),
+        flat_op("flat_atomic_or", Or<u32>{}),
+        global_op("global_atomic_xor", Xor<u32>{}),
+        buffer_op("buffer_atomic_xor", Xor<u32>{}),
+        flat_op("flat_atomic_xor", Xor<u32>{}),
         global_op("global_atomic_inc", [](u32 m, u32 d, u32) -> u32 { return m >= d ? u32{0} : m + u32{1}; }),
         buffer_op("buffer_atomic_inc", [](u32 m, u32 d, u32) -> u32 { return m >= d ? u32{0} : m + u32{1}; }),
         flat_op("flat_atomic_inc", [](u32 m, u32 d, u32) -> u32 { return m >= d ? u32{0} : m + u32{1}; }),
@@ -167,33 +242,33 @@ Table vector_atomics() {
         global_op("global_atomic_swap_x2", [](u64, u64 d, u64) -> u64 { return d; }),
         buffer_op("buffer_atomic_swap_x2", [](u64, u64 d, u64) -> u64 { return d; }),
         flat_op("flat_atomic_swap_x2", [](u64, u64 d, u64) -> u64 { return d; }),
-        global_op("global_atomic_add_x2", [](u64 m, u64 d, u64) -> u64 { return m + d; }),
-        buffer_op("buffer_atomic_add_x2", [](u64 m, u64 d, u64) -> u64 { return m + d; }),
-        flat_op("flat_atomic_add_x2", [](u64 m, u64 d, u64) -> u64 { return m + d; }),
-        global_op("global_atomic_sub_x2", [](u64 m, u64 d, u64) -> u64 { return m - d; }),
-        buffer_op("buffer_atomic_sub_x2", [](u64 m, u64 d, u64) -> u64 { return m - d; }),
-        flat_op("flat_atomic_sub_x2", [](u64 m, u64 d, u64) -> u64 { return m - d; }),
-        global_op("global_atomic_smin_x2", [](i64 m, i64 d, i64) -> i64 { return smaller(m, d); }),
-        buffer_op("buffer_atomic_smin_x2", [](i64 m, i64 d, i64) -> i64 { return smaller(m, d); }),
-        flat_op("flat_atomic_smin_x2", [](i64 m, i64 d, i64) -> i64 { return smaller(m, d); }),
-        global_op("global_atomic_umin_x2", [](u64 m, u64 d, u64) -> u64 { return smaller(m, d); }),
-        buffer_op("buffer_atomic_umin_x2", [](u64 m, u64 d, u64) -> u64 { return smaller(m, d); }),
-        flat_op("flat_atomic_umin_x2", [](u64 m, u64 d, u64) -> u64 { return smaller(m, d); }),
-        global_op("global_atomic_smax_x2", [](i64 m, i64 d, i64) -> i64 { return larger(m, d); }),
-        buffer_op("buffer_atomic_smax_x2", [](i64 m, i64 d, i64) -> i64 { return larger(m, d); }),
-        flat_op("flat_atomic_smax_x2", [](i64 m, i64 d, i64) -> i64 { return larger(m, d); }),
-        global_op("global_atomic_umax_x2", [](u64 m, u64 d, u64) -> u64 { return larger(m, d); }),
-        buffer_op("buffer_atomic_umax_x2", [](u64 m, u64 d, u64) -> u64 { return larger(m, d); }),
-        flat_op("flat_atomic_umax_x2", [](u64 m, u64 d, u64) -> u64 { return larger(m, d); }),
-        global_op("global_atomic_and_x2", [](u64 m, u64 d, u64) -> u64 { return m & d; }),
-        buffer_op("buffer_atomic_and_x2", [](u64 m, u64 d, u64) -> u64 { return m & d; }),
-        flat_op("flat_atomic_and_x2", [](u64 m, u64 d, u64) -> u64 { return m & d; }),
-        global_op("global_atomic_or_x2", [](u64 m, u64 d, u64) -> u64 { return m | d; }),
-        buffer_op("buffer_atomic_or_x2", [](u64 m, u64 d, u64) -> u64 { return m | d; }),
-        flat_op("flat_atomic_or_x2", [](u64 m, u64 d, u64) -> u64 { return m | d; }),
-        global_op("global_atomic_xor_x2", [](u64 m, u64 d, u64) -> u64 { return m ^ d; }),
-        buffer_op("buffer_atomic_xor_x2", [](u64 m, u64 d, u64) -> u64 { return m ^ d; }),
-        flat_op("flat_atomic_xor_x2", [](u64 m, u64 d, u64) -> u64 { return m ^ d; }),
+        global_op("global_atomic_add_x2", Add<u64>{}),
+        buffer_op("buffer_atomic_add_x2", Add<u64>{}),
+        flat_op("flat_atomic_add_x2", Add<u64>{}),
+        global_op("global_atomic_sub_x2", Subtract<u64>{}),
+        buffer_op("buffer_atomic_sub_x2", Subtract<u64>{}),
+        flat_op("flat_atomic_sub_x2", Subtract<u64>{}),
+        global_op("global_atomic_smin_x2", Minimum<i64>{}),
+        buffer_op("buffer_atomic_smin_x2", Minimum<i64>{}),
+        flat_op("flat_atomic_smin_x2", Minimum<i64>{}),
+        global_op("global_atomic_umin_x2", Minimum<u64>{}),
+        buffer_op("buffer_atomic_umin_x2", Minimum<u64>{}),
+        flat_op("flat_atomic_umin_x2", Minimum<u64>{}),
+        global_op("global_atomic_smax_x2", Maximum<i64>{}),
+        buffer_op("buffer_atomic_smax_x2", Maximum<i64>{}),
+        flat_op("flat_atomic_smax_x2", Maximum<i64>{}),
+        global_op("global_atomic_umax_x2", Maximum<u64>{}),
+        buffer_op("buffer_atomic_umax_x2", Maximum<u64>{}),
+        flat_op("flat_atomic_umax_x2", Maximum<u64>{}),
+        global_op("global_atomic_and_x2", And<u64>{}),
+        buffer_op("buffer_atomic_and_x2", And<u64>{}),
+        flat_op("flat_atomic_and_x2", And<u64>{}),
+        global_op("global_atomic_or_x2", Or<u64>{}),
+        buffer_op("buffer_atomic_or_x2", Or<u64>{}),
+        flat_op("flat_atomic_or_x2", Or<u64>{}),
+        global_op("global_atomic_xor_x2", Xor<u64>{}),
+        buffer_op("buffer_atomic_xor_x2", Xor<u64>{}),
+        flat_op("flat_atomic_xor_x2", Xor<u64>{}),
         global_op("global_atomic_inc_x2", [](u64 m, u64 d, u64) -> u64 { return m >= d ? u64{0} : m + u64{1}; }),
         buffer_op("buffer_atomic_inc_x2", [](u64 m, u64 d, u64) -> u64 { return m >= d ? u64{0} : m + u64{1}; }),
         flat_op("flat_atomic_inc_x2", [](u64 m, u64 d, u64) -> u64 { return m >= d ? u64{0} : m + u64{1}; }),
