@@ -35,6 +35,7 @@ from hipscope.emulator.results_json import Results, write_results
 from hipscope.emulator.symbolize import Position, Symbolizer, demangle
 
 SCHEMA = "hipscope.capture/1"
+_NAMED = 5  # kernels without a time are named, these many of them
 PREFIX = "hipscope"
 
 
@@ -130,7 +131,7 @@ def write_rocprofv3(
             "exit_code": program.exit_code,
             "output": program.output,
         },
-        "partial": _partial(run, launches, {fault.dispatch for fault in faults}, stopped),
+        "partial": _partial(run, launches, {fault.dispatch for fault in faults}, stopped, names),
         "kernels": [
             {"mangled": kernel, "name": names[kernel], "id": number, **_resources(launches, kernel)}
             for kernel, number in kernels.items()
@@ -197,17 +198,27 @@ def _with_times(launches: list[raw.RawDispatch], untimed_ns: float | None) -> li
     return timed
 
 
+def _listed(kernels: Sequence[str]) -> str:
+    more = len(kernels) - _NAMED
+    return ", ".join([*kernels[:_NAMED], *([f"{more} more kernels"] if more > 0 else [])])
+
+
 def _shape(d: raw.RawDispatch) -> tuple[Any, ...]:
     return d.kernel, d.grid, d.workgroup, d.dynamic_lds
 
 
 def _partial(
-    run: raw.RawRun | None, launches: Sequence[raw.RawDispatch], faulted: Collection[int], stopped: str | None
+    run: raw.RawRun | None,
+    launches: Sequence[raw.RawDispatch],
+    faulted: Collection[int],
+    stopped: str | None,
+    names: Mapping[str, str],
 ) -> str | None:
     reasons = [reason for reason in (stopped, run.partial if run is not None else None) if reason]
-    untimed = sum(d.start_ns is None and d.id not in faulted for d in launches)
+    untimed = [d.kernel for d in launches if d.start_ns is None and d.id not in faulted]
     if untimed:
-        reasons.append(f"{untimed} of {len(launches)} launches were not profiled and have no time")
+        of = _listed(list(dict.fromkeys(names[kernel] for kernel in untimed)))
+        reasons.append(f"{len(untimed)} of {len(launches)} launches were not profiled and have no time: {of}")
     return "; ".join(reasons) or None
 
 

@@ -177,6 +177,7 @@ def _kernel(
         "time_ns": kernel.time_ns,
         "share": kernel.time_ns / total_ns if total_ns else None,
         "dispatches": len(kernel.dispatches),
+        "profiled": sum(d.profiled for d in kernel.dispatches),
         "bound": roof.bound,
         "roofline": plain(roof),
         "occupancy": plain(occupancy(kernel, device)),

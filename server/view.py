@@ -74,6 +74,7 @@ class Kernel:
     time_ns: float | None = None
     share: float = 0
     dispatches: int = 0
+    profiled: int | None = None  # of the dispatches; the others have their mean time. None: not told
     sampled: bool = False
     bound: str | None = None
     roofline: Mapping[str, Any] = field(default_factory=dict)

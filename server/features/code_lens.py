@@ -36,7 +36,7 @@ def register(server: HipServer) -> None:
 def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
     """A lens with the numbers per kernel definition, and one to optimize where there is a finding.
 
-    A stale kernel has a single one, to profile again.
+    A stale kernel has a single one, to profile again. What a partial profile leaves out, the hover tells.
     """
     lines = split_lines(marks.current)
     lenses = []
@@ -48,6 +48,8 @@ def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
             lenses.append(lsp.CodeLens(range=place, command=again))
             continue
         again.title = summary(marks.report.provenance, kernel)
+        if marks.report.partial:
+            again.title += " · partial"
         arguments = [{"uri": uri, "kernel": kernel.mangled}]
         optimize = lsp.Command(title="Optimize", command=OPTIMIZE, arguments=arguments)
         lenses.append(lsp.CodeLens(range=place, command=again))

@@ -81,6 +81,8 @@ async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
         save_report(key, result["report"])
         if (why := known.report.failure()) is not None:
             ls.tell(f"hipscope: {why}. What was recorded until then is shown.", lsp.MessageType.Warning)
+        if known.report.partial:
+            ls.log(f"hipscope: the profile of {key.name} is partial: {known.report.partial}")
         return {
             "status": "done",
             "failure": why,
@@ -346,7 +348,8 @@ def _sentence(answer: Answer) -> str:
     if "message" in answer:
         return str(answer["message"])
     counts = (answer.get("kernels", 0), "kernel"), (answer.get("findings", 0), "finding")
-    return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
+    words = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts]
+    return ", ".join([*words, *(["partial"] if answer.get("partial") else [])])
 
 
 def _kernel_at(ls: HipServer, uri: str, position: object) -> str | None:

@@ -15,8 +15,8 @@ from hipscope.server.render.words import (
     bar,
     count,
     duration,
+    launches,
     percent,
-    plural,
     rate,
     reason,
     size,
@@ -91,7 +91,7 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     rows = [
         (
             "time",
-            f"{duration(kernel.time_ns)} in {plural(kernel.dispatches, 'launch', 'launches')} ({report.provenance})",
+            f"{duration(kernel.time_ns)} in {launches(kernel.dispatches, kernel.profiled)} ({report.provenance})",
         )
     ]
     rows.append(("share of GPU time", f"{bar(kernel.share).rstrip()} {percent(kernel.share)}"))
@@ -108,8 +108,7 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
         names = sorted(kernel.counters, key=lambda n: -kernel.counters[n])[:_MOST_COUNTERS]
         rows = [(f"`{n}`", count(kernel.counters[n])) for n in names]
         blocks.append(Table(("counter", f"{report.provenance}"), tuple(rows), frozenset({1})))
-    if kernel.partial:
-        blocks.append(f"Partial: {kernel.partial}")
+    blocks += [f"Partial: {why}" for why in (kernel.partial, report.partial) if why]
     blocks.append(
         f"{report.provenance.capitalize()} on {report.device.get('name', 'unknown device')}, {report.tool}"
     )

@@ -117,12 +117,17 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], wide: bool = True) -
         table.add_row(
             Text(report.short_name(k), "bold"),
             duration(k.time_ns),
-            str(k.dispatches),
+            _launches(k),
             Text(bar(k.share, 12 if wide else 8), "cyan") + Text(f" {percent(k.share)}"),
             bound_words(k.bound) or "unknown",
             _occupancy(k.occupancy, wide),
         )
     return table
+
+
+def _launches(kernel: Kernel) -> str:
+    some = kernel.profiled is not None and kernel.profiled < kernel.dispatches
+    return f"{kernel.dispatches} ({kernel.profiled} profiled)" if some else str(kernel.dispatches)
 
 
 def heat_strip(kernel: Kernel) -> str:

@@ -104,6 +104,12 @@ def plural(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
+def launches(number: int, profiled: int | None) -> str:
+    """`3 launches`, or `50 launches, 4 of them profiled`: the others have the mean time of these."""
+    some = f", {profiled} of them profiled" if profiled is not None and profiled < number else ""
+    return plural(number, "launch", "launches") + some
+
+
 def sparkline(values: Sequence[float]) -> str:
     """One small column per value, the highest full; empty for no values."""
     top = max(values, default=0)

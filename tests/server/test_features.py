@@ -12,6 +12,7 @@ from lsprotocol import types as lsp
 
 from hipscope.server.features import code_action, code_lens, diagnostics, heat, hover, inlay_hint
 from hipscope.server.features.diagnostics import ClientSide
+from hipscope.server.render.explain import explain_kernel
 from hipscope.server.settings import Settings
 from hipscope.server.store import Marks, Problem
 from hipscope.server.view import Report, read_report
@@ -36,6 +37,18 @@ def finding_of(marks: Marks, **parts: Any) -> lsp.Diagnostic:
 def edited(marks: Marks, old: str, new: str) -> Marks:
     assert old in marks.profiled
     return replace(marks, current=marks.profiled.replace(old, new))
+
+
+def test_a_partial_profile_says_so_in_lens_and_hover(marks: Marks) -> None:
+    left_out = "1 of 9 launches were not profiled and have no time: late"
+    kernel = replace(marks.report.kernels[0], dispatches=9, profiled=4)
+    report = replace(marks.report, partial=left_out, kernels=(kernel, *marks.report.kernels[1:]))
+    first, *_ = code_lens.build(replace(marks, report=report), URI, UTF16)
+    assert first.command is not None
+    assert first.command.title.endswith(" · partial")
+    told = str(explain_kernel(report, kernel, stale=False))
+    assert f"Partial: {left_out}" in told
+    assert "in 9 launches, 4 of them profiled" in told
 
 
 def test_a_finding_marks_the_code_of_its_line_with_formula_share_and_provenance(marks: Marks) -> None:
