@@ -1,0 +1,116 @@
+"""Dispatches that a program records, run again: the same bytes, what they touch, and poison."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hipscope.accordo.capture import read_dispatch
+from hipscope.analysis.config import Config
+from hipscope.analysis.toolchain import find_toolchain
+from hipscope.emulator.devices import write_device_config
+from hipscope.emulator.runner import replay_executable
+from tests.emulator.recorded_run import HEADER, VECTOR_ADD, Run
+
+
+def replay(dispatch: Path, out: Path, *arguments: str) -> dict[str, Any]:
+    """Run hipscope-replay on a captured dispatch; its result.json."""
+    toolchain = find_toolchain(Config())
+    argv = [
+        str(replay_executable()),
+        "--dispatch",
+        str(dispatch),
+        "--out",
+        str(out),
+        "--objdump",
+        str(toolchain.objdump),
+    ]
+    subprocess.run(
+        [*argv, "--code-object", str(dispatch / "code_object.co"), *arguments], check=True, timeout=60
+    )
+    result: dict[str, Any] = json.loads((out / "result.json").read_text())
+    return result
+
+
+def test_a_replayed_dispatch_leaves_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    ran = run(VECTOR_ADD, capture=True)
+    (dispatch,) = ran.capture.iterdir()  # one for each launch shape
+    meta = json.loads((dispatch / "meta.json").read_text())
+    assert meta["complete"] is True
+    assert [b["referenced_by"] for b in meta["buffers"]] == [[0], [1], [2]]
+    buffers = read_dispatch(dispatch).buffers
+    assert buffers[2].before() == bytes(400000)
+    for seed in ("0", "7"):
+        out = tmp_path / f"replay{seed}"
+        assert replay(dispatch, out, "--seed", seed)["status"] == "ok"
+        for buffer in range(3):
+            assert (out / f"buffer_{buffer}.after").read_bytes() == buffers[buffer].after()
+
+
+def test_a_replay_tells_which_bytes_are_read_and_written_and_how_long_it_took(
+    run: Run, tmp_path: Path
+) -> None:
+    ran = run(VECTOR_ADD, capture=True)
+    dispatch = ran.capture / "dispatch_1"
+    config = write_device_config("mi300a", tmp_path / "device.txt")
+    result = replay(dispatch, tmp_path / "r", "--trace-access", "--profile", "--device-config", str(config))
+    assert result["time_ns"] == pytest.approx(ran.times()[0], rel=0.05)
+    read_first, written = 1 | 4, 2
+    assert set((tmp_path / "r" / "access_0.bin").read_bytes()) == {read_first}
+    assert set((tmp_path / "r" / "access_2.bin").read_bytes()) == {written}
+    assert (tmp_path / "r" / "profile_1.json").exists()
+
+
+def test_what_the_reference_writes_first_is_undefined_for_the_sanitizers(run: Run, tmp_path: Path) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void more(float* out) { out[threadIdx.x] += 1; }
+int main() { float* p; CHECK(hipMalloc(&p, 256)); CHECK(hipMemset(p, 0, 256)); more<<<1, 64>>>(p);
+  CHECK(hipDeviceSynchronize()); }
+""",
+        capture=True,
+    )
+    dispatch = ran.capture / "dispatch_1"
+    mask = tmp_path / "mask"
+    mask.mkdir()
+    (mask / "access_0.bin").write_bytes(
+        bytes([2]) * 100 + bytes([7]) * 156
+    )  # 25 floats written, the others read first
+
+    def defects(name: str, *options: str) -> list[tuple[str, int]]:
+        replay(dispatch, tmp_path / name, "--sanitize", "all", *options)
+        reports = json.loads((tmp_path / name / "sanitize.json").read_text())["reports"]
+        return [(report["class"], report["count"]) for report in reports]
+
+    assert defects("plain") == []
+    assert defects("masked", "--poison", "1", "--poison-mask", str(mask)) == [("uninitialised-read", 25)]
+
+
+def test_poison_shows_in_what_a_kernel_does_not_write(run: Run, tmp_path: Path) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void half(float* out) { if (threadIdx.x % 2 == 0) out[threadIdx.x] = 1; }
+int main() { float* p; CHECK(hipMalloc(&p, 256)); CHECK(hipMemset(p, 0, 256)); half<<<1, 64>>>(p);
+  CHECK(hipDeviceSynchronize()); }
+""",
+        capture=True,
+    )
+    dispatch = ran.capture / "dispatch_1"
+    replay(dispatch, tmp_path / "reference", "--trace-access")
+    mask = tmp_path / "mask"
+    mask.mkdir()
+    (mask / "access_0.bin").write_bytes(bytes([2]) * 256)  # a reference that writes every byte
+    replay(dispatch, tmp_path / "poisoned", "--poison", "1", "--poison-mask", str(mask))
+    after = (tmp_path / "poisoned" / "buffer_0.after").read_bytes()
+    assert after[0:4] == b"\0\0\x80?"
+    assert after[4:8] != bytes(4)
+    poison = ("--poison", "1", "--poison-mask", str(mask), "--poison-fill", "0=0000807f")
+    replay(dispatch, tmp_path / "infinite", *poison)
+    after = (tmp_path / "infinite" / "buffer_0.after").read_bytes()
+    assert after[0:12] == b"\0\0\x80?" + b"\0\0\x80\x7f" + b"\0\0\x80?"

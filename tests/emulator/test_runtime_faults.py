@@ -1,0 +1,122 @@
+"""What stops a kernel, as the program and its record tell it, and waiting that must not be taken for that."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.emulator.recorded_run import HEADER, Run
+
+
+def test_a_store_out_of_bounds_names_the_kernel_and_the_block(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void overrun(int* p) { p[threadIdx.x + 60] = 1; }
+int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+"""
+    )
+    assert ran.stdout == "hipErrorIllegalAddress\n"
+    assert ran.stderr.startswith(
+        "hipscope emulator: kernel _Z7overrunPi: out-of-bounds store of 4 bytes at 0x7e"
+    )
+    assert "0 bytes after the end of a block of 400 bytes" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    (fault,) = ran.faults()
+    assert (fault.kind, fault.kernel) == ("out_of_bounds", "_Z7overrunPi")
+    assert fault.instruction is not None
+    assert fault.instruction.startswith("global_store_dword")
+
+
+def test_a_stray_access_beside_a_variable_names_it(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__device__ int few[3];
+__global__ void overrun(int* p) { p[threadIdx.x] = few[threadIdx.x + 100000]; }
+int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p); hipDeviceSynchronize(); }
+"""
+    )
+    assert "after the end of the device variable `few` of 12 bytes" in ran.stderr
+
+
+@pytest.mark.parametrize("bytes_", [65536, 100_004, 1 << 20])
+def test_larger_blocks_end_where_they_end_and_are_gone_when_freed(bytes_: int, run: Run) -> None:
+    """What is known of whole regions of memory at once holds neither behind a block nor once it is freed."""
+    program = (
+        HEADER
+        + """
+__global__ void touch(char* p, long first) { *(int*)(p + first + 4 * threadIdx.x) = 1; }
+int main(int argc, char** argv) {
+  const long bytes = BYTES; char *before, *p; CHECK(hipMalloc(&before, bytes)); CHECK(hipMalloc(&p, bytes));
+  for (long at = 0; at + 256 <= bytes; at += 256) touch<<<1, 64>>>(p, at);
+  touch<<<1, 64>>>(p, bytes - 256); CHECK(hipDeviceSynchronize());
+  if (FREED) { CHECK(hipFree(p)); touch<<<1, 64>>>(p, bytes / 2 / 256 * 256); }
+  else { touch<<<1, 64>>>(p, bytes - 252); }
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+"""
+    ).replace("BYTES", str(bytes_))
+    for freed in ("false", "true"):
+        ran = run(program.replace("FREED", freed))
+        assert ran.stdout == "hipErrorIllegalAddress\n", freed
+        assert "out-of-bounds store of 4 bytes" in ran.stderr
+
+
+def test_a_store_far_from_everything_names_no_block_that_has_nothing_to_do_with_it(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void overrun(int* p) { p[(threadIdx.x + 1) * 1000000] = 1; }
+int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+"""
+    )
+    assert ran.stdout == "hipErrorIllegalAddress\n"
+    assert "no block of device memory is near" in ran.stderr
+
+
+def test_a_kernel_with_an_instruction_that_is_not_emulated_does_not_start(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void odd(int* p) { *p = 1; asm volatile("s_setvskip s0, 0"); }
+int main() { int* p; CHECK(hipMalloc(&p, 4)); CHECK(hipMemset(p, 0, 4)); odd<<<1, 64>>>(p);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+"""
+    )
+    assert ran.stdout == "hipErrorLaunchFailure\n"
+    assert "cannot emulate s_setvskip at 0x" in ran.stderr
+    assert [f.kind for f in ran.faults()] == ["unsupported"]
+
+
+def test_a_kernel_that_never_ends_is_stopped_by_the_instruction_limit(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void hang(volatile int* p) { while (*p == 0) {} }
+int main() { int* p; CHECK(hipMalloc(&p, 4)); CHECK(hipMemset(p, 0, 4)); hang<<<4, 64>>>(p);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+""",
+        HIPSCOPE_MAX_INSTRUCTIONS="100000",
+    )
+    assert ran.stdout == "hipErrorLaunchFailure\n"
+    assert "runaway kernel" in ran.stderr
+
+
+def test_workgroups_that_wait_for_each_other_make_progress(run: Run) -> None:
+    text = (
+        HEADER
+        + """
+__global__ void chain(int* flag) {  // each workgroup waits for the one after it
+  if (threadIdx.x == 0) {
+    if (blockIdx.x + 1 < gridDim.x)
+      while (__hip_atomic_load(&flag[blockIdx.x + 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
+    __hip_atomic_store(&flag[blockIdx.x], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  }
+}
+int main() { int* f; CHECK(hipMalloc(&f, 80)); CHECK(hipMemset(f, 0, 80)); chain<<<20, 64>>>(f);
+  CHECK(hipDeviceSynchronize()); std::puts("PASS"); }
+"""
+    )
+    assert run(text, threads=1).stdout == "PASS\n"
+    assert run(text, threads=1, HIPSCOPE_OUT="").stdout == "PASS\n"
