@@ -151,7 +151,7 @@ def _selection(job: Job, launches: Sequence[RawDispatch]) -> Selection:
         return job.thread_trace and matching(d) and turn_of[d.id] in (job.iterations or {1})
 
     return Selection(
-        prefix=job.file or f"{platform.node()}/{os.getpid()}",
+        prefix=job.file or f"{platform.node()}/{launches[0].process}",
         kernel_trace=job.kernel_trace,
         stats=job.stats,
         counters=job.counters,

@@ -31,7 +31,7 @@ SOURCES = [
     *sorted((HERE.parent / "tests" / "emulator" / "programs").glob("*.hip")),
     HERE / "speed.hip",
 ]
-HOST_TIMES = re.compile(r'"(wall_ms|cpu_ms)":[^,}]*')
+HOST_TIMES = re.compile(r'"(wall_ms|cpu_ms|process|thread)":[^,}]*')
 LAUNCHES = 40  # of each kernel and shape: enough to see what one leaves for the next
 
 

@@ -6,7 +6,6 @@ Takes records of launches, gives rows; `write_table` puts them into a file.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +82,7 @@ def _up(value: int, granule: int) -> int:
 def trace_row(d: RawDispatch, kernel_id: int, name: str) -> list[Any]:
     """One launch in the kernel trace."""
     return [
-        "KERNEL_DISPATCH", AGENT, 1, 0, 1, d.id, kernel_id, name, d.id, nanoseconds(d.start_ns), nanoseconds(d.end_ns),
+        "KERNEL_DISPATCH", AGENT, 1, 0, d.thread, d.id, kernel_id, name, d.id, nanoseconds(d.start_ns), nanoseconds(d.end_ns),
         allocated_lds(d), d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), *d.workgroup, *d.grid,
     ]  # fmt: skip
 
@@ -92,7 +91,7 @@ def counter_rows(d: RawDispatch, kernel_id: int, name: str) -> Iterator[list[Any
     """One row per counter of a launch."""
     for counter, value in sorted(d.counters.items()):
         yield [
-            d.id, d.id, AGENT, 1, os.getpid(), 1, math.prod(d.grid), kernel_id, name, math.prod(d.workgroup),
+            d.id, d.id, AGENT, 1, d.process, d.thread, math.prod(d.grid), kernel_id, name, math.prod(d.workgroup),
             allocated_lds(d), d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), counter, float(value),
             nanoseconds(d.start_ns), nanoseconds(d.end_ns),
         ]  # fmt: skip

@@ -28,7 +28,10 @@ class RawRun:
 
 @dataclass(frozen=True)
 class RawDispatch:
-    """One launch. Times are modelled nanoseconds and None for a launch that was not profiled."""
+    """One launch. Times are modelled nanoseconds and None for a launch that was not profiled.
+
+    `process` and `thread` are the system's numbers of who made it, 0 where they are not known.
+    """
 
     id: int
     kernel: str
@@ -44,6 +47,8 @@ class RawDispatch:
     bound_by: str
     waves: int | None
     occupancy_waves_per_simd: float | None
+    process: int = 0
+    thread: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,8 @@ def read_dispatches(directory: Path) -> Iterator[RawDispatch]:
             bound_by=str(data.get("bound_by") or ""),
             waves=data.get("waves"),
             occupancy_waves_per_simd=data.get("occupancy_waves_per_simd"),
+            process=int(data.get("process") or 0),
+            thread=int(data.get("thread") or 0),
         )
 
 

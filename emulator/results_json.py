@@ -7,7 +7,6 @@ counters. What the emulator does not record (API calls, copies, samples) is an e
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ def _process(r: Results) -> dict[str, Any]:
                 "release": host.release, "version": host.version, "hardware_name": host.machine,
                 "domain_name": "(none)",
             },
-            "pid": os.getpid(),
+            "pid": r.launches[0].process if r.launches else 0,
             "init_time": 0,
             "fini_time": max(ends, default=0),
             "command": list(r.command),
@@ -99,8 +98,8 @@ def _process(r: Results) -> dict[str, Any]:
         "callback_records": {"counter_collection": [_counted(r, d, handles) for d in r.counted if d.counters]},
         "buffer_records": {
             "kernel_dispatch": [
-                {"size": 184, "kind": _KIND_KERNEL_DISPATCH, "operation": _OPERATION_COMPLETE, "thread_id": 1,
-                 **_launch(r, d)}
+                {"size": 184, "kind": _KIND_KERNEL_DISPATCH, "operation": _OPERATION_COMPLETE,
+                 "thread_id": d.thread, **_launch(r, d)}
                 for d in r.launches
             ],
             **{name: [] for name in _NOT_RECORDED},
@@ -183,7 +182,7 @@ def _counted(r: Results, d: RawDispatch, handles: Mapping[str, int]) -> dict[str
     launch = _launch(r, d)
     stream = launch.pop("stream_id")
     return {
-        "thread_id": 1,
+        "thread_id": d.thread,
         "dispatch_data": {"size": 0, **launch},
         "records": [
             {"counter_id": {"handle": handles[n]}, "value": v} for n, v in sorted(d.counters.items())

@@ -27,7 +27,7 @@ def dispatch(number: int, **changes: Any) -> dict[str, Any]:
     return {
         "id": number, "kernel": KERNEL, "code_object": "00000000000000aa", "grid": [256, 2, 1],
         "workgroup": [64, 1, 1], "dynamic_lds": 0, "start_ns": 1000.0 * number, "end_ns": 1000.0 * number + 400,
-        "profiled": True, "occupancy_waves_per_simd": 8.0, "waves": 8, "wall_ms": 1.0,
+        "profiled": True, "occupancy_waves_per_simd": 8.0, "waves": 8, "wall_ms": 1.0, "process": 70, "thread": 71,
         "counters": {"SQ_WAVES": 8, "GRBM_GUI_ACTIVE": 6720.0, "TCC_MISS_sum": 0.25}, "bound_by": "hbm",
         "resources": {"vgprs": 12, "agprs": 0, "sgprs": 16, "lds": 1, "scratch": 0}, **changes,
     }  # fmt: skip
@@ -108,7 +108,7 @@ def test_the_kernel_trace_has_the_columns_and_conventions_of_rocprofv3(tmp_path:
     assert len(lines[0].split(",")) == 22
     # LDS is shown in granules of 512 bytes, the grid in work-items.
     assert lines[1] == (
-        f'"KERNEL_DISPATCH","Agent 1",1,0,1,1,1,"{NAME}",1,1000,1400,512,0,12,4,16,64,1,1,256,2,1'
+        f'"KERNEL_DISPATCH","Agent 1",1,0,71,1,1,"{NAME}",1,1000,1400,512,0,12,4,16,64,1,1,256,2,1'
     )
 
 

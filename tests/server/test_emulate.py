@@ -246,7 +246,11 @@ def test_results_json_joins_launches_kernels_and_counters(files: Path) -> None:
     values = {counters[r["counter_id"]["handle"]]: r["value"] for r in first["records"]}
     assert values["SQ_WAVES"] == 1024
     table = rows(files / "run_counter_collection.csv")
-    assert {int(row["Process_Id"]) for row in table} == {process["metadata"]["pid"]}
+    pid = process["metadata"]["pid"]
+    assert {int(row["Process_Id"]) for row in table} == {pid}
+    # One thread made all launches, the program's first, which has the number of its process.
+    trace = rows(files / "run_kernel_trace.csv")
+    assert {int(row["Thread_Id"]) for row in (*table, *trace)} == {d["thread_id"] for d in launches} == {pid}
     for record in process["callback_records"]["counter_collection"]:
         launch = record["dispatch_data"]["dispatch_info"]
         row = next(row for row in table if int(row["Dispatch_Id"]) == launch["dispatch_id"])
