@@ -82,8 +82,8 @@ def _up(value: int, granule: int) -> int:
 def trace_row(d: RawDispatch, kernel_id: int, name: str) -> list[Any]:
     """One launch in the kernel trace."""
     return [
-        "KERNEL_DISPATCH", AGENT, 1, 0, d.thread, d.id, kernel_id, name, d.id, nanoseconds(d.start_ns), nanoseconds(d.end_ns),
-        allocated_lds(d), d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), *d.workgroup, *d.grid,
+        "KERNEL_DISPATCH", AGENT, 1, 0, d.thread, d.id, kernel_id, name, d.id, nanoseconds(d.start_ns),
+        nanoseconds(d.end_ns), allocated_lds(d), d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), *d.workgroup, *d.grid,
     ]  # fmt: skip
 
 
