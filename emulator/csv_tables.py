@@ -83,7 +83,8 @@ def trace_row(d: RawDispatch, kernel_id: int, name: str) -> list[Any]:
     """One launch in the kernel trace."""
     return [
         "KERNEL_DISPATCH", AGENT, 1, 0, d.thread, d.id, kernel_id, name, d.id, nanoseconds(d.start_ns),
-        nanoseconds(d.end_ns), allocated_lds(d), d.resources.get("scratch", ""), *(registers(d) or ("", "", "")), *d.workgroup, *d.grid,
+        nanoseconds(d.end_ns), allocated_lds(d), d.resources.get("scratch", ""), *(registers(d) or ("", "", "")),
+        *d.workgroup, *d.grid,
     ]  # fmt: skip
 
 

@@ -26,6 +26,14 @@ from hipscope.emulator.raw import RawDispatch
 
 _KIND_KERNEL_DISPATCH = 11  # rocprofiler_buffer_tracing_kind_t
 _OPERATION_COMPLETE = 2
+# Flags that a driver sets for what the device can be asked for (AMD's schema demands them): of ours, none.
+_CAPABILITIES = (
+    "HotPluggable", "HSAMMUPresent", "SharedWithGraphics", "QueueSizePowerOfTwo", "QueueSize32bit", "QueueIdleEvent",
+    "VALimit", "WatchPointsSupported", "WatchPointsTotalBits", "DoorbellType", "AQLQueueDoubleMap",
+    "DebugTrapSupported", "WaveLaunchTrapOverrideSupported", "WaveLaunchModeSupported",
+    "PreciseMemoryOperationsSupported", "DEPRECATED_SRAM_EDCSupport", "Mem_EDCSupport", "RASEventNotify",
+    "ASICRevision", "SRAM_EDCSupport", "SVMAPISupported", "CoherentHostAccess", "DebugSupportedFirmware", "Reserved",
+)  # fmt: skip
 _NOT_RECORDED = (
     "hip_api", "hsa_api", "marker_api", "rccl_api", "memory_copy", "memory_allocation", "scratch_memory",
     "rocdecode_api", "rocjpeg_api", "pc_sample_host_trap", "pc_sample_stochastic",
@@ -111,12 +119,16 @@ def _agent(device: DeviceInfo) -> dict[str, Any]:
     known = {name.lower(): value for name, value in agent_fields(device).items()}
     for prefix in ("workgroup_max_dim", "grid_max_dim"):
         known[prefix] = {axis: known.pop(f"{prefix}_{axis}") for axis in "xyz"}
-    return {"size": 0, **known, "id": {"handle": AGENT_HANDLE}, "type": 2, "mem_banks": [], "caches": []}
+    return {
+        "size": 0, **known, "id": {"handle": AGENT_HANDLE}, "type": 2, "capability": dict.fromkeys(_CAPABILITIES, 0),
+        "mem_banks": [], "caches": [],
+    }  # fmt: skip
 
 
 def _code_object(number: int) -> dict[str, Any]:
+    agent = {"handle": AGENT_HANDLE if number else 0}
     return {
-        "size": 0, "code_object_id": number, "agent_id": {"handle": AGENT_HANDLE if number else 0}, "uri": "",
+        "size": 0, "code_object_id": number, "agent_id": agent, "rocp_agent": agent, "hsa_agent": agent, "uri": "",
         "load_base": 0, "load_size": 0, "load_delta": 0, "storage_type": 0, "memory_base": 0, "memory_size": 0,
     }  # fmt: skip
 

@@ -261,6 +261,8 @@ def test_results_json_joins_launches_kernels_and_counters(files: Path) -> None:
             ("SGPR_Count", "sgpr_count"),
         ):
             assert int(row[column]) == record[key]
+    assert set(process["agents"][0]["capability"].values()) == {0}
+    assert {"agent_id", "rocp_agent", "hsa_agent"} <= set(process["code_objects"][1])
     assert process["agents"][0]["workgroup_max_dim"] == {"x": 1024, "y": 1024, "z": 1024}
 
 
