@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/byte_count.hpp"
+
 namespace hipscope {
 namespace {
 
@@ -21,8 +23,6 @@ std::string readable(const std::string& symbol) {
     return name ? name.get() : symbol;
 }
 
-std::string bytes(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " byte" : " bytes"); }
-
 }  // namespace
 
 std::string beside_variable(const CodeObject& object, std::uint64_t block, std::uint64_t address) {
@@ -34,10 +34,10 @@ std::string beside_variable(const CodeObject& object, std::uint64_t block, std::
             nearest = &one;
     if (nearest == nullptr) return {};
     const auto& [symbol, variable] = *nearest;
-    const std::string which = "the device variable `" + readable(symbol) + "` of " + bytes(variable.bytes);
-    if (address < variable.address) return bytes(variable.address - address) + " before " + which;
+    const std::string which = "the device variable `" + readable(symbol) + "` of " + byte_count(variable.bytes);
+    if (address < variable.address) return byte_count(variable.address - address) + " before " + which;
     if (address < variable.address + variable.bytes) return "over the end of " + which;
-    return bytes(distance(variable, address)) + " after the end of " + which;
+    return byte_count(distance(variable, address)) + " after the end of " + which;
 }
 
 }  // namespace hipscope

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "core/byte_count.hpp"
 #include "engine/nearest_variable.hpp"
 #include "sanitize/lanes.hpp"
 #include "sanitize/sanitizer.hpp"
@@ -9,9 +10,7 @@
 namespace hipscope::sanitize {
 namespace {
 
-std::string plural(std::uint64_t count, const char* what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
-
-std::string verb(bool write, std::uint32_t bytes) { return std::string(write ? "store" : "load") + " of " + plural(bytes, "byte"); }
+std::string verb(bool write, std::uint32_t bytes) { return std::string(write ? "store" : "load") + " of " + byte_count(bytes); }
 
 /// The block that a stray access most likely belongs to: the one it starts in, or the nearer of its neighbours.
 const Allocation* nearest(const Memory& memory, std::uint64_t address) {
@@ -27,10 +26,10 @@ const Allocation* nearest(const Memory& memory, std::uint64_t address) {
 }
 
 std::string where(const Allocation& block, std::uint64_t address) {
-    const std::string size = plural(block.bytes, "byte");
-    if (address < block.address) return plural(block.address - address, "byte") + " before an allocation of " + size;
+    const std::string size = byte_count(block.bytes);
+    if (address < block.address) return byte_count(block.address - address) + " before an allocation of " + size;
     if (address < block.address + block.bytes) return "over the end of an allocation of " + size;
-    return plural(address - block.address - block.bytes, "byte") + " after the end of an allocation of " + size;
+    return byte_count(address - block.address - block.bytes) + " after the end of an allocation of " + size;
 }
 
 }  // namespace
@@ -50,7 +49,7 @@ void Sanitizer::stray(const Wave& wave, const Instruction& in) {
     if (fault.kind == FaultKind::misaligned) {
         if (!checks_.alignment || reports_.again(Defect::misaligned, wave.pc)) return;
         found.defect = Defect::misaligned;
-        found.message = "atomic operation on " + plural(fault.bytes, "byte") + " at an address that is not a multiple of " +
+        found.message = "atomic operation on " + byte_count(fault.bytes) + " at an address that is not a multiple of " +
                         std::to_string(fault.bytes) + ", which the hardware refuses";
         if (found.bytes.space == Space::global) found.allocation = note_of(memory_.find(fault.address), false);
         reports_.add(std::move(found));
@@ -61,15 +60,15 @@ void Sanitizer::stray(const Wave& wave, const Instruction& in) {
     if (!checks_.bounds || reports_.again(found.defect, wave.pc)) return;
     if (found.bytes.space == Space::lds) {
         const auto offset = static_cast<std::int32_t>(found.bytes.address);
-        const std::string size = wave.lds_bytes == 0 ? "; the workgroup has no LDS" : "; the workgroup has " + plural(wave.lds_bytes, "byte") + " of LDS";
+        const std::string size = wave.lds_bytes == 0 ? "; the workgroup has no LDS" : "; the workgroup has " + byte_count(wave.lds_bytes) + " of LDS";
         found.message = what + " at LDS offset " + std::to_string(offset) + size;
     } else if (found.bytes.space == Space::scratch) {
         const auto offset = static_cast<std::int32_t>(found.bytes.address);
         found.message = what + " at offset " + std::to_string(offset) + " of the lane's private memory, which has " +
-                        plural(wave.scratch_per_lane, "byte");
+                        byte_count(wave.scratch_per_lane);
     } else if (freed != nullptr) {
         found.allocation = note_of(freed, true);
-        found.message = what + " " + plural(fault.address - freed->address, "byte") + " into an allocation of " + plural(freed->bytes, "byte") +
+        found.message = what + " " + byte_count(fault.address - freed->address) + " into an allocation of " + byte_count(freed->bytes) +
                         " that has been freed";
     } else if (const Allocation* near = nearest(memory_, fault.address)) {
         found.allocation = note_of(near, false);
@@ -100,8 +99,8 @@ void Sanitizer::check_kernarg(const Wave& wave, const MemoryAccess& made, const 
         const bool beyond = address >= launch_->kernarg_address && address + made.bytes > end && address < area_end;
         if ((!beyond && !write) || reports_.again(Defect::out_of_bounds, wave.pc)) continue;
         Case found{Defect::out_of_bounds, place(wave, made.space == Space::scalar ? -1 : lane), std::nullopt, {}, {made.space, address, made.bytes, write}, std::nullopt};
-        found.message = beyond ? verb(write, made.bytes) + " " + plural(address - launch_->kernarg_address, "byte") + " into the kernel's arguments, which have " +
-                                     plural(launch_->launch.kernel->kernarg_bytes, "byte")
+        found.message = beyond ? verb(write, made.bytes) + " " + byte_count(address - launch_->kernarg_address) + " into the kernel's arguments, which have " +
+                                     byte_count(launch_->launch.kernel->kernarg_bytes)
                                : verb(write, made.bytes) + " into the kernel's arguments, which are read-only";
         reports_.add(std::move(found));
     }
@@ -124,7 +123,7 @@ void Sanitizer::check_alignment(const Wave& wave, const Instruction& in, const M
             if ((address & (needed - 1)) == 0) continue;
             if (reports_.again(Defect::misaligned, wave.pc)) return;
             Case found{Defect::misaligned, place(wave, lane), std::nullopt, {}, {made.space, address, made.bytes, made.kind != AccessKind::load}, std::nullopt};
-            found.message = (atomic ? "atomic operation on " + plural(made.bytes, "byte") : verb(found.bytes.write, made.bytes)) + " at an address that is " +
+            found.message = (atomic ? "atomic operation on " + byte_count(made.bytes) : verb(found.bytes.write, made.bytes)) + " at an address that is " +
                             std::to_string(address & (needed - 1)) + " past a multiple of " + std::to_string(needed);
             if (made.space == Space::global) found.allocation = note_of(memory_.find(address), false);
             reports_.add(std::move(found));

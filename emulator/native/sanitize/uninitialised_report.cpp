@@ -1,20 +1,19 @@
 // Uses of undefined values in words.
 #include <bit>
 
+#include "core/byte_count.hpp"
 #include "sanitize/sanitizer.hpp"
 
 namespace hipscope::sanitize {
 namespace {
 
-std::string bytes_of(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " byte" : " bytes"); }
-
 std::string what_for(const UndefinedFound& found) {
     switch (found.use) {
-        case UndefinedUse::store: return "store of " + bytes_of(found.bytes) + " that were never initialised";
+        case UndefinedUse::store: return "store of " + byte_count(found.bytes) + " that were never initialised";
         case UndefinedUse::address: return "an address depends on a value that was never initialised";
         case UndefinedUse::branch: return "a branch depends on a value that was never initialised";
         case UndefinedUse::index: return "an index depends on a value that was never initialised";
-        case UndefinedUse::atomic_memory: return "atomic operation on " + bytes_of(found.bytes) + " that were never initialised";
+        case UndefinedUse::atomic_memory: return "atomic operation on " + byte_count(found.bytes) + " that were never initialised";
         case UndefinedUse::atomic_operand: return "atomic operation with a value that was never initialised";
     }
     return "";
@@ -54,7 +53,7 @@ void Sanitizer::report_undefined(const UndefinedFound& found) {
         told.message += loaded + "offset " + std::to_string(address) + " of the lane's private memory";
     } else if (const Allocation* block = memory_.find(address)) {
         told.allocation = note_of(block, false);
-        told.message += loaded + "byte " + std::to_string(address - block->address) + " of an allocation of " + bytes_of(block->bytes);
+        told.message += loaded + "byte " + std::to_string(address - block->address) + " of an allocation of " + byte_count(block->bytes);
     }
     reports_.add(std::move(told));
 }
