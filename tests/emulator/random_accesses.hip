@@ -1,5 +1,6 @@
 // Random accesses to LDS and to global memory: two kernels make the same ones, and one of them stores a word of its own to
-// every page first, and to every page of LDS after every barrier. See test_sanitizers_random.py. Argument: the seed.
+// every page first, and to every page of LDS after every barrier, twice there. The other stores these elsewhere, so that the
+// waves come to the accesses at the same time. See test_sanitizers_random.py. Argument: the seed.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -12,7 +13,7 @@ using Four = __attribute__((ext_vector_type(4))) unsigned;
 
 enum Kind : int {
     load_word, load_byte, load_short, load_long, load_four, load_two_words, atomic_load, add, add_and_take, add_long, set_bits,
-    store_word, store_byte, store_short, store_long, store_four, swap, atomic_store, fence, barrier, kinds
+    store_word, store_long, store_four, store_two_words, store_byte, store_short, swap, atomic_store, fence, barrier, kinds
 };
 struct Operation {
     int kind, lane_step, wave_step, group_step, base, words, scrambled, value, waves, left_out;
@@ -65,6 +66,11 @@ __device__ void operate(const Operation& o, unsigned* memory) {
         case add_long: atomicAdd(wide, 1ULL); break;
         case set_bits: atomicOr(word, value); break;
         case store_word: *word = value; break;
+        case store_two_words: {
+            memory[element(x, o.words, 64)] = value;
+            memory[element(x + 64, o.words, 64)] = lane;
+            break;
+        }
         case store_byte: *byte = value; break;
         case store_short: *part = value; break;
         case store_long: *wide = value; break;
@@ -81,23 +87,24 @@ __device__ void operate(const Operation& o, unsigned* memory) {
     asm volatile("" ::: "memory");
 }
 
-template <bool own_words>
-__device__ void take_own_words(unsigned* memory, unsigned words) {
-    if (!own_words || threadIdx.x != 0) return;
-    for (unsigned i = kOwn - 1; i < words; i += kOwn) memory[i] = 1;
-    asm volatile("" ::: "memory");
+__device__ void take_own_words(unsigned* memory, unsigned words, int times) {
+    if (threadIdx.x != 0) return;
+    for (int time = 0; time < times; ++time) {
+        for (unsigned i = kOwn - 1; i < words; i += kOwn) memory[i] = 1;
+        asm volatile("" ::: "memory");
+    }
 }
 
 template <bool own_words>
 __global__ void in_lds(const Operation* operations, int count) {
-    alignas(16) __shared__ unsigned memory[kLdsWords];
+    alignas(16) __shared__ unsigned memory[kLdsWords], elsewhere[kLdsWords];
     for (unsigned i = threadIdx.x; i < kLdsWords; i += blockDim.x) memory[i] = 0;
     __syncthreads();
-    take_own_words<own_words>(memory, kLdsWords);
+    take_own_words(own_words ? memory : elsewhere, kLdsWords, 2);
     for (int k = 0; k < count; ++k) {
         if (operations[k].kind == barrier) {
             __syncthreads();
-            take_own_words<own_words>(memory, kLdsWords);
+            take_own_words(own_words ? memory : elsewhere, kLdsWords, 2);
         } else {
             operate(operations[k], memory);
         }
@@ -106,7 +113,7 @@ __global__ void in_lds(const Operation* operations, int count) {
 
 template <bool own_words>
 __global__ void in_global(const Operation* operations, int count, unsigned* memory) {
-    if (blockIdx.x == 0) take_own_words<own_words>(memory, kWords);
+    if (blockIdx.x == 0) take_own_words(own_words ? memory : memory + kWords, kWords, 1);
     for (int k = 0; k < count; ++k) {
         if (operations[k].kind == barrier) __syncthreads();
         else operate(operations[k], memory);
@@ -123,15 +130,20 @@ static int one_of(const int (&all)[n]) {
     return all[random_below(n)];
 }
 
-/// Mostly loads, or mostly atomic operations, so that some of the memory is accessed in one way alone.
-static Operation random_operation(bool loads) {
+/// Mostly loads, stores or atomic operations, so that some of the memory is accessed in one way alone.
+enum class Mostly { loads, stores, atomics };
+
+static Operation random_operation(Mostly mostly) {
     const int way = random_below(10);
-    const bool load = way < 5 ? loads : !loads;
+    const Mostly other = mostly == Mostly::loads ? Mostly::atomics : Mostly::loads;
+    const Mostly kinds_of = way < 5 ? mostly : other;
     Operation o{};
-    if (way < 6) o.kind = load ? load_word + random_below(add - load_word) : add + random_below(store_word - add);
-    else o.kind = way < 8 ? random_below(barrier) : static_cast<int>(barrier);
+    if (way >= 6) o.kind = way < 8 ? random_below(barrier) : static_cast<int>(barrier);
+    else if (kinds_of == Mostly::loads) o.kind = load_word + random_below(add - load_word);
+    else if (kinds_of == Mostly::atomics) o.kind = add + random_below(store_word - add);
+    else o.kind = store_word + random_below(store_byte - store_word);
     o.lane_step = one_of({1, 1, 1, 0, 2, 4, 17, 33, -1});
-    o.wave_step = one_of({64, 64, 0, 1, 16, 2048});
+    o.wave_step = one_of({64, 64, 256, 0, 1, 16, 2048});
     o.group_step = one_of({0, 64, 256, 1024});
     o.base = random_below(3) == 0 ? random_below(512) : random_below(8) * 64;
     o.words = one_of({256, 1024, kLdsWords});
@@ -147,11 +159,11 @@ int main(int argc, char** argv) {
     for (int k = 0; k < 8; ++k) random_below(2);
     unsigned* memory = nullptr;
     Operation* operations = nullptr;
-    if (hipMalloc(&memory, kWords * sizeof(unsigned)) || hipMalloc(&operations, kOperations * sizeof(Operation))) return 1;
+    if (hipMalloc(&memory, 2 * kWords * sizeof(unsigned)) || hipMalloc(&operations, kOperations * sizeof(Operation))) return 1;
     for (int round = 0; round < 16; ++round) {
-        const bool loads = random_below(2) == 0;
+        const auto mostly = static_cast<Mostly>(random_below(3));
         std::vector<Operation> all(kOperations);
-        for (Operation& o : all) o = random_operation(loads);
+        for (Operation& o : all) o = random_operation(mostly);
         const int count = 3 + random_below(kOperations - 2), threads = 64 * (1 + random_below(4)) - (random_below(4) == 0 ? 13 : 0), groups = 1 + random_below(3);
         if (hipMemcpy(operations, all.data(), kOperations * sizeof(Operation), hipMemcpyHostToDevice)) return 1;
         in_lds<false><<<groups, threads>>>(operations, count);

@@ -22,7 +22,8 @@ HIPSCOPE_WIDEST void offsets_of(const std::uint64_t* address, std::uint64_t lane
     for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<std::uint32_t>(((lanes >> lane) & 1U) != 0 ? address[lane] - lowest : 0);
 }
 
-constexpr std::uint64_t few_pages = 16;
+constexpr std::uint64_t few_pages = 32;
+constexpr std::uint64_t word_bits = 64;
 
 using MemoryWord [[gnu::may_alias]] = std::uint32_t;
 
@@ -65,28 +66,68 @@ bool HeldAccesses::grow(std::size_t size) {
 
 bool HeldAccesses::keep(const MemoryAccess& made, const Shape& shape, std::uint64_t bits, std::uint64_t content) {
     const std::uint64_t lowest = made.space == Space::lds ? 0 : shape.span.lowest;
-    const bool atomic = made.kind != AccessKind::load;
-    const std::size_t words = atomic ? made.bytes / sizeof(std::uint32_t) : 0;
-    const std::size_t pieces = atomic ? 0 : shape.pieces;
-    const std::size_t follows = pieces != 0 ? pieces * sizeof(Piece) : (made.addresses + words) * kLanes * sizeof(std::uint32_t);
-    const std::size_t size = sizeof(Held) + follows;
+    const bool loads = made.kind == AccessKind::load;
+    const std::size_t pieces = made.kind == AccessKind::load || made.kind == AccessKind::store ? shape.pieces : 0;
+    const std::size_t words = loads ? 0 : made.bytes / sizeof(std::uint32_t);
+    std::size_t follows = made.addresses * (1 + words) * kLanes * sizeof(std::uint32_t);
+    if (pieces != 0) {
+        follows = pieces * sizeof(Piece);
+        for (std::size_t p = 0; p < pieces && !loads; ++p) follows += shape.piece[p].bytes;
+    }
+    const std::size_t size = (sizeof(Held) + follows + alignof(Held) - 1) / alignof(Held) * alignof(Held);
     if (used_ + size > bytes_ && !grow(size)) return false;
     std::byte* const at = room_.get() + used_;
-    const Held held{bits, made.lanes, lowest, static_cast<std::uint32_t>(size), static_cast<std::uint8_t>(pieces),
-                    made.bytes, made.addresses, atomic, made.kind == AccessKind::atomic_return};
+    const Held held{bits, made.lanes, lowest, static_cast<std::uint32_t>(size), static_cast<std::uint8_t>(pieces), made.bytes, made.addresses, made.kind};
     std::memcpy(at, &held, sizeof held);
     used_ += size;
     if (pieces != 0) {
-        std::memcpy(at + sizeof held, shape.piece.data(), follows);
+        std::byte* out = at + sizeof held;
+        std::memcpy(out, shape.piece.data(), pieces * sizeof(Piece));
+        out += pieces * sizeof(Piece);
+        for (std::size_t p = 0; p < pieces && !loads; ++p) {
+            const Piece& piece = shape.piece[p];
+            std::memcpy(out, reinterpret_cast<const void*>(content + piece.address), piece.bytes);  // NOLINT(performance-no-int-to-ptr)
+            out += piece.bytes;
+        }
         return true;
     }
-    auto* out = reinterpret_cast<std::uint32_t*>(at + sizeof held);  // NOLINT
-    for (int which = 0; which < made.addresses; ++which) offsets_of(made.address[which], made.lanes, lowest, out + std::size_t{kLanes} * which);
-    for (std::size_t word = 0; word < words; ++word) {
-        const auto* from = reinterpret_cast<const MemoryWord*>(content + lowest);  // NOLINT(performance-no-int-to-ptr)
-        words_at(from + word, out, out + kLanes * (word + 1));
+    auto* offsets = reinterpret_cast<std::uint32_t*>(at + sizeof held);  // NOLINT
+    auto* out = offsets + std::size_t{kLanes} * made.addresses;
+    const auto* from = reinterpret_cast<const MemoryWord*>(content + lowest);  // NOLINT(performance-no-int-to-ptr)
+    for (std::size_t which = 0; which < made.addresses; ++which, offsets += kLanes) {
+        offsets_of(made.address[which], made.lanes, lowest, offsets);
+        for (std::size_t word = 0; word < words; ++word, out += kLanes) words_at(from + word, offsets, out);
     }
     return true;
+}
+
+void StoredWords::start(std::uint32_t bytes) {
+    clear();
+    bits_.resize((bytes / sizeof(std::uint32_t) + word_bits - 1) / word_bits + 1);
+}
+
+bool StoredWords::add(const MemoryAccess& made, const Shape& shape) {
+    std::uint64_t met = 0;
+    const auto add_to = [&met](std::uint64_t& bits, std::uint64_t added) {
+        met |= bits & added;
+        bits |= added;
+    };
+    for (std::size_t p = 0; p < shape.pieces; ++p) {
+        const std::uint64_t first = shape.piece[p].address / sizeof(std::uint32_t), end = first + shape.piece[p].bytes / sizeof(std::uint32_t);
+        for (std::uint64_t at = first; at < end;) {
+            const std::uint64_t from = at % word_bits, count = std::min(word_bits - from, end - at);
+            add_to(bits_[at / word_bits], (~std::uint64_t{0} >> (word_bits - count)) << from);
+            at += count;
+        }
+    }
+    if (shape.pieces != 0) return met == 0;
+    const std::uint64_t words = made.bytes / sizeof(std::uint32_t);
+    for (int which = 0; which < made.addresses; ++which)
+        for (std::uint64_t rest = made.lanes; rest != 0; rest &= rest - 1) {
+            const std::uint64_t first = made.address[which][std::countr_zero(rest)] / sizeof(std::uint32_t);
+            for (std::uint64_t at = first; at < first + words; ++at) add_to(bits_[at / word_bits], std::uint64_t{1} << (at % word_bits));
+        }
+    return met == 0;
 }
 
 Usages::Found Usages::use(const MemoryAccess& made, std::uint64_t lanes, const Shape& shape, Usage as, std::uint32_t base) const {

@@ -1,8 +1,10 @@
 // Accesses that need no notes yet. Loads of what nobody stores to do not conflict with each other, and neither do atomic
-// operations on what is accessed in no other way. They are put down as they come, and noted for their words only when
-// somebody comes to their memory in another way. Most never are: a barrier, or the end of the dispatch, ends their time.
+// operations on what is accessed in no other way, nor stores to LDS each word of which is stored to once. They are put down
+// as they come, and noted for their words only when somebody comes to their memory in another way. Most never are: a
+// barrier, or the end of the dispatch, ends their time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,10 +17,10 @@
 namespace hipscope::sanitize {
 
 /// How a page of memory has been accessed in its time, which begins with a segment.
-enum class Usage : std::uint8_t { nobody, loads, atomics, mixed };
+enum class Usage : std::uint8_t { stores, loads, atomics, mixed };
 
-/// An access as it is kept. What it touched follows: pieces, or offsets from `lowest` of all lanes, and of an atomic
-/// operation what it left.
+/// An access as it is kept. What it touched follows: pieces, or offsets from `lowest` of all lanes, and unless it is a load
+/// what it left: that of all pieces, or for each address one word of all lanes after the other.
 struct Held {
     std::uint64_t bits;   // Trace, but for lanes and mask
     std::uint64_t lanes;
@@ -26,7 +28,20 @@ struct Held {
     std::uint32_t size;   // with what follows, in bytes
     std::uint8_t pieces;  // 0: by lanes
     std::uint8_t bytes, addresses;
-    bool atomic, returns;
+    AccessKind kind;
+};
+
+/// Words of LDS that have been stored to.
+class StoredWords {
+public:
+    /// None of LDS of that size.
+    void start(std::uint32_t bytes);
+    void clear() { std::fill(bits_.begin(), bits_.end(), 0); }
+    /// Adds the words of a store. False when one of them was there.
+    bool add(const MemoryAccess& made, const Shape& shape);
+
+private:
+    std::vector<std::uint64_t> bits_;
 };
 
 /// Accesses in the order in which they were made.
@@ -34,7 +49,7 @@ class HeldAccesses {
 public:
     [[nodiscard]] bool empty() const { return used_ == 0; }
     void clear() { used_ = 0; }
-    /// Keeps a load, or an atomic operation whose words lie at `content` and their addresses. False when there is no room.
+    /// Keeps an access. Unless it is a load, its words lie at `content` and their addresses. False when there is no room.
     bool keep(const MemoryAccess& made, const Shape& shape, std::uint64_t bits, std::uint64_t content);
     /// Calls `note(held, what follows)` for each and forgets them.
     template <class Note>

@@ -60,7 +60,7 @@ public:
             Piece& last = shape_.piece[shape_.pieces - 1];
             if (writes_ && address < last.address + last.bytes) return false;
             if (!writes_ && last.address == address && last.bytes == bytes) return true;  // what `last` has seen
-            if (step != 0 && !last.shared && last.address + last.bytes == address && last.lane + last.bytes / made_.bytes == lane) {
+            if (step != 0 && !last.shared && last.address + last.bytes == address && last.bytes == (lane - last.lane) * std::uint32_t{made_.bytes}) {
                 last.bytes += bytes;
                 return true;
             }

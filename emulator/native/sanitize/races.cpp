@@ -93,6 +93,7 @@ void Races::started(GroupOrder& order, std::uint64_t group, std::size_t waves, s
     order.lds.resize((lds_bytes >> WordBlock::address_bits) + 1);  // what it holds is older than `epoch`
     order.lds_usage.resize((lds_bytes >> kLdsPageBits) + 1);       // the same
     order.lds_held.clear();
+    order.lds_stored.start(lds_bytes);
     for (std::uint32_t w = 0; w < waves; ++w) next_segment(order, group, w);
 }
 
@@ -101,6 +102,7 @@ void Races::barrier(GroupOrder& order, std::uint64_t group) {
     for (const WaveOrder& w : order.waves) join(all, w.clocks);
     order.epoch = base_ + static_cast<std::uint32_t>(segments_.size());
     order.lds_held.clear();
+    order.lds_stored.clear();
     for (std::uint32_t w = 0; w < order.waves.size(); ++w) {
         order.waves[w].clocks = all;
         next_segment(order, group, w);

@@ -147,6 +147,7 @@ struct GroupOrder {
     WordBlocks lds;
     std::vector<std::uint64_t> lds_usage;  // see Usages
     HeldAccesses lds_held;
+    StoredWords lds_stored;  // by stores that are held, or were, since the last barrier
     AtomicWords atomics;
 };
 
@@ -180,6 +181,8 @@ public:
     /// Notes the access that an instruction just made. `shape`: of the lanes' first addresses. `found` is called
     /// for each word in conflict.
     void access(GroupOrder& order, const Wave& wave, const Instruction& in, const Shape& shape, const Found& found);
+    /// The notes that an access will meet are on their way while other checks look at it.
+    void prefetch(const MemoryAccess& made, const Shape& shape) const;
     /// Kernels will use this block of memory.
     void expect(std::uint64_t address, std::uint64_t bytes) { words_.expect(address, bytes); }
     /// All of these bytes will be accessed.

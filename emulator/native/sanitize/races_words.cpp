@@ -104,7 +104,9 @@ Noted note_quiet(const Scattered& access, BlockOf block_of, ContentOf content_of
 template <class BlockOf, class Part, class Row>
 void by_rows(const Piece& piece, std::uint32_t bytes, bool one_piece, BlockOf block_of, Part part, Row row) {
     const std::uint64_t end = piece.address + piece.bytes;
-    const auto lane_at = [&](std::uint64_t address) { return piece.lane + (piece.shared ? 0U : static_cast<std::uint32_t>(address - piece.address) / bytes); };
+    const auto lane_at = [&](std::uint64_t address) {
+        return piece.lane + (piece.shared || address == piece.address ? 0U : static_cast<std::uint32_t>(address - piece.address) / bytes);
+    };
     std::uint64_t address = piece.address;
     if ((address & 3U) != 0) {
         const std::uint64_t next = std::min(end, (address | 3U) + 1);
@@ -133,6 +135,11 @@ std::uint32_t mask_of(std::uint64_t first, std::uint64_t end) {
 
 }  // namespace
 
+void Races::prefetch(const MemoryAccess& made, const Shape& shape) const {
+    if (made.space != Space::global || made.kind == AccessKind::load) return;  // LDS is near, and most loads are held
+    for (std::size_t p = 0; p < shape.pieces; ++p) words_.prefetch(shape.piece[p].address);
+}
+
 /// Whether an access needs no notes for now. When it needs some, those of earlier ones that it may meet are made.
 bool Races::hold(const Access& a) {
     const MemoryAccess& made = a.made;
@@ -141,10 +148,12 @@ bool Races::hold(const Access& a) {
     const bool all = a.lanes == made.lanes && a.shape.span.highest - a.shape.span.lowest < most_apart;
     Usage as = Usage::mixed;
     if (!a.store && all && (a.shape.pieces != 0 || whole_words)) as = Usage::loads;
+    else if (a.store && !a.load && a.lds && all && whole_words && made.bytes >= 4 && a.shape.span.highest + made.bytes <= a.wave.lds_bytes) as = Usage::stores;
     else if (a.store && a.load && all && !a.swap && whole_words && made.bytes >= 4 && made.addresses == 1) as = Usage::atomics;
     const Usages usages = a.lds ? Usages{a.order.lds_usage.data(), kLdsPageBits, 0, a.wave.lds_bytes} : usage_.usages();
     HeldAccesses& held = a.lds ? a.order.lds_held : held_;
-    const Usages::Found found = usages.use(made, a.lanes, a.shape, as, a.base);
+    const bool again = as == Usage::stores && !a.order.lds_stored.add(made, a.shape);
+    const Usages::Found found = usages.use(made, a.lanes, a.shape, again ? Usage::mixed : as, a.base);
     WordBlocks* const lds = a.lds ? &a.order.lds : nullptr;
     if (!found.alone) {
         if (found.held) note_held(held, a.base, lds);
@@ -161,6 +170,7 @@ void Races::note_held(HeldAccesses& all, std::uint32_t base, WordBlocks* lds) {
     all.give_up([&](const Held& held, const std::byte* follows) {
         const Trace mine{held.bits};
         const Foreign foreign{base, mine.segment()};
+        const auto* left = reinterpret_cast<const std::uint32_t*>(follows + held.pieces * sizeof(Piece));  // NOLINT
         for (std::size_t p = 0; p < held.pieces; ++p) {
             Piece piece;
             std::memcpy(&piece, follows + p * sizeof piece, sizeof piece);
@@ -170,19 +180,27 @@ void Races::note_held(HeldAccesses& all, std::uint32_t base, WordBlocks* lds) {
                 std::uint64_t& noted = block.reads()[(first >> 2U) % WordBlock::words];
                 if (!foreign(noted) || (noted & mask) == 0) noted = with_mask_of(noted, mine.with(lane, mask).bits);
             };
-            const auto row = [&](const WordRow& words, std::uint64_t, std::uint32_t before) { note_loads(words, before, foreign, mine.with(0, 15).bits); };
+            const std::uint64_t bits = mine.with(0, 15).bits;
+            const auto row = [&](const WordRow& words, std::uint64_t, std::uint32_t before) {
+                if (held.kind == AccessKind::load) note_loads(words, before, foreign, bits);
+                else note_stores(words, before, bits, left + before);
+            };
             by_rows(piece, held.bytes, true, block_of, part, row);
+            left += piece.bytes / sizeof *left;
         }
         if (held.pieces != 0) return;
         const auto* offset = reinterpret_cast<const std::uint32_t*>(follows);  // NOLINT
-        const auto content_of = [&](std::uint64_t, unsigned lane, std::uint32_t word) { return offset[kLanes * (word + 1) + lane]; };
+        left = offset + std::size_t{kLanes} * held.addresses;
+        const auto content_of = [&](std::uint64_t, unsigned lane, std::uint32_t word) { return left[std::size_t{kLanes} * word + lane]; };
         const auto own = [&](Trace t) { return is_own(mine, t); };
         std::uint64_t address[kLanes];
         for (unsigned which = 0; which < held.addresses; ++which) {
             for (unsigned lane = 0; lane < kLanes; ++lane) address[lane] = held.lowest + offset[kLanes * which + lane];
-            const Scattered access{address, held.lanes, held.bytes, foreign, held.bits, held.returns};
-            if (held.atomic) note_quiet<true, true, false>(access, block_of, content_of, own);
-            else note_quiet<false, false, false>(access, block_of, content_of, own);
+            const Scattered access{address, held.lanes, held.bytes, foreign, held.bits, held.kind == AccessKind::atomic_return};
+            if (held.kind == AccessKind::load) note_quiet<false, false, false>(access, block_of, content_of, own);
+            else if (held.kind == AccessKind::store) note_quiet<true, false, false>(access, block_of, content_of, own);
+            else note_quiet<true, true, false>(access, block_of, content_of, own);
+            left += std::size_t{kLanes} * (held.bytes / sizeof *left);
         }
     });
 }

@@ -112,6 +112,7 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
             for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = 0;
     const Shape shape = shape_of(wave.access, in.text.starts_with("flat_"));
     const MemoryAccess& made = wave.access;
+    if (checks_.races || checks_.stale) races_.prefetch(made, shape);
     if (uninitialised_) uninitialised_->accessed(wave, in, shape);
     if (made.space == Space::none || made.lanes == 0) return result;
     if (checks_.bounds) check_kernarg(wave, made, shape);

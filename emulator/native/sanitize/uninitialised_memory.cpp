@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/widest.hpp"
 #include "sanitize/lanes.hpp"
 #include "sanitize/uninitialised.hpp"
 
@@ -37,6 +38,15 @@ bool any_set(const u8* bits, u32 bytes) {
     if (bytes == sizeof(u32)) return (any | word_of(bits)) != 0;
     for (; bytes != 0; --bytes, ++bits) any |= *bits;
     return any != 0;
+}
+
+using Cells [[gnu::may_alias]] = u32;
+
+/// The bits of 64 words, one at each address, taken together.
+HIPSCOPE_WIDEST u32 any_of_words(const Cells* cells, const u64* address) {
+    u32 any = 0;
+    for (int lane = 0; lane < kLanes; ++lane) any |= cells[address[lane] / sizeof *cells];
+    return any;
 }
 
 void clear(u8* bits, u32 bytes) {
@@ -122,6 +132,10 @@ bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveS
     if (lds ? lds_span_defined(bytes) : memory_.defined_span(shape_->span, bytes)) return true;
     const bool words = lds && bytes == sizeof(u32);
     u32 any = 0;
+    if (words && made.lanes == ~u64{0} && shape_->bits % sizeof(u32) == 0) {
+        for (int which = 0; which < made.addresses; ++which) any |= any_of_words(reinterpret_cast<const Cells*>(cells), made.address[which]);  // NOLINT
+        return any == 0;
+    }
     for (int which = 0; which < made.addresses; ++which)
         for (u64 left = made.lanes; left != 0; left &= left - 1) {
             const u64 address = made.address[which][std::countr_zero(left)];

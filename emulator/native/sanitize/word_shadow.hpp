@@ -4,6 +4,7 @@
 // says it for all of its words, and nothing else of it is touched.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -96,7 +97,10 @@ struct WordRow {
     std::size_t first, count;
     std::uint32_t lane, words, lanes;
 
-    [[nodiscard]] std::size_t lane_of(std::size_t number) const { return lane + number * lanes / words; }
+    [[nodiscard]] std::size_t lane_of(std::size_t number) const {
+        if (words == 1) return lane + number * lanes;
+        return lane + (words == 3 ? number / 3 : number >> static_cast<unsigned>(std::countr_zero(words)));  // no division by a variable
+    }
 };
 
 /// Whether somebody else has stored to one of the words or loaded it.
@@ -119,6 +123,14 @@ public:
         const std::uint64_t offset = address - Memory::base;
         if (offset < Memory::reserved) [[likely]] return first_.after(offset >> WordBlock::address_bits);
         return outside(address);
+    }
+    /// A store to this address is about to be noted.
+    void prefetch(std::uint64_t address) const {
+        const std::uint64_t offset = address - Memory::base;
+        if (offset >= Memory::reserved) return;
+        const WordBlock block = first_.after(offset >> WordBlock::address_bits);
+        __builtin_prefetch(block.head, 1);
+        __builtin_prefetch(block.value, 1);
     }
     /// A block of memory that is likely to be used as a whole: its notes are given out in large pages.
     void expect(std::uint64_t address, std::uint64_t bytes);
