@@ -316,3 +316,49 @@ def test_streams_keep_their_attributes(tmp_path: Path) -> None:
         "hipErrorInvalidHandle",
         "hipErrorInvalidHandle",
     ], ran.stderr
+
+
+DRIVER_NODES = """
+extern "C" hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, const HIP_MEMCPY3D*, hipCtx_t);
+extern "C" hipError_t hipDrvGraphMemcpyNodeGetParams(hipGraphNode_t, HIP_MEMCPY3D*);
+extern "C" hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t, const HIP_MEMCPY3D*);
+int main() {
+  int *d, host[24], back[24] = {}; for (int i = 0; i < 24; ++i) host[i] = i;
+  CHECK(hipMalloc((void**)&d, sizeof host));
+  CHECK(hipMemset(d, 0xff, sizeof host));
+  // Two rows of three from the middle of a 6 x 4 picture into the corner of another one.
+  HIP_MEMCPY3D p{};
+  p.srcMemoryType = hipMemoryTypeHost; p.srcHost = host; p.srcPitch = 24; p.srcHeight = 4; p.srcXInBytes = 4; p.srcY = 1;
+  p.dstMemoryType = hipMemoryTypeDevice; p.dstDevice = d; p.dstPitch = 24; p.dstHeight = 4;
+  p.WidthInBytes = 12; p.Height = 2; p.Depth = 1;
+  hipGraph_t g; CHECK(hipGraphCreate(&g, 0));
+  hipGraphNode_t copy, read;
+  CHECK(hipDrvGraphAddMemcpyNode(&copy, g, nullptr, 0, &p, nullptr));
+  CHECK(hipGraphAddMemcpyNode1D(&read, g, &copy, 1, back, d, sizeof back, hipMemcpyDeviceToHost));
+  HIP_MEMCPY3D q{};
+  CHECK(hipDrvGraphMemcpyNodeGetParams(copy, &q));
+  std::printf("%d", q.srcHost == host && q.dstDevice == p.dstDevice && q.srcMemoryType == hipMemoryTypeHost);
+  std::printf(" %d", q.dstMemoryType == hipMemoryTypeDevice && q.srcXInBytes == 4 && q.srcY == 1 && q.srcPitch == 24);
+  std::printf(" %d\\n", q.dstHeight == 4 && q.WidthInBytes == 12 && q.Height == 2 && q.Depth == 1);
+  const auto run = [&] {
+    hipGraphExec_t x; CHECK(hipGraphInstantiate(&x, g, nullptr, nullptr, 0)); CHECK(hipGraphLaunch(x, nullptr));
+    CHECK(hipDeviceSynchronize()); CHECK(hipGraphExecDestroy(x));
+    for (int i = 0; i < 12; ++i) std::printf("%d%c", back[i], i % 6 == 5 ? '\\n' : ' ');
+  };
+  run();
+  q.srcY = 2;  // what was told can be changed and given back
+  CHECK(hipDrvGraphMemcpyNodeSetParams(copy, &q));
+  run();
+}
+"""
+
+
+def test_a_copy_node_of_the_driver_api_is_told_as_it_was_made(tmp_path: Path) -> None:
+    ran = run_hip(DRIVER_NODES, tmp_path)
+    assert ran.stdout.splitlines() == [
+        "1 1 1",
+        "7 8 9 -1 -1 -1",
+        "13 14 15 -1 -1 -1",
+        "13 14 15 -1 -1 -1",
+        "19 20 21 -1 -1 -1",
+    ], ran.stderr

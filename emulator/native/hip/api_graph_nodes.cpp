@@ -241,6 +241,9 @@ HIPSCOPE_API Error hipGraphExecMemcpyNodeSetParams(Graph* exec, GraphNode* node,
 HIPSCOPE_API Error hipDrvGraphAddMemcpyNode(GraphNode** out, Graph* g, GraphNode* const* before, std::size_t n, const abi::DriverMemcpy3D* p, void*) {
     return add_made(out, g, before, n, p);
 }
+HIPSCOPE_API Error hipDrvGraphMemcpyNodeGetParams(GraphNode* node, abi::DriverMemcpy3D* p) {
+    return read<CopyWork>(node, p, [](const CopyWork& w, auto& to) { tell_driver_copy(w, to); });
+}
 HIPSCOPE_API Error hipDrvGraphMemcpyNodeSetParams(GraphNode* node, const abi::DriverMemcpy3D* p) { return set_made(node, p); }
 HIPSCOPE_API Error hipDrvGraphExecMemcpyNodeSetParams(Graph* exec, GraphNode* node, const abi::DriverMemcpy3D* p, void*) {
     return set_exec_made(exec, node, p);

@@ -55,6 +55,24 @@ std::optional<CopyWork> driver_copy_of(Runtime& runtime, const abi::DriverMemcpy
     return w;
 }
 
+template <class Number>
+abi::DriverMemcpy3DSide<Number> side_of(const abi::PitchedPtr& p, const abi::Pos& pos) {
+    const auto& types = abi::memory_types(hip_major_version());
+    const bool device = address_of(p.ptr) >= Memory::base && address_of(p.ptr) < Memory::base + Memory::reserved;
+    const auto number = [](std::size_t value) { return static_cast<Number>(value); };
+    return {number(pos.x), number(pos.y), number(pos.z), 0, static_cast<unsigned>(device ? types.device : types.host),
+            device ? nullptr : p.ptr, device ? p.ptr : nullptr, nullptr, number(p.pitch), number(p.ysize)};
+}
+
+template <class Number>
+void tell_driver_copy_of(const abi::Memcpy3DParms& p, abi::DriverMemcpy3DOf<Number>& to) {
+    to.from = side_of<Number>(p.src_ptr, p.src_pos);
+    to.to = side_of<Number>(p.dst_ptr, p.dst_pos);
+    to.width = static_cast<Number>(p.extent.width);
+    to.height = static_cast<Number>(p.extent.height);
+    to.depth = static_cast<Number>(p.extent.depth);
+}
+
 template <class T>
 void fill_row(void* to, unsigned value, std::size_t count) {
     std::fill_n(static_cast<T*>(to), count, static_cast<T>(value));
@@ -90,6 +108,11 @@ std::optional<CopyWork> driver_copy(Runtime& runtime, const abi::DriverMemcpy3D*
     if (p == nullptr) return std::nullopt;
     if (hip_major_version() < 6) return driver_copy_of(runtime, *reinterpret_cast<const abi::DriverMemcpy3DOf<unsigned>*>(p));
     return driver_copy_of(runtime, *reinterpret_cast<const abi::DriverMemcpy3DOf<std::size_t>*>(p));
+}
+
+void tell_driver_copy(const CopyWork& work, abi::DriverMemcpy3D& to) {
+    if (hip_major_version() < 6) tell_driver_copy_of(work.p, reinterpret_cast<abi::DriverMemcpy3DOf<unsigned>&>(to));
+    else tell_driver_copy_of(work.p, reinterpret_cast<abi::DriverMemcpy3DOf<std::size_t>&>(to));
 }
 
 Error fill_box(Runtime& runtime, const abi::MemsetParams& p) {

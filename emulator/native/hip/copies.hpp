@@ -14,5 +14,7 @@ abi::Error copy_box(Runtime& runtime, const abi::Memcpy3DParms& p);
 abi::Error fill_box(Runtime& runtime, const abi::MemsetParams& p);
 /// The copy that a HIP_MEMCPY3D describes; nullopt for nullptr and, with a line, when arrays take part.
 std::optional<CopyWork> driver_copy(Runtime& runtime, const abi::DriverMemcpy3D* p);
+/// The other way round: the HIP_MEMCPY3D of a copy.
+void tell_driver_copy(const CopyWork& work, abi::DriverMemcpy3D& to);
 
 }  // namespace hipscope
