@@ -21,7 +21,7 @@ from hipscope.analysis.project import Project
 from hipscope.analysis.toolchain import find_toolchain
 from hipscope.emulator.raw import RawFault, read_faults
 from hipscope.emulator.sanitize import SanitizerRun, read_sanitizer_run
-from hipscope.emulator.symbolize import Position, Symbolizer
+from hipscope.emulator.symbolize import Position, Symbolizer, demangle
 
 Progress = Callable[[str, float | None], None]
 
@@ -44,11 +44,15 @@ _TARGETS = ("gfx942", "gfx950")
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that stopped a dispatch and is no sanitizer's report: a trap, an unknown instruction."""
+    """Something that stopped a dispatch and is no sanitizer's report: a trap, an unknown instruction.
+
+    `refused`: the launch did not begin, and HIP told the program so.
+    """
 
     kernel: str
     message: str
     position: Position | None
+    refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,4 +142,4 @@ def _fault(raw: RawFault, code_object: Callable[[str], Path]) -> Fault:
     if raw.address is not None and raw.code_object:
         chain = Symbolizer(code_object(raw.code_object)).positions(raw.address)
         position = chain[-1] if chain else None
-    return Fault(raw.kernel, raw.message, position)
+    return Fault(demangle(raw.kernel), raw.message, position, raw.kind == "launch")

@@ -205,10 +205,14 @@ class ProgramRun(_Record):
 
 
 class Fault(_Record):
-    """A dispatch that could not be finished, or did something it must not do."""
+    """A dispatch that could not be finished, or did something it must not do.
+
+    `refused`: it never began, and the call that launches said so to the program, which may have expected it.
+    """
 
     kernel: KernelName
     message: str
+    refused: bool = False
     address: int | None = None
     instruction: str | None = None
     source: tuple[Frame, ...] = ()

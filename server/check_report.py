@@ -28,6 +28,7 @@ def check_report(result: CheckResult) -> dict[str, Any]:
             {
                 "kernel": f.kernel,
                 "message": f.message,
+                "refused": f.refused,
                 "position": _position(f.position) if f.position else None,
             }
             for f in result.faults

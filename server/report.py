@@ -203,6 +203,7 @@ def _fault(fault: Fault) -> dict[str, Any]:
     return {
         "kernel": fault.kernel,
         "message": fault.message,
+        "refused": fault.refused,
         "file": real(frame.file) if frame else "",
         "line": frame.line if frame else 0,
         "column": frame.column if frame else 0,

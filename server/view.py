@@ -132,7 +132,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something a kernel did that stopped it."""
+    """Something a kernel did that stopped it. `refused`: it never began, and HIP told the program so."""
 
     kernel: str
     message: str
@@ -140,6 +140,7 @@ class Fault:
     line: int = 0
     column: int = 0
     instruction: str | None = None
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +190,9 @@ class Report:
 
     def failure(self) -> str | None:
         """How the program failed, in one line; None when it ended well."""
-        if self.faults:
-            fault = self.faults[0]
+        # A launch that was refused is the program's own affair, as when it tries out workgroup sizes.
+        fault = next((f for f in self.faults if not (f.refused and self.kernels)), None)
+        if fault is not None:
             place = f"{fault.file}:{fault.line}: " if fault.file else ""
             return f"{place}kernel {base_name(fault.kernel)}: {fault.message}"
         if not self.program:

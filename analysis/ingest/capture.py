@@ -401,6 +401,7 @@ def _fault(data: Mapping[str, Any]) -> Fault:
     return Fault(
         kernel=KernelName(demangle(str(data["kernel"]))),
         message=str(data["message"]),
+        refused=data.get("kind") == "launch",
         address=data.get("address"),
         instruction=data.get("instruction"),
         source=tuple(

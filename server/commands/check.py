@@ -48,6 +48,6 @@ def check(
                 render_check(report, cli.text_console(stream, output))
         if report["reports"]:
             raise typer.Exit(1)
-        if report["faults"] or report["failure"]:
+        if report["failure"] or not all(fault["refused"] for fault in report["faults"]):
             why = report["failure"] or "a kernel was stopped by a fault"
             raise ProgramFailed(why, output=str(report["program"]["output"]))

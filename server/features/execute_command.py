@@ -83,6 +83,9 @@ async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
             ls.tell(f"hipscope: {why}. What was recorded until then is shown.", lsp.MessageType.Warning)
         if known.report.partial:
             ls.log(f"hipscope: the profile of {key.name} is partial: {known.report.partial}")
+        for fault in known.report.faults:
+            if fault.refused:
+                ls.log(f"hipscope: launch refused of {fault.kernel}: {fault.message}")
         return {
             "status": "done",
             "failure": why,

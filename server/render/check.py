@@ -21,7 +21,8 @@ def render_check(report: Mapping[str, Any], console: Console) -> None:
     for found in report["reports"]:
         _print_report(found, console)
     for fault in report["faults"]:
-        console.print(Text(f"fault: {fault['message']}", "bold red"))
+        what = "launch refused" if fault["refused"] else "fault"
+        console.print(Text(f"{what}: {fault['message']}", "bold red"))
         console.print(Text(f"  in {fault['kernel']}{_at(fault['position'])}\n"))
     if report["failure"]:
         console.print(Text(f"{report['failure']}.", "yellow"))

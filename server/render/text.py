@@ -68,7 +68,8 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
     _print_findings(report, console)
     _print_diagnoses(report, shown, console)
     for fault in report.faults:
-        console.print(Text(f"\nfault in {fault.kernel}: {fault.message}", "bold red"))
+        what = "launch refused of" if fault.refused else "fault in"
+        console.print(Text(f"\n{what} {fault.kernel}: {fault.message}", "bold red"))
         if fault.file:
             console.print(Text(f"  {short_path(fault.file)}:{fault.line}  {fault.instruction or ''}"))
 

@@ -319,7 +319,8 @@ def test_streams_keep_their_attributes(tmp_path: Path) -> None:
 
 
 DRIVER_NODES = """
-extern "C" hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, const HIP_MEMCPY3D*, hipCtx_t);
+extern "C" hipError_t hipDrvGraphAddMemcpyNode(
+  hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, size_t, const HIP_MEMCPY3D*, hipCtx_t);
 extern "C" hipError_t hipDrvGraphMemcpyNodeGetParams(hipGraphNode_t, HIP_MEMCPY3D*);
 extern "C" hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t, const HIP_MEMCPY3D*);
 int main() {
@@ -328,7 +329,8 @@ int main() {
   CHECK(hipMemset(d, 0xff, sizeof host));
   // Two rows of three from the middle of a 6 x 4 picture into the corner of another one.
   HIP_MEMCPY3D p{};
-  p.srcMemoryType = hipMemoryTypeHost; p.srcHost = host; p.srcPitch = 24; p.srcHeight = 4; p.srcXInBytes = 4; p.srcY = 1;
+  p.srcMemoryType = hipMemoryTypeHost; p.srcHost = host; p.srcPitch = 24; p.srcHeight = 4;
+  p.srcXInBytes = 4; p.srcY = 1;
   p.dstMemoryType = hipMemoryTypeDevice; p.dstDevice = d; p.dstPitch = 24; p.dstHeight = 4;
   p.WidthInBytes = 12; p.Height = 2; p.Depth = 1;
   hipGraph_t g; CHECK(hipGraphCreate(&g, 0));

@@ -81,6 +81,32 @@ int main() {
     assert "odd" in outcome.line
 
 
+def test_a_launch_that_is_refused_is_told_and_is_the_programs_own_affair(cli: Cli) -> None:
+    source = cli.write(
+        HEADER
+        + """
+int main(int argc, char**) {
+  int* p; (void)hipMalloc(&p, 4096);
+  for (int size = 2048; size > (argc > 1 ? 1024 : 512); size /= 2) {  // looks for the largest that works
+    good<<<1, size>>>(p);
+    std::puts(hipGetErrorName(hipGetLastError()));
+  }
+  return told();
+}
+"""
+    )
+    why = "the workgroup has 2048 work-items, the kernel allows 1024"
+    for command in ("profile", "check"):
+        outcome = cli(command, source, "--format", "json")
+        assert outcome.code == 0, outcome
+        (fault,) = json.loads(outcome.stdout)["faults"]
+        assert (fault["kernel"], fault["message"], fault["refused"]) == ("good(int*)", why, True)
+        assert "launch refused" in cli(command, source).stdout
+    nothing_ran = cli("profile", source, "--", "once")
+    assert nothing_ran.code == 4
+    assert nothing_ran.line.endswith(f"kernel good: {why}")
+
+
 def test_an_allocation_of_40_gb_takes_only_what_is_used(cli: Cli) -> None:
     source = cli.write(
         HEADER
