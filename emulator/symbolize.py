@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import posixpath
+import shutil
+import subprocess
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +20,8 @@ from typing import Any
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+
+_LONGEST_S = 10.0  # for a demangler that is a program
 
 
 @dataclass(frozen=True)
@@ -109,15 +113,20 @@ class Symbolizer:
 
 @functools.lru_cache(maxsize=4096)
 def demangle(symbol: str) -> str:
-    """The C++ name of a mangled symbol, by libstdc++'s own demangler; the symbol itself when it has none."""
+    """The C++ name of a mangled symbol, by libstdc++'s own demangler, or LLVM's for what that one does not know.
+
+    The symbol itself when it has none.
+    """
     library = _cxx_library()
-    if library is None or not symbol.startswith("_Z"):
+    if not symbol.startswith("_Z"):
         return symbol
+    if library is None:
+        return _demangled_by_llvm(symbol)
     status = ctypes.c_int(0)
     known = with_known_floats(symbol)
     result = library.__cxa_demangle(known.encode(), None, None, ctypes.byref(status))
     if not result:
-        return symbol
+        return _demangled_by_llvm(symbol)
     try:
         name = ctypes.string_at(result).decode("utf-8", errors="replace")
     finally:
@@ -142,6 +151,35 @@ def with_short_floats(name: str) -> str:
     for _, _, known, short in _SHORT_FLOATS:
         name = name.replace(known, short)
     return name
+
+
+def _demangled_by_llvm(symbol: str) -> str:
+    """By the tool that lies beside the compiler: it knows what came with C++20, such as constrained parameters."""
+    tool = _llvm_demangler()
+    if tool is None:
+        return symbol
+    try:
+        done = subprocess.run(
+            [tool, symbol],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LONGEST_S,
+            start_new_session=True,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return symbol
+    return done.stdout.decode("utf-8", errors="replace").strip() or symbol
+
+
+@functools.cache
+def _llvm_demangler() -> str | None:
+    """The newest one of those that are where compilers for HIP are."""
+    name = "llvm-cxxfilt"
+    debian = sorted(Path("/usr/lib").glob(f"llvm-*/bin/{name}"), key=lambda p: (len(p.parts[3]), p.parts[3]))
+    rocm = sorted(Path("/opt").glob(f"rocm*/llvm/bin/{name}"))
+    found = [*rocm, *debian]
+    return str(found[-1]) if found else shutil.which(name)
 
 
 @functools.cache

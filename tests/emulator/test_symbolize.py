@@ -94,6 +94,11 @@ def test_a_file_that_is_no_code_object_is_refused(tmp_path: Path) -> None:
         ("_Z4copyPfS_i", "copy(float*, float*, int)"),
         ("_ZN2ns1kIfEEvPT_", "void ns::k<float>(float*)"),
         ("_Z4geluPKDF16bPDF16_i", "gelu(__bf16 const*, _Float16*, int)"),
+        # A constrained parameter of C++20, which the demangler of GCC 12 does not know.
+        (
+            "_Z3mapIjTk4MapsIT_E4PolyILj4EEEvPKS1_PS1_iT0_",
+            "void map<unsigned int, Poly<4u>>(unsigned int const*, unsigned int*, int, Poly<4u>)",
+        ),
         ("plain", "plain"),
         ("_Znonsense", "_Znonsense"),
     ],
