@@ -224,10 +224,10 @@ constexpr ConflictSets sets_of(int sets, int per_set) {
     return result;
 }
 
-constexpr ConflictSets kWord = sets_of(2, 32);
-constexpr ConflictSets kDouble = sets_of(4, 16);
+constexpr ConflictSets kWord = sets_of(lds_sets(4), 32);
+constexpr ConflictSets kDouble = sets_of(lds_sets(8), 16);
 constexpr ConflictSets kQuad = [] {
-    ConflictSets result{8, 8, {}};
+    ConflictSets result{lds_sets(16), 8, {}};
     constexpr int first[4] = {0, 4, 8, 12};
     constexpr int second[4] = {20, 16, 28, 24};
     for (int half = 0; half < 2; ++half)
@@ -278,37 +278,35 @@ std::size_t KnownLines::place_of(const MemoryAccess& access) {
     return (access.address[0][std::countr_zero(access.lanes)] >> kPartBits) % kPlaces;
 }
 
-bool KnownLines::find(const MemoryAccess& access, Lines& lines) const {
-    const Entry& e = entries_[place_of(access)];
-    if (!moved(e.at, access, 0, 1U << kLineBits)) return false;
+KnownLines::Entry* KnownLines::find(const MemoryAccess& access, std::uint64_t& moved_by) {
+    Entry& e = place_for(access);
+    if (!moved(e.at, access, 0, 1U << kLineBits)) return nullptr;
     const auto first = static_cast<std::size_t>(std::countr_zero(access.lanes));
-    const std::uint64_t whole = (access.address[0][first] >> kLineBits) - (e.at.address[first] >> kLineBits);
-    lines.count = e.count;
-    lines.sectors = e.sectors;
-    lines.accesses = e.accesses;
-    lines.lookups = e.lookups;
-    for (int i = 0; i < e.count; ++i) lines.line[i] = e.line[i] + whole;
-    std::copy_n(e.parts, e.count, lines.parts);
-    return true;
+    moved_by = (access.address[0][first] >> kLineBits) - (e.at.address[first] >> kLineBits);
+    return &e;
 }
 
-void KnownLines::keep(const MemoryAccess& access, const Lines& lines) {
-    if (lines.count > kLines) return;
-    Entry& e = entries_[place_of(access)];
+void KnownLines::keep(Entry& e, const MemoryAccess& access, const Lines& lines) {
     e.at.keep(access, 0);
-    e.count = lines.count;
-    e.sectors = lines.sectors;
-    e.accesses = lines.accesses;
-    e.lookups = lines.lookups;
+    e.totals = lines;
+    e.follow = true;
+    for (int i = 1; i < lines.count; ++i) e.follow = e.follow && lines.line[i] == lines.line[0] + static_cast<unsigned>(i);
+    e.again = 0;
     std::copy_n(lines.line, lines.count, e.line);
     std::copy_n(lines.parts, lines.count, e.parts);
 }
 
-void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known) {
+void KnownLines::Entry::give(std::uint64_t moved, Lines& lines) const {
+    lines.indexed = lines.ends_only = false;
+    static_cast<LineTotals&>(lines) = totals;
+    for (int i = 0; i < totals.count; ++i) lines.line[i] = line[i] + moved;
+    std::copy_n(parts, totals.count, lines.parts);
+}
+
+void collect_lines(const MemoryAccess& access, Lines& lines) {
     lines.count = lines.sectors = lines.accesses = lines.lookups = 0;
     lines.indexed = lines.ends_only = false;
     if (access.lanes == 0) return;
-    if (known != nullptr && known->find(access, lines)) return;
     if (access.teams) {
         MemoryAccess spelled_out = access;
         spelled_out.spell_out();
@@ -316,15 +314,13 @@ void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known) 
     } else {
         lines_of_lanes(access, lines);
     }
-    if (known != nullptr) known->keep(access, lines);
 }
 
 LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
     if (access.lanes == 0) return {};
     const bool atomic = is_atomic(access);
     const ConflictSets& sets = access.bytes <= 4 ? kWord : access.bytes <= 8 ? kDouble : kQuad;
-    const int cycles = sets.sets * access.addresses;
-    if (access.run) return {cycles, 0};
+    const int cycles = lds_sets(access.bytes) * access.addresses;
     int conflicts = 0;
     const int first = std::countr_zero(access.lanes);
     for (std::size_t which = 0; which < access.addresses; ++which) {

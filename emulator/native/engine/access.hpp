@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/wave.hpp"
 
@@ -39,12 +40,16 @@ private:
 
 inline constexpr int kMostLines = 2 * kLanes + 2;  // every lane may lie in two
 
-/// Distinct cache lines of one access, in order of first touch.
-struct Lines {
+/// What the lines of one access come to.
+struct LineTotals {
     int count = 0;
     int sectors = 0;                          // distinct 64-byte halves
     int accesses = 0;                         // what the L1 counts as accesses (TCP_TOTAL_ACCESSES)
     int lookups = 0;                          // tag look-ups, four accesses at a time (TCP_TOTAL_CACHE_ACCESSES)
+};
+
+/// Distinct cache lines of one access, in order of first touch.
+struct Lines : LineTotals {
     std::uint64_t line[kMostLines];           // address >> kLineBits
     std::uint8_t parts[kMostLines];           // bit 0 to 3: which 32 bytes were touched
     bool indexed = false;                     // else they follow each other
@@ -83,28 +88,40 @@ struct KnownLanes {
 /// other and to the lines, so that an access that is one of these, moved by whole lines, need not be worked out again.
 class KnownLines {
 public:
-    /// Gives `lines` of an access of lanes that do not simply follow each other. False: work it out and `keep` it.
-    bool find(const MemoryAccess& access, Lines& lines) const;
-    void keep(const MemoryAccess& access, const Lines& lines);
-
-private:
-    static constexpr int kLines = 16;   // accesses to more of them are seldom alike
-    static constexpr std::size_t kPlaces = 1U << (kLineBits - kPartBits);  // one for each place in a line where they may start
     struct Entry {
         KnownLanes at;
-        std::uint8_t parts[kLines];
-        int count, sectors, accesses, lookups;
-        std::uint64_t line[kLines];
+        LineTotals totals;
+        bool follow = false;        // the lines follow each other
+        std::uint64_t again = 0;    // accesses that were found to be like this one, and are not added up yet
+        std::uint64_t line[16];
+        std::uint8_t parts[16];
+
+        /// The lines of an access that was found here, moved by so many of them.
+        void give(std::uint64_t moved, Lines& lines) const;
     };
+    static constexpr int most_lines = std::extent_v<decltype(Entry::line)>;  // accesses to more of them are seldom alike
+
+    /// The one that an access of lanes that do not simply follow each other is like, and by how many lines it is moved; or nullptr.
+    Entry* find(const MemoryAccess& access, std::uint64_t& moved);
+    /// Where an access with at most `most_lines` is kept. What is there goes.
+    Entry& place_for(const MemoryAccess& access) { return entries_[place_of(access)]; }
+    static void keep(Entry& entry, const MemoryAccess& access, const Lines& lines);
+
+    [[nodiscard]] auto begin() const { return entries_.begin(); }
+    [[nodiscard]] auto end() const { return entries_.end(); }
+
+private:
+    static constexpr std::size_t kPlaces = 1U << (kLineBits - kPartBits);  // one for each place in a line where they may start
     static std::size_t place_of(const MemoryAccess& access);
 
-    Entry entries_[kPlaces];
+    std::array<Entry, kPlaces> entries_;
 };
 
-/// The lines of a run, an access to global memory of all lanes that starts at a multiple of four elements.
-inline void lines_of_run(const MemoryAccess& access, Lines& lines) {
+/// The lines of a run, an access to global memory of all lanes that starts at a multiple of four elements. But for the lines'
+/// numbers all depends on where in its line it begins only.
+inline void lines_of_run(std::uint64_t begin, unsigned bytes, Lines& lines) {
     constexpr unsigned parts = 1U << (kLineBits - kPartBits);
-    const std::uint64_t begin = access.address[0][0], last = begin + std::uint64_t{kLanes} * access.bytes - 1;
+    const std::uint64_t last = begin + std::uint64_t{kLanes} * bytes - 1;
     const auto count = static_cast<int>((last >> kLineBits) - (begin >> kLineBits)) + 1;
     lines.indexed = false;
     lines.ends_only = true;
@@ -115,18 +132,21 @@ inline void lines_of_run(const MemoryAccess& access, Lines& lines) {
     lines.parts[count - 1] = static_cast<std::uint8_t>((2U << (last >> kPartBits) % parts) - 1U);
     lines.parts[0] &= static_cast<std::uint8_t>(0xfU << (begin >> kPartBits) % parts);
     // See count_lookups: a quarter of the lanes at a time, or four of those that are wider.
-    lines.accesses = access.bytes > 4 ? kLanes : kLanes / 4;
-    lines.lookups = access.bytes > 4 ? kLanes / 4 : (begin & (16U * access.bytes - 1U)) == 0 ? 4 : 3 + count;
+    lines.accesses = bytes > 4 ? kLanes : kLanes / 4;
+    lines.lookups = bytes > 4 ? kLanes / 4 : (begin & (16U * bytes - 1U)) == 0 ? 4 : 3 + count;
 }
 
-/// `known`: of the instruction, or nullptr.
-void collect_lines(const MemoryAccess& access, Lines& lines, KnownLines* known);
+/// Those of any other access to global memory.
+void collect_lines(const MemoryAccess& access, Lines& lines);
 
 /// Cycles that the LDS needs for an access and those of them that bank conflicts add.
 struct LdsCost {
     int cycles = 0;
     int conflicts = 0;
 };
+
+/// How many parts of a wave the LDS serves one after the other.
+constexpr int lds_sets(unsigned bytes) { return bytes <= 4 ? 2 : bytes <= 8 ? 4 : 8; }
 
 /// The bank conflicts of the last access of one instruction to LDS, for each of its addresses. Moved by whole words, it has
 /// the same ones.
@@ -146,6 +166,7 @@ struct KnownTeams {
     LdsCost cost;  // no cycles: there was none
     std::uint32_t step = 0;
     std::uint64_t first[kTeams] = {};
+    std::uint64_t again = 0;  // accesses that were like it, and are not added up yet
 
     /// True when the access is the known one, moved by whole words: it costs the same.
     [[nodiscard]] bool moved_to(const MemoryAccess& access) const {
@@ -158,6 +179,7 @@ struct KnownTeams {
         cost = now;
         step = std::bit_cast<std::uint32_t>(access.step);
         std::copy_n(access.address[0], kTeams, first);
+        again = 0;
     }
 };
 

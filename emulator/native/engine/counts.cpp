@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/widest.hpp"
+#include "timing/history.hpp"
 
 namespace hipscope {
 namespace {
@@ -38,6 +39,17 @@ constexpr std::uint64_t hash(std::uint64_t value) {
     return value ^ (value >> 31U);
 }
 
+/// What was like the known access, and that is forgotten now.
+void add_again(PatternCounts& row, const KnownTeams& teams) {
+    row.accesses += teams.again;
+    row.lanes += teams.again * kLanes;
+    row.add(teams.cost, teams.again);
+}
+/// The same; these were counted as accesses already.
+void add_again(PatternCounts& row, const KnownLines::Entry& known) {
+    row.add(known.totals, static_cast<std::uint64_t>(std::popcount(known.at.lanes)), known.again);
+}
+
 constexpr std::size_t kHashes = 16;
 
 /// Those of values that follow each other.
@@ -47,7 +59,7 @@ HIPSCOPE_WIDEST void hash_many(std::uint64_t first, std::uint64_t (&hashes)[kHas
 
 }  // namespace
 
-void DistinctCount::count(std::uint64_t begin, std::uint64_t end) {
+void DistinctCount::add_range(std::uint64_t begin, std::uint64_t end) {
     if (begin == end) return;
     if (longest_.empty()) longest_.resize(std::size_t{1} << kBits);
     const auto count_hash = [&](std::uint64_t value) {
@@ -64,18 +76,12 @@ void DistinctCount::count(std::uint64_t begin, std::uint64_t end) {
 }
 
 void DistinctCount::add(const DistinctCount& other) {
-    count(other.begin_, other.end_);
     if (other.longest_.empty()) return;
     if (longest_.empty()) longest_.resize(other.longest_.size());
     for (std::size_t i = 0; i < longest_.size(); ++i) longest_[i] = std::max(longest_[i], other.longest_[i]);
 }
 
 double DistinctCount::estimate() const {
-    if (begin_ != end_) {
-        DistinctCount all;
-        all.add(*this);
-        return all.estimate();
-    }
     if (longest_.empty()) return 0;
     const auto m = static_cast<double>(longest_.size());
     double sum = 0;
@@ -132,29 +138,91 @@ void DispatchCounts::sum_up() {
 }
 
 void CountingObserver::other(PatternCounts& row, Known& known, const MemoryAccess& access) {
-    switch (access.space) {
-        case Space::lds:
-            if (!known.conflicts) known.conflicts = std::make_unique<KnownConflicts>();
-            lds = lds_cost(access, *known.conflicts);
-            if (access.teams) known.teams.keep(access, lds);
-            row.lds_cycles += static_cast<std::uint64_t>(lds.cycles);
-            row.lds_conflicts += static_cast<std::uint64_t>(lds.conflicts);
-            break;
-        case Space::global: {
-            const bool atomic = access.kind != AccessKind::load && access.kind != AccessKind::store;  // these ask which line a lane is in
-            if (!atomic && !known.lines) known.lines = std::make_unique<KnownLines>();
-            collect_lines(access, lines, atomic ? nullptr : known.lines.get());
-            row.add(lines, static_cast<std::uint64_t>(std::popcount(access.lanes)), access.bytes);
-            if (access.kind == AccessKind::load)
-                for (int i = 0; i < lines.count; ++i) row.distinct_lines.add(lines.line[i]);
-            if (!atomic) break;
-            count_lines(row, access, lines);
-            same_address = same_address_lanes(access, lines.index);
-            row.same_address += static_cast<std::uint64_t>(same_address);
-            break;
+    row.accesses += 1;
+    row.lanes += static_cast<std::uint64_t>(std::popcount(access.lanes));
+    if (access.space == Space::global) return global(row, known, access);
+    if (access.space != Space::lds) return;
+    if (!known.conflicts) known.conflicts = std::make_unique<KnownConflicts>();
+    lds_ = lds_cost(access, *known.conflicts);
+    row.add(lds_, 1);
+    if (!access.teams) return;
+    add_again(row, known.teams);
+    known.teams.keep(access, lds_);
+}
+
+void CountingObserver::global(PatternCounts& row, Known& known, const MemoryAccess& access) {
+    const bool atomic = access.kind != AccessKind::load && access.kind != AccessKind::store;
+    like_ = nullptr;
+    if (!atomic && access.lanes != 0) {
+        if (!known.lines) known.lines = std::make_unique<KnownLines>();
+        if (KnownLines::Entry* like = known.lines->find(access, moved_)) {
+            like_ = like;
+            ++like->again;
+            const auto count = static_cast<unsigned>(like->totals.count);
+            if (like->follow) {
+                went_to(row, known, like->line[0] + moved_, like->line[0] + moved_ + count);
+                return;
+            }
+            if (!known.recent) known.recent = std::make_unique<RecentLines>();
+            for (unsigned i = 0; i < count; ++i) {  // a tile's rows, which others go to as well
+                const std::uint64_t line = like->line[i] + moved_;
+                if (!known.recent->again(line)) went_to(row, known, line, line + 1);
+            }
+            return;
         }
-        default: break;
     }
+    collect_lines(access, lines_);
+    row.add(lines_, static_cast<std::uint64_t>(std::popcount(access.lanes)), 1);
+    for (int i = 0; i < lines_.count; ++i) went_to(row, known, lines_.line[i], lines_.line[i] + 1);
+    if (atomic) {
+        count_lines(row, access, lines_);
+        row.same_address += static_cast<std::uint64_t>(same_address_lanes(access, lines_.index));
+    } else if (access.lanes != 0 && lines_.count <= KnownLines::most_lines) {
+        KnownLines::Entry& entry = known.lines->place_for(access);
+        add_again(row, entry);
+        KnownLines::keep(entry, access, lines_);
+    }
+}
+
+/// The workgroups that a thread executes are not all that there are: those between them belong to the timed XCD, or to the others.
+/// So waves that go through memory one after the other leave out some of it in even steps, and the host is told to fetch what is
+/// behind the next one.
+void CountingObserver::go_elsewhere(PatternCounts& row, Known& known, std::uint64_t begin, std::uint64_t end) {
+    note_lines(row, known);
+    const std::uint64_t step = begin - known.begin;
+    if (step == known.step)
+        for (std::uint64_t half = (begin + step) << 1U; half < (end + step) << 1U; ++half)
+            __builtin_prefetch(reinterpret_cast<const void*>(half << kSectorBits));  // NOLINT
+    known.step = step;
+    known.begin = begin;
+    known.end = end;
+}
+
+void CountingObserver::note_lines(PatternCounts& row, const Known& known) {
+    if (known.begin == known.end) return;
+    if (row.kind == AccessKind::load) row.distinct_lines.add_range(known.begin, known.end);
+    if (history_ != nullptr) history_->mark_lines(known.begin, known.end);
+}
+
+void CountingObserver::add_up() {
+    for (std::size_t slot = 0; slot < known_.size(); ++slot) {
+        PatternCounts& row = patterns_[slot];
+        Known& known = known_[slot];
+        note_lines(row, known);
+        add_again(row, known.teams);
+        if (known.lines)
+            for (const KnownLines::Entry& entry : *known.lines) add_again(row, entry);
+        if (!known.runs) continue;
+        for (std::size_t place = 0; place < kRunPlaces; ++place) {
+            const std::uint64_t times = (*known.runs)[place];
+            if (times == 0) continue;
+            lines_of_run(place * 4, row.bytes, lines_);
+            row.add(lines_, kLanes, times);
+            row.accesses += times;
+            row.lanes += times * kLanes;
+        }
+    }
+    known_.clear();
 }
 
 }  // namespace hipscope

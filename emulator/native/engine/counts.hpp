@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/wave.hpp"
@@ -13,31 +15,22 @@
 
 namespace hipscope {
 
+class MallHistory;
+
 /// Estimates how many different values it was shown (HyperLogLog, Flajolet et al. 2007): 2048 counters, a standard
 /// error of 2.3 %; a few thousand values are counted almost exactly (linear counting). Merging does not depend on
 /// the order, so threads do not change the result.
 class DistinctCount {
 public:
-    void add(std::uint64_t value) { add_range(value, value + 1); }
-    /// All of [begin, end). Ranges that follow each other or overlap are counted in one piece.
-    void add_range(std::uint64_t begin, std::uint64_t end) {
-        if (begin - begin_ <= end_ - begin_) [[likely]] {
-            end_ = std::max(end_, end);
-            return;
-        }
-        count(begin_, end_);
-        begin_ = begin;
-        end_ = end;
-    }
+    /// All of [begin, end).
+    void add_range(std::uint64_t begin, std::uint64_t end);
     void add(const DistinctCount& other);
     double estimate() const;
 
 private:
     static constexpr unsigned kBits = 11;
-    void count(std::uint64_t begin, std::uint64_t end);
 
     std::vector<std::uint8_t> longest_;    // per counter: most leading zeros + 1; empty until the first value
-    std::uint64_t begin_ = 0, end_ = 0;    // what it was shown last and is not in `longest_` yet
 };
 
 struct PatternCounts {
@@ -57,19 +50,39 @@ struct PatternCounts {
     DistinctCount distinct_lines;        // of global loads
 
     void add(const PatternCounts& other);
-    /// The lines of an access.
-    void add(const Lines& lines, std::uint64_t of_lanes, std::uint8_t bytes_each) {
-        lines_used += static_cast<std::uint64_t>(lines.count);
-        sectors += static_cast<std::uint64_t>(lines.sectors);
-        l1_accesses += static_cast<std::uint64_t>(lines.accesses);
-        l1_lookups += static_cast<std::uint64_t>(lines.lookups);
-        lines_needed += (of_lanes * bytes_each + (1U << kLineBits) - 1) >> kLineBits;
+    /// The lines of so many accesses that are alike.
+    void add(const LineTotals& lines, std::uint64_t of_lanes, std::uint64_t times) {
+        lines_used += times * static_cast<std::uint64_t>(lines.count);
+        sectors += times * static_cast<std::uint64_t>(lines.sectors);
+        l1_accesses += times * static_cast<std::uint64_t>(lines.accesses);
+        l1_lookups += times * static_cast<std::uint64_t>(lines.lookups);
+        lines_needed += times * ((of_lanes * bytes + (1U << kLineBits) - 1) >> kLineBits);
+    }
+    void add(const LdsCost& cost, std::uint64_t times) {
+        lds_cycles += times * static_cast<std::uint64_t>(cost.cycles);
+        lds_conflicts += times * static_cast<std::uint64_t>(cost.conflicts);
     }
 };
 
 struct ExecutionCounts {
     std::uint64_t hits = 0;
     std::uint64_t lanes = 0;
+};
+
+/// Lines that were noted lately: noting one again changes nothing. Forgets those that share a place with a later one.
+class RecentLines {
+public:
+    /// Whether the line is among them; it is from now on.
+    bool again(std::uint64_t line) {
+        const auto rest = static_cast<std::uint32_t>(line >> kBits);  // addresses have 48 bits
+        std::uint32_t& place = rest_[(line ^ rest ^ rest >> kBits) % kPlaces];
+        return std::exchange(place, rest) == rest;
+    }
+
+private:
+    static constexpr unsigned kBits = 9;
+    static constexpr std::size_t kPlaces = 1U << kBits;
+    std::array<std::uint32_t, kPlaces> rest_{};  // 0 is no line of a program's
 };
 
 /// Which instructions access memory, and where their PatternCounts are.
@@ -93,13 +106,18 @@ struct DispatchCounts {
     void sum_up();
 };
 
-/// Observer of the functional engine that only counts. `lines` is scratch space and holds the lines of the access
-/// that was observed last; those of a run are not spelled out.
+/// Observer of the functional engine that only counts. Accesses that are like earlier ones of their instruction are counted by
+/// their kind first; `add_up` makes sums of them at the end.
 class CountingObserver {
 public:
     static constexpr bool active = true;
-    CountingObserver(const MemorySlots& slots, DispatchCounts& counts)
-        : slots_(slots.slot.data()), executions_(counts.executions.data()), patterns_(counts.patterns.data()), known_(slots.count) {}
+    /// `history`: where the pages of global memory are marked that accesses go to, or nullptr. The next dispatch finds them in the MALL.
+    CountingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory* history)
+        : slots_(slots.slot.data()),
+          executions_(counts.executions.data()),
+          patterns_(counts.patterns.data()),
+          history_(history),
+          known_(slots.count) {}
 
     /// The instructions [first, end), one after the other.
     void executed(std::uint32_t first, std::uint32_t end, std::uint64_t exec) {
@@ -114,50 +132,92 @@ public:
         const auto slot = static_cast<std::size_t>(slots_[pc]);
         PatternCounts& row = patterns_[slot];
         row.space = access.space;
-        if (row.accesses++ == 0) {  // all that the instruction makes are alike
+        if (row.bytes == 0) [[unlikely]] {  // all that the instruction makes are alike
             row.kind = access.kind;
             row.bytes = access.bytes;
         }
-        row.lanes += static_cast<std::uint64_t>(std::popcount(access.lanes));
-        if (access.space == Space::scalar) return;
+        if (access.space == Space::scalar) {
+            row.accesses += 1;
+            row.lanes += static_cast<std::uint64_t>(std::popcount(access.lanes));
+            return;
+        }
         Known& known = known_[slot];
-        if (access.run && access.space == Space::global) run(row, access);
-        else if (!access.teams || access.space != Space::lds || !counted_again(row, known, access)) other(row, known, access);
+        if (access.run) run(row, known, access);
+        else if (!access.teams || access.space != Space::lds || !counted_again(known, access)) other(row, known, access);
     }
+    /// Nothing is observed after that.
+    void add_up();
 
-    Lines lines;
-    LdsCost lds;
-    int same_address = 0;
+    /// The lines of the access that was observed last, if it went to global memory. Those of a run are not spelled out.
+    Lines& lines_of(const MemoryAccess& access) {
+        if (access.space != Space::global) return lines_;
+        if (access.run) lines_of_run(access.address[0][0], access.bytes, lines_);
+        else if (like_ != nullptr) like_->give(moved_, lines_);
+        return lines_;
+    }
+    /// What the last access to LDS cost.
+    [[nodiscard]] const LdsCost& lds() const { return lds_; }
 
 private:
+    static constexpr std::size_t kRunPlaces = (1U << kLineBits) / 4;
+    /// Runs by the dword of a line that they begin at.
+    using Runs = std::array<std::uint64_t, kRunPlaces>;
+
     /// What is known from earlier accesses of an instruction, once it has made one that needs it.
     struct Known {
+        std::unique_ptr<Runs> runs;
+        std::uint64_t begin = 0, end = 0;  // lines that it went to last, which are not noted yet
+        std::uint64_t step = 0;            // to their first one from that of the lines before
         std::unique_ptr<KnownLines> lines;
+        std::unique_ptr<RecentLines> recent;
         std::unique_ptr<KnownConflicts> conflicts;
         KnownTeams teams;
     };
 
     /// False unless the access by teams is like the last one of its instruction.
-    bool counted_again(PatternCounts& row, const Known& known, const MemoryAccess& access) {
+    bool counted_again(Known& known, const MemoryAccess& access) {
         if (!known.teams.moved_to(access)) return false;
-        lds = known.teams.cost;
-        row.lds_cycles += static_cast<std::uint64_t>(lds.cycles);
-        row.lds_conflicts += static_cast<std::uint64_t>(lds.conflicts);
+        lds_ = known.teams.cost;
+        ++known.teams.again;
         return true;
     }
 
-    /// The usual case: a load or store of all lanes, one behind the other.
-    void run(PatternCounts& row, const MemoryAccess& access) {
-        lines_of_run(access, lines);
-        row.add(lines, kLanes, access.bytes);
-        const std::uint64_t first = lines.line[0];
-        if (access.kind == AccessKind::load) row.distinct_lines.add_range(first, first + static_cast<unsigned>(lines.count));
+    /// The usual case: an access of all lanes, one behind the other.
+    void run(PatternCounts& row, Known& known, const MemoryAccess& access) {
+        if (access.space == Space::lds) {
+            lds_ = {lds_sets(access.bytes) * access.addresses, 0};
+            row.accesses += 1;
+            row.lanes += kLanes;
+            row.add(lds_, 1);
+            return;
+        }
+        const std::uint64_t begin = access.address[0][0], last = begin + std::uint64_t{kLanes} * access.bytes - 1;
+        if (!known.runs) [[unlikely]] known.runs = std::make_unique<Runs>();
+        ++(*known.runs)[begin / 4 % kRunPlaces];
+        went_to(row, known, begin >> kLineBits, (last >> kLineBits) + 1);
     }
     void other(PatternCounts& row, Known& known, const MemoryAccess& access);
+    void global(PatternCounts& row, Known& known, const MemoryAccess& access);
+
+    /// The lines [begin, end) of global memory. Those that follow each other or overlap are noted in one piece.
+    void went_to(PatternCounts& row, Known& known, std::uint64_t begin, std::uint64_t end) {
+        if (begin - known.begin <= known.end - known.begin) [[likely]] {
+            known.end = std::max(known.end, end);
+            return;
+        }
+        go_elsewhere(row, known, begin, end);
+    }
+    void go_elsewhere(PatternCounts& row, Known& known, std::uint64_t begin, std::uint64_t end);
+    void note_lines(PatternCounts& row, const Known& known);
 
     const std::int32_t* slots_;
     ExecutionCounts* executions_;
     PatternCounts* patterns_;
+    MallHistory* history_;
+    Lines lines_;
+    const KnownLines::Entry* like_ = nullptr;  // the last access to global memory was like this one, else `lines_` has it
+    std::uint64_t moved_ = 0;                  // by so many lines
+    LdsCost lds_;
     std::vector<Known> known_;  // per memory slot
 };
 

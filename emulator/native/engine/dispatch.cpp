@@ -92,30 +92,6 @@ std::string_view fault_name(FaultKind kind) {
     return "other";
 }
 
-/// Also marks the pages that functional workgroups use, so that the next dispatch finds them in the MALL.
-class MarkingObserver {
-public:
-    static constexpr bool active = true;
-    MarkingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory& history)
-        : counting_(slots, counts), history_(history) {}
-    void executed(std::uint32_t first, std::uint32_t end, std::uint64_t exec) { counting_.executed(first, end, exec); }
-    void accessed(std::uint32_t pc, const MemoryAccess& access) {
-        counting_.accessed(pc, access);
-        if (access.space != Space::global) return;
-        const Lines& lines = counting_.lines;
-        if (access.run) {  // shorter than a page
-            history_.mark(lines.line[0]);
-            history_.mark(lines.line[0] + static_cast<unsigned>(lines.count - 1));
-            return;
-        }
-        for (int i = 0; i < lines.count; ++i) history_.mark(lines.line[i]);
-    }
-
-private:
-    CountingObserver counting_;
-    MallHistory& history_;
-};
-
 /// Passes every access on.
 class TracingObserver {
 public:
@@ -216,6 +192,7 @@ private:
             advance(std::move(oldest));
             return true;
         }
+        Observer& observer() { return observer_; }
 
     private:
         std::unique_ptr<Workgroup> idle_group() {
@@ -271,7 +248,7 @@ private:
     void profiled(int index, int threads) {
         DispatchCounts counts(launch_.launch.object->code->program.instructions.size(), slots_->count);
         {
-            Worker<MarkingObserver> worker(*this, MarkingObserver(*slots_, counts, *engine_.history_), index);
+            Worker<CountingObserver> worker(*this, CountingObserver(*slots_, counts, engine_.history_.get()), index);
             if (index == 0) {
                 while (time_a_slice())
                     if (threads == 1) worker.turn();
@@ -282,6 +259,7 @@ private:
                 while (worker.turn()) {}
                 closed_.wait(false);  // what the timing model leaves over is for everybody
             } while (worker.turn());
+            worker.observer().add_up();
         }
         const std::lock_guard lock(mutex_);
         merge_.push_back(std::make_unique<DispatchCounts>(std::move(counts)));

@@ -66,12 +66,12 @@ struct alignas(64) TimedWave {
     std::uint8_t simd = 0, simd_slot = 0;
     bool at_barrier = false, at_grid_barrier = false;
     std::int16_t trace = -1;
+    std::int64_t begin = 0;
     std::int64_t arrived = 0;     // at the barrier
     Wave* wave = nullptr;         // while its workgroup is executing
     std::uint32_t issued[kHistory];  // lower halves of times
     alignas(64) PendingQueue<16> local_and_scalar;
     alignas(64) PendingQueue<64> vector_memory;
-    std::int64_t begin = 0;
     alignas(64) AccessNotes notes;
     BranchNotes branches;
 

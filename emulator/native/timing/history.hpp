@@ -27,6 +27,12 @@ public:
         const std::uint64_t page = page_of(line);
         if (page < pages_) std::atomic_ref(marks_[page]).store(1, std::memory_order_relaxed);
     }
+    /// The same of all lines in [begin, end).
+    void mark_lines(std::uint64_t begin, std::uint64_t end) {
+        constexpr std::uint64_t step = 1U << (page_bits - kLineBits);
+        mark(end - 1);
+        for (std::uint64_t line = begin; line < end; line += step) mark(line);
+    }
     /// The dispatch (or a copy over [address, address + bytes)) has ended.
     void commit();
     void mark_range(std::uint64_t address, std::uint64_t bytes);

@@ -90,8 +90,10 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
 
 /// What the access touched that was executed last.
 Touched XcdSimulator::Model::touched_now(const TimedWave& w) {
-    observer.lines.spell_out();
-    return Touched::from(w.wave->access, observer.lines, observer.lds);
+    const MemoryAccess& access = w.wave->access;
+    Lines& lines = observer.lines_of(access);
+    lines.spell_out();
+    return Touched::from(access, lines, observer.lds());
 }
 
 /// How the next instruction ended that was executed already, and where the clock goes on with the wave.

@@ -176,7 +176,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
         ++(found == Found::l2 ? counts_.read_hits : counts_.read_misses);
         if (found == Found::memory) ++counts_.fabric_reads_128;
         ++counts.requests;
-        cu.misses.push({arrival, pc, false});
+        cu.misses.push(arrival, pc, false);
         cu.l1.insert(line).filled = arrival;
         done = std::max(done, arrival);
     }
@@ -205,7 +205,7 @@ std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t
         counts_.write_misses += known ? 0 : 1;
         l2_write(access.line[i], access.parts[i], served);
         const std::int64_t acknowledged = served + c_.store_latency;
-        cu.stores.push({acknowledged, pc, false});
+        cu.stores.push(acknowledged, pc, false);
         done = std::max(done, acknowledged);
     }
     cu.address_free = std::max(start + data_cycles, t);
@@ -248,7 +248,7 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Touched& access, std::uint32_
         state.busy += own * active_xcds_;
         const std::int64_t finished = begin + own + c_.atomic_latency;
         drained_ = std::max(drained_, state.free);
-        cu.stores.push({finished, pc, true});
+        cu.stores.push(finished, pc, true);
         done = std::max(done, finished);
     }
     cu.address_free = std::max<std::int64_t>(start + ceil_div(access.lanes, c_.address_lanes_per_cycle), t);

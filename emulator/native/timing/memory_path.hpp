@@ -31,8 +31,12 @@ struct InFlight {
 
     explicit InFlight(int size) : requests(static_cast<std::size_t>(size)) {}
     [[nodiscard]] const Request& oldest() const { return requests[next]; }
-    void push(Request request) {
-        requests[next] = request;
+    /// Member by member: a copy of the whole would be read in other pieces than it was written in.
+    void push(std::int64_t done, std::uint32_t pc, bool atomic) {
+        Request& request = requests[next];
+        request.done = done;
+        request.pc = pc;
+        request.atomic = atomic;
         next = next + 1 == requests.size() ? 0 : next + 1;
     }
 };

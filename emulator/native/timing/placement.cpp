@@ -31,6 +31,7 @@ void XcdSimulator::Model::place_first() {
         any = false;
         for (int i = 0; i < c.cus_per_xcd() && !no_more_groups; ++i) {
             if (i == static_cast<int>(cus.size())) cus.push_back(new_cu(i));
+            if (i + 1 < static_cast<int>(cus.size())) cus[static_cast<std::size_t>(i) + 1]->prefetch_places(shape.waves);
             any = try_launch(*cus[static_cast<std::size_t>(i)], 0) || any;
         }
     }

@@ -54,7 +54,11 @@ void XcdSimulator::Model::execute(TimedWave& w, bool at_least_one) {
         if (i.unit == Unit::branch) w.branches.set(a.branches++, jumped);
         if (outcome == Step::next) {
             ++pc;
-            if (noted && accesses_memory(i.unit)) w.notes.add(Touched::from(wave.access, observer.lines, observer.lds), observer.lines.ends_only);
+            if (noted && accesses_memory(i.unit)) {
+                const MemoryAccess& access = wave.access;
+                const Lines& lines = observer.lines_of(access);
+                w.notes.add(Touched::from(access, lines, observer.lds()), access.run);
+            }
         } else if (outcome == Step::jump) {
             pc = wave.pc;
             counted.jumped(pc);

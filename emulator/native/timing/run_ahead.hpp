@@ -36,7 +36,7 @@ public:
         parts_.clear();
     }
     /// Whether there is room for another one, whatever it touches.
-    [[nodiscard]] bool room() const { return count_ < capacity && line_.size() + kMostLines <= line_capacity; }
+    [[nodiscard]] bool room() const { return count_ < capacity && (!longer_ || line_.size() + kMostLines <= line_capacity); }
     /// `run`: its lines are known to follow each other, and only the ends are filled in.
     void add(const Touched& touched, bool run);
     /// The next one in order, which there is.
@@ -70,8 +70,8 @@ private:
 struct RunAhead {
     static constexpr std::uint32_t capacity = 2048, branch_capacity = 1024;
 
-    std::uint32_t next = 0, count = 0;         // how many the clock has reached, and how many there are
-    std::uint32_t next_branch = 0, branches = 0;
+    std::uint16_t next = 0, count = 0;         // how many the clock has reached, and how many there are
+    std::uint16_t next_branch = 0, branches = 0;
     std::uint32_t end = 0;                     // the wave's place in the code after the last one
     Step last = Step::next;                    // how the last one ended
     bool open = true;                          // which the others could follow: it went on, jumped or came to a barrier

@@ -19,7 +19,7 @@ public:
     /// Take `cost` cycles of service at or after time `t`; the time at which the service ends.
     std::int64_t serve(std::int64_t t, double cost) {
         const std::int64_t asked = t / window;
-        if (Slot& slot = slots_[static_cast<std::size_t>(asked) & (slots_.size() - 1)];
+        if (Slot& slot = place_of(asked);
             slot.window == static_cast<std::int32_t>(asked) && cost < static_cast<double>(window) - slot.used) {
             slot.used += static_cast<float>(cost);  // the usual case
             return std::max(asked * window + static_cast<std::int64_t>(slot.used), t + static_cast<std::int64_t>(cost));
@@ -43,22 +43,23 @@ public:
     }
 
 private:
-    struct Slot {
+    struct alignas(16) Slot {
         std::int32_t window = -1;
         std::int32_t next = 0;  // where to look on when this one is full: always a later window
         float used = 0;
     };
     static constexpr std::size_t kSlotsAtFirst = 64;
 
+    Slot& place_of(std::int64_t w) { return slots_[static_cast<std::size_t>(w) & last_]; }
     /// The window's slot. Windows share slots; one whose time is over leaves its slot to the next, and for two that are
     /// both still to come there are made more slots. May move all slots.
     Slot& slot_of(std::int64_t w) {
         const auto number = static_cast<std::int32_t>(w);  // 2^31 windows are half a minute of device time
-        Slot* slot = &slots_[static_cast<std::size_t>(w) & (slots_.size() - 1)];
+        Slot* slot = &place_of(w);
         if (slot->window == number) return *slot;
         if (slot->window >= *now_ / window) {
             make_room(number);
-            slot = &slots_[static_cast<std::size_t>(w) & (slots_.size() - 1)];
+            slot = &place_of(w);
         }
         // `next` lies ahead from the start: a sum of floats may round up to a full window.
         *slot = {number, number + 1, 0};
@@ -77,6 +78,7 @@ private:
         for (const Slot& slot : slots_)
             if (slot.window >= first) more[static_cast<std::size_t>(slot.window) & (more.size() - 1)] = slot;
         slots_ = std::move(more);
+        last_ = slots_.size() - 1;
     }
     std::int64_t first_free(std::int64_t w) {
         std::int64_t free = w;
@@ -90,7 +92,8 @@ private:
     }
 
     const std::int64_t* now_;
-    std::vector<Slot> slots_;
+    std::vector<Slot> slots_;      // a power of two
+    std::size_t last_ = kSlotsAtFirst - 1;
 };
 
 }  // namespace hipscope

@@ -31,7 +31,7 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       launch(timed.launch),
       memory(timed.memory),
       groups(timed.groups),
-      observer(timed.slots, counts),
+      observer(timed.slots, counts, nullptr),
       slots(timed.slots),
       limits(limit),
       info(timed.info),
@@ -90,6 +90,7 @@ bool XcdSimulator::Model::run_cu(Cu& cu, std::int64_t until) {
 }
 
 TimedResult XcdSimulator::Model::finish() {
+    observer.add_up();
     result.covered = groups.timed_total() == 0 ? 1 : static_cast<double>(launched) / static_cast<double>(groups.timed_total());
     result.waves_end = static_cast<double>(end);
     end = std::max(end, shared.drained());
