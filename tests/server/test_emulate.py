@@ -319,6 +319,19 @@ def test_damaged_device_code_is_told_in_a_line(program: Path, tmp_path: Path, pa
     ]
 
 
+def test_bytes_that_are_no_instruction_are_told_before_the_kernel_starts(program: Path, tmp_path: Path) -> None:
+    image = bytearray(program.read_bytes())
+    wait = image.index(b"\x7f\xc0\x8c\xbf", image.index(b"__CLANG_OFFLOAD_BUNDLE__"))  # s_waitcnt lgkmcnt(0)
+    image[wait : wait + 4] = b"\xfe\xff\xff\xff"
+    broken = tmp_path / "broken"
+    broken.write_bytes(image)
+    broken.chmod(0o755)
+    done = emulate("-d", tmp_path / "out", "--kernel-trace", "--", broken)
+    assert done.returncode == 1  # the program's own
+    assert "(these bytes are no instruction of gfx942)" in done.stderr
+    assert done.stderr.endswith("hipscope: no kernel came to its end; nothing was written\n")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -217,6 +217,7 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
     const Entry* entry = find_row(name, target, writes_exec);
     if (entry == nullptr) {
         const std::string_view why = isa::reason_for(name);
+        if (line.mnemonic.starts_with(".")) return "these bytes are no instruction of " + std::string(target);  // .long, .byte
         return why.empty() ? "unknown mnemonic " + std::string(line.mnemonic) : "refused: " + std::string(why);
     }
     if (const std::string_view why = form_not_supported(format, line, name); !why.empty()) return std::string(why);
