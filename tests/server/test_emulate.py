@@ -319,7 +319,9 @@ def test_damaged_device_code_is_told_in_a_line(program: Path, tmp_path: Path, pa
     ]
 
 
-def test_bytes_that_are_no_instruction_are_told_before_the_kernel_starts(program: Path, tmp_path: Path) -> None:
+def test_bytes_that_are_no_instruction_are_told_before_the_kernel_starts(
+    program: Path, tmp_path: Path
+) -> None:
     image = bytearray(program.read_bytes())
     wait = image.index(b"\x7f\xc0\x8c\xbf", image.index(b"__CLANG_OFFLOAD_BUNDLE__"))  # s_waitcnt lgkmcnt(0)
     image[wait : wait + 4] = b"\xfe\xff\xff\xff"
