@@ -53,6 +53,23 @@ class Placement:
         return None
 
 
+def where_used(symbols: Symbolizer, load: int, uses: Sequence[Sequence[int]]) -> tuple[Position, ...]:
+    """The position of one instruction, of a load without a line that of all its uses, if they share one.
+
+    `uses`: what reads the loaded value, then what reads what these computed, and so on. The nearest that have lines
+    count, and they must not lie outside of a function that the load was inlined into.
+    """
+    chain = symbols.positions(load)
+    if symbols.has_line(load):
+        return chain
+    with_lines = ([use for use in level if symbols.has_line(use)] for level in uses)
+    places = [symbols.positions(use) for use in next(filter(None, with_lines), [])]
+    if len({tuple((p.file, p.line, p.function) for p in place) for place in places}) != 1:
+        return chain
+    functions = [p.function for p in reversed(places[0])]
+    return places[0] if functions[: len(chain)] == [p.function for p in reversed(chain)] else chain
+
+
 def _written_and_read(text: str) -> tuple[Registers, Registers]:
     """The registers that an instruction names as its result, and as its operands."""
     mnemonic, _, operands = text.partition(" ")

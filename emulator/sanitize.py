@@ -7,11 +7,12 @@ one for each kind of defect and pair of source lines, with a count.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from hipscope.emulator.placement import where_used
 from hipscope.emulator.symbolize import Position, Symbolizer, demangle
 
 SANITIZE_FILE = "sanitize.json"
@@ -139,8 +140,9 @@ class _Lines:
         self._code_object = code_object
         self._known: dict[Path, Symbolizer | None] = {}
 
-    def device(self, code: str, address: int) -> tuple[Position, ...]:
-        return self._positions(self._code_object(code), address)
+    def device(self, code: str, address: int, uses: Sequence[Sequence[int]]) -> tuple[Position, ...]:
+        symbolizer = self._symbolizer(self._code_object(code))
+        return () if symbolizer is None else where_used(symbolizer, address, uses)
 
     def host(self, frames: list[Mapping[str, Any]]) -> tuple[Position, ...]:
         chain: list[Position] = []
@@ -149,13 +151,16 @@ class _Lines:
         return tuple(p for p in chain if not any(part in p.file for part in _SYSTEM))
 
     def _positions(self, path: Path, address: int) -> tuple[Position, ...]:
+        symbolizer = self._symbolizer(path)
+        return () if symbolizer is None else symbolizer.positions(address)
+
+    def _symbolizer(self, path: Path) -> Symbolizer | None:
         if path not in self._known:
             try:
                 self._known[path] = Symbolizer(path)
             except (OSError, ValueError):
                 self._known[path] = None
-        symbolizer = self._known[path]
-        return () if symbolizer is None else symbolizer.positions(address)
+        return self._known[path]
 
 
 def _report(row: Mapping[str, Any], lines: _Lines) -> SanitizerReport:
@@ -197,7 +202,7 @@ def _place(data: Mapping[str, Any], code: str, lines: _Lines) -> Place:
         wave=int(data["wave"]),
         lane=lane if lane >= 0 else None,
         thread=(int(thread[0]), int(thread[1]), int(thread[2])) if thread else None,
-        chain=lines.device(code, int(data["address"])),
+        chain=lines.device(code, int(data["address"]), data["uses"]),
     )
 
 

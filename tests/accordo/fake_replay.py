@@ -62,7 +62,14 @@ class Buffer:
 
 def report(kind: str) -> dict[str, Any]:
     """A sanitizer's report of that class, as a text says that it has one: `# defect data-race`."""
-    place = {"address": 4, "instruction": "ds_read_b32", "workgroup": [0, 0, 0], "wave": 0, "lane": -1}
+    place = {
+        "address": 4,
+        "instruction": "ds_read_b32",
+        "uses": [],
+        "workgroup": [0, 0, 0],
+        "wave": 0,
+        "lane": -1,
+    }
     return {
         "class": kind, "message": f"a {kind}", "count": 1, "kernel": "k", "code_object": "00", "dispatch": 1,
         "at": place, "other": None, "memory": None, "allocation": None,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from hipscope.analysis.check import check_project
 from hipscope.analysis.lines import line_costs
 from hipscope.analysis.profile import StallReason
 from hipscope.analysis.project import resolve_project
 from hipscope.analysis.session import ProfileOptions, profile_project
-from hipscope.emulator.placement import Placement
+from hipscope.emulator.placement import Placement, where_used
 from hipscope.emulator.raw import RawInstruction
 from hipscope.emulator.symbolize import Position, Symbolizer
 
@@ -86,3 +87,91 @@ def test_loads_of_two_branches_are_shown_on_the_line_that_ran(tmp_path: Path) ->
     waits = {cost.line: cost.stalls.get(StallReason.GLOBAL_MEMORY, 0.0) for cost in costs}
     assert max(waits, key=lambda line: waits[line]) == 7
     assert waits.get(6, 0.0) < 0.1 * waits[7]
+
+
+PAST_THE_END = """#include <hip/hip_runtime.h>
+__device__ float weigh(const float* w, int i) {
+  return w[i];
+}
+__global__ void sums(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ out, int turns) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float s = 0;
+  for (int k = 0; k < turns; ++k) {
+    s += a[k * 64 + i] *
+         weigh(b, i);
+  }
+  out[i] = s;
+}
+__global__ void both(const float* __restrict__ a, const float* __restrict__ b, float* out, int n, int mode) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float s = 0;
+  if (mode == 1) {
+    for (int k = 0; k < 8; ++k) s += a[(i * 17 + k * 4099) % n] * b[i];
+  } else {
+    for (int k = 0; k < 8; ++k) s -= a[(i * 17 + k * 4099) % n] * b[i];
+  }
+  out[i] = s;
+}
+int main() {
+  float *a, *b, *c;
+  if (hipMalloc(&a, 8192) || hipMalloc(&b, 2048) || hipMalloc(&c, 8192)) return 1;
+  if (hipMemset(a, 0, 8192) || hipMemset(b, 0, 2048)) return 1;
+  sums<<<16, 64>>>(a, b, c, 5);
+  both<<<16, 64>>>(a, b, c, 1024, 1);
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
+def test_reports_of_loads_without_a_line_are_where_they_are_used(tmp_path: Path) -> None:
+    source = tmp_path / "past.hip"
+    source.write_text(PAST_THE_END)
+    reports = check_project(resolve_project(source)).run.reports
+    lines = {(r.kernel.partition("(")[0], r.at.position.line) for r in reports if r.at.position}
+    assert lines == {("sums", 9), ("both", 18)}, (
+        "a load out of a loop; one out of two branches, in the one that ran"
+    )
+
+
+class Chains(Symbolizer):
+    """Lines with functions, innermost first; 4 and 8 have none of their own."""
+
+    def __init__(self, chains: Mapping[int, Sequence[tuple[int, str]]]) -> None:
+        self.chains = chains
+
+    def has_line(self, address: int) -> bool:
+        return address not in {4, 8}
+
+    def positions(self, address: int) -> tuple[Position, ...]:
+        return tuple(Position("a.hip", line, 0, name) for line, name in self.chains[address])
+
+
+@pytest.mark.parametrize(
+    ("uses", "lines"),
+    [
+        ([[12]], [9]),
+        ([[12, 16]], [9]),
+        ([[8], [12]], [9]),
+        ([[20]], [3, 9]),
+        # Two lines, none, and none that has a line.
+        ([[12, 24]], [2]),
+        ([], [2]),
+        ([[8]], [2]),
+    ],
+)
+def test_a_load_is_where_all_its_uses_are(uses: Sequence[Sequence[int]], lines: Sequence[int]) -> None:
+    chains = {
+        4: [(2, "k")],
+        8: [(2, "k")],
+        12: [(9, "k")],
+        16: [(9, "k")],
+        20: [(3, "f"), (9, "k")],
+        24: [(10, "k")],
+    }
+    assert [p.line for p in where_used(Chains(chains), 4, uses)] == lines
+
+
+def test_the_function_that_a_load_was_inlined_from_is_not_lost() -> None:
+    symbols = Chains({4: [(2, "f"), (9, "k")], 12: [(10, "k")], 16: [(3, "f"), (9, "k")]})
+    assert [p.line for p in where_used(symbols, 4, [[12]])] == [2, 9]
+    assert [p.line for p in where_used(symbols, 4, [[16]])] == [3, 9]

@@ -62,6 +62,7 @@ void Sanitizer::end() {
         if (!reports_.again(race.found.defect, pair.first, pair.second)) reports_.add(std::move(race.found));
     }
     pending_.clear();
+    if (uninitialised_) reports_.end([this](std::uint32_t pc) { return uninitialised_->looked_at(pc); });
 }
 
 bool Sanitizer::is_internal(std::uint64_t address) const {

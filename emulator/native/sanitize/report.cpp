@@ -8,6 +8,7 @@
 
 #include "core/files.hpp"
 #include "engine/json.hpp"
+#include "sanitize/uses.hpp"
 
 namespace hipscope::sanitize {
 namespace {
@@ -38,9 +39,15 @@ void triple(Json& json, std::string_view name, std::uint64_t linear, const std::
     json.list(name, parts);
 }
 
-void place(Json& json, const Place& p, std::uint64_t address, const std::string& instruction, const std::array<std::uint32_t, 3>& groups,
+void place(Json& json, const Place& p, std::uint64_t address, const std::string& instruction, const std::vector<std::vector<std::uint64_t>>& uses, const std::array<std::uint32_t, 3>& groups,
            const std::array<std::uint32_t, 3>& workgroup) {
-    json.open('{').field("address", address).field("instruction", instruction);
+    json.open('{').field("address", address).field("instruction", instruction).key("uses").open('[');
+    for (const std::vector<std::uint64_t>& level : uses) {
+        json.open('[');
+        for (const std::uint64_t use : level) json.value(use);
+        json.close(']');
+    }
+    json.close(']');
     triple(json, "workgroup", p.group, groups);
     json.field("wave", p.wave).field("lane", p.lane);
     if (p.lane >= 0) triple(json, "thread", std::uint64_t{p.wave} * kLanes + static_cast<std::uint64_t>(p.lane), workgroup);
@@ -97,6 +104,7 @@ std::string Checks::names() const {
 void Reports::begin(const PreparedLaunch& launch, std::uint64_t dispatch) {
     launch_ = &launch;
     dispatch_ = dispatch;
+    ended_ = reports_.size();
     ++dispatches_;
 }
 
@@ -133,6 +141,23 @@ void Reports::add(Case found) {
     changed_ = true;
 }
 
+void Reports::end(const std::function<bool(std::uint32_t)>& ran) {
+    const Program& program = launch_->launch.object->code->program;
+    const auto addresses = [&](std::uint32_t pc) {
+        Uses all;
+        for (const std::vector<std::uint32_t>& level : uses_of(program, pc, ran)) {
+            all.emplace_back();
+            for (const std::uint32_t use : level) all.back().push_back(program.instructions[use].address);
+        }
+        return all;
+    };
+    for (; ended_ < reports_.size(); ++ended_) {
+        Report& r = reports_[ended_];
+        r.uses = addresses(r.first.at.pc);
+        if (r.first.other) r.other_uses = addresses(r.first.other->pc);
+    }
+}
+
 void Reports::write(const std::string& path) {
     Json json;
     json.open('{').field("schema", "hipscope.sanitize/1").field("checks", checks_.names());
@@ -141,9 +166,9 @@ void Reports::write(const std::string& path) {
         const Case& c = r.first;
         json.open('{').field("class", defect_name(c.defect)).field("message", c.message).field("count", r.count);
         json.field("kernel", r.kernel).field("code_object", r.code_object).field("dispatch", r.dispatch).key("at");
-        place(json, c.at, r.address, r.instruction, r.groups, r.workgroup);
+        place(json, c.at, r.address, r.instruction, r.uses, r.groups, r.workgroup);
         json.key("other");
-        if (c.other) place(json, *c.other, r.other_address, r.other_instruction, r.groups, r.workgroup);
+        if (c.other) place(json, *c.other, r.other_address, r.other_instruction, r.other_uses, r.groups, r.workgroup);
         else json.null();
         json.key("memory");
         if (c.bytes.space == Space::none) json.null();

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -74,18 +75,22 @@ public:
     /// Counts one more case of a known report. False when it is not known yet: describe it and `add` it.
     bool again(Defect defect, std::uint32_t pc, std::uint32_t other_pc = ~0U);
     void add(Case found);
+    /// The dispatch has ended. `ran` tells of its instructions.
+    void end(const std::function<bool(std::uint32_t)>& ran);
 
     [[nodiscard]] bool changed() const { return changed_; }
     /// Replaces `path`. A file that was cut by a full disk is not left behind.
     void write(const std::string& path);
 
 private:
+    using Uses = std::vector<std::vector<std::uint64_t>>;  // addresses, see uses_of
     struct Report {
         Case first;
         std::string kernel, code_object;
         std::uint64_t dispatch = 0, count = 1;
         std::uint64_t address = 0, other_address = 0;  // in the code object
         std::string instruction, other_instruction;
+        Uses uses, other_uses;
         std::array<std::uint32_t, 3> groups{}, workgroup{};
     };
     using Key = std::tuple<Defect, const CodeObject*, std::uint32_t, std::uint32_t>;
@@ -95,6 +100,7 @@ private:
     std::uint64_t dispatch_ = 0, dispatches_ = 0, left_out_ = 0;
     std::map<Key, std::size_t> known_;
     std::vector<Report> reports_;
+    std::size_t ended_ = 0;  // reports of dispatches that have ended
     bool changed_ = true;
 };
 

@@ -164,6 +164,8 @@ public:
     Step execute(Wave& wave, const Instruction& in);
     /// Wave::access is what the instruction has done. `shape`: of the lanes' first addresses.
     void accessed(const Wave& wave, const Instruction& in, const Shape& shape);
+    /// Whether a wave has come to this instruction of the program, in this dispatch or an earlier one.
+    [[nodiscard]] bool looked_at(std::uint32_t pc) const { return known_->flows[pc].kind != FlowKind::unknown; }
 
 private:
     struct Trial;
