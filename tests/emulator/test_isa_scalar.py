@@ -422,22 +422,6 @@ def test_both_sides_of_a_divergent_branch(tmp_path: Path) -> None:
     assert np.array_equal(after["vgpr"][2], lanes + np.where(lanes < 20, 7, 9))
 
 
-@pytest.mark.parametrize("rounding", [0x4, 0x8, 0xC])
-def test_a_half_that_is_not_rounded_to_nearest_stops_the_wave(rounding: int, tmp_path: Path) -> None:
-    lines = [
-        "v_add_f16_e32 v2, v0, v1",
-        "v_pk_fma_f16 v2, v0, v1, v1",
-        "v_cvt_f16_f32_e32 v2, v0",
-        "v_add_f64 v[2:3], v[0:1], v[4:5]",
-        "v_cvt_f32_f16_e32 v2, v0",
-    ]
-    states = isa.fresh(len(lines))
-    states["first"] = range(len(lines))
-    states["mode"] = isa.DEFAULT_MODE | rounding
-    after = isa.run(lines, states, tmp_path)
-    assert list(after["step"]) == [isa.STEP_FAULT] * 3 + [isa.STEP_NEXT] * 2
-
-
 def test_mode_register_changes_rounding_and_denormals(tmp_path: Path) -> None:
     lines = [
         "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 3",  # round toward zero

@@ -103,6 +103,7 @@ private:
             throw std::runtime_error("the kernel takes " + std::to_string(launch.kernel->explicit_bytes()) + " bytes of arguments, the captured launch has " +
                                      std::to_string(launch.kernarg.size()));
         PreparedLaunch prepared = prepare(std::move(launch), *area_, services_);
+        prepared.xcds = static_cast<std::uint32_t>(device_ ? device_->number_or("xcds", 8) : 8);
         if (o_.poison) prepared.poison = {true, *o_.poison};
         return prepared;
     }

@@ -98,6 +98,7 @@ struct alignas(64) Wave {
     std::uint32_t pc = 0;                     // index into Program::instructions
     std::uint32_t mode = default_mode;        // MODE register: rounding, denormals, clamp...
     std::uint32_t id_in_group = 0;
+    std::uint32_t xcd = 0;                    // where its workgroup runs
     std::uint64_t code_base = 0;              // where the code object's address 0 lies in `memory`
     const Program* program = nullptr;
     Memory* memory = nullptr;

@@ -61,6 +61,7 @@ struct PreparedLaunch {
     HostServices* services = nullptr;     // when the kernel may ask the host for something while it runs
     HostArguments host_arguments;
     std::uint64_t realtime = kRealtimeAtStart;  // s_memrealtime when the dispatch begins, ticks of 10 ns
+    std::uint32_t xcds = 1;               // of the device: workgroup i runs on XCD i % xcds
 
     [[nodiscard]] std::uint64_t waves() const { return group_count * waves_per_group; }
 };

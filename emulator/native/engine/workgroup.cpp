@@ -77,7 +77,7 @@ std::uint32_t set_scalars(Wave& wave, const PreparedLaunch& p, std::uint64_t ker
         if (((kernel.rsrc2 >> (7 + d)) & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = group[d];
     if (((kernel.rsrc2 >> 10U) & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = 0;  // workgroup info
     if (!architected && (kernel.rsrc2 & 1U) != 0) wave.sgpr[static_cast<std::size_t>(next++)] = 0;
-    wave.mode = ((kernel.rsrc1 >> 12U) & 0xffU) | ((kernel.rsrc1 >> 21U) & 1U) << 8U | ((kernel.rsrc1 >> 23U) & 1U) << 9U;
+    wave.mode = ((kernel.rsrc1 >> 12U) & 0xffU) | ((kernel.rsrc1 >> 21U) & 1U) << 8U | ((kernel.rsrc1 >> 23U) & 1U) << 9U | ((kernel.rsrc1 >> 26U) & 1U) << 23U;
     return static_cast<std::uint32_t>(next);
 }
 
@@ -160,6 +160,7 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
             wave.mode = waves[0].mode;
         }
         wave.scc = false;
+        wave.xcd = static_cast<std::uint32_t>(which % p.xcds);
         wave.pc = p.entry;
         wave.clock = 0;
         wave.sync_wait = 0;

@@ -248,6 +248,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
     PreparedLaunch prepared;
     try {
         prepared = prepare(std::move(launch), *area_, services);
+        prepared.xcds = static_cast<std::uint32_t>(number("xcds", 8));
         prepared.realtime += static_cast<std::uint64_t>(earliest / 10);
     } catch (const std::exception& error) {
         const bool kernel_problem = !request.function->kernel->obstacle.empty() ||

@@ -21,7 +21,7 @@ Step jump_to(Wave& w, u64 address) {
 u64 after(const Wave& w, const Instruction& in) { return w.code_base + in.address + in.bytes; }
 
 // Hardware registers (LLVM's AMDGPUAsmUtils names them). A kernel never sees outstanding counters or exceptions here, so
-// IB_STS and TRAPSTS read zero; which CU and XCD a wave is on is not part of functional execution, so XCC_ID reads zero.
+// IB_STS and TRAPSTS read zero. Workgroups go to the XCDs in turn, in every run; which CU a wave is on only the timing model knows.
 constexpr u32 hwreg_mode = 1, hwreg_status = 2, hwreg_trap_status = 3, hwreg_hw_id = 4, hwreg_lds_alloc = 6, hwreg_ib_status = 7, hwreg_xcc_id = 20;
 
 struct Field {
@@ -41,6 +41,7 @@ u32 read_hwreg(const Wave& w, u32 immediate) {
     if (f.id == hwreg_mode) value = w.mode;
     if (f.id == hwreg_status) value = static_cast<u32>(w.scc) | static_cast<u32>(w.exec() == 0) << 9U | static_cast<u32>(w.vcc() == 0) << 10U | 1U << 16U;
     if (f.id == hwreg_hw_id) value = w.id_in_group & 15U;
+    if (f.id == hwreg_xcc_id) value = w.xcd;
     if (f.id == hwreg_lds_alloc) value = ((w.lds_bytes + 511U) / 512U * 2U) << 12U;  // in units of 64 dwords
     return (value >> f.offset) & f.mask;
 }

@@ -53,10 +53,10 @@ f32 widen_byte(u32 byte) {
     return (byte & 0x80U) != 0 ? -magnitude : magnitude;
 }
 template <int mantissa_bits, int bias>
-u32 narrow_byte(f32 x, bool saturate = false) {
+u32 narrow_byte(f32 x, bool saturate) {
     constexpr u32 largest = 0x7f;
-    if (not_finite(x)) return 0x80;
     const u32 sign = sign_bit(x) ? 0x80U : 0U;
+    if (not_finite(x)) return saturate && !is_nan(x) ? sign | largest : 0x80;
     const f32 magnitude = std::fabs(x);
     int e = 0;
     std::frexp(magnitude, &e);
@@ -69,28 +69,28 @@ u32 narrow_byte(f32 x, bool saturate = false) {
     if (code > largest) return saturate ? sign | largest : 0x80;
     return sign | code;
 }
-u32 to_fp8(f32 x) { return narrow_byte<3, 8>(x); }
-u32 to_bf8(f32 x) { return narrow_byte<2, 16>(x); }
+u32 to_fp8(f32 x, bool saturate) { return narrow_byte<3, 8>(x, saturate); }
+u32 to_bf8(f32 x, bool saturate) { return narrow_byte<2, 16>(x, saturate); }
 f32 from_fp8(u32 b) { return widen_byte<3, 8>(b & 0xffU); }
 f32 from_bf8(u32 b) { return widen_byte<2, 16>(b & 0xffU); }
 
 /// v_cvt_pk_fp8/bf8: two bytes into one half of the register, op_sel chooses which.
-template <u32 (*convert)(f32)>
+template <u32 (*convert)(f32, bool)>
 Step pack_bytes(Wave& w, const Instruction& in) {
     alignas(64) RowBuffer a, b;
     u64 active = w.exec();
     const Row x = fetch<f32>(w, in, 0, a, active), y = fetch<f32>(w, in, 1, b, active);
     u32* to = w.vgpr[in.destination[0].index];
-    const bool high = (in.modifiers.op_sel & 8U) != 0;
+    const bool high = (in.modifiers.op_sel & 8U) != 0, saturate = clamps_overflow(w.mode);
     for (u64 left = active; left != 0; left &= left - 1) {
         const int i = std::countr_zero(left);
-        const u32 pair = convert(bits<f32>(x.lo[i])) | (convert(bits<f32>(y.lo[i])) << 8U);
+        const u32 pair = convert(bits<f32>(x.lo[i]), saturate) | (convert(bits<f32>(y.lo[i]), saturate) << 8U);
         to[i] = high ? (to[i] & 0xffffU) | (pair << 16U) : (to[i] & 0xffff0000U) | pair;
     }
     return Step::next;
 }
 /// v_cvt_sr_fp8/bf8: stochastic rounding by adding the second source below the kept mantissa bits.
-template <u32 (*convert)(f32), u32 dropped_bits>
+template <u32 (*convert)(f32, bool), u32 dropped_bits>
 Step stochastic_byte(Wave& w, const Instruction& in) {
     alignas(64) RowBuffer a, b;
     u64 active = w.exec();
@@ -102,7 +102,8 @@ Step stochastic_byte(Wave& w, const Instruction& in) {
         const u32 value = x.lo[i];
         const u32 kept_mask = ~((1U << dropped_bits) - 1U);
         const u32 noisy = (value + (noise.lo[i] >> (32U - dropped_bits))) & kept_mask;
-        const u32 byte = convert(bits<f32>(is_nan(bits<f32>(value)) ? value : noisy));
+        const bool too_large = not_finite(bits<f32>(value)) || not_finite(bits<f32>(noisy));
+        const u32 byte = convert(bits<f32>(too_large ? value : noisy), clamps_overflow(w.mode));
         to[i] = (to[i] & ~(0xffU << shift)) | (byte << shift);
     }
     return Step::next;
@@ -145,15 +146,15 @@ Table convert() {
         op("v_cvt_f64_u32", Unit::valu, [](u32 a) { return static_cast<f64>(a); }),
         op("v_cvt_i32_f64", Unit::valu, [](f64 a) { return saturate<i32>(a); }),
         op("v_cvt_u32_f64", Unit::valu, [](f64 a) { return saturate<u32>(a); }),
-        op("v_cvt_f32_f16", Unit::valu, [](f16 a) { return is_nan(a) ? quiet(widen(a)) : widen(a); }),
-        op("v_cvt_f16_f32", Unit::valu, [](f32 a) { return narrow(a); }),
-        op("v_cvt_f16_u16", Unit::valu, [](u16 a) { return narrow(static_cast<f32>(a)); }),
-        op("v_cvt_f16_i16", Unit::valu, [](i16 a) { return narrow(static_cast<f32>(a)); }),
+        mode_op("v_cvt_f32_f16", Unit::valu, [](auto, f16 a) { return is_nan(a) ? quiet(widen(a)) : widen(a); }),
+        mode_op("v_cvt_f16_f32", Unit::valu, [](auto m, f32 a) { return m.narrow(a); }),
+        mode_op("v_cvt_f16_u16", Unit::valu, [](auto m, u16 a) { return m.narrow(static_cast<f32>(a)); }),
+        mode_op("v_cvt_f16_i16", Unit::valu, [](auto m, i16 a) { return m.narrow(static_cast<f32>(a)); }),
         op("v_cvt_u16_f16", Unit::valu, [](f16 a) { return saturate<u16>(widen(a)); }),
         op("v_cvt_i16_f16", Unit::valu, [](f16 a) { return saturate<i16>(widen(a)); }),
         slow_op("v_cvt_norm_i16_f16", Unit::valu, [](f16 a) { return static_cast<u16>(signed_norm(widen(a))); }),
         slow_op("v_cvt_norm_u16_f16", Unit::valu, [](f16 a) { return static_cast<u16>(unsigned_norm(widen(a))); }),
-        slow_op("v_cvt_pkrtz_f16_f32", Unit::valu, [](f32 a, f32 b) { return u32{narrow_toward_zero(a).bits} | (u32{narrow_toward_zero(b).bits} << 16U); }),
+        slow_mode_op("v_cvt_pkrtz_f16_f32", Unit::valu, [](auto m, f32 a, f32 b) { return u32{m.flushed(narrow_toward_zero(a)).bits} | (u32{m.flushed(narrow_toward_zero(b)).bits} << 16U); }),
         slow_op("v_cvt_pknorm_i16_f32", Unit::valu, [](f32 a, f32 b) { return signed_norm(a) | (signed_norm(b) << 16U); }),
         slow_op("v_cvt_pknorm_u16_f32", Unit::valu, [](f32 a, f32 b) { return unsigned_norm(a) | (unsigned_norm(b) << 16U); }),
         slow_op("v_cvt_pknorm_i16_f16", Unit::valu, [](f16 a, f16 b) { return signed_norm(widen(a)) | (signed_norm(widen(b)) << 16U); }),
@@ -174,24 +175,24 @@ Table convert() {
         op("v_floor_f32", Unit::valu, [](f32 a) { return quiet_nan(__builtin_floorf(a), a); }),
         op("v_ceil_f32", Unit::valu, [](f32 a) { return quiet_nan(__builtin_ceilf(a), a); }),
         op("v_trunc_f32", Unit::valu, [](f32 a) { return quiet_nan(__builtin_truncf(a), a); }),
-        op("v_rndne_f32", Unit::valu, [](f32 a) { return quiet_nan(round_even(a), a); }),
+        op("v_rndne_f32", Unit::valu, [](f32 a) { return quiet_nan(__builtin_roundevenf(a), a); }),
         op("v_fract_f32", Unit::valu, [](f32 a) { return fraction(a); }),
         op("v_floor_f64", Unit::valu, [](f64 a) { return quiet_nan(__builtin_floor(a), a); }),
         op("v_ceil_f64", Unit::valu, [](f64 a) { return quiet_nan(__builtin_ceil(a), a); }),
         op("v_trunc_f64", Unit::valu, [](f64 a) { return quiet_nan(__builtin_trunc(a), a); }),
-        op("v_rndne_f64", Unit::valu, [](f64 a) { return quiet_nan(round_even(a), a); }),
+        op("v_rndne_f64", Unit::valu, [](f64 a) { return quiet_nan(__builtin_roundeven(a), a); }),
         op("v_fract_f64", Unit::valu, [](f64 a) { return fraction(a); }),
         op("v_floor_f16", Unit::valu, [](f16 a) { return narrow(__builtin_floorf(widen(a))); }),
         op("v_ceil_f16", Unit::valu, [](f16 a) { return narrow(__builtin_ceilf(widen(a))); }),
         op("v_trunc_f16", Unit::valu, [](f16 a) { return narrow(__builtin_truncf(widen(a))); }),
-        op("v_rndne_f16", Unit::valu, [](f16 a) { return narrow(round_even(widen(a))); }),
-        op("v_fract_f16", Unit::valu, [](f16 a) { const f32 x = widen(a), r = x - __builtin_floorf(x); return is_nan(a) ? quiet(a) : narrow(r < 0.99951171875F ? r : std::isinf(x) ? default_nan<f32> : 0.99951171875F); }),
-        slow_op("v_frexp_exp_i32_f32", Unit::valu, [](f32 a) { return frexp_exponent(a); }),
-        slow_op("v_frexp_mant_f32", Unit::valu, [](f32 a) { return frexp_mantissa(a); }),
-        slow_op("v_frexp_exp_i32_f64", Unit::valu, [](f64 a) { return frexp_exponent(a); }),
-        slow_op("v_frexp_mant_f64", Unit::valu, [](f64 a) { return frexp_mantissa(a); }),
-        slow_op("v_frexp_exp_i16_f16", Unit::valu, [](f16 a) { return static_cast<i16>(frexp_exponent(widen(a))); }),
-        slow_op("v_frexp_mant_f16", Unit::valu, [](f16 a) { return narrow(frexp_mantissa(widen(a))); }),
+        op("v_rndne_f16", Unit::valu, [](f16 a) { return narrow(__builtin_roundevenf(widen(a))); }),
+        mode_op("v_fract_f16", Unit::valu, [](auto m, f16 a) { const f32 x = widen(a), r = x - __builtin_floorf(x); return is_nan(a) ? quiet(a) : m.narrow(r < 0.99951171875F ? r : std::isinf(x) ? default_nan<f32> : 0.99951171875F); }),
+        slow_mode_op("v_frexp_exp_i32_f32", Unit::valu, [](auto, f32 a) { return frexp_exponent(a); }),
+        slow_mode_op("v_frexp_mant_f32", Unit::valu, [](auto, f32 a) { return frexp_mantissa(a); }),
+        slow_mode_op("v_frexp_exp_i32_f64", Unit::valu, [](auto, f64 a) { return frexp_exponent(a); }),
+        slow_mode_op("v_frexp_mant_f64", Unit::valu, [](auto, f64 a) { return frexp_mantissa(a); }),
+        slow_mode_op("v_frexp_exp_i16_f16", Unit::valu, [](auto, f16 a) { return static_cast<i16>(frexp_exponent(widen(a))); }),
+        slow_mode_op("v_frexp_mant_f16", Unit::valu, [](auto, f16 a) { return narrow(frexp_mantissa(widen(a))); }),
     };
     return rows;
 }

@@ -240,7 +240,7 @@ struct PlainOp {
         if constexpr (Lane<R>::dwords != 0) result = {w.vgpr[in.destination[0].index], w.vgpr[in.destination[0].index + 1], mask};
         if (direct) target = result;
         {
-            const ModeGuard guard = ModeGuard::when((is_float<A> || ...), (is_wide<A> || ...), w.mode);
+            const ModeGuard guard = ModeGuard::when((is_float<A> || ...), (is_wide<A> || ...), wide_result<R, A...>, w.mode);
             each_lane(F{}, target, k, sources, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
         }
         if constexpr (open_nans) {

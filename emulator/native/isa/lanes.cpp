@@ -87,13 +87,14 @@ void pack_halves(const Instruction& in, int k, u32* row, bool floats) {
 }
 
 /// v_fma_mix sources: op_sel_hi says half or float, op_sel which half.
-void widen_mixed(const Instruction& in, int k, u32* row) {
+void widen_mixed(const Instruction& in, int k, u32* row, u32 mode) {
+    const OtherMode rules{mode};
     const u32 bit = 1U << static_cast<u32>(k);
     const Operand& o = in.source[k];
     const u32 shift = (in.modifiers.op_sel & bit) != 0 ? 16 : 0;
     const bool half = (in.modifiers.op_sel_hi & bit) != 0;
     for (int i = 0; i < kLanes; ++i) {
-        u32 value = half ? bits<u32>(widen(f16{static_cast<u16>(row[i] >> shift)})) : row[i];
+        u32 value = bits<u32>(half ? widen(rules.operand(f16{static_cast<u16>(row[i] >> shift)})) : rules.operand(bits<f32>(row[i])));
         if (o.absolute) value &= 0x7fffffffU;
         if (o.negate) value ^= 0x80000000U;
         row[i] = value;
@@ -116,9 +117,9 @@ T clamped(T x, Clamp clamp) {
     if (clamp == Clamp::off || (clamp == Clamp::keep_nan && x != x)) return x;
     return x >= T{1} ? T{1} : x > T{0} ? x : T{0};
 }
-f16 finish_half(f16 x, u8 omod, Clamp clamp) {
+f16 finish_half(f16 x, u8 omod, Clamp clamp, u32 mode) {
     if (omod == 0 && clamp == Clamp::off) return x;
-    const f16 r = narrow(clamped(scaled(widen(x), omod), clamp));
+    const f16 r = OtherMode{mode}.nearest(clamped(scaled(widen(x), omod), clamp));
     return omod != 0 && (r.bits & 0x7c00U) == 0 ? f16{0} : r;
 }
 /// They are ignored in IEEE mode and where results may be denormal.
@@ -160,7 +161,7 @@ Row fetch_modified(const Wave& wave, const Instruction& in, int k, RowBuffer& bu
         for (int i = 0; i < kLanes; ++i) buffer[1][i] = static_cast<u32>(value >> 32U);
     }
     if (type == Type::mix) {
-        widen_mixed(in, k, buffer[0]);
+        widen_mixed(in, k, buffer[0], wave.mode);
         return {buffer[0], buffer[1]};
     }
     const u32 bit = 1U << static_cast<u32>(k);
@@ -204,9 +205,9 @@ void write_modified(Wave& wave, const Instruction& in, RowBuffer& out, int dword
             if (type == Type::f32) {
                 out[0][i] = bits<u32>(clamped(scaled(bits<f32>(out[0][i]), omod), clamp));
             } else if (type == Type::f16) {
-                out[0][i] = finish_half({static_cast<u16>(out[0][i])}, omod, clamp).bits;
+                out[0][i] = finish_half({static_cast<u16>(out[0][i])}, omod, clamp, wave.mode).bits;
             } else if (type == Type::pk_f16) {
-                out[0][i] = u32{finish_half({static_cast<u16>(out[0][i])}, omod, clamp).bits} | (u32{finish_half({static_cast<u16>(out[0][i] >> 16U)}, omod, clamp).bits} << 16U);
+                out[0][i] = u32{finish_half({static_cast<u16>(out[0][i])}, omod, clamp, wave.mode).bits} | (u32{finish_half({static_cast<u16>(out[0][i] >> 16U)}, omod, clamp, wave.mode).bits} << 16U);
             } else if (type == Type::pk_f32) {
                 out[0][i] = bits<u32>(clamped(bits<f32>(out[0][i]), clamp));
                 out[1][i] = bits<u32>(clamped(bits<f32>(out[1][i]), clamp));

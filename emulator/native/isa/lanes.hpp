@@ -12,7 +12,7 @@
 
 #include "core/wave.hpp"
 #include "isa/entry.hpp"
-#include "isa/mode.hpp"
+#include "isa/mode_rules.hpp"
 #include "isa/number.hpp"
 
 #if defined(__SSE2__)
@@ -300,10 +300,10 @@ HIPSCOPE_INLINE void each_lane(F f, Target target, std::index_sequence<K...> k, 
     }
 }
 template <class F, class R, class... A, std::size_t... K>
-HIPSCOPE_INLINE void active_lanes(Target target, u64 active, std::index_sequence<K...>, const std::tuple<decltype((void)K, Row{})...>& rows, std::tuple<A...>*, R*) {
+HIPSCOPE_INLINE void active_lanes(F f, Target target, u64 active, std::index_sequence<K...>, const std::tuple<decltype((void)K, Row{})...>& rows, std::tuple<A...>*, R*) {
     for (u64 left = active; left != 0; left &= left - 1) {
         const int i = std::countr_zero(left);
-        Lane<R>::store(target, i, F{}(Lane<A>::load(std::get<K>(rows), i)...));
+        Lane<R>::store(target, i, f(Lane<A>::load(std::get<K>(rows), i)...));
     }
 }
 
@@ -313,9 +313,9 @@ inline constexpr bool is_float = std::is_floating_point_v<T> || std::is_same_v<T
 
 template <class T>
 inline constexpr bool is_wide = std::is_same_v<T, f64> || std::is_same_v<T, f16> || std::is_same_v<T, f16x2>;
-
-template <class T>
-inline constexpr bool is_half = std::is_same_v<T, f16> || std::is_same_v<T, f16x2>;
+/// Whether MODE's fields for f64 and f16 say what becomes of the result.
+template <class R, class... A>
+inline constexpr bool wide_result = is_float<R> ? is_wide<R> : (is_wide<A> || ...);
 
 /// Stops the wave: fills Wave::fault. Returns Step::fault.
 Step fault(Wave& wave, FaultKind kind, u64 address, u32 bytes, int lane, bool write);
@@ -324,16 +324,14 @@ Step fault(Wave& wave, FaultKind kind, u64 address, u32 bytes, int lane, bool wr
 template <class F, bool Scalarly, class R, class... A>
 struct LaneOp {
     /// Not inlined into the handlers that leave their rare cases to it: it is many times their size.
-    [[gnu::noinline]] static Step run(Wave& w, const Instruction& in) { return apply(w, in, std::index_sequence_for<A...>{}); }
+    [[gnu::noinline]] static Step run(Wave& w, const Instruction& in) { return apply<true>(F{}, w, in, std::index_sequence_for<A...>{}); }
 
-    template <std::size_t... K>
-    HIPSCOPE_INLINE static Step apply(Wave& w, const Instruction& in, std::index_sequence<K...> k) {
+    /// `on_host`: the host works as MODE says meanwhile.
+    template <bool on_host, std::size_t... K>
+    HIPSCOPE_INLINE static Step apply(F f, Wave& w, const Instruction& in, std::index_sequence<K...> k) {
         alignas(64) u32 buffer[sizeof...(A)][2][kLanes];
         alignas(64) RowBuffer out;
         alignas(64) u32 mask[kLanes];
-        if constexpr (is_half<R>) {
-            if (!rounds_halves(w.mode)) [[unlikely]] return fault(w, FaultKind::unsupported, 0, 0, -1, false);
-        }
         u64 active = w.exec();
         const std::tuple<decltype((void)K, Row{})...> rows{fetch<A>(w, in, static_cast<int>(K), buffer[K], active)...};
         const bool direct = in.simple && active == ~u64{0};
@@ -343,12 +341,12 @@ struct LaneOp {
             if (direct) target = {w.vgpr[d.index], w.vgpr[d.index + 1], mask};
         }
         {
-            const ModeGuard guard = ModeGuard::when((is_float<A> || ...), (is_wide<A> || ...), w.mode);
+            const ModeGuard guard = ModeGuard::when(on_host && (is_float<R> || ... || is_float<A>), (is_wide<A> || ...), wide_result<R, A...>, w.mode);
             if constexpr (Scalarly) {
                 if constexpr (Lane<R>::masks) for (u32& m : mask) m = 0;
-                active_lanes<F>(target, active, k, rows, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
+                active_lanes(f, target, active, k, rows, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
             } else {
-                each_lane(F{}, target, k, rows, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
+                each_lane(f, target, k, rows, static_cast<std::tuple<A...>*>(nullptr), static_cast<R*>(nullptr));
             }
         }
         if constexpr (Lane<R>::dwords != 0) {
@@ -389,6 +387,55 @@ constexpr Entry op(std::string_view name, Unit unit, F) { return entry_of<false>
 /// The same, lane by lane and only where EXEC is set.
 template <class F>
 constexpr Entry slow_op(std::string_view name, Unit unit, F) { return entry_of<true>(name, unit, &F::operator()); }
+
+/// A lambda on the rules of MODE and the values of a lane, in waves of the usual MODE and in others.
+template <class F, class R, class... A>
+struct ByUsualRules {
+    HIPSCOPE_INLINE R operator()(A... a) const { return F{}(UsualMode{}, a...); }
+};
+template <class F, class R, class... A>
+struct ByOtherRules {
+    OtherMode rules;
+    HIPSCOPE_INLINE R operator()(A... a) const { return rules.result(F{}(rules, rules.operand(a)...)); }
+};
+template <class F, bool Scalarly, class R, class... A>
+struct ModeOp {
+    using Usual = ByUsualRules<F, R, A...>;
+    using Other = ByOtherRules<F, R, A...>;
+    static constexpr std::index_sequence_for<A...> operands{};
+
+    static Step run(Wave& w, const Instruction& in) {
+        if (!is_usual(w.mode)) [[unlikely]] return other(w, in);
+        return LaneOp<Usual, Scalarly, R, A...>::template apply<false>(Usual{}, w, in, operands);
+    }
+    [[gnu::noinline]] static Step other(Wave& w, const Instruction& in) {
+        return LaneOp<Other, Scalarly, R, A...>::template apply<false>(Other{{w.mode}}, w, in, operands);
+    }
+};
+template <bool Scalarly, class F, class R, class... A>
+constexpr Entry entry_by_mode(std::string_view name, Unit unit, R (F::*)(UsualMode, A...) const) {
+    Entry e = lane_entry<ByUsualRules<F, R, A...>, Scalarly, R, A...>(name, unit);
+    e.run = &ModeOp<F, Scalarly, R, A...>::run;
+    return e;
+}
+/// As op() and slow_op(), for instructions that MODE changes in more than the host's rounding: the lambda's first parameter
+/// is UsualMode or OtherMode. Denormals are flushed around it as MODE says.
+template <class F>
+constexpr Entry mode_op(std::string_view name, Unit unit, F) { return entry_by_mode<false>(name, unit, &F::template operator()<UsualMode>); }
+template <class F>
+constexpr Entry slow_mode_op(std::string_view name, Unit unit, F) { return entry_by_mode<true>(name, unit, &F::template operator()<UsualMode>); }
+
+/// As op(), for instructions that ignore MODE.
+template <class F, class R, class... A>
+constexpr Entry entry_without_mode(std::string_view name, Unit unit, R (F::*)(A...) const) {
+    Entry e = lane_entry<F, false, R, A...>(name, unit);
+    e.run = [](Wave& w, const Instruction& in) -> Step {
+        return LaneOp<F, false, R, A...>::template apply<false>(F{}, w, in, std::index_sequence_for<A...>{});
+    };
+    return e;
+}
+template <class F>
+constexpr Entry fixed_op(std::string_view name, Unit unit, F) { return entry_without_mode(name, unit, &F::operator()); }
 
 /// A vector instruction with a vectorized form for waves of which no active lane has its VCC bit set, and another.
 template <class Common, class Rare>

@@ -14,18 +14,24 @@ namespace hipscope::HIPSCOPE_ISA {
 
 inline constexpr u32 mode_dx10_clamp_bit = 8, mode_ieee_bit = 9, mode_fp16_overflow_bit = 23;
 inline constexpr u32 mode_float_bits = 0xff;
-inline constexpr u32 mode_wide_rounding = 0x0c;  // of f64 and f16
 inline constexpr u32 mode_float_default = 0xf0;  // nearest even, all denormals kept
 
-/// Halves are worked out in single precision and rounded to nearest. Neither other rounding nor overflow clamped to the
-/// largest half is emulated; denormal halves are kept in every mode.
-HIPSCOPE_INLINE bool rounds_halves(u32 mode) { return (mode & (1U << mode_fp16_overflow_bit | mode_wide_rounding)) == 0; }
+/// FP16_OVFL: what is too large for a half or an 8-bit float becomes the largest one.
+HIPSCOPE_INLINE bool clamps_overflow(u32 mode) { return ((mode >> mode_fp16_overflow_bit) & 1U) != 0; }
+
+/// Nothing of MODE changes a result from what UsualMode (mode_rules.hpp) gives.
+HIPSCOPE_INLINE bool is_usual(u32 mode) {
+    constexpr u32 ieee = 1U << mode_ieee_bit, changing = mode_float_bits | ieee | 1U << mode_fp16_overflow_bit;
+    return (mode & changing) == (mode_float_default | ieee);
+}
 
 class ModeGuard {
 public:
-    /// `wide`: the instruction computes in f64 or f16, which have rounding and denormal fields of their own.
-    HIPSCOPE_INLINE static ModeGuard when(bool uses_floats, bool wide, u32 mode) {
-        return ModeGuard(uses_floats && (mode & mode_float_bits) != mode_float_default, wide ? mode >> 2U : mode);
+    /// `wide`: the operands are f64 or f16, which have rounding and denormal fields of their own. `wide_result`: so is the result.
+    HIPSCOPE_INLINE static ModeGuard when(bool uses_floats, bool wide, bool wide_result, u32 mode) {
+        constexpr u32 keeps_results = 0x20;
+        const u32 fields = wide ? mode >> 2U : mode, of_result = wide_result ? mode >> 2U : mode;
+        return ModeGuard(uses_floats && (mode & mode_float_bits) != mode_float_default, (fields & ~keeps_results) | (of_result & keeps_results));
     }
     HIPSCOPE_INLINE ~ModeGuard() {
         if (changed_) [[unlikely]] restore();

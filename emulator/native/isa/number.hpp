@@ -222,7 +222,8 @@ HIPSCOPE_INLINE T from_signed_bits(typename Ordered<T>::Bits x) {
     else return bits<T>(x);
 }
 
-/// IEEE 754-2008 minNum/maxNum with -0 < +0; a signalling NaN operand gives a quiet NaN (MODE.IEEE is on).
+/// IEEE 754-2008 minNum/maxNum with -0 < +0; a signalling NaN operand gives a quiet NaN (MODE.IEEE is on), of two quiet ones
+/// the second is given.
 template <bool least, class T>
 HIPSCOPE_INLINE T extreme(T x, T y) {
     using O = Ordered<T>;
@@ -233,7 +234,7 @@ HIPSCOPE_INLINE T extreme(T x, T y) {
     r = nan_b ? a : r;
     r = nan_a ? b : r;
     r = (nan_b & ((b & O::quiet_bit) == 0)) ? b : r;
-    r = (nan_a & (((a & O::quiet_bit) == 0) | nan_b)) ? a : r;
+    r = (nan_a & ((a & O::quiet_bit) == 0)) ? a : r;
     r = (r & O::magnitude) > O::infinity ? r | O::quiet_bit : r;
     return from_signed_bits<T>(r);
 }
@@ -260,6 +261,7 @@ HIPSCOPE_INLINE I saturate(F x) {
     return static_cast<I>(x);
 }
 
+/// To whole numbers as the host rounds: to nearest even unless MODE says otherwise.
 HIPSCOPE_INLINE f32 round_even(f32 x) { return __builtin_rintf(x); }
 HIPSCOPE_INLINE f64 round_even(f64 x) { return __builtin_rint(x); }
 

@@ -14,17 +14,17 @@ namespace {
 struct WideF32 {
     static constexpr u32 bits = 32;
     static f64 value(u32 b) { return static_cast<f64>(HIPSCOPE_ISA::bits<f32>(b)); }
-    static u32 code(f64 v) { return HIPSCOPE_ISA::bits<u32>(static_cast<f32>(v)); }
+    static u32 code(f64 v, bool) { return HIPSCOPE_ISA::bits<u32>(static_cast<f32>(v)); }
 };
 struct WideF16 {
     static constexpr u32 bits = 16;
     static f64 value(u32 b) { return static_cast<f64>(widen(f16{static_cast<u16>(b)})); }
-    static u32 code(f64 v) { return narrow(v).bits; }
+    static u32 code(f64 v, bool clamps) { const u32 b = narrow(v).bits; return clamps && (b & 0x7fffU) == 0x7c00U && !std::isinf(v) ? b - 1U : b; }
 };
 struct WideBf16 {
     static constexpr u32 bits = 16;
     static f64 value(u32 b) { return static_cast<f64>(widen_bfloat(b & 0xffffU)); }
-    static u32 code(f64 v) { return narrow_bfloat(static_cast<f32>(v)); }
+    static u32 code(f64 v, bool) { return narrow_bfloat(static_cast<f32>(v)); }
 };
 
 /// Packed fields of up to 1024 bits.
@@ -69,7 +69,7 @@ Step expand(Wave& w, const Instruction& in) {
     return with_scale(w, in, 1, [&](int lane, f64 scale) {
         Fields from, to;
         read_registers(w, in.source[0], lane, packed, from.word);
-        for (u32 n = 0; n < count; ++n) to.put(n * Wide::bits, Wide::bits, Wide::code(from_small<Small>(from.get(selected + n * Small::bits, Small::bits)) * scale));
+        for (u32 n = 0; n < count; ++n) to.put(n * Wide::bits, Wide::bits, Wide::code(from_small<Small>(from.get(selected + n * Small::bits, Small::bits)) * scale, clamps_overflow(w.mode)));
         if constexpr (count * Wide::bits < 32) {
             write_part(w, in, lane, (in.modifiers.op_sel & 8U) != 0 ? 16 : 0, Wide::bits, to.word[0]);
         } else {
@@ -106,7 +106,7 @@ Step compress(Wave& w, const Instruction& in) {
         Fields from, to;
         if constexpr (count * Wide::bits <= 32) from.word[0] = single.lo[lane];
         else read_registers(w, in.source[0], lane, count * Wide::bits, from.word);
-        Rounding rounding{stochastic, stochastic ? noise.lo[lane] : 0};
+        Rounding rounding{clamps_overflow(w.mode), stochastic, stochastic ? noise.lo[lane] : 0};
         for (u32 n = 0; n < count; ++n) {
             to.put(n * Small::bits, Small::bits, to_small<Small>(Wide::value(from.get(n * Wide::bits, Wide::bits)) / scale, rounding));
             rounding.noise = next_random(rounding.noise);
@@ -134,7 +134,7 @@ Step interleave(Wave& w, const Instruction& in) {
             for (u32 k = 0; k < 2; ++k) read_registers(w, in.source[k], lane, 32 * each, from[k]);
         }
         Fields to;
-        for (u32 n = 0; n < 2 * each; ++n) to.put(n * Small::bits, Small::bits, to_small<Small>(WideF32::value(from[n % 2][n / 2]) / scale, {}));
+        for (u32 n = 0; n < 2 * each; ++n) to.put(n * Small::bits, Small::bits, to_small<Small>(WideF32::value(from[n % 2][n / 2]) / scale, {clamps_overflow(w.mode)}));
         store_small<Small, 2 * each>(w, in, lane, to);
     });
 }
@@ -145,9 +145,10 @@ Step pack_pair(Wave& w, const Instruction& in) {
     alignas(64) RowBuffer a, b;
     u64 active = w.exec();
     const Row x = fetch<f32>(w, in, 0, a, active), y = fetch<f32>(w, in, 1, b, active);
+    const Rounding rounding{clamps_overflow(w.mode)};
     for (u64 left = active; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
-        const u32 pair = to_small<Small>(WideF32::value(x.lo[lane]), {}) | to_small<Small>(WideF32::value(y.lo[lane]), {}) << 8U;
+        const u32 pair = to_small<Small>(WideF32::value(x.lo[lane]), rounding) | to_small<Small>(WideF32::value(y.lo[lane]), rounding) << 8U;
         write_part(w, in, lane, (in.modifiers.op_sel & 8U) != 0 ? 16 : 0, 16, pair);
     }
     return Step::next;
@@ -159,7 +160,7 @@ Step stochastic_byte(Wave& w, const Instruction& in) {
     const Row x = fetch<f32>(w, in, 0, a, active), noise = fetch<u32>(w, in, 1, b, active);
     for (u64 left = active; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
-        write_part(w, in, lane, 8U * ((in.modifiers.op_sel >> 2U) & 3U), 8, to_small<Small>(WideF32::value(x.lo[lane]), {true, noise.lo[lane]}));
+        write_part(w, in, lane, 8U * ((in.modifiers.op_sel >> 2U) & 3U), 8, to_small<Small>(WideF32::value(x.lo[lane]), {clamps_overflow(w.mode), true, noise.lo[lane]}));
     }
     return Step::next;
 }
@@ -172,7 +173,7 @@ Step unpack_pair(Wave& w, const Instruction& in) {
     for (u64 left = active; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
         const u32 pair = x.lo[lane] >> shift;
-        for (u32 n = 0; n < 2; ++n) w.vgpr[in.destination[0].index + n][lane] = WideF32::code(from_small<Small>((pair >> (8U * n)) & 0xffU));
+        for (u32 n = 0; n < 2; ++n) w.vgpr[in.destination[0].index + n][lane] = WideF32::code(from_small<Small>((pair >> (8U * n)) & 0xffU), false);
     }
     return Step::next;
 }

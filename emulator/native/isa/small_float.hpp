@@ -45,18 +45,20 @@ f64 from_small(u32 code) {
     return (code & F::sign) != 0 ? -value : value;
 }
 
-/// Steps of the last kept bit: nearest even, or with 32 bits of noise added below it and the rest cut off.
+/// Steps of the last kept bit: nearest even, or with 32 bits of noise added below it and the rest cut off. `clamps`: what is too
+/// large becomes the largest number.
 struct Rounding {
+    bool clamps = false;
     bool stochastic = false;
     u32 noise = 0;
     [[nodiscard]] f64 operator()(f64 steps) const { return stochastic ? std::floor(steps + static_cast<f64>(noise) * 0x1p-32) : round_even(steps); }
 };
 
-/// Too large: NaN (E4M3), infinity (E5M2), else the largest number, which NaN becomes too.
+/// Too large: NaN (E4M3), infinity (E5M2) unless clamped, else the largest number, which NaN becomes too.
 template <class F>
 u32 to_small(f64 value, Rounding rounding) {
     const u32 sign = sign_bit(value) ? F::sign : 0U;
-    constexpr u32 beyond = F::special == Special::ieee ? F::infinity : F::special == Special::one_nan ? F::largest + 1U : F::largest;
+    const u32 beyond = rounding.clamps ? F::largest : F::special == Special::ieee ? F::infinity : F::special == Special::one_nan ? F::largest + 1U : F::largest;
     if (is_nan(value)) return sign | (F::special == Special::none ? F::largest : F::sign - 1U);
     if (std::isinf(value)) return sign | beyond;
     const f64 magnitude = std::fabs(value);

@@ -120,8 +120,13 @@ f32 log2_single(f32 x) { return log2_of(x); }
 f32 sine_single(f32 x) { return sine(x); }
 f32 cosine_single(f32 x) { return cosine(x); }
 
-template <f32 (*f)(f32)>
-f16 on_half(f16 x) { return is_nan(x) ? quiet(x) : narrow(f(widen(x))); }
+/// Rounded to nearest in every MODE. Zero's reciprocal, inverse root and logarithm are infinite by themselves, not by their size.
+template <f32 (*f)(f32), class Mode>
+f16 on_half(Mode m, f16 x) {
+    if (is_nan(x)) return quiet(x);
+    const f32 wide = widen(x);
+    return m.limited(narrow(f(wide)), wide != 0 && !std::isinf(wide));
+}
 f32 rcp_single(f32 x) { return rcp(x); }
 f32 root_single(f32 x) { return root(x); }
 f32 rsq_single(f32 x) { return rsq(x); }
@@ -143,13 +148,13 @@ Table transcendental() {
         function_op<Log2>("v_log_legacy_f32", [](f32 a) { return log2_of(a); }),
         function_op<Sine>("v_sin_f32", [](f32 a) { return sine(a); }),
         function_op<Cosine>("v_cos_f32", [](f32 a) { return cosine(a); }),
-        slow_op("v_rcp_f16", Unit::valu_trans, [](f16 a) { return on_half<rcp_single>(a); }),
-        slow_op("v_sqrt_f16", Unit::valu_trans, [](f16 a) { return on_half<root_single>(a); }),
-        slow_op("v_rsq_f16", Unit::valu_trans, [](f16 a) { return on_half<rsq_single>(a); }),
-        slow_op("v_exp_f16", Unit::valu_trans, [](f16 a) { return on_half<exp2_single>(a); }),
-        slow_op("v_log_f16", Unit::valu_trans, [](f16 a) { return on_half<log2_single>(a); }),
-        slow_op("v_sin_f16", Unit::valu_trans, [](f16 a) { return on_half<sine_single>(a); }),
-        slow_op("v_cos_f16", Unit::valu_trans, [](f16 a) { return on_half<cosine_single>(a); }),
+        slow_mode_op("v_rcp_f16", Unit::valu_trans, [](auto m, f16 a) { return on_half<rcp_single>(m, a); }),
+        slow_mode_op("v_sqrt_f16", Unit::valu_trans, [](auto m, f16 a) { return on_half<root_single>(m, a); }),
+        slow_mode_op("v_rsq_f16", Unit::valu_trans, [](auto m, f16 a) { return on_half<rsq_single>(m, a); }),
+        slow_mode_op("v_exp_f16", Unit::valu_trans, [](auto m, f16 a) { return on_half<exp2_single>(m, a); }),
+        slow_mode_op("v_log_f16", Unit::valu_trans, [](auto m, f16 a) { return on_half<log2_single>(m, a); }),
+        slow_mode_op("v_sin_f16", Unit::valu_trans, [](auto m, f16 a) { return on_half<sine_single>(m, a); }),
+        slow_mode_op("v_cos_f16", Unit::valu_trans, [](auto m, f16 a) { return on_half<cosine_single>(m, a); }),
     };
     return rows;
 }

@@ -10,11 +10,17 @@ HIPSCOPE_INLINE u16 word(u32 x) { return static_cast<u16>(x); }
 HIPSCOPE_INLINE i16 sword(i32 x) { return static_cast<i16>(x); }
 template <class T>
 HIPSCOPE_INLINE T median(T a, T b, T c) { return larger(smaller(a, b), smaller(larger(a, b), c)); }
-f16 median(f16 a, f16 b, f16 c) {
-    if (is_nan(a) || is_nan(b) || is_nan(c)) return min_number(min_number(a, b), c);
-    return max_number(min_number(a, b), min_number(max_number(a, b), c));
+template <class Mode>
+f16 median(Mode m, f16 a, f16 b, f16 c) {
+    if (is_nan(a) || is_nan(b) || is_nan(c)) return m.min(m.min(a, b), c);
+    return m.max(m.min(a, b), m.min(m.max(a, b), c));
 }
-f16 ldexp_half(f16 a, i16 n) { return is_nan(a) ? quiet(a) : narrow(std::ldexp(static_cast<f64>(widen(a)), n)); }
+/// a * 2^n: beyond 2^64 and 2^-64 every result is too large or too small alike.
+template <class Mode>
+f16 ldexp_half(Mode m, f16 a, i16 n) {
+    const int limited = n > 64 ? 64 : n < -64 ? -64 : n;
+    return is_nan(a) ? quiet(a) : m.narrow(std::ldexp(static_cast<f64>(widen(a)), limited));
+}
 f16 div_fixup(f16 s0, f16 s1, f16 s2) {
     const u16 sign = (s1.bits ^ s2.bits) & 0x8000U;
     const u16 m1 = s1.bits & 0x7fffU, m2 = s2.bits & 0x7fffU;
@@ -30,26 +36,26 @@ f16 div_fixup(f16 s0, f16 s1, f16 s2) {
 
 Table valu_16bit() {
     static constexpr Entry rows[] = {
-        op("v_add_f16", Unit::valu, [](f16 a, f16 b) { return add(a, b); }),
-        op("v_sub_f16", Unit::valu, [](f16 a, f16 b) { return sub(a, b); }),
-        op("v_subrev_f16", Unit::valu, [](f16 a, f16 b) { return sub(b, a); }),
-        op("v_mul_f16", Unit::valu, [](f16 a, f16 b) { return mul(a, b); }),
-        op("v_min_f16", Unit::valu, [](f16 a, f16 b) { return min_number(a, b); }),
-        op("v_max_f16", Unit::valu, [](f16 a, f16 b) { return max_number(a, b); }),
-        op("v_mac_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return add(mul(a, b), c); }).accumulate(),
-        op("v_madmk_f16", Unit::valu, [](f16 a, f16 k, f16 b) { return add(mul(a, k), b); }),
-        op("v_madak_f16", Unit::valu, [](f16 a, f16 b, f16 k) { return add(mul(a, b), k); }),
-        slow_op("v_ldexp_f16", Unit::valu, [](f16 a, i16 n) { return ldexp_half(a, n); }),
-        op("v_fma_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return fma(a, b, c); }).keep_high(),
-        op("v_fma_legacy_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return fma(a, b, c); }),
-        op("v_mad_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return add(mul(a, b), c); }).keep_high(),
-        op("v_mad_legacy_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return add(mul(a, b), c); }),
-        op("v_min3_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return min_number(min_number(a, b), c); }).keep_high(),
-        op("v_max3_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return max_number(max_number(a, b), c); }).keep_high(),
-        slow_op("v_med3_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return median(a, b, c); }).keep_high(),
-        slow_op("v_div_fixup_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return div_fixup(a, b, c); }).keep_high(),
-        slow_op("v_div_fixup_legacy_f16", Unit::valu, [](f16 a, f16 b, f16 c) { return div_fixup(a, b, c); }),
-        op("v_pack_b32_f16", Unit::valu, [](f16 a, f16 b) { return u32{a.bits} | (u32{b.bits} << 16U); }),
+        mode_op("v_add_f16", Unit::valu, [](auto m, f16 a, f16 b) { return m.add(a, b); }),
+        mode_op("v_sub_f16", Unit::valu, [](auto m, f16 a, f16 b) { return m.sub(a, b); }),
+        mode_op("v_subrev_f16", Unit::valu, [](auto m, f16 a, f16 b) { return m.sub(b, a); }),
+        mode_op("v_mul_f16", Unit::valu, [](auto m, f16 a, f16 b) { return m.mul(a, b); }),
+        mode_op("v_min_f16", Unit::valu, [](auto m, f16 a, f16 b) { return m.min(a, b); }),
+        mode_op("v_max_f16", Unit::valu, [](auto m, f16 a, f16 b) { return m.max(a, b); }),
+        mode_op("v_mac_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 c) { return m.add(m.mul(a, b), c); }).accumulate(),
+        mode_op("v_madmk_f16", Unit::valu, [](auto m, f16 a, f16 k, f16 b) { return m.add(m.mul(a, k), b); }),
+        mode_op("v_madak_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 k) { return m.add(m.mul(a, b), k); }),
+        slow_mode_op("v_ldexp_f16", Unit::valu, [](auto m, f16 a, i16 n) { return ldexp_half(m, a, n); }),
+        mode_op("v_fma_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 c) { return m.fma(a, b, c); }).keep_high(),
+        mode_op("v_fma_legacy_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 c) { return m.fma(a, b, c); }),
+        mode_op("v_mad_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 c) { return m.add(m.mul(a, b), c); }).keep_high(),
+        mode_op("v_mad_legacy_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 c) { return m.add(m.mul(a, b), c); }),
+        mode_op("v_min3_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 c) { return m.min(m.min(a, b), c); }).keep_high(),
+        mode_op("v_max3_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 c) { return m.max(m.max(a, b), c); }).keep_high(),
+        slow_mode_op("v_med3_f16", Unit::valu, [](auto m, f16 a, f16 b, f16 c) { return median(m, a, b, c); }).keep_high(),
+        slow_mode_op("v_div_fixup_f16", Unit::valu, [](auto, f16 a, f16 b, f16 c) { return div_fixup(a, b, c); }).keep_high(),
+        slow_mode_op("v_div_fixup_legacy_f16", Unit::valu, [](auto, f16 a, f16 b, f16 c) { return div_fixup(a, b, c); }),
+        mode_op("v_pack_b32_f16", Unit::valu, [](auto, f16 a, f16 b) { return u32{a.bits} | (u32{b.bits} << 16U); }),
 
         op("v_add_u16", Unit::valu, [](u16 a, u16 b) { return word(u32{a} + b); }),
         op("v_sub_u16", Unit::valu, [](u16 a, u16 b) { return word(u32{a} - b); }),

@@ -79,9 +79,10 @@ HIPSCOPE_INLINE f32 scale_by_power(f32 a, i32 n) {
     return with_gpu_nan<f32>(static_cast<f32>(static_cast<f64>(a) * power), a);
 }
 
-HIPSCOPE_INLINE f32 median(f32 a, f32 b, f32 c) {
-    if (is_nan(a) || is_nan(b) || is_nan(c)) return min_number(min_number(a, b), c);
-    return max_number(min_number(a, b), min_number(max_number(a, b), c));
+template <class Mode>
+HIPSCOPE_INLINE f32 median(Mode m, f32 a, f32 b, f32 c) {
+    if (is_nan(a) || is_nan(b) || is_nan(c)) return m.min(m.min(a, b), c);
+    return m.max(m.min(a, b), m.min(m.max(a, b), c));
 }
 
 HIPSCOPE_INLINE f32 mul_legacy(f32 a, f32 b) { return a == 0 || b == 0 ? 0.0F : mul(a, b); }
@@ -105,8 +106,8 @@ Table valu_f32() {
         number_op<NanOrder::second_operand>("v_subrev_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(b - a, b, a); }),
         number_op("v_mul_f32", Unit::valu, []<class Nan>(f32 a, f32 b) { return Nan::of(a * b, a, b); }),
         op("v_mul_legacy_f32", Unit::valu, [](f32 a, f32 b) { return mul_legacy(a, b); }),
-        op("v_min_f32", Unit::valu, [](f32 a, f32 b) { return min_number(a, b); }),
-        op("v_max_f32", Unit::valu, [](f32 a, f32 b) { return max_number(a, b); }),
+        mode_op("v_min_f32", Unit::valu, [](auto m, f32 a, f32 b) { return m.min(a, b); }),
+        mode_op("v_max_f32", Unit::valu, [](auto m, f32 a, f32 b) { return m.max(a, b); }),
         number_op("v_fmac_f32", Unit::valu, []<class Nan>(f32 a, f32 b, f32 c) { return Nan::of(fused(a, b, c), a, b, c); }).accumulate(),
         op("v_mac_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return add(mul(a, b), c); }).accumulate(),
         op("v_madmk_f32", Unit::valu, [](f32 a, f32 k, f32 b) { return add(mul(a, k), b); }),
@@ -116,9 +117,9 @@ Table valu_f32() {
         number_op("v_fma_f32", Unit::valu, []<class Nan>(f32 a, f32 b, f32 c) { return Nan::of(fused(a, b, c), a, b, c); }),
         op("v_mad_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return add(mul(a, b), c); }),
         op("v_mad_legacy_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return add(mul_legacy(a, b), c); }),
-        op("v_min3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return min_number(min_number(a, b), c); }),
-        op("v_max3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return max_number(max_number(a, b), c); }),
-        op("v_med3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return median(a, b, c); }),
+        mode_op("v_min3_f32", Unit::valu, [](auto m, f32 a, f32 b, f32 c) { return m.min(m.min(a, b), c); }),
+        mode_op("v_max3_f32", Unit::valu, [](auto m, f32 a, f32 b, f32 c) { return m.max(m.max(a, b), c); }),
+        mode_op("v_med3_f32", Unit::valu, [](auto m, f32 a, f32 b, f32 c) { return median(m, a, b, c); }),
         op("v_ldexp_f32", Unit::valu, [](f32 a, i32 n) { return scale_by_power(a, n); }),
         with_handler(op("v_div_scale_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return div_scale(a, b, c); }), &scale_for_division),
         op_unless_vcc("v_div_fmas_f32", Unit::valu, [](f32 a, f32 b, f32 c, bool) { return fma(a, b, c); },

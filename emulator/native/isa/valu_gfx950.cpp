@@ -49,7 +49,7 @@ u16 noisy_bfloat(f32 x, u32 noise) {
 }
 u16 noisy_half(f32 x, u32 noise) {
     using Half = SmallFloat<16, 10, 15, Special::ieee>;
-    return is_nan(x) ? narrow(x).bits : static_cast<u16>(to_small<Half>(static_cast<f64>(x), {true, noise}));
+    return is_nan(x) ? narrow(x).bits : static_cast<u16>(to_small<Half>(static_cast<f64>(x), {false, true, noise}));
 }
 
 /// The rows of 16 or halves of 32 lanes with odd numbers in the destination change places with the even ones of the source.
@@ -109,16 +109,16 @@ Table valu_gfx950() {
         op("v_prng_b32", Unit::valu, [](u32 a) { return next_random(a); }),
         op("v_ashr_pk_i8_i32", Unit::valu, [](i32 a, i32 b, u32 n) { return static_cast<u16>(limited(a >> (n & 31U), -128, 127) | limited(b >> (n & 31U), -128, 127) << 8U); }).keep_high(),
         op("v_ashr_pk_u8_i32", Unit::valu, [](i32 a, i32 b, u32 n) { return static_cast<u16>(limited(a >> (n & 31U), 0, 255) | limited(b >> (n & 31U), 0, 255) << 8U); }).keep_high(),
-        op("v_minimum3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return extreme_or_nan<true>(a, b, c); }),
-        op("v_maximum3_f32", Unit::valu, [](f32 a, f32 b, f32 c) { return extreme_or_nan<false>(a, b, c); }),
-        op("v_pk_minimum3_f16", Unit::valu, [](f16x2 a, f16x2 b, f16x2 c) { return extremes_or_nan<true>(a, b, c); }),
-        op("v_pk_maximum3_f16", Unit::valu, [](f16x2 a, f16x2 b, f16x2 c) { return extremes_or_nan<false>(a, b, c); }),
+        mode_op("v_minimum3_f32", Unit::valu, [](auto, f32 a, f32 b, f32 c) { return extreme_or_nan<true>(a, b, c); }),
+        mode_op("v_maximum3_f32", Unit::valu, [](auto, f32 a, f32 b, f32 c) { return extreme_or_nan<false>(a, b, c); }),
+        mode_op("v_pk_minimum3_f16", Unit::valu, [](auto, f16x2 a, f16x2 b, f16x2 c) { return extremes_or_nan<true>(a, b, c); }),
+        mode_op("v_pk_maximum3_f16", Unit::valu, [](auto, f16x2 a, f16x2 b, f16x2 c) { return extremes_or_nan<false>(a, b, c); }),
 
         op("v_cvt_f32_bf16", Unit::valu, [](u16 a) { return widen_bfloat(a); }),
         op("v_cvt_pk_bf16_f32", Unit::valu, [](f32 a, f32 b) { return narrow_bfloat(a) | (narrow_bfloat(b) << 16U); }),
-        op("v_cvt_pk_f16_f32", Unit::valu, [](f32 a, f32 b) { return f16x2{narrow(a), narrow(b)}; }),
+        mode_op("v_cvt_pk_f16_f32", Unit::valu, [](auto m, f32 a, f32 b) { return f16x2{m.nearest(a), m.nearest(b)}; }),
         slow_op("v_cvt_sr_bf16_f32", Unit::valu, [](f32 a, u32 noise) { return noisy_bfloat(a, noise); }).keep_high(),
-        slow_op("v_cvt_sr_f16_f32", Unit::valu, [](f32 a, u32 noise) { return noisy_half(a, noise); }).keep_high(),
+        slow_mode_op("v_cvt_sr_f16_f32", Unit::valu, [](auto m, f32 a, u32 noise) { return m.flushed(m.limited({noisy_half(a, noise)}, !std::isinf(a))).bits; }).keep_high(),
         op("v_dot2c_f32_bf16", Unit::valu, [](u16x2 a, u16x2 b, f32 c) { return fma(widen_bfloat(a.hi), widen_bfloat(b.hi), fma(widen_bfloat(a.lo), widen_bfloat(b.lo), c)); }).accumulate(),
 
         special("v_permlane16_swap_b32", Unit::valu, 1, {Type::b32}, [](Wave& w, const Instruction& in) { return swap_rows<16>(w, in); }),

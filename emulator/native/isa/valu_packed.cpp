@@ -32,9 +32,23 @@ u32 dot_saturated(u32 a, u32 b, u32 c) {
 }
 /// Both halves again, after op_sel has chosen them.
 HIPSCOPE_INLINE u32 whole(u16x2 a) { return u32{a.lo} | (u32{a.hi} << 16U); }
-/// The low halves' product is added first (manual section 12.12); bfloat16's accumulator comes last.
-HIPSCOPE_INLINE f32 dot(f16x2 a, f16x2 b, f32 c) { return fma(widen(a.hi), widen(b.hi), fma(widen(a.lo), widen(b.lo), c)); }
+/// A denormal as zero with its sign.
+HIPSCOPE_INLINE f32 without_denormals(f32 x) {
+    const u32 b = bits<u32>(x);
+    return bits<f32>((b & 0x7f800000U) == 0 ? b & 0x80000000U : b);
+}
+/// The low halves' product is added first (manual section 12.12); bfloat16's accumulator comes last. With halves denormal singles are
+/// flushed whatever MODE says (LLVM's SITargetLowering::performFMACombine), and rounding is to nearest.
+HIPSCOPE_INLINE f32 dot(f16x2 a, f16x2 b, f32 c) {
+    return without_denormals(fma(widen(a.hi), widen(b.hi), fma(widen(a.lo), widen(b.lo), without_denormals(c))));
+}
 HIPSCOPE_INLINE f32 dot_bfloat(u16x2 a, u16x2 b, f32 c) { return add(fma(widen_bfloat(a.hi), widen_bfloat(b.hi), mul(widen_bfloat(a.lo), widen_bfloat(b.lo))), c); }
+
+/// A single-precision result as a half; of finite operands it is infinite by its size alone.
+template <class Mode>
+HIPSCOPE_INLINE f16 mixed_half(Mode m, f32 value, mixed a, mixed b, mixed c) {
+    return m.limited(m.narrow(value), std::isfinite(a.value) && std::isfinite(b.value) && std::isfinite(c.value));
+}
 
 /// v_pk_mov_b32: op_sel picks a dword of the first source for the low result and of the second for the high one.
 Step move_pair(Wave& w, const Instruction& in) {
@@ -60,12 +74,12 @@ Table valu_packed() {
         number_op("v_pk_add_f32", Unit::valu, []<class Nan>(f32x2 a, f32x2 b) { return f32x2{Nan::of(a.lo + b.lo, a.lo, b.lo), Nan::of(a.hi + b.hi, a.hi, b.hi)}; }),
         special("v_pk_mov_b32", Unit::valu, 1, {Type::b64, Type::b64}, [](Wave& w, const Instruction& in) { return move_pair(w, in); }),
 
-        op("v_pk_fma_f16", Unit::valu, [](f16x2 a, f16x2 b, f16x2 c) { return f16x2{fma(a.lo, b.lo, c.lo), fma(a.hi, b.hi, c.hi)}; }),
-        op("v_pk_fmac_f16", Unit::valu, [](f16x2 a, f16x2 b, f16x2 c) { return f16x2{fma(a.lo, b.lo, c.lo), fma(a.hi, b.hi, c.hi)}; }).accumulate(),
-        op("v_pk_add_f16", Unit::valu, [](f16x2 a, f16x2 b) { return f16x2{add(a.lo, b.lo), add(a.hi, b.hi)}; }),
-        op("v_pk_mul_f16", Unit::valu, [](f16x2 a, f16x2 b) { return f16x2{mul(a.lo, b.lo), mul(a.hi, b.hi)}; }),
-        op("v_pk_min_f16", Unit::valu, [](f16x2 a, f16x2 b) { return f16x2{min_number(a.lo, b.lo), min_number(a.hi, b.hi)}; }),
-        op("v_pk_max_f16", Unit::valu, [](f16x2 a, f16x2 b) { return f16x2{max_number(a.lo, b.lo), max_number(a.hi, b.hi)}; }),
+        mode_op("v_pk_fma_f16", Unit::valu, [](auto m, f16x2 a, f16x2 b, f16x2 c) { return f16x2{m.fma(a.lo, b.lo, c.lo), m.fma(a.hi, b.hi, c.hi)}; }),
+        mode_op("v_pk_fmac_f16", Unit::valu, [](auto m, f16x2 a, f16x2 b, f16x2 c) { return f16x2{m.fma(a.lo, b.lo, c.lo), m.fma(a.hi, b.hi, c.hi)}; }).accumulate(),
+        mode_op("v_pk_add_f16", Unit::valu, [](auto m, f16x2 a, f16x2 b) { return f16x2{m.add(a.lo, b.lo), m.add(a.hi, b.hi)}; }),
+        mode_op("v_pk_mul_f16", Unit::valu, [](auto m, f16x2 a, f16x2 b) { return f16x2{m.mul(a.lo, b.lo), m.mul(a.hi, b.hi)}; }),
+        mode_op("v_pk_min_f16", Unit::valu, [](auto m, f16x2 a, f16x2 b) { return f16x2{m.min(a.lo, b.lo), m.min(a.hi, b.hi)}; }),
+        mode_op("v_pk_max_f16", Unit::valu, [](auto m, f16x2 a, f16x2 b) { return f16x2{m.max(a.lo, b.lo), m.max(a.hi, b.hi)}; }),
 
         op("v_pk_mad_i16", Unit::valu, [](u16x2 a, u16x2 b, u16x2 c) { return u16x2{word(u32{a.lo} * b.lo + c.lo), word(u32{a.hi} * b.hi + c.hi)}; }),
         op("v_pk_mad_u16", Unit::valu, [](u16x2 a, u16x2 b, u16x2 c) { return u16x2{word(u32{a.lo} * b.lo + c.lo), word(u32{a.hi} * b.hi + c.hi)}; }),
@@ -86,15 +100,15 @@ Table valu_packed() {
         op("v_pk_min_u16", Unit::valu, [](u16x2 a, u16x2 b) { return u16x2{smaller(a.lo, b.lo), smaller(a.hi, b.hi)}; }),
         op("v_pk_max_u16", Unit::valu, [](u16x2 a, u16x2 b) { return u16x2{larger(a.lo, b.lo), larger(a.hi, b.hi)}; }),
 
-        op("v_fma_mix_f32", Unit::valu, [](mixed a, mixed b, mixed c) { return fma(a.value, b.value, c.value); }),
-        op("v_mad_mix_f32", Unit::valu, [](mixed a, mixed b, mixed c) { return add(mul(a.value, b.value), c.value); }),
-        op("v_fma_mixlo_f16", Unit::valu, [](mixed a, mixed b, mixed c) { return narrow(fma(a.value, b.value, c.value)); }).keep_high(),
-        op("v_fma_mixhi_f16", Unit::valu, [](mixed a, mixed b, mixed c) { return narrow(fma(a.value, b.value, c.value)); }).keep_high(),
-        op("v_mad_mixlo_f16", Unit::valu, [](mixed a, mixed b, mixed c) { return narrow(add(mul(a.value, b.value), c.value)); }).keep_high(),
-        op("v_mad_mixhi_f16", Unit::valu, [](mixed a, mixed b, mixed c) { return narrow(add(mul(a.value, b.value), c.value)); }).keep_high(),
+        mode_op("v_fma_mix_f32", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return m.fma(a.value, b.value, c.value); }),
+        mode_op("v_mad_mix_f32", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return m.add(m.mul(a.value, b.value), c.value); }),
+        mode_op("v_fma_mixlo_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.fma(a.value, b.value, c.value), a, b, c); }).keep_high(),
+        mode_op("v_fma_mixhi_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.fma(a.value, b.value, c.value), a, b, c); }).keep_high(),
+        mode_op("v_mad_mixlo_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.add(m.mul(a.value, b.value), c.value), a, b, c); }).keep_high(),
+        mode_op("v_mad_mixhi_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.add(m.mul(a.value, b.value), c.value), a, b, c); }).keep_high(),
 
-        op("v_dot2_f32_f16", Unit::valu, [](f16x2 a, f16x2 b, f32 c) { return dot(a, b, c); }),
-        op("v_dot2c_f32_f16", Unit::valu, [](f16x2 a, f16x2 b, f32 c) { return dot(a, b, c); }).accumulate(),
+        fixed_op("v_dot2_f32_f16", Unit::valu, [](f16x2 a, f16x2 b, f32 c) { return dot(a, b, c); }),
+        fixed_op("v_dot2c_f32_f16", Unit::valu, [](f16x2 a, f16x2 b, f32 c) { return dot(a, b, c); }).accumulate(),
         op("v_dot2_f32_bf16", Unit::valu, [](u16x2 a, u16x2 b, f32 c) { return dot_bfloat(a, b, c); }),
         op("v_dot2_i32_i16", Unit::valu, [](u16x2 a, u16x2 b, u32 c) { return dot<16, true>(whole(a), whole(b), c); }),
         op("v_dot2_u32_u16", Unit::valu, [](u16x2 a, u16x2 b, u32 c) { return dot<16, false>(whole(a), whole(b), c); }),
