@@ -298,6 +298,7 @@ CASES = [
     Case("v_max_f64 {d}, {a}, {b}", "f64", "f64 f64", modes.extreme("f64", max)),
     Case("v_add_f32_e32 {d}, {a}, {b}", "f32", "f32 f32", modes.add("f32")),
     Case("v_mul_f32_e32 {d}, {a}, {b}", "f32", "f32 f32", modes.mul("f32")),
+    Case("v_fma_f32 {d}, {a}, {b}, {c}", "f32", "f32 f32 f32", modes.fma("f32")),
     Case("v_add_f64 {d}, {a}, {b}", "f64", "f64 f64", modes.add("f64")),
     Case("v_mul_f64 {d}, {a}, {b}", "f64", "f64 f64", modes.mul("f64")),
     Case("v_fma_f64 {d}, {a}, {b}, {c}", "f64", "f64 f64 f64", modes.fma("f64")),
