@@ -128,6 +128,14 @@ def limited(result: int, kind: str, mode: Mode, *operands_finite: bool) -> int:
 
 
 def narrowed(exact: Fraction, kind: str, mode: Mode, negative_zero: bool = False) -> int:
+    """Rounded once. Whether a single or a double is denormal is decided before its last bits go."""
+    if kind != "f16" and exact and not mode.keeps_results(kind):
+        lift = Fraction(2) ** 100
+        smallest = 1 << FORMATS[kind][0]
+        if size_of(rounded(exact * lift, kind, mode.rounding(kind)), kind) < smallest + (
+            100 << FORMATS[kind][0]
+        ):
+            return 1 << (WIDTH[kind] - 1) if exact < 0 else 0
     return limited(rounded(exact, kind, mode.rounding(kind), negative_zero), kind, mode)
 
 

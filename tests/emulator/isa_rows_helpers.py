@@ -154,9 +154,13 @@ def cube(x: float, y: float, z: float) -> tuple[float, float, float, float]:
 
 
 def products_of_halves(a: int, b: int, c: float) -> float:
-    """The low halves' product is added first, then the high ones', each sum rounded once."""
+    """The low halves' product is added first, then the high ones', each sum rounded once; denormal singles are zero."""
     (a0, a1), (b0, b1) = halves(a, "f16"), halves(b, "f16")
-    return fma(float(a1), float(b1), fma(float(a0), float(b0), c, "f32"), "f32")
+    return normal(fma(float(a1), float(b1), fma(float(a0), float(b0), normal(c), "f32"), "f32"))
+
+
+def normal(single: float) -> float:
+    return math.copysign(0.0, single) if abs(single) < 2.0**-126 else single
 
 
 def stochastic(name: str, position: int) -> Callable[[float, int, int], int]:

@@ -316,22 +316,14 @@ CASES = [
 
 
 def all_modes(rng: random.Random) -> list[Mode]:
-    """All of what concerns halves and doubles; the fields of singles and IEEE mode at random."""
-    chosen = []
+    """All of what concerns halves and doubles, the rest at random; and every denormal mode with all else as usual."""
+    chosen = [Mode(denormals << 4 | IEEE | DX10_CLAMP) for denormals in range(16)]
     for rounding in range(4):
         for denormals in range(4):
             for overflow in (0, FP16_OVFL):
                 single = rng.randrange(4) | rng.randrange(4) << 4
-                chosen.append(
-                    Mode(
-                        rounding << 2
-                        | denormals << 6
-                        | overflow
-                        | single
-                        | rng.choice([0, IEEE])
-                        | DX10_CLAMP
-                    )
-                )
+                double = rounding << 2 | denormals << 6 | overflow
+                chosen.append(Mode(single | double | rng.choice([0, IEEE]) | DX10_CLAMP))
     return chosen
 
 

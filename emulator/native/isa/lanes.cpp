@@ -88,7 +88,7 @@ void pack_halves(const Instruction& in, int k, u32* row, bool floats) {
 
 /// v_fma_mix sources: op_sel_hi says half or float, op_sel which half.
 void widen_mixed(const Instruction& in, int k, u32* row, u32 mode) {
-    const OtherMode rules{mode};
+    const Denormals rules(mode);
     const u32 bit = 1U << static_cast<u32>(k);
     const Operand& o = in.source[k];
     const u32 shift = (in.modifiers.op_sel & bit) != 0 ? 16 : 0;
@@ -119,7 +119,7 @@ T clamped(T x, Clamp clamp) {
 }
 f16 finish_half(f16 x, u8 omod, Clamp clamp, u32 mode) {
     if (omod == 0 && clamp == Clamp::off) return x;
-    const f16 r = OtherMode{mode}.nearest(clamped(scaled(widen(x), omod), clamp));
+    const f16 r = OtherMode(mode).nearest(clamped(scaled(widen(x), omod), clamp));
     return omod != 0 && (r.bits & 0x7c00U) == 0 ? f16{0} : r;
 }
 /// They are ignored in IEEE mode and where results may be denormal.

@@ -393,23 +393,24 @@ template <class F, class R, class... A>
 struct ByUsualRules {
     HIPSCOPE_INLINE R operator()(A... a) const { return F{}(UsualMode{}, a...); }
 };
-template <class F, class R, class... A>
+template <class Rules, class F, class R, class... A>
 struct ByOtherRules {
-    OtherMode rules;
+    Rules rules;
     HIPSCOPE_INLINE R operator()(A... a) const { return rules.result(F{}(rules, rules.operand(a)...)); }
 };
 template <class F, bool Scalarly, class R, class... A>
 struct ModeOp {
     using Usual = ByUsualRules<F, R, A...>;
-    using Other = ByOtherRules<F, R, A...>;
     static constexpr std::index_sequence_for<A...> operands{};
 
     static Step run(Wave& w, const Instruction& in) {
-        if (!is_usual(w.mode)) [[unlikely]] return other(w, in);
+        if (!is_usual(w.mode)) [[unlikely]] return is_usual_but_for_denormals(w.mode) ? by_rules<FlushingMode>(w, in) : by_rules<OtherMode>(w, in);
         return LaneOp<Usual, Scalarly, R, A...>::template apply<false>(Usual{}, w, in, operands);
     }
-    [[gnu::noinline]] static Step other(Wave& w, const Instruction& in) {
-        return LaneOp<Other, Scalarly, R, A...>::template apply<false>(Other{{w.mode}}, w, in, operands);
+    template <class Rules>
+    [[gnu::noinline]] static Step by_rules(Wave& w, const Instruction& in) {
+        using Other = ByOtherRules<Rules, F, R, A...>;
+        return LaneOp<Other, Scalarly, R, A...>::template apply<false>(Other{Rules(w.mode)}, w, in, operands);
     }
 };
 template <bool Scalarly, class F, class R, class... A>
@@ -419,7 +420,7 @@ constexpr Entry entry_by_mode(std::string_view name, Unit unit, R (F::*)(UsualMo
     return e;
 }
 /// As op() and slow_op(), for instructions that MODE changes in more than the host's rounding: the lambda's first parameter
-/// is UsualMode or OtherMode. Denormals are flushed around it as MODE says.
+/// is UsualMode, FlushingMode or OtherMode. Denormals are flushed around it as MODE says.
 template <class F>
 constexpr Entry mode_op(std::string_view name, Unit unit, F) { return entry_by_mode<false>(name, unit, &F::template operator()<UsualMode>); }
 template <class F>

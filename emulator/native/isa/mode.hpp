@@ -25,6 +25,12 @@ HIPSCOPE_INLINE bool is_usual(u32 mode) {
     return (mode & changing) == (mode_float_default | ieee);
 }
 
+/// The same but for denormals.
+HIPSCOPE_INLINE bool is_usual_but_for_denormals(u32 mode) {
+    constexpr u32 ieee = 1U << mode_ieee_bit, rounding = 0x0f;
+    return (mode & (rounding | ieee | 1U << mode_fp16_overflow_bit)) == ieee;
+}
+
 class ModeGuard {
 public:
     /// `wide`: the operands are f64 or f16, which have rounding and denormal fields of their own. `wide_result`: so is the result.

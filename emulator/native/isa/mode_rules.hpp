@@ -1,7 +1,7 @@
 // What MODE changes in a result beyond the host's own rounding: half precision, and signalling NaNs in minimum and maximum.
 //
 // A row's lambda takes one of these as its first parameter and asks it for what depends on MODE: UsualMode in waves whose MODE is as
-// clang's kernels have it from the start, OtherMode in all others.
+// clang's kernels have it from the start, FlushingMode where it differs in denormals alone, OtherMode in all others.
 #pragma once
 
 #include "isa/mode.hpp"
@@ -32,9 +32,58 @@ struct UsualMode {
     HIPSCOPE_INLINE static T max(T a, T b) { return max_number(a, b); }
 };
 
-/// The host rounds to nearest and keeps denormals while these work.
-struct OtherMode {
+/// Denormals as MODE lets them through: where they are not kept they are zero with their sign.
+struct Denormals {
     u32 mode;
+
+    explicit Denormals(u32 value) : mode(value) {}
+    template <class T>
+    [[nodiscard]] HIPSCOPE_INLINE T operand(T x) const {
+        if constexpr (has_denormals<T>) return flush(x, keeps_operands(is_half_or_double<T>));
+        else return x;
+    }
+    template <class T>
+    [[nodiscard]] HIPSCOPE_INLINE T result(T x) const {
+        if constexpr (has_denormals<T>) return flush(x, keeps_results(is_half_or_double<T>));
+        else return x;
+    }
+
+    [[nodiscard]] f16 flushed(f16 value) const { return result(value); }
+
+private:
+    template <class T>
+    static constexpr bool is_pair = requires(T x) { x.lo.bits; };
+    template <class T>
+    static constexpr bool is_half_or_double = std::is_same_v<T, f16> || std::is_same_v<T, f64> || is_pair<T>;
+    template <class T>
+    static constexpr bool has_denormals = is_half_or_double<T> || std::is_same_v<T, f32>;
+
+    [[nodiscard]] bool keeps_operands(bool wide) const { return ((mode >> (wide ? 6U : 4U)) & 1U) != 0; }
+    [[nodiscard]] bool keeps_results(bool wide) const { return ((mode >> (wide ? 7U : 5U)) & 1U) != 0; }
+
+    template <class T>
+    HIPSCOPE_INLINE static T flush(T x, bool keep) {
+        if constexpr (is_pair<T>) {
+            return {flush(x.lo, keep), flush(x.hi, keep)};
+        } else {
+            using O = Ordered<T>;
+            constexpr auto smallest_normal = O::infinity & -O::infinity;
+            const auto b = signed_bits(x);
+            const bool lost = !keep & ((b & O::magnitude) < smallest_normal);  // no choices, so that loops vectorize
+            return from_signed_bits<T>(b & ~(lost ? O::magnitude : decltype(b){0}));
+        }
+    }
+};
+
+/// MODE differs in denormals alone: what programs built with -fgpu-flush-denormals-to-zero have.
+struct FlushingMode : Denormals, UsualMode {
+    using Denormals::Denormals;
+    using Denormals::flushed;
+};
+
+/// The host rounds to nearest and keeps denormals while these work.
+struct OtherMode : Denormals {
+    using Denormals::Denormals;
 
     [[nodiscard]] f16 narrow(f64 value) const {
         const u32 rounding = (mode >> 2U) & 3U;
@@ -48,7 +97,6 @@ struct OtherMode {
         const bool infinite = (value.bits & 0x7fffU) == 0x7c00U;
         return infinite && overflowed && clamps_overflow(mode) ? f16{static_cast<u16>(value.bits - 1U)} : value;
     }
-    [[nodiscard]] f16 flushed(f16 value) const { return flush(value, keeps_results(true)); }
 
     [[nodiscard]] f16 add(f16 a, f16 b) const { return sum(widen(a), widen(b), a, b); }
     [[nodiscard]] f16 sub(f16 a, f16 b) const { return sum(widen(a), -static_cast<f64>(widen(b)), a, b); }
@@ -70,41 +118,7 @@ struct OtherMode {
     template <class T>
     [[nodiscard]] T max(T a, T b) const { return extreme_of<false>(a, b); }
 
-    /// An operand or a result as MODE lets it through: denormals may be zero with their sign.
-    template <class T>
-    [[nodiscard]] T operand(T x) const {
-        if constexpr (has_denormals<T>) return flush(x, keeps_operands(is_half_or_double<T>));
-        else return x;
-    }
-    template <class T>
-    [[nodiscard]] T result(T x) const {
-        if constexpr (has_denormals<T>) return flush(x, keeps_results(is_half_or_double<T>));
-        else return x;
-    }
-
 private:
-    template <class T>
-    static constexpr bool is_pair = requires(T x) { x.lo.bits; };
-    template <class T>
-    static constexpr bool is_half_or_double = std::is_same_v<T, f16> || std::is_same_v<T, f64> || is_pair<T>;
-    template <class T>
-    static constexpr bool has_denormals = is_half_or_double<T> || std::is_same_v<T, f32>;
-
-    [[nodiscard]] bool keeps_operands(bool wide) const { return ((mode >> (wide ? 6U : 4U)) & 1U) != 0; }
-    [[nodiscard]] bool keeps_results(bool wide) const { return ((mode >> (wide ? 7U : 5U)) & 1U) != 0; }
-
-    template <class T>
-    static T flush(T x, bool keep) {
-        if constexpr (is_pair<T>) {
-            return {flush(x.lo, keep), flush(x.hi, keep)};
-        } else {
-            using O = Ordered<T>;
-            constexpr auto smallest_normal = O::infinity & -O::infinity;
-            const auto b = signed_bits(x);
-            return !keep && (b & O::magnitude) < smallest_normal ? from_signed_bits<T>(b & ~O::magnitude) : x;
-        }
-    }
-
     /// Neither NaN nor rounded to nearest: cut off, then one step away from zero if that is the direction.
     static f16 directed(f64 value, u32 rounding) {
         const u16 sign = sign_bit(value) ? 0x8000 : 0;
