@@ -290,7 +290,9 @@ std::uint64_t Races::quiet_words(const Access& a, int which, std::uint64_t lanes
     };
     const Noted noted = a.lds ? note([first = a.order.lds.block(0)](std::uint64_t at) { return first.after(at >> WordBlock::address_bits); })
                               : note([this](std::uint64_t at) { return words_.block(at); });
-    if (noted.twice && a.made.bytes >= 4) compare_lanes(a, which);
+    const bool store = a.store && !a.load && a.made.bytes >= 4;
+    // Lanes that met somebody left no notes for those after them.
+    if (store && (noted.twice || (noted.others != 0 && !ascending(access.address, lanes, a.made.bytes)))) compare_lanes(a, which);
     return noted.others;
 }
 

@@ -64,6 +64,14 @@ __global__ void one_word_many_values(int* out) {
     __syncthreads();
     out[threadIdx.x] = t;
 }
+__global__ void one_word_many_values_after_a_fence(int* out) {
+    __shared__ int t[64];
+    t[threadIdx.x] = out[threadIdx.x];
+    __threadfence();
+    t[threadIdx.x & 7] = threadIdx.x;  // PLANTED data-race
+    __syncthreads();
+    out[threadIdx.x] = t[threadIdx.x];
+}
 __global__ void atomic_against_load(int* out) {
     __shared__ int t;
     if (threadIdx.x == 0) t = 0;
@@ -337,6 +345,7 @@ int main() {
     clean_counters<<<1, 128>>>(b, a);
     histogram_without_atomics<<<1, 256>>>(a);
     one_word_many_values<<<1, 64>>>(a);
+    one_word_many_values_after_a_fence<<<1, 64>>>(a);
     atomic_against_load<<<1, 256>>>(a);
     sum_read_by_its_last_wave<<<1, 256>>>(b, a);
     sum_reset_by_its_last_wave<<<1, 256>>>(b, a);
