@@ -70,3 +70,34 @@ def test_a_replay_gives_the_xcds_of_its_device(device: str, xcds: int, tmp_path:
     subprocess.run(argv, timeout=120, check=True)
     written = next(tmp_path.glob("buffer_*.after")).read_bytes()
     assert [int.from_bytes(written[at : at + 4], "little") for at in range(0, 160, 4)] == places(xcds)
+
+
+STALE = """
+__global__ void wait_for_the_first(int* data, int* flag, int* out, unsigned reader) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *data = 42;
+    __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  } else if (blockIdx.x == reader) {
+    while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < 1) __builtin_amdgcn_s_sleep(1);
+    *out = *data;
+  }
+}
+int main() {
+  int* words;
+  CHECK(hipMalloc(&words, 768));
+  CHECK(hipMemset(words, 0, 768));
+  wait_for_the_first<<<13, 64>>>(words, words + 64, words + 128, std::atoi(std::getenv("READER")));
+  CHECK(hipDeviceSynchronize());
+}
+"""
+
+
+@pytest.mark.parametrize(("reader", "where"), [("6", "another CU"), ("8", "another XCD")])
+def test_a_stale_read_is_said_to_cross_the_xcds_of_the_device(
+    reader: str, where: str, tmp_path: Path
+) -> None:
+    command = build_hip(STALE, tmp_path, profile=True, HIPSCOPE_SANITIZE="all", READER=reader)
+    subprocess.run(command.argv, env=command.env, capture_output=True, timeout=120, check=True)
+    reports = (tmp_path / "out" / "sanitize.json").read_text()
+    assert f"the workgroup that stored it runs on {where}" in reports, "an MI300A has six"

@@ -4,8 +4,6 @@
 namespace hipscope::sanitize {
 namespace {
 
-constexpr std::uint64_t kXcds = 8;  // workgroups go to them in turn; MI300A has 6, and the message says only "another"
-
 const char* what(const Trace& trace, bool wrote) {
     if (trace.scope() == scope::plain) return wrote ? "store" : "load";
     return wrote ? "atomic store" : "atomic load";
@@ -40,7 +38,7 @@ void Sanitizer::report_conflict(const Wave& wave, const Conflict& c) {
     const bool atomic = made.kind == AccessKind::atomic || made.kind == AccessKind::atomic_return;
     const std::string mine = atomic ? "atomic operation" : c.writes ? "store" : "load";
     if (defect == Defect::stale) {
-        const bool other_xcd = c.by.group % kXcds != wave.group->number % kXcds;
+        const bool other_xcd = c.by.group % launch_->xcds != wave.xcd;
         found.message = std::string("load may see an old value: the workgroup that stored it ") + (other_xcd ? "runs on another XCD" : "runs on another CU") +
                         (c.released ? ", and this one has not invalidated its caches since (acquire fence)" : " and has not written back its caches since (release fence)");
     } else if (c.by.group == wave.group->number && c.by.wave == wave.id_in_group) {
