@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "core/widest.hpp"
 #include "sanitize/reserve.hpp"
@@ -77,11 +78,11 @@ bool HeldAccesses::keep(const MemoryAccess& made, const Shape& shape, std::uint6
     const std::size_t size = (sizeof(Held) + follows + alignof(Held) - 1) / alignof(Held) * alignof(Held);
     if (used_ + size > bytes_ && !grow(size)) return false;
     std::byte* const at = room_.get() + used_;
-    const Held held{bits, made.lanes, lowest, static_cast<std::uint32_t>(size), static_cast<std::uint8_t>(pieces), made.bytes, made.addresses, made.kind};
-    std::memcpy(at, &held, sizeof held);
+    // In place: a copy of what has just been written field by field would have to wait for it.
+    ::new (static_cast<void*>(at)) Held{bits, made.lanes, lowest, static_cast<std::uint32_t>(size), static_cast<std::uint8_t>(pieces), made.bytes, made.addresses, made.kind};
     used_ += size;
     if (pieces != 0) {
-        std::byte* out = at + sizeof held;
+        std::byte* out = at + sizeof(Held);
         std::memcpy(out, shape.piece.data(), pieces * sizeof(Piece));
         out += pieces * sizeof(Piece);
         for (std::size_t p = 0; p < pieces && !loads; ++p) {
@@ -91,7 +92,7 @@ bool HeldAccesses::keep(const MemoryAccess& made, const Shape& shape, std::uint6
         }
         return true;
     }
-    auto* offsets = reinterpret_cast<std::uint32_t*>(at + sizeof held);  // NOLINT
+    auto* offsets = reinterpret_cast<std::uint32_t*>(at + sizeof(Held));  // NOLINT
     auto* out = offsets + std::size_t{kLanes} * made.addresses;
     const auto* from = reinterpret_cast<const MemoryWord*>(content + lowest);  // NOLINT(performance-no-int-to-ptr)
     for (std::size_t which = 0; which < made.addresses; ++which, offsets += kLanes) {
