@@ -1,8 +1,8 @@
 """How much longer a program takes under the sanitizers: `python -m benchmarks.sanitizers`.
 
-Runs each program plainly and under all checks, one thread each, and prints the ratio of their user CPU times (the
-median of nine runs; start-up and loading included in both): nine examples, then the kernels of sanitizers.hip, which
-are of other kinds. The aim is a ratio of at most 5.
+Runs each program plainly and under all checks in turns, one thread each, and prints the ratio of their CPU times (user
+and system, the median of nine runs; start-up and loading included in both): nine examples, then the kernels of
+sanitizers.hip, which are of other kinds. The aim is a ratio of at most 5.
 """
 
 from __future__ import annotations
@@ -68,13 +68,16 @@ def table(programs: Sequence[tuple[Path, tuple[str, ...]]]) -> None:
     for source, arguments in programs:
         project = resolve_project(source)
         toolchain = find_toolchain(project.config)
-        plain = seconds(build_program(project, toolchain), arguments, toolchain, None)
-        checked = seconds(
-            build_program(project, toolchain, device_flags=ALIGNED_ACCESSES),
-            arguments,
-            toolchain,
-            "all,exact-alignment",
-        )
+        plainly = build_program(project, toolchain)
+        checked_as = build_program(project, toolchain, device_flags=ALIGNED_ACCESSES)
+        times = [
+            (
+                seconds(plainly, arguments, toolchain, None),
+                seconds(checked_as, arguments, toolchain, "all,exact-alignment"),
+            )
+            for _ in range(RUNS)
+        ]
+        plain, checked = (statistics.median(column) for column in zip(*times, strict=True))
         ratios.append(checked / plain)
         name = arguments[0] if arguments else source.stem
         print(f"{name:24}{plain:10.2f}{checked:12.2f}{ratios[-1]:8.1f}", flush=True)
@@ -84,28 +87,30 @@ def table(programs: Sequence[tuple[Path, tuple[str, ...]]]) -> None:
 def seconds(
     built: BuiltProgram, arguments: tuple[str, ...], toolchain: Toolchain, sanitize: str | None
 ) -> float:
-    """User CPU seconds of the run in the middle: the kernel tells user and system time apart by sampling."""
-    times = []
-    for _ in range(RUNS):
-        with tempfile.TemporaryDirectory() as folder:
-            options = EmulatorOptions(
-                objdump=toolchain.objdump,
-                out=Path(folder) if sanitize else None,
-                cache=CACHE,
-                threads=1,
-                sanitize=sanitize,
-            )
-            environment = {**os.environ, **built.env, **emulator_environment(options)}
-            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            subprocess.run(
-                [*built.argv, *arguments],
-                env=environment,
-                cwd=built.directory,
-                stdout=subprocess.DEVNULL,
-                check=False,
-            )
-            times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
-    return statistics.median(times)
+    """CPU seconds of one run. The system's are among them: of short runs Linux only guesses which were which."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = EmulatorOptions(
+            objdump=toolchain.objdump,
+            out=Path(folder) if sanitize else None,
+            cache=CACHE,
+            threads=1,
+            sanitize=sanitize,
+        )
+        environment = {**os.environ, **built.env, **emulator_environment(options)}
+        before = _cpu_seconds_of_children()
+        subprocess.run(
+            [*built.argv, *arguments],
+            env=environment,
+            cwd=built.directory,
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        return _cpu_seconds_of_children() - before
+
+
+def _cpu_seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":
