@@ -1,4 +1,4 @@
-"""Builds a HIP program from its text and runs it on the emulator without recording; builds are cached by content."""
+"""Builds HIP programs, from their text or a file, and runs them on the emulator; builds are cached by content."""
 
 from __future__ import annotations
 
@@ -94,3 +94,18 @@ def build_hip(
     return Command(
         argv=list(built.argv), env={**os.environ, **built.env, **emulator_environment(options), **env}
     )
+
+
+def record(source: Path, folder: Path, device: str, launches: int | None = None) -> Path:
+    """Run the program of a file with so many launches of each kernel profiled. Returns where the records are."""
+    toolchain = find_toolchain(Config())
+    built = build_program(resolve_project(source), toolchain)
+    options = EmulatorOptions(
+        out=folder / "out",
+        objdump=toolchain.objdump,
+        device_config=write_device_config(device, folder / "device.txt"),
+        profile_launches=launches,
+    )
+    environment = {**os.environ, **built.env, **emulator_environment(options)}
+    subprocess.run(built.argv, env=environment, check=True, timeout=300)
+    return folder / "out"

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from hipscope.analysis.build import build_program
-from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
-from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.raw import read_dispatches, read_profile
-from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+from tests.emulator.hip_run import record
 
 TILES, PITCH, THREADS, GROUPS = 12, 208, 256, 40  # rows of 208 floats begin at two places of a line
 COLUMNS, ROWS = 3, 20  # of workgroups
@@ -76,20 +69,10 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> list[Mapping[str, Any]]:
     folder = tmp_path_factory.mktemp("access")
     source = folder / "access.hip"
     source.write_text(SOURCE)
-    toolchain = find_toolchain(Config())
-    built = build_program(resolve_project(source), toolchain)
-    environment = emulator_environment(
-        EmulatorOptions(
-            out=folder / "out",
-            objdump=toolchain.objdump,
-            device_config=write_device_config("mi300x", folder / "device.txt"),
-            profile_launches=len(SHIFTS),
-        )
-    )
-    subprocess.run(built.argv, env={**os.environ, **built.env, **environment}, check=True, timeout=300)
+    out = record(source, folder, "mi300x", len(SHIFTS))
     found = []
-    for dispatch in read_dispatches(folder / "out"):
-        profile = read_profile(folder / "out", dispatch.id)
+    for dispatch in read_dispatches(out):
+        profile = read_profile(out, dispatch.id)
         assert profile is not None
         patterns = [
             i.memory for i in profile.instructions if i.memory is not None and i.memory["space"] == "global"

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-
 import pytest
 
-from hipscope.analysis.build import build_program
-from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
-from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.raw import read_dispatches
-from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+from tests.emulator.hip_run import record
 
 PASSES = 32  # each reads another word of the same lines
 STRIDES = (1, 2, 3, 6, 7, 8, 12, 32, 48, 64)
@@ -44,19 +36,9 @@ def requests(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int], 
     folder = tmp_path_factory.mktemp("l1")
     source = folder / "rows.hip"
     source.write_text(SOURCE)
-    toolchain = find_toolchain(Config())
-    built = build_program(resolve_project(source), toolchain)
-    environment = emulator_environment(
-        EmulatorOptions(
-            out=folder / "out",
-            objdump=toolchain.objdump,
-            device_config=write_device_config("mi300x", folder / "device.txt"),
-            profile_launches=2 * len(STRIDES),
-        )
-    )
-    subprocess.run(built.argv, env={**os.environ, **built.env, **environment}, check=True, timeout=300)
+    out = record(source, folder, "mi300x", 2 * len(STRIDES))
     launches = [(stride, threads) for stride in STRIDES for threads in (192, 320)]
-    dispatches = read_dispatches(folder / "out")
+    dispatches = read_dispatches(out)
     return {
         launch: dispatch.counters["TCP_TCC_READ_REQ_sum"] / launch[1]
         for launch, dispatch in zip(launches, dispatches, strict=True)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.build import build_program
-from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
-from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.raw import RawDispatch, RawInstruction, read_dispatches, read_profile
-from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 from hipscope.emulator.symbolize import Symbolizer
+from tests.emulator.hip_run import record
 
 SOURCE = Path(__file__).parent / "stalls.hip"
 MARK = re.compile(r"// @(\w+)$")
@@ -68,25 +61,16 @@ class Kernel:
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kernel]:
     """All kernels of stalls.hip by name, from one run."""
     folder = tmp_path_factory.mktemp("stalls")
-    toolchain = find_toolchain(Config())
-    built = build_program(resolve_project(SOURCE), toolchain)
-    environment = emulator_environment(
-        EmulatorOptions(
-            out=folder / "out",
-            objdump=toolchain.objdump,
-            device_config=write_device_config("mi300a", folder / "device.txt"),
-        )
-    )
-    subprocess.run(built.argv, env={**os.environ, **built.env, **environment}, check=True, timeout=300)
+    out = record(SOURCE, folder, "mi300a")
     marks = {
         number: match[1]
         for number, text in enumerate(SOURCE.read_text().splitlines(), start=1)
         if (match := MARK.search(text))
     }
     found = {}
-    for dispatch in read_dispatches(folder / "out"):
-        symbols = Symbolizer(folder / "out" / "code_objects" / f"{dispatch.code_object}.co")
-        profile = read_profile(folder / "out", dispatch.id)
+    for dispatch in read_dispatches(out):
+        symbols = Symbolizer(out / "code_objects" / f"{dispatch.code_object}.co")
+        profile = read_profile(out, dispatch.id)
         assert profile is not None
         lines = {}
         for i in profile.instructions:
