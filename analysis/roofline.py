@@ -14,7 +14,7 @@ from hipscope.analysis.memory import memory_bytes
 from hipscope.analysis.profile import Device, Kernel, Provenance, StallReason
 from hipscope.analysis.stalls import blamed_stalls, total_cycles
 
-Bound = Literal["memory", "compute", "latency", "lds", "atomics", "launch", "unknown"]
+Bound = Literal["memory", "compute", "issue", "latency", "lds", "atomics", "launch", "unknown"]
 
 # rocprofiler-compute's own rule of thumb: at 60 % of a ceiling a kernel counts as bound by it.
 BOUND_FRACTION = 0.6
@@ -30,6 +30,12 @@ _MODEL_BOUNDS: Mapping[str, Bound] = {
     "latency": "latency",
     "launch": "launch",
 }
+# While a wave waits for its turn, another one of its SIMD issues: where waves do that most of the time, SIMDs are busy.
+_WAITS: tuple[tuple[StallReason, Bound], ...] = (
+    (StallReason.ISSUE_CONTENTION, "issue"),
+    (StallReason.ATOMIC, "atomics"),
+    (StallReason.LDS, "lds"),
+)
 
 
 @dataclass(frozen=True)
@@ -141,24 +147,31 @@ def _rate(amount: float | None, time_ns: float) -> float | None:
 def _bound(kernel: Kernel, flops_fraction: float | None, memory_fraction: float | None) -> Bound:
     """The ceiling that the kernel is close to; without one, the wait that fills most of its time.
 
-    The emulator knows how busy each of its units was and says itself which one limits.
+    The emulator knows how busy each of its units was and says itself which one limits, but for how busy SIMDs are with
+    issuing: instructions that need no unit for long take turns, too.
     """
-    if kernel.bound_by is not None and kernel.bound_by in _MODEL_BOUNDS:
-        return _MODEL_BOUNDS[kernel.bound_by]
+    modelled = _MODEL_BOUNDS.get(kernel.bound_by or "")
+    if modelled is not None:
+        return "issue" if modelled == "latency" and _bound_by_waits(kernel) == "issue" else modelled
     if memory_fraction is not None and memory_fraction >= max(BOUND_FRACTION, flops_fraction or 0):
         return "memory"
     if flops_fraction is not None and flops_fraction >= BOUND_FRACTION:
         return "compute"
+    known = flops_fraction is not None or memory_fraction is not None
+    return _bound_by_waits(kernel) or ("latency" if known else "unknown")
+
+
+def _bound_by_waits(kernel: Kernel) -> Bound | None:
+    """What fills most of the waves' time; None where no trace tells."""
     total = total_cycles(kernel)
     if not total:
-        return "unknown" if flops_fraction is None and memory_fraction is None else "latency"
+        return None
     causes: dict[StallReason, float] = {}
     for table in blamed_stalls(kernel):
         for reason, cycles in table.items():
             causes[reason] = causes.get(reason, 0.0) + cycles
-    if causes.get(StallReason.ATOMIC, 0.0) >= 0.5 * total:
-        return "atomics"
-    if causes.get(StallReason.LDS, 0.0) >= 0.5 * total:
-        return "lds"
+    for reason, bound in _WAITS:
+        if causes.get(reason, 0.0) >= 0.5 * total:
+            return bound
     issued = total - sum(causes.values())
     return "compute" if issued >= 0.5 * total else "latency"

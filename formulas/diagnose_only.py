@@ -47,6 +47,7 @@ _TOP = 3  # reasons to wait that are named
 _WORDS: Mapping[Bound, str] = {
     "memory": "bound by memory bandwidth: it gets faster by moving fewer bytes",
     "compute": "bound by the vector units: it gets faster by executing fewer or cheaper instructions",
+    "issue": "bound by instruction issue: waves wait for their turn, it gets faster by executing fewer instructions",
     "latency": "bound by latency: no unit is busy, waves wait for results of earlier instructions",
     "lds": "bound by the LDS: it gets faster by fewer or wider LDS accesses",
     "atomics": "bound by atomics: it gets faster by fewer of them",

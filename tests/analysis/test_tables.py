@@ -309,7 +309,13 @@ def test_double_precision_is_held_against_its_own_peak() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "bound"),
-    [("lds", "lds"), ("atomic", "atomics"), ("global_memory", "latency"), ("barrier", "latency")],
+    [
+        ("lds", "lds"),
+        ("atomic", "atomics"),
+        ("issue_contention", "issue"),
+        ("global_memory", "latency"),
+        ("barrier", "latency"),
+    ],
 )
 def test_far_from_every_ceiling_the_largest_wait_tells(reason: str, bound: str) -> None:
     kernel = kernel_of(instruction("v_mov_b32 v0, v1", 1, **{reason: 100.0}))
@@ -319,6 +325,12 @@ def test_far_from_every_ceiling_the_largest_wait_tells(reason: str, bound: str) 
 def test_the_models_own_verdict_wins() -> None:
     kernel = kernel_of(instruction("ds_read_b32", 1, lds=100), bound_by="atomic")
     assert roofline(kernel, MI300X, Provenance.MODELLED).bound == "atomics"
+
+
+@pytest.mark.parametrize(("waits", "bound"), [(100.0, "issue"), (2.0, "latency")])
+def test_no_unit_is_busy_for_the_model_where_simds_are_busy_with_issuing(waits: float, bound: str) -> None:
+    kernel = kernel_of(instruction("s_add_u32 s0, s0, 1", 1, issue_contention=waits), bound_by="latency")
+    assert roofline(kernel, MI300X, Provenance.MODELLED).bound == bound
 
 
 # ---- devices ----
