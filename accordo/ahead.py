@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Self
 
 from hipscope.accordo.replay import Replay, ReplayTool, Request, read_result, replay, replay_all
-from hipscope.analysis.process import Stop
+from hipscope.analysis.system.process import Stop
 
 _LOOK_SECONDS = 0.005  # at first; what is not there soon takes longer
 _MOST_SECONDS = 0.04

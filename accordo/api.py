@@ -30,16 +30,21 @@ from hipscope.accordo.tolerance import UserTolerance, user_tolerances
 from hipscope.accordo.tool import replay_tool
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
-from hipscope.analysis.build import BuiltProgram, build_program, compile_device
-from hipscope.analysis.codeobject import CodeObject, KernelMetadata, embedded_code_objects, read_code_object
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.ingest.definitions import base_name
-from hipscope.analysis.paths import work_directory
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed
 from hipscope.analysis.profilers.emulator import run_emulated
-from hipscope.analysis.project import Project, resolve_config, resolve_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program, compile_device
+from hipscope.analysis.toolchain.code_object import (
+    CodeObject,
+    KernelMetadata,
+    embedded_code_objects,
+    read_code_object,
+)
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project
 from hipscope.emulator.symbolize import demangle
 
 _SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".cu", ".c++")

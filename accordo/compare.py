@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.defences import NOTHING_OFF, Without
-from hipscope.accordo.dtypes import BYTES, Element, Segment
+from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.oracle import as_good
 from hipscope.accordo.tolerance import Tolerance
 from hipscope.accordo.verdict import Mismatch
+from hipscope.analysis.source.number_types import BYTES, Element
 
 MAP_COLUMNS = 32
 MAP_ROWS = 8

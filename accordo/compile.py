@@ -11,12 +11,12 @@ from pathlib import Path
 
 from hipscope.accordo.oracle import WidenedKernel
 from hipscope.accordo.widen import NAMESPACE, widened
-from hipscope.analysis.build import compile_device
-from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.errors import BuildFailed
-from hipscope.analysis.ingest.definitions import base_name
-from hipscope.analysis.project import Project
-from hipscope.analysis.toolchain import Toolchain
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.symbolize import demangle
 
 

@@ -11,75 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
-from hipscope.analysis.process import run_process
+from hipscope.analysis.source.kernel_definitions import split_arguments
+from hipscope.analysis.source.number_types import BYTES, Element, element_of
+from hipscope.analysis.system.process import run_process
 from hipscope.emulator.symbolize import with_known_floats, with_short_floats
-
-Kind = Literal["float", "integer", "bytes"]
-
-
-@dataclass(frozen=True)
-class Element:
-    """One element type; `epsilon` is its unit roundoff step (0 for what is compared exactly)."""
-
-    name: str
-    kind: Kind
-    size: int
-    epsilon: float = 0.0
-
-    def numbers(self, data: bytes | memoryview) -> NDArray[np.float64]:
-        """The bytes as numbers, for errors and for display. Their length is a multiple of `size`."""
-        if self.name == "bf16":
-            widened = np.frombuffer(data, dtype="<u2").astype(np.uint32) << 16
-            return widened.view(np.float32).astype(np.float64)
-        with np.errstate(invalid="ignore"):  # signalling NaNs, which poison may hold
-            return np.frombuffer(data, dtype=_NUMPY[self.name]).astype(np.float64)
-
-    def bits(self, data: bytes | memoryview) -> NDArray[np.int64]:
-        """The bytes as integers in an order in which neighbouring floats differ by one (for ULP distances)."""
-        raw = np.frombuffer(data, dtype=f"<i{self.size}").astype(np.int64)
-        return np.where(raw < 0, -(raw & ((1 << (self.size * 8 - 1)) - 1)), raw)
-
-
-BYTES = Element("bytes", "bytes", 1)
-WIDENED = ("fp32", "fp16", "bf16")  # what double precision is more precise than
-_NUMPY = {
-    "fp64": "<f8", "fp32": "<f4", "fp16": "<f2", "int8": "<i1", "uint8": "<u1", "int16": "<i2", "uint16": "<u2",
-    "int32": "<i4", "uint32": "<u4", "int64": "<i8", "uint64": "<u8", "bytes": "<u1",
-    "bool": "<u1",
-}  # fmt: skip
-_FP64 = Element("fp64", "float", 8, 2.0**-52)
-_FP32 = Element("fp32", "float", 4, 2.0**-23)
-_FP16 = Element("fp16", "float", 2, 2.0**-10)
-_BF16 = Element("bf16", "float", 2, 2.0**-7)
-
-
-def _integer(bits: int, signed: bool) -> Element:
-    return Element(f"{'int' if signed else 'uint'}{bits}", "integer", bits // 8)
-
-
-_ELEMENTS: dict[str, Element] = {
-    "double": _FP64, "float": _FP32, "_Float16": _FP16, "half": _FP16, "__half": _FP16, "half_float::half": _FP16,
-    "__half2": _FP16, "half2": _FP16, "__hip_bfloat162": _BF16, "std::bfloat16_t": _BF16,
-    "__bf16": _BF16, "__hip_bfloat16": _BF16, "hip_bfloat16": _BF16, "bool": Element("bool", "integer", 1),
-    "char": _integer(8, True), "signed char": _integer(8, True), "unsigned char": _integer(8, False),
-    "short": _integer(16, True), "unsigned short": _integer(16, False), "int": _integer(32, True),
-    "unsigned int": _integer(32, False), "unsigned": _integer(32, False), "long": _integer(64, True),
-    "unsigned long": _integer(64, False), "long long": _integer(64, True), "unsigned long long": _integer(64, False),
-    "int8_t": _integer(8, True), "uint8_t": _integer(8, False), "int16_t": _integer(16, True),
-    "uint16_t": _integer(16, False), "int32_t": _integer(32, True), "uint32_t": _integer(32, False),
-    "int64_t": _integer(64, True), "uint64_t": _integer(64, False), "size_t": _integer(64, False),
-}  # fmt: skip
-_VECTOR = re.compile(
-    r"(?:HIP_vector_type<(.+), \d+u?>|(.+) vector\[\d+\]|(u?(?:char|short|int|long|longlong)|float|double)[1-4])$"
-)
-_SHORT_VECTOR = {"uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int",
-                 "ulong": "unsigned long", "longlong": "long long", "ulonglong": "unsigned long long"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,17 +59,6 @@ class Pointees:
 
 
 Leads = Mapping[int, tuple[MemberPointer, ...]]
-
-
-def element_of(pointee: str) -> Element:
-    """The element type of a C++ type name; `BYTES` for anything that is not a plain number or a vector of them."""
-    bare = " ".join(re.sub(r"\b(const|volatile|struct|__restrict__|restrict)\b", " ", pointee).split())
-    if (known := _ELEMENTS.get(bare)) is not None:
-        return known
-    if (vector := _VECTOR.match(bare)) is not None:
-        inner = vector[1] or vector[2] or _SHORT_VECTOR.get(vector[3], vector[3])
-        return _ELEMENTS.get(inner, BYTES)
-    return BYTES
 
 
 def argument_types(demangled: str) -> list[str] | None:
@@ -225,14 +151,3 @@ def _plain(kind: str) -> str:
     while text.endswith("const"):
         text = text.removesuffix("const").rstrip()
     return text.removesuffix("[]") + "*" if text.endswith("[]") else text
-
-
-def split_arguments(text: str) -> list[str]:
-    """The parts of a C++ argument list, cut at its outermost commas."""
-    parts, depth, start = [], 0, 0
-    for i, character in enumerate(text):
-        depth += {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            parts.append(text[start:i].strip())
-            start = i + 1
-    return [*parts, text[start:].strip()]

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.capture import CapturedBuffer
-from hipscope.accordo.dtypes import BYTES, Element, Segment, element_of
+from hipscope.accordo.dtypes import Segment
+from hipscope.analysis.source.number_types import BYTES, Element, element_of
 
 _LOOKED_AT = 1 << 18  # bytes
 _LARGEST_RECORD = 256  # bytes

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from hipscope.accordo.access import ATOMIC, PAGE, READ, READ_FIRST, WRITTEN, AccessMap
 from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.defences import Defence
-from hipscope.accordo.dtypes import Element, Segment
+from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.named import NONE, Named
 from hipscope.accordo.replaced import write_replacement
+from hipscope.analysis.source.number_types import Element
 
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
 SMALL_INTEGERS, UPDATED, MANY_NANS, NEGATIVE_INTEGERS, BELOW_ZERO, RENAMED, ALL_SAME = range(9, 16)

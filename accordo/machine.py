@@ -17,9 +17,9 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from hipscope.analysis.codeobject import read_code_object
 from hipscope.analysis.errors import HipscopeError
-from hipscope.analysis.process import run_process
+from hipscope.analysis.system.process import run_process
+from hipscope.analysis.toolchain.code_object import read_code_object
 
 _LARGEST_WORKGROUP = 1024
 _RSRC2 = 52  # offset in the kernel descriptor

@@ -18,8 +18,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from hipscope.accordo.dtypes import Element
 from hipscope.accordo.solved import solved_floats, solved_integers
+from hipscope.analysis.source.number_types import Element
 
 _T = TypeVar("_T", bound=float)
 _LITERAL = 255

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dtypes import WIDENED, Element, Segment
+from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.replaced import replaced_contents, replacement
-from hipscope.analysis.codeobject import CodeObject, KernelArgument
+from hipscope.analysis.source.number_types import WIDENED, Element
+from hipscope.analysis.toolchain.code_object import CodeObject, KernelArgument
 from hipscope.emulator.captures import seal
 
 Images = Mapping[int, NDArray[np.float64]]  # by buffer, as many numbers as the buffer has floats

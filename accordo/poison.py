@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hipscope.accordo.dtypes import BYTES, Element, Segment
+from hipscope.accordo.dtypes import Segment
+from hipscope.analysis.source.number_types import BYTES, Element
 
 Filling = Literal["random", "nan", "infinite", "zero"]
 

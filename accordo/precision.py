@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.access import WRITTEN
-from hipscope.accordo.dtypes import WIDENED
 from hipscope.accordo.oracle import Images, NoOracle, WidenedKernel, float_buffers, usable, write_widened
 from hipscope.accordo.reference_run import ReferenceRun
 from hipscope.accordo.replay import Request, patience, replay
 from hipscope.accordo.settings import Settings
+from hipscope.analysis.source.number_types import WIDENED
 
 _SEED = 1
 _INDEX = "index.json"

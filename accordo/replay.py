@@ -25,7 +25,7 @@ from hipscope.accordo.access import AccessMap, read_runs
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.replaced import replaced_contents, replacement
 from hipscope.analysis.errors import CannotWrite, HipscopeError
-from hipscope.analysis.process import Completed, Limits, run_process
+from hipscope.analysis.system.process import Completed, Limits, run_process
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
 from hipscope.emulator.sanitize import SANITIZE_FILE, SanitizerRun, read_sanitizer_run
 

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 
 from hipscope.accordo.capture import Argument, CapturedDispatch
-from hipscope.accordo.dtypes import Element, element_of
 from hipscope.accordo.inputs import encoded
+from hipscope.analysis.source.number_types import Element, element_of
 
 _LARGEST_INTEGER = 1 << 24  # in a structure: what is larger is more likely a float
 _PLAUSIBLE = (1e-10, 1e10)  # sizes of a float in a structure

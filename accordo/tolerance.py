@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.accordo.dtypes import Element
 from hipscope.analysis.errors import UsageError
+from hipscope.analysis.source.number_types import Element
 
 _RELATIVE = {"fp64": 1e-12, "fp32": 1e-5, "fp16": 1e-3, "bf16": 8e-3}
 _REDUCTION_FACTOR = 4.0  # k in k * sqrt(n) * eps

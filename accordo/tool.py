@@ -8,8 +8,8 @@ from pathlib import Path
 from hipscope.accordo.replay import ReplayTool
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import MissingTool
-from hipscope.analysis.paths import cache_directory
-from hipscope.analysis.toolchain import Toolchain
+from hipscope.analysis.system.directories import cache_directory
+from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import NativePartsMissing, replay_executable
 

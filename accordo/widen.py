@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
-from hipscope.accordo.dtypes import split_arguments
+from hipscope.analysis.source.kernel_definitions import split_arguments
 
 NAMESPACE = "hipscope_wide"
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 

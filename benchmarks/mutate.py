@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import arguments_of, called, child_of, text_of, walk
+from hipscope.analysis.source.syntax import KernelSyntax, Parameter
 from hipscope.formulas.candidate import LaunchFacts
-from hipscope.formulas.nodes import arguments_of, called, child_of, text_of, walk
-from hipscope.formulas.syntax import KernelSyntax, Parameter
 
 FLOATS = {"float": "_Float16", "double": "float"}
 _SWAPPED = {

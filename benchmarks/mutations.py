@@ -26,15 +26,15 @@ from elftools.elf.elffile import ELFFile
 from benchmarks.mutate import Mutant, Subject, mutants
 from benchmarks.mutation_log import ROOT, Bases, Done, Log, Result, key_of
 from hipscope.analysis.config import load_config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Finding
 from hipscope.formulas.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.contest import ask_recipes, contest
 from hipscope.formulas.judge import Judgement, admit, prove
 from hipscope.formulas.registry import detect_all, find_formula
-from hipscope.formulas.syntax import parse
 
 FOLDER = Path(__file__).resolve().parent / "mutants"
 PAGE = ROOT / "docs" / "mutations.md"

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from hipscope.analysis.build import build_program
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.replay import Result, replay
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 

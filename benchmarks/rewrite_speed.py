@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from hipscope.analysis.build import DEBUG_FLAGS
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.build import DEBUG_FLAGS
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.optimize import OptimizeResult, optimize_project
 from hipscope.formulas.prepared import prepare_project
 

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from benchmarks.rewrite_speed import plain_compile
 from hipscope.analysis.config import Config, LlmConfig
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Objective
 from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, optimize_project
 from hipscope.formulas.registry import find_formula

@@ -21,10 +21,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from hipscope.analysis.build import BuiltProgram, build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
@@ -181,7 +181,8 @@ def dispatch_seconds(built: BuiltProgram, toolchain: Toolchain, *, record: bool)
 def prepare(env: dict[str, str]) -> None:
     """Make the device libraries, which happens once per machine and not once per program."""
     code = (
-        "from hipscope.analysis.toolchain import find_toolchain\nfrom hipscope.analysis.config import Config\n"
+        "from hipscope.analysis.config import Config\n"
+        "from hipscope.analysis.toolchain.discovery import find_toolchain\n"
         "find_toolchain(Config())"
     )
     run([sys.executable, "-c", code], env)

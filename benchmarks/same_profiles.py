@@ -18,10 +18,10 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from hipscope.analysis.build import BuiltProgram, build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 

@@ -15,11 +15,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hipscope.analysis.build import BuiltProgram, build_program
-from hipscope.analysis.check import ALIGNED_ACCESSES
-from hipscope.analysis.paths import cache_directory
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.runs.check_project import ALIGNED_ACCESSES
+from hipscope.analysis.system.directories import cache_directory
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 ROOT = Path(__file__).resolve().parents[1]

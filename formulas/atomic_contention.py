@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.memory import sum_patterns
+from hipscope.analysis.metrics.memory_patterns import sum_patterns
+from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
-from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.executed import has_patterns, mnemonic
 from hipscope.formulas.places import Site, costliest_site, finding_at, launch_of, sites

@@ -8,20 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.memory import conflict_degree, sum_patterns
+from hipscope.analysis.metrics.memory_patterns import conflict_degree, sum_patterns
+from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
-from hipscope.analysis.stalls import blamed_stalls
+from hipscope.analysis.source.text_queries import constant_value, shared_array_at, subscripts_at
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
 from hipscope.formulas.executed import has_patterns, mnemonic
-from hipscope.formulas.places import (
-    Site,
-    constant_value,
-    costliest_site,
-    finding_at,
-    shared_array_at,
-    sites,
-    subscripts_at,
-)
+from hipscope.formulas.places import Site, costliest_site, finding_at, sites
 from hipscope.formulas.stakes import add_stalls, counted_waits, smaller, unit_share, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 

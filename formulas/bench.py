@@ -23,19 +23,22 @@ from hipscope.accordo.replay import ReplayTool
 from hipscope.accordo.settings import Settings, Signature
 from hipscope.accordo.tolerance import UserTolerance, user_tolerances
 from hipscope.accordo.tool import replay_tool
-from hipscope.analysis.build import compile_device
-from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.errors import HipscopeError
-from hipscope.analysis.ingest.definitions import base_name
-from hipscope.analysis.paths import work_directory
-from hipscope.analysis.process import Stop
 from hipscope.analysis.profile import Kernel
-from hipscope.analysis.project import Project
-from hipscope.analysis.session import ProfileSession
+from hipscope.analysis.runs.profile_project import ProfileSession
+from hipscope.analysis.source.functions import callables_in
+from hipscope.analysis.source.includes import texts_with_types
+from hipscope.analysis.source.inlining import see_through
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.syntax import KernelSyntax, parse
+from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.system.process import Stop
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.symbolize import demangle
-from hipscope.formulas.callables import callables_in
 from hipscope.formulas.candidate import LaunchFacts
-from hipscope.formulas.headers import texts_with_types
 from hipscope.formulas.instances import instances
 from hipscope.formulas.launches import (
     all_facts,
@@ -44,10 +47,7 @@ from hipscope.formulas.launches import (
     pointers_inside,
     template_values,
 )
-from hipscope.formulas.layouts import definitions_in
 from hipscope.formulas.measure import Measured, measure, read_measured
-from hipscope.formulas.see_through import see_through
-from hipscope.formulas.syntax import KernelSyntax, parse
 
 Progress = Callable[[str, float | None], None]
 BASELINE = "baseline"

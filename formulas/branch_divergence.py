@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
+from hipscope.analysis.source.text_queries import branch_around
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
 from hipscope.formulas.executed import counts_all, is_synchronising, is_valu, launched_lanes
-from hipscope.formulas.places import Site, branch_around, finding_at, kernel_site, sites
+from hipscope.formulas.places import Site, finding_at, kernel_site, sites
 from hipscope.formulas.stakes import beyond_traffic, cost_share, long_enough, smaller
 from hipscope.formulas.thresholds import THRESHOLDS
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hipscope.analysis.codeobject import KernelMetadata
-from hipscope.formulas.syntax import KernelSyntax
+from hipscope.analysis.source.number_types import element_bytes
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.toolchain.code_object import KernelMetadata
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,11 @@ class LaunchFacts:
     disjoint: frozenset[str] = frozenset()
     threads: int = 0
     needs: KernelMetadata | None = None
+
+    def bytes_of(self, type_name: str) -> int | None:
+        """sizeof of a type: a number type, or one whose size the recorded launches give; None when not known."""
+        known = element_bytes(type_name)
+        return known if known is not None else self.type_bytes.get(type_name)
 
 
 def pointers_of(kernel: KernelSyntax, facts: LaunchFacts) -> dict[str, str]:

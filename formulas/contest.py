@@ -16,7 +16,7 @@ from typing import Self
 
 from hipscope.accordo.verdict import Verdict
 from hipscope.analysis.errors import Cancelled
-from hipscope.analysis.process import Stop
+from hipscope.analysis.system.process import Stop
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.bench import Bench, Progress
 from hipscope.formulas.candidate import Advice, Candidate, Family, Refusal

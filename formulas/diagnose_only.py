@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.metrics.roofline import Bound, Roofline, roofline
+from hipscope.analysis.metrics.stalls import stall_table, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Profile
-from hipscope.analysis.roofline import Bound, Roofline, roofline
-from hipscope.analysis.stalls import stall_table, total_cycles
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.places import finding_at, kernel_site
 

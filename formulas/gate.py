@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.formulas.base import MIN_SHARE, Finding, Formula, Objective, format_value
 from hipscope.formulas.measure import Measured
 from hipscope.formulas.registry import all_formulas, measure_one

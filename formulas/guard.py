@@ -12,11 +12,7 @@ from collections.abc import Collection, Mapping
 
 from tree_sitter import Node
 
-from hipscope.analysis.codeobject import CodeObject, KernelMetadata
-from hipscope.formulas.candidate import LaunchFacts
-from hipscope.formulas.helpers import added_nodes, helper_reasons
-from hipscope.formulas.stores import store_reasons
-from hipscope.formulas.syntax import (
+from hipscope.analysis.source.syntax import (
     FileSyntax,
     KernelSyntax,
     ancestors,
@@ -27,6 +23,10 @@ from hipscope.formulas.syntax import (
     text_of,
     walk,
 )
+from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
+from hipscope.formulas.candidate import LaunchFacts
+from hipscope.formulas.helpers import added_nodes, helper_reasons
+from hipscope.formulas.stores import store_reasons
 
 ALLOWED_ATTRIBUTES = ("__launch_bounds__",)
 

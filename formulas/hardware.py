@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hipscope.analysis.build import BuiltProgram, build_program
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
-from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.ingest.launches import Launch
-from hipscope.analysis.paths import work_directory
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers import MeasuringProfiler, ProfilerRun
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.bench import Bench, Progress
 from hipscope.formulas.instances import launches_of

@@ -12,8 +12,8 @@ from collections.abc import Collection
 
 from tree_sitter import Node
 
-from hipscope.formulas.nodes import BARRIERS, called, declared_name, text_of, walk
-from hipscope.formulas.syntax import Span
+from hipscope.analysis.source.nodes import BARRIERS, called, declared_name, text_of, walk
+from hipscope.analysis.source.syntax import Span
 
 _RESERVED = re.compile(r"__|_[A-Z]")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.emulator.symbolize import demangle
 
 

@@ -14,9 +14,9 @@ from hipscope.accordo.capture import CapturedDispatch
 from hipscope.accordo.replay import Replay
 from hipscope.accordo.validate import check_timed_run, validate
 from hipscope.accordo.verdict import Verdict
-from hipscope.analysis.build import compile_device
-from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.errors import BuildFailed
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.base import Formula
 from hipscope.formulas.bench import Bench, Progress
 from hipscope.formulas.candidate import Candidate

@@ -6,7 +6,6 @@ cache lines touched. Anything that is not plain integer arithmetic raises NotSta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -14,25 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node
 
-from hipscope.formulas.candidate import LaunchFact, LaunchFacts
-from hipscope.formulas.syntax import KernelSyntax, ancestors, text_of, walk
+from hipscope.analysis.source.syntax import KernelSyntax, ancestors, text_of, walk
+from hipscope.formulas.candidate import LaunchFact
 
 Lanes = NDArray[np.int64]
 
 LINE_BYTES = 128
 _BANKS = 32
-_ELEMENT_BYTES = {
-    "char": 1, "signed char": 1, "unsigned char": 1, "bool": 1, "int8_t": 1, "uint8_t": 1,
-    "short": 2, "unsigned short": 2, "int16_t": 2, "uint16_t": 2, "__half": 2, "half": 2, "_Float16": 2,
-    "__hip_bfloat16": 2, "hip_bfloat16": 2, "__bf16": 2, "short int": 2, "unsigned short int": 2,
-    "int": 4, "unsigned": 4, "unsigned int": 4, "float": 4, "int32_t": 4, "uint32_t": 4, "__half2": 4, "half2": 4,
-    "__hip_bfloat162": 4,
-    "double": 8, "long": 8, "unsigned long": 8, "long long": 8, "unsigned long long": 8, "int64_t": 8,
-    "uint64_t": 8, "size_t": 8, "unsigned long long int": 8, "long long int": 8, "hipFloatComplex": 8,
-    "hipComplex": 8, "hipDoubleComplex": 16,
-}  # fmt: skip
-# HIP's vectors and short names (amd_hip_vector_types.h): three elements take the place of three, not of four.
-_VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double)([1-4]?)")
 # Lanes whose LDS accesses are served together, by bytes per lane.
 _LDS_PHASES: dict[int, tuple[tuple[int, ...], ...]] = {
     4: (tuple(range(32)), tuple(range(32, 64))),
@@ -57,22 +44,6 @@ class Wave:
     lanes: int
     meanings: Mapping[int, Node] = field(default_factory=dict)
     tables: Mapping[str, Lanes] = field(default_factory=dict)
-
-
-def element_bytes(type_name: str, facts: LaunchFacts | None = None) -> int | None:
-    """sizeof of an element type: a built-in one, or one that the captured launches tell; None when not known."""
-    known = _ELEMENT_BYTES.get(type_name)
-    if known is None and (vector := vector_type(type_name)) is not None:
-        known = _ELEMENT_BYTES[vector[0]] * vector[1]
-    return known if known is not None or facts is None else facts.type_bytes.get(type_name)
-
-
-def vector_type(type_name: str) -> tuple[str, int] | None:
-    """The built-in type and the number of the elements of a HIP vector (`uchar4`) or short name (`uchar`)."""
-    if (match := _VECTOR.fullmatch(type_name)) is None:
-        return None
-    element, count = match[1].replace("longlong", "long long"), int(match[2] or 1)
-    return f"unsigned {element[1:]}" if element.startswith("u") else element, count
 
 
 def wave_values(

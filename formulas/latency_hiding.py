@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.occupancy import achieved_waves, occupancy
+from hipscope.analysis.metrics.occupancy import achieved_waves, occupancy
+from hipscope.analysis.metrics.roofline import roofline
+from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
-from hipscope.analysis.roofline import roofline
-from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.executed import counts_all, is_synchronising, mnemonic, waves
 from hipscope.formulas.memory_access import wasteful

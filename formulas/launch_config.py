@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.executed import VECTOR_CYCLES, launched_lanes, vector_cycles_per_wave, workgroups

@@ -9,14 +9,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dtypes import BYTES, WIDENED, MemberPointer, element_of, pointees, split_arguments
-from hipscope.analysis.codeobject import CodeObject
+from hipscope.accordo.dtypes import MemberPointer, pointees
 from hipscope.analysis.profile import Device
+from hipscope.analysis.source.kernel_definitions import split_arguments
+from hipscope.analysis.source.number_types import BYTES, WIDENED, element_bytes, element_of
+from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.candidate import LaunchFact, LaunchFacts
-from hipscope.formulas.lanes import element_bytes
-from hipscope.formulas.layouts import Definitions, Member, layout_of
-from hipscope.formulas.syntax import KernelSyntax
 
 _FLOATS = ("float", "double", "bool", "half", "__half", "_Float16")
 

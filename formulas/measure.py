@@ -17,7 +17,7 @@ from hipscope.accordo.capture import CapturedDispatch
 from hipscope.accordo.replay import Replay, ReplayTool, Request, replay
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
-from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.emulator.devices import device_info
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3

@@ -8,26 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.memory import (
+from hipscope.analysis.metrics.memory_patterns import (
     coalescing,
     ideal_lines_per_access,
     lines_per_access,
     memory_bytes,
     sum_patterns,
 )
+from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
-from hipscope.analysis.stalls import blamed_stalls
+from hipscope.analysis.source.text_queries import column_range, source_lines
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.executed import has_patterns, mnemonic
-from hipscope.formulas.places import (
-    Site,
-    column_range,
-    costliest_site,
-    finding_at,
-    launch_of,
-    sites,
-    source_lines,
-)
+from hipscope.formulas.places import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.stakes import add_stalls, beyond_bandwidth, counted_waits, smaller, wait_share
 from hipscope.formulas.thresholds import THRESHOLDS
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.memory import sum_patterns
+from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.memory_access import memory_wait, wasteful

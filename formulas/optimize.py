@@ -14,14 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hipscope.analysis.confine import isolation
 from hipscope.analysis.errors import ProgramFailed, UsageError
-from hipscope.analysis.ingest.definitions import base_name
-from hipscope.analysis.lines import user_frame
+from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.profilers import MeasuringProfiler, choose_profiler
-from hipscope.analysis.project import Project
-from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.system.sandbox import isolation
+from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
 from hipscope.formulas.bench import Bench, CannotJudge, Progress, open_bench
 from hipscope.formulas.contest import ask_recipes, contest

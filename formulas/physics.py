@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from hipscope.accordo.access import READ, WRITTEN
 from hipscope.accordo.reference import Reference
+from hipscope.analysis.metrics.roofline import flop_count, roofline
 from hipscope.analysis.profile import Device
-from hipscope.analysis.roofline import flop_count, roofline
 from hipscope.formulas.measure import Measured
 
 _SPARE = 1.05  # rounding of counters and of clocks

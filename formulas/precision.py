@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
+from hipscope.analysis.source.text_queries import function_text
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.executed import (
     VECTOR_CYCLES,
@@ -23,7 +24,7 @@ from hipscope.formulas.executed import (
     vector_cycles_per_wave,
     waves,
 )
-from hipscope.formulas.places import finding_at, function_text, sites
+from hipscope.formulas.places import finding_at, sites
 from hipscope.formulas.stakes import beyond_traffic, cost_share, long_enough, smaller
 from hipscope.formulas.thresholds import THRESHOLDS
 

@@ -22,15 +22,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from hipscope.accordo.kept import keep_reference
-from hipscope.analysis.build import BuiltProgram, build_program, precompile_headers
-from hipscope.analysis.confine import paths_in
 from hipscope.analysis.errors import BuildFailed
-from hipscope.analysis.paths import cache_directory, draft_directory, settle
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers.emulator import RECORDED_DISPATCHES
-from hipscope.analysis.project import Project
-from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.system.directories import cache_directory, draft_directory, settle
+from hipscope.analysis.system.sandbox import paths_in
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program, precompile_headers
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.runner import NativePartsMissing, native_library_dir, replay_executable
 from hipscope.formulas.base import Finding
 from hipscope.formulas.bench import BASELINE, Bench, CannotJudge, Progress, kernel_folder, open_bench

@@ -11,13 +11,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.analysis.confine import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
-from hipscope.analysis.paths import cache_directory
-from hipscope.analysis.process import Stop
 from hipscope.analysis.profile import Profile
-from hipscope.analysis.project import Project
-from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.system.directories import cache_directory
+from hipscope.analysis.system.process import Stop
+from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
+from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 from hipscope.formulas.bench import Bench, Progress
 from hipscope.formulas.output import Varied, lines_that_vary, output_difference

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.occupancy import Occupancy, granted_vgprs, occupancy
+from hipscope.analysis.metrics.occupancy import Occupancy, granted_vgprs, occupancy
+from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Kernel, Profile, StallReason
-from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.executed import executions, is_scratch, largest_workgroup, waves
 from hipscope.formulas.places import finding_at, kernel_site, launch_of, sites

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from hipscope.analysis.metrics.roofline import BOUND_FRACTION, roofline
+from hipscope.analysis.metrics.stalls import StallTable, blamed_stalls, stall_table, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
-from hipscope.analysis.roofline import BOUND_FRACTION, roofline
-from hipscope.analysis.stalls import StallTable, blamed_stalls, stall_table, total_cycles
 from hipscope.formulas.base import Work
 from hipscope.formulas.thresholds import THRESHOLDS
 
-# Without them a capture does not tell whether a kernel is bound by latency (analysis/roofline.py).
+# Without them a capture does not tell whether a kernel is bound by latency (analysis/metrics/roofline.py).
 LATENCY_COUNTERS = ("SQ_INSTS_VALU_ADD_F32", "TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum")
 
 

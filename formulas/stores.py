@@ -9,7 +9,7 @@ from collections import Counter
 
 from tree_sitter import Node
 
-from hipscope.formulas.syntax import KernelSyntax, arguments_of, called, names_in, text_of, walk
+from hipscope.analysis.source.syntax import KernelSyntax, arguments_of, called, names_in, text_of, walk
 
 _SMALL_FLOATS = {"half", "half2", "__half", "__half2", "_Float16", "__bf16", "hip_bfloat16", "__hip_bfloat16"}
 _KEPT_CALLS = {"printf": "prints", "assert": "asserts", "__builtin_trap": "traps", "abort": "aborts"}

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from hipscope.analysis.codeobject import CodeObject, KernelMetadata, machine_code
-from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata, machine_code
 from hipscope.formulas.bench import Bench
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.gate import usable_waves

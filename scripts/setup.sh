@@ -137,6 +137,8 @@ find_python() {
     return 1
 }
 
+find_modules() { find server analysis formulas accordo emulator -name '*.py' | LC_ALL=C sort | cksum; }
+
 set_up_python() {
     python=$(find_python) || stop "needs Python 3.11 or newer; set PYTHON to one"
     if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
@@ -151,6 +153,14 @@ set_up_python() {
         .venv/bin/python -m pip install -q --disable-pip-version-check -e '.[dev]' \
             --config-settings=wheel.cmake=false </dev/null >&2
         printf '%s\n' "$wanted" >"$stamps/python"
+        find_modules >"$stamps/modules"
+    fi
+    # The editable install maps each module to its file: one that was moved or added needs it anew.
+    modules=$(find_modules)
+    if [ "$(cat "$stamps/modules" 2>/dev/null)" != "$modules" ]; then
+        .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -e . \
+            --config-settings=wheel.cmake=false </dev/null >&2
+        printf '%s\n' "$modules" >"$stamps/modules"
     fi
     # Tools that do not follow editable installs (mypy) see the package through these links.
     mkdir -p build/types/hipscope

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hipscope.analysis.check import CheckResult
+from hipscope.analysis.runs.check_project import CheckResult
 from hipscope.emulator.sanitize import Allocation, Place, SanitizerReport
 from hipscope.emulator.symbolize import Position
 

@@ -257,8 +257,8 @@ def doctor(
     """Show the tools that were found, what works with them, and how to get what is missing."""
     with failures_reported():
         from hipscope.analysis.config import load_config
-        from hipscope.analysis.doctor import examine, works
-        from hipscope.analysis.libraries import not_emulated, sentence
+        from hipscope.analysis.runs.doctor import examine, works
+        from hipscope.analysis.runs.library_calls import not_emulated, sentence
         from hipscope.server.render.doctor import render_tools
 
         said = sentence(program, not_emulated(program)) + "\n" if program is not None else ""

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from hipscope.analysis.lines import LineCost, line_costs, user_frame
-from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.metrics.line_costs import LineCost, line_costs, user_frame
+from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Device, Fault, Kernel, Profile, Provenance
-from hipscope.analysis.roofline import roofline
+from hipscope.analysis.source.syntax import FileSyntax, parse
 from hipscope.formulas.base import Finding
 from hipscope.formulas.registry import detect_all, diagnose, find_formula
-from hipscope.formulas.syntax import FileSyntax, parse
 from hipscope.server.view import OPTIMIZE_SCHEMA, PROFILE_SCHEMA, base_name
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hipscope.analysis.paths import cache_directory, write_atomically
+from hipscope.analysis.system.directories import cache_directory, write_atomically
 from hipscope.server.view import Report, read_report
 
 

@@ -112,8 +112,8 @@ class Marks:
     @cached_property
     def _declarations(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
         """What each kernel uses of the file around it, as it was profiled and as it is now."""
-        from hipscope.formulas.llm.declarations import needed_declarations
-        from hipscope.formulas.syntax import parse
+        from hipscope.analysis.source.declarations import needed_declarations
+        from hipscope.analysis.source.syntax import parse
 
         def used(text: str) -> dict[str, list[str]]:
             source = text.encode("utf-8", "surrogatepass")

@@ -17,8 +17,8 @@ from hipscope.accordo.tolerance import UserTolerance
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.project import Project, resolve_config, resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project
 from hipscope.formulas.llm.settings import withhold_key
 from hipscope.server.report import optimize_report, profile_report
 
@@ -71,7 +71,7 @@ def prepare(request: Request, progress: Progress, cancel: threading.Event) -> di
 
 def check(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Build and run under the sanitizers; the `hipscope.check/1` object. Raises HipscopeError."""
-    from hipscope.analysis.check import check_project
+    from hipscope.analysis.runs.check_project import check_project
     from hipscope.server.check_report import check_report
 
     unknown = set(request.checks.split(",")) - {"all", *CHECKS}
@@ -134,11 +134,11 @@ def validate(
 ) -> dict[str, Any]:
     """Is the candidate's kernel the reference's? The `hipscope.verdict/1` object. Raises HipscopeError."""
     from hipscope.accordo import api
-    from hipscope.analysis.confine import isolation
-    from hipscope.formulas.headers import texts_with_types
+    from hipscope.analysis.source.includes import texts_with_types
+    from hipscope.analysis.source.struct_layout import definitions_in
+    from hipscope.analysis.source.syntax import parse
+    from hipscope.analysis.system.sandbox import isolation
     from hipscope.formulas.launches import float_structures, pointers_inside
-    from hipscope.formulas.layouts import definitions_in
-    from hipscope.formulas.syntax import parse
 
     def say(message: str) -> None:
         progress(message, None)

@@ -49,7 +49,7 @@ def get_ready() -> None:
     """Import what takes long to import, and find out how untrusted code can be confined here."""
     for name in ("hipscope.server.tasks", "hipscope.formulas.optimize"):
         importlib.import_module(name)
-    from hipscope.analysis.confine import isolation
+    from hipscope.analysis.system.sandbox import isolation
 
     isolation()
 

@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hipscope.analysis.codeobject import KernelMetadata, code_object_metadata
 from hipscope.analysis.devices import device_of_agent, find_device
 from hipscope.analysis.errors import HipscopeError, UsageError
 from hipscope.analysis.ingest.agents import Agent, find_agent, read_agents
-from hipscope.analysis.ingest.definitions import base_name, definition_line
 from hipscope.analysis.ingest.launches import (
     CounterTable,
     Launch,
@@ -29,7 +27,7 @@ from hipscope.analysis.ingest.launches import (
 from hipscope.analysis.ingest.pc_samples import read_samples
 from hipscope.analysis.ingest.tables import read_header
 from hipscope.analysis.ingest.traces import Trace, TracedInstruction, read_trace
-from hipscope.analysis.lines import is_foreign
+from hipscope.analysis.metrics.line_costs import is_foreign
 from hipscope.analysis.profile import (
     Device,
     Dispatch,
@@ -46,6 +44,8 @@ from hipscope.analysis.profile import (
     Source,
     StallReason,
 )
+from hipscope.analysis.source.kernel_definitions import base_name, definition_line
+from hipscope.analysis.toolchain.code_object import KernelMetadata, code_object_metadata
 from hipscope.emulator.symbolize import demangle
 
 _NO_SHAPE = (0, 0, 0)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from hipscope.analysis.errors import UsageError
+from hipscope.analysis.metrics.wait_reasons import wait_reason
 from hipscope.analysis.profile import Frame, MemoryPattern, StallReason
-from hipscope.analysis.waits import wait_reason
 
 _FOLDER = re.compile(r"ui_output_agent_\d+_dispatch_(\d+)$")
 _TEN_COLUMNS = (

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from hipscope.analysis.build import BuiltProgram
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import ProgramFailed
 from hipscope.analysis.ingest.launches import Launch
-from hipscope.analysis.process import Completed
-from hipscope.analysis.toolchain import Toolchain
+from hipscope.analysis.system.process import Completed
+from hipscope.analysis.toolchain.build import BuiltProgram
+from hipscope.analysis.toolchain.discovery import Toolchain
 
 Progress = Callable[[str, float | None], None]
 

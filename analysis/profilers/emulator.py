@@ -12,11 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from hipscope.analysis.confine import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
-from hipscope.analysis.paths import cache_directory
-from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.profilers.base import (
     KERNEL_TIME,
     Profiler,
@@ -25,6 +22,9 @@ from hipscope.analysis.profilers.base import (
     program_failed,
     shown,
 )
+from hipscope.analysis.system.directories import cache_directory
+from hipscope.analysis.system.process import Completed, run_process
+from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 from hipscope.emulator.processes import join_processes

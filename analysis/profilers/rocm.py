@@ -16,7 +16,6 @@ from typing import ClassVar
 
 from hipscope.analysis.errors import MissingTool, ProgramFailed
 from hipscope.analysis.ingest.launches import read_kernel_trace
-from hipscope.analysis.process import Completed, run_process
 from hipscope.analysis.profilers.base import (
     MeasuringProfiler,
     ProfilerRun,
@@ -25,6 +24,7 @@ from hipscope.analysis.profilers.base import (
     program_failed,
     shown,
 )
+from hipscope.analysis.system.process import Completed, run_process
 
 # Counters that the roofline, occupancy and findings use, by hardware block, with how many of a block fit one pass
 # (rocprofiler-compute, mi_gpu_spec.yaml). What a GPU does not have, rocprofv3 refuses: that pass is skipped.

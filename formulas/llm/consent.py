@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.paths import state_directory, write_atomically
+from hipscope.analysis.system.directories import state_directory, write_atomically
 from hipscope.formulas.llm.settings import ModelSettings
 
 

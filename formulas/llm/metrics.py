@@ -6,9 +6,9 @@ names, and the check of the beliefs looks them up before and after. What was not
 
 from __future__ import annotations
 
-from hipscope.analysis.memory import add_patterns
+from hipscope.analysis.metrics.memory_patterns import add_patterns
+from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Kernel
-from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.registry import measure_all
 
 _RESOURCES = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills")

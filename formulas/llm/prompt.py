@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from hipscope.analysis.config import PromptSource
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.base import Finding
 from hipscope.formulas.candidate import LaunchFacts
 from hipscope.formulas.llm import sections
 from hipscope.formulas.llm.sections import Row, Section
 from hipscope.formulas.llm.signature import RULES
-from hipscope.formulas.syntax import KernelSyntax
 
 TOKENS_PER_CHARACTER: Sequence[tuple[re.Pattern[str], float]] = (
     (re.compile(r"[0-9]"), 1.4),

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.source.syntax import parse
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.llm.beliefs import Alignment, CheckedBelief, Trace, align, check_beliefs
 from hipscope.formulas.llm.client import Answer, ModelError, Usage
@@ -22,7 +23,6 @@ from hipscope.formulas.llm.directions import direction
 from hipscope.formulas.llm.prompt import Note, Prompt, Subject, build_prompt
 from hipscope.formulas.llm.settings import ModelSettings
 from hipscope.formulas.llm.signature import Belief
-from hipscope.formulas.syntax import parse
 
 _NOTES_SHOWN = 6
 _FACT_LENGTH = 600

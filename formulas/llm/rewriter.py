@@ -14,10 +14,11 @@ from pathlib import Path
 
 from hipscope.accordo.verdict import Mismatch
 from hipscope.analysis.errors import MissingTool, UsageError
-from hipscope.analysis.ingest.definitions import base_name
 from hipscope.analysis.profile import Kernel, Profile
-from hipscope.analysis.project import Project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
 from hipscope.formulas.bench import Bench, Progress, find_source, recorded_launches
 from hipscope.formulas.candidate import LaunchFacts
@@ -39,7 +40,6 @@ from hipscope.formulas.llm.settings import (
 )
 from hipscope.formulas.llm.signature import Belief, load_dspy, messages
 from hipscope.formulas.registry import detect_all, find_formula
-from hipscope.formulas.syntax import KernelSyntax
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _MOST_HEADERS = 100

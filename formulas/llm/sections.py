@@ -9,17 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from hipscope.analysis.lines import line_costs, user_frame
-from hipscope.analysis.memory import coalescing, conflict_degree, ideal_lines_per_access, lines_per_access
-from hipscope.analysis.occupancy import occupancy
+from hipscope.analysis.metrics.line_costs import line_costs, user_frame
+from hipscope.analysis.metrics.memory_patterns import (
+    coalescing,
+    conflict_degree,
+    ideal_lines_per_access,
+    lines_per_access,
+)
+from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.metrics.roofline import roofline as place_under_roof
+from hipscope.analysis.metrics.stalls import blamed_stalls, stall_table, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
-from hipscope.analysis.roofline import roofline as place_under_roof
-from hipscope.analysis.stalls import blamed_stalls, stall_table, total_cycles
+from hipscope.analysis.source.declarations import needed_declarations
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.base import Evidence, Finding
 from hipscope.formulas.candidate import LaunchFacts
-from hipscope.formulas.llm.declarations import needed_declarations
 from hipscope.formulas.llm.metrics import kernel_metrics
-from hipscope.formulas.syntax import KernelSyntax
 
 _HOT_INSTRUCTIONS = 24
 _AROUND = 2

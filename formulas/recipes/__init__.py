@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.candidate import LaunchFacts, Proposal
 from hipscope.formulas.recipes import (
     advice,
@@ -33,7 +34,6 @@ from hipscope.formulas.recipes import (
     xcd_remap,
     xor_swizzle,
 )
-from hipscope.formulas.syntax import KernelSyntax
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.candidate import Advice, LaunchFacts, Proposal
 from hipscope.formulas.launch_config import BUSY, LANES, ROUNDS, SIMDS
-from hipscope.formulas.syntax import KernelSyntax
 from hipscope.formulas.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:

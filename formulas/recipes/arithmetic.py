@@ -10,9 +10,9 @@ from typing import Literal
 
 from tree_sitter import Node
 
-from hipscope.formulas.nodes import LOOPS, arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import LOOPS, arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.recipes.code import INTEGER_TYPES, declared_type
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax
 
 Kind = Literal["float", "integer"]
 

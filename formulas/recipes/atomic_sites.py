@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.syntax import Atomic, KernelSyntax, ancestors, text_of
 from hipscope.formulas.candidate import LaunchFacts, Refusal, pointers_of
 from hipscope.formulas.recipes.code import EarlyReturn, early_returns, used_otherwise
-from hipscope.formulas.syntax import Atomic, KernelSyntax, ancestors, text_of
 
 _PUBLISHING = re.compile(r"\b(__threadfence\w*|__atomic_work_item_fence|cooperative_groups|volatile)\b")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.syntax import Atomic, KernelSyntax, names_in, text_of, thread_dependent, walk
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
 from hipscope.formulas.recipes.atomic_sites import Site, collect_sites
 from hipscope.formulas.recipes.code import (
@@ -30,14 +31,6 @@ from hipscope.formulas.recipes.code import (
     indent_splices,
     is_pure,
     style_of,
-)
-from hipscope.formulas.syntax import (
-    Atomic,
-    KernelSyntax,
-    names_in,
-    text_of,
-    thread_dependent,
-    walk,
 )
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, names_in, text_of, walk
 from hipscope.formulas.candidate import Splice
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, names_in, text_of, walk
 
 MAX_THREADS = 1024  # of a workgroup, on every device that HIP runs on
 MIN_WAVE = 32  # lanes of the narrowest wave: with MAX_THREADS it bounds the waves of a workgroup

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import ancestors, child_of, declared_name
+from hipscope.analysis.source.syntax import KernelSyntax, Subscript, parse, text_of, walk
 from hipscope.formulas.candidate import Advice, LaunchFacts, Proposal, Refusal, pointers_of
-from hipscope.formulas.lanes import NotStatic, Wave, element_bytes, evaluate, wave_values
-from hipscope.formulas.nodes import ancestors, child_of, declared_name
-from hipscope.formulas.syntax import KernelSyntax, Subscript, parse, text_of, walk
+from hipscope.formulas.lanes import NotStatic, Wave, evaluate, wave_values
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -48,7 +48,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
                 kernel, facts.launches[0], constants, at=access.node, wave_size=facts.wave_size
             )
             advice = _sparse_row(access, element, kernel, set(given), wave) or _spread(
-                access, element, kernel, wave, element_bytes(element.type, facts)
+                access, element, kernel, wave, facts.bytes_of(element.type)
             )
         except NotStatic:
             continue

@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import LOOPS, child_of, squeeze
+from hipscope.analysis.source.syntax import (
+    FileSyntax,
+    KernelSyntax,
+    ancestors,
+    names_in,
+    parse,
+    text_of,
+    walk,
+)
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
-from hipscope.formulas.nodes import LOOPS, child_of, squeeze
 from hipscope.formulas.recipes.code import INTEGER_TYPES, changed_names, declared_type
 from hipscope.formulas.recipes.ranges import Ranges
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, ancestors, names_in, parse, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

@@ -12,6 +12,16 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import child_of, squeeze
+from hipscope.analysis.source.syntax import (
+    FileSyntax,
+    KernelSyntax,
+    arguments_of,
+    called,
+    parse,
+    text_of,
+    walk,
+)
 from hipscope.formulas.candidate import (
     Advice,
     Candidate,
@@ -21,9 +31,7 @@ from hipscope.formulas.candidate import (
     Splice,
     apply_splices,
 )
-from hipscope.formulas.nodes import child_of, squeeze
 from hipscope.formulas.recipes.arithmetic import kind_of
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, arguments_of, called, parse, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

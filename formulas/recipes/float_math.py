@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.formulas.candidate import (
-    Advice,
-    Candidate,
-    LaunchFacts,
-    Proposal,
-    Refusal,
-    Splice,
-    apply_splices,
-)
-from hipscope.formulas.nodes import child_of
-from hipscope.formulas.recipes.code import INTEGER_TYPES, declared_type
-from hipscope.formulas.syntax import (
+from hipscope.analysis.source.nodes import child_of
+from hipscope.analysis.source.syntax import (
     FileSyntax,
     KernelSyntax,
     ancestors,
@@ -34,6 +24,16 @@ from hipscope.formulas.syntax import (
     text_of,
     walk,
 )
+from hipscope.formulas.candidate import (
+    Advice,
+    Candidate,
+    LaunchFacts,
+    Proposal,
+    Refusal,
+    Splice,
+    apply_splices,
+)
+from hipscope.formulas.recipes.code import INTEGER_TYPES, declared_type
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

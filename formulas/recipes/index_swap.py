@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipscope.analysis.source.syntax import KernelSyntax, parse, text_of, walk
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
 from hipscope.formulas.recipes.code import at_start, style_of
 from hipscope.formulas.recipes.threads import read_shape, unseen
-from hipscope.formulas.syntax import KernelSyntax, parse, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

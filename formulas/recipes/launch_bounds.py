@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.syntax import KernelSyntax, parse, text_of
 from hipscope.formulas.candidate import (
     Candidate,
     Family,
@@ -22,7 +23,6 @@ from hipscope.formulas.candidate import (
 )
 from hipscope.formulas.lanes import NotStatic, Wave, evaluate
 from hipscope.formulas.recipes.code import MAX_THREADS, largest_block
-from hipscope.formulas.syntax import KernelSyntax, parse, text_of
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

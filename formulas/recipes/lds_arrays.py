@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript, text_of, walk
 from hipscope.formulas.candidate import LaunchFact, LaunchFacts
 from hipscope.formulas.lanes import Lanes, NotStatic, evaluate, lds_conflict_cycles, wave_values
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript, text_of, walk
 
 
 def full_uses(array: SharedArray, kernel: KernelSyntax) -> list[Subscript] | str:

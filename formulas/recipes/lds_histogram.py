@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.number_types import element_bytes
+from hipscope.analysis.source.syntax import Atomic, KernelSyntax, names_in, parse, text_of, thread_dependent
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
-from hipscope.formulas.lanes import NotStatic, Wave, element_bytes, evaluate
+from hipscope.formulas.lanes import NotStatic, Wave, evaluate
 from hipscope.formulas.recipes.atomic_sites import Site, collect_sites, plain_addition
 from hipscope.formulas.recipes.code import (
     THREAD_IN_BLOCK,
@@ -29,7 +31,6 @@ from hipscope.formulas.recipes.code import (
     is_pure,
     style_of,
 )
-from hipscope.formulas.syntax import Atomic, KernelSyntax, names_in, parse, text_of, thread_dependent
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import BARRIERS, called, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, parse
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
-from hipscope.formulas.nodes import BARRIERS, called, child_of, names_in, squeeze, text_of, walk
 from hipscope.formulas.recipes.arithmetic import Kind, changed_within, is_plain, kind_of
 from hipscope.formulas.recipes.code import (
     Style,
@@ -27,7 +28,6 @@ from hipscope.formulas.recipes.code import (
     style_of,
 )
 from hipscope.formulas.recipes.threads import LANE_FUNCTIONS
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, parse
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

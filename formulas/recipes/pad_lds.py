@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, parse
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Refusal, Splice, apply_splices
-from hipscope.formulas.lanes import element_bytes
 from hipscope.formulas.recipes.lds_arrays import by_rows, conflicts, extents, full_uses, room
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, SharedArray, parse
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -42,7 +41,7 @@ def _padding(array: SharedArray, kernel: KernelSyntax, file: FileSyntax, facts: 
     uses = full_uses(array, kernel)
     if isinstance(uses, str):
         return uses
-    size = element_bytes(array.element_type, facts)
+    size = facts.bytes_of(array.element_type)
     if size is None:
         return f"the size of `{array.element_type}` (elements of `{array.name}`) is not known"
     padding = max(1, 4 // size)

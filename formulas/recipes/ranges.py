@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import arguments_of, called, child_of
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, names_in, text_of, walk
 from hipscope.formulas.candidate import LaunchFacts
 from hipscope.formulas.lanes import NotStatic, Wave, evaluate
-from hipscope.formulas.nodes import arguments_of, called, child_of
 from hipscope.formulas.recipes.code import changed_names
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, names_in, text_of, walk
 
 Range = tuple[int, int]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import child_of, names_in, squeeze
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, parse, text_of, walk
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
-from hipscope.formulas.nodes import child_of, names_in, squeeze
 from hipscope.formulas.recipes.arithmetic import changed_within, is_plain, kind_of, loops_around, roundings
 from hipscope.formulas.recipes.code import fresh_name, indentation, line_start, style_of
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, parse, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

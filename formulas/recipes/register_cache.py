@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import LOOPS, child_of, squeeze
+from hipscope.analysis.source.syntax import KernelSyntax, Subscript, ancestors, names_in, text_of, walk
 from hipscope.formulas.candidate import (
     Advice,
     Candidate,
@@ -22,7 +24,6 @@ from hipscope.formulas.candidate import (
     apply_splices,
     pointers_of,
 )
-from hipscope.formulas.nodes import LOOPS, child_of, squeeze
 from hipscope.formulas.recipes.code import (
     Style,
     changed_names,
@@ -32,7 +33,6 @@ from hipscope.formulas.recipes.code import (
     style_of,
     used_otherwise,
 )
-from hipscope.formulas.syntax import KernelSyntax, Subscript, ancestors, names_in, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipscope.analysis.source.syntax import KernelSyntax, Parameter
 from hipscope.formulas.candidate import (
     Advice,
     Candidate,
@@ -19,7 +20,6 @@ from hipscope.formulas.candidate import (
     apply_splices,
     pointers_of,
 )
-from hipscope.formulas.syntax import KernelSyntax, Parameter
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
-from hipscope.formulas.lanes import NotStatic, Wave, evaluate
-from hipscope.formulas.nodes import BARRIERS, LOOPS, child_of, squeeze
-from hipscope.formulas.recipes.code import INTEGER_TYPES, changed_names, declared_type, indentation, style_of
-from hipscope.formulas.syntax import (
+from hipscope.analysis.source.nodes import BARRIERS, LOOPS, child_of, squeeze
+from hipscope.analysis.source.syntax import (
     FileSyntax,
     KernelSyntax,
     SharedArray,
@@ -27,6 +24,9 @@ from hipscope.formulas.syntax import (
     text_of,
     walk,
 )
+from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
+from hipscope.formulas.lanes import NotStatic, Wave, evaluate
+from hipscope.formulas.recipes.code import INTEGER_TYPES, changed_names, declared_type, indentation, style_of
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import child_of
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Subscript, called, text_of, walk
 from hipscope.formulas.candidate import Advice, LaunchFact, LaunchFacts, pointers_of
-from hipscope.formulas.lanes import NotStatic, element_bytes, evaluate, lines_touched, wave_values
-from hipscope.formulas.nodes import child_of
+from hipscope.formulas.lanes import NotStatic, evaluate, lines_touched, wave_values
 from hipscope.formulas.recipes.code import EarlyReturn, early_returns
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, Subscript, called, text_of, walk
 
 LANE_FUNCTIONS = (
     "__shfl",
@@ -141,7 +141,7 @@ def _accesses(
         element = pointers.get(subscript.base)
         if element is None:
             continue
-        size = element_bytes(element, facts)
+        size = facts.bytes_of(element)
         if size is None or len(subscript.indices) != 1:
             return f"the size of the elements of `{subscript.base}` is not known"
         lines = []

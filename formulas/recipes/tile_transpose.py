@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tree_sitter import Node
 
+from hipscope.analysis.source.syntax import KernelSyntax, names_in, parse, text_of, thread_dependent, walk
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
-from hipscope.formulas.lanes import element_bytes, lds_conflict_cycles
+from hipscope.formulas.lanes import lds_conflict_cycles
 from hipscope.formulas.recipes.code import Style, line_start, negated, only_statement, renamed, style_of
 from hipscope.formulas.recipes.threads import Access, Shape, read_shape, unseen
-from hipscope.formulas.syntax import KernelSyntax, names_in, parse, text_of, thread_dependent, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -64,7 +64,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     if isinstance(plan, str):
         return Refusal(NAME, plan)
     bx, by, _ = shape.launch.workgroup
-    size = element_bytes(plan.read.element, facts) or 4
+    size = facts.bytes_of(plan.read.element) or 4
     width = bx + _padding(bx, by, size)
     if (needed := facts.static_lds + by * width * size) > facts.lds_limit:
         return Refusal(NAME, f"the tile needs {needed} bytes of LDS; the device has {facts.lds_limit}")

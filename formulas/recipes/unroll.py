@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import BARRIERS, LOOPS, child_of
+from hipscope.analysis.source.syntax import KernelSyntax, called, names_in, text_of, walk
 from hipscope.formulas.candidate import (
     Candidate,
     Family,
@@ -23,9 +25,7 @@ from hipscope.formulas.candidate import (
     apply_splices,
     pointers_of,
 )
-from hipscope.formulas.nodes import BARRIERS, LOOPS, child_of
 from hipscope.formulas.recipes.code import indentation, line_start, style_of
-from hipscope.formulas.syntax import KernelSyntax, called, names_in, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

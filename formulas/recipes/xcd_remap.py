@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hipscope.analysis.source.syntax import KernelSyntax, text_of, walk
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
 from hipscope.formulas.recipes.code import at_start, style_of
-from hipscope.formulas.syntax import KernelSyntax, text_of, walk
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript, parse, text_of
 from hipscope.formulas.candidate import Candidate, LaunchFacts, Proposal, Refusal, Splice, apply_splices
-from hipscope.formulas.lanes import Lanes, element_bytes
+from hipscope.formulas.lanes import Lanes
 from hipscope.formulas.recipes.code import is_pure
 from hipscope.formulas.recipes.lds_arrays import by_rows, conflicts, extents, full_uses, room
-from hipscope.formulas.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript, parse, text_of
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -47,7 +47,7 @@ def _swizzled(
     uses = full_uses(array, kernel)
     if isinstance(uses, str):
         return uses
-    size = element_bytes(array.element_type, facts)
+    size = facts.bytes_of(array.element_type)
     shape = extents(array, kernel, file, facts)
     if size is None or shape is None:
         return f"the size of `{array.name}` is not known"

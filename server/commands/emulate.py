@@ -55,10 +55,10 @@ def add(app: typer.Typer) -> None:
             if not words or words[0] in ("-h", "--help"):
                 sys.stdout.write(_HELP)
                 return
-            from hipscope.analysis import rocprof_options
             from hipscope.analysis.config import Config
-            from hipscope.analysis.emulate import emulate as run
             from hipscope.analysis.errors import UsageError
+            from hipscope.analysis.runs import rocprof_options
+            from hipscope.analysis.runs.emulate import emulate as run
 
             before, program = _split(words)
             jobs = rocprof_options.parse(before)

@@ -30,9 +30,9 @@ def add(app: typer.Typer) -> None:
     ) -> None:
         """List the instructions and HIP calls that a program uses and that the emulator does not have."""
         with failures_reported():
-            from hipscope.analysis.coverage import examine_file
             from hipscope.analysis.devices import find_device
-            from hipscope.analysis.project import resolve_config
+            from hipscope.analysis.runs.coverage import examine_file
+            from hipscope.analysis.toolchain.project import resolve_config
             from hipscope.server.render import coverage as render
 
             config = resolve_config(coverage)

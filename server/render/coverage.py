@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from hipscope.analysis.coverage import CodeObjectCoverage, Coverage, FunctionCoverage, NotExecuted
+from hipscope.analysis.runs.coverage import CodeObjectCoverage, Coverage, FunctionCoverage, NotExecuted
 
 SCHEMA = "hipscope.coverage/1"
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hipscope.analysis.doctor import Tool
+from hipscope.analysis.runs.doctor import Tool
 
 _MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
 

@@ -20,7 +20,7 @@ from hipscope.accordo.replay import ReplayTool
 from hipscope.accordo.settings import Settings, Signature
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
-from hipscope.analysis.process import Completed
+from hipscope.analysis.system.process import Completed
 from hipscope.emulator.captures import seal
 
 N = 48

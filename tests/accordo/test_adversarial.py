@@ -14,11 +14,11 @@ from hipscope.accordo.defences import NOTHING_OFF, Defence, Without
 from hipscope.accordo.reference import Reference, prepare_reference
 from hipscope.accordo.validate import validate
 from hipscope.accordo.verdict import Verdict
-from hipscope.analysis.build import compile_device
-from hipscope.formulas.headers import texts_with_types
+from hipscope.analysis.source.includes import texts_with_types
+from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.build import compile_device
 from hipscope.formulas.launches import pointers_inside
-from hipscope.formulas.layouts import definitions_in
-from hipscope.formulas.syntax import parse
 from tests.accordo.adversarial.subjects import FOLDER, Rewrite, programs, rewrites
 
 # defence -> a program and one of its candidates that only this one sees

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from hipscope.accordo.access import READ, WRITTEN, AccessMap
 from hipscope.accordo.agree import BLOCK, agree, blocks
 from hipscope.accordo.compare import Errors, Piece, compare_buffer
-from hipscope.accordo.dtypes import BYTES, Segment, element_of
+from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.replay import Left
 from hipscope.accordo.tolerance import Tolerance
+from hipscope.analysis.source.number_types import BYTES, element_of
 
 PAGE = 4096
 SIZE = 5 * PAGE + 24

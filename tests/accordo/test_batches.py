@@ -16,10 +16,10 @@ from hipscope.accordo.ahead import Ahead
 from hipscope.accordo.capture import CapturedDispatch, read_dispatch
 from hipscope.accordo.replaced import replaced_contents, write_replacement
 from hipscope.accordo.replay import Replay, ReplayBroken, ReplayTool, Request, replay, replay_all
-from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.captures import seal
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment, replay_executable
 

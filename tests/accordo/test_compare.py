@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from hipscope.accordo.access import READ, WRITTEN, AccessMap
 from hipscope.accordo.capture import CapturedBuffer
 from hipscope.accordo.compare import Piece, compare_buffer
-from hipscope.accordo.dtypes import BYTES, Segment, argument_types, element_of, pointees, segments
+from hipscope.accordo.dtypes import Segment, argument_types, pointees, segments
 from hipscope.accordo.inputs import TRIALS, write_fresh_inputs
 from hipscope.accordo.replaced import replaced_contents, replacement
 from hipscope.accordo.tolerance import EXACT, Tolerance, UserTolerance, root_mean_square, tolerance_for
 from hipscope.accordo.verdict import Mismatch
+from hipscope.analysis.source.number_types import BYTES, element_of
 from hipscope.emulator.captures import seal
 
 FP32 = element_of("float")

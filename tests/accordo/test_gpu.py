@@ -19,7 +19,7 @@ from hipscope.accordo.capture import CapturedDispatch, read_capture_set
 from hipscope.accordo.gpu import gpu_capture_environment, gpu_replay_tool
 from hipscope.accordo.replay import Replay, ReplayTool, Request, replay
 from hipscope.analysis.config import Config
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.captures import seal
 from hipscope.emulator.runner import native_library_dir, replay_executable
 

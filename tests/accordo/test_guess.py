@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hipscope.accordo.capture import CapturedBuffer
-from hipscope.accordo.dtypes import BYTES, Segment
+from hipscope.accordo.dtypes import Segment
 from hipscope.accordo.guess import guess, with_guesses
+from hipscope.analysis.source.number_types import BYTES
 
 FIRST, LAST = 0x7E0000000000, 0x7E0000100000
 RANDOM = np.random.default_rng(1)

@@ -13,10 +13,10 @@ from hipscope.accordo.machine import (
     own_state,
     reads_a_clock,
 )
-from hipscope.analysis.build import compile_device
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 
 TEXT = """#include <hip/hip_runtime.h>
 __constant__ int taps[4];

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.accordo.dtypes import element_of
 from hipscope.accordo.named import NONE, Named, named_in
-from hipscope.analysis.build import compile_device
-from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import Project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.source.number_types import element_of
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import Project
 
 SOURCE = b"""#include <hip/hip_runtime.h>
 extern "C" __global__ void singles(const float* in, float* out, int uniform) {

@@ -9,9 +9,9 @@ import pytest
 from hipscope.accordo import api as accordo
 from hipscope.accordo.verdict import Verdict
 from hipscope.accordo.widen import widened
+from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.syntax import parse
 from hipscope.formulas.launches import float_structures
-from hipscope.formulas.layouts import definitions_in
-from hipscope.formulas.syntax import parse
 
 # Each work-item adds up kTerms numbers; the host gives them both signs and many sizes.
 PROGRAM = """#include <hip/hip_runtime.h>

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 
 PROGRAM = """#include <hip/hip_runtime.h>
 __global__ void twice(const float* in, float* out, int n) {

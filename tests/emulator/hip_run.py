@@ -7,10 +7,10 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 

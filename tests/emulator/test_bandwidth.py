@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.raw import read_dispatches
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hipscope.accordo.capture import CaptureUnreadable, read_capture_set, read_dispatch
-from hipscope.analysis.build import BuiltProgram, build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.captures import read_checksums, seal, share
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment, replay_executable
 

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hipscope.accordo.capture import CapturedDispatch, CaptureUnreadable, read_capture_set, read_dispatch
-from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.captures import read_checksums
 from hipscope.emulator.replay import Result, replay
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.check import check_project
-from hipscope.analysis.lines import line_costs
+from hipscope.analysis.metrics.line_costs import line_costs
 from hipscope.analysis.profile import StallReason
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.check_project import check_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.placement import Placement, where_used
 from hipscope.emulator.raw import RawInstruction
 from hipscope.emulator.symbolize import Position, Symbolizer

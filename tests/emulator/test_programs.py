@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.build import BuiltProgram, build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.hip"))

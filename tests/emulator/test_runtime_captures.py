@@ -11,7 +11,7 @@ import pytest
 
 from hipscope.accordo.capture import read_dispatch
 from hipscope.analysis.config import Config
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import replay_executable
 from tests.emulator.recorded_run import HEADER, VECTOR_ADD, Run

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.raw import read_faults
 from tests.emulator.hip_run import run_hip
 

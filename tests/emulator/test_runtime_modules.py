@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.process import run_process
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.system.process import run_process
+from hipscope.analysis.toolchain.discovery import find_toolchain
 from tests.emulator.hip_run import build_hip, run_hip
 
 RTC = """

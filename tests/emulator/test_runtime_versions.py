@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment, native_library_dir
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.check import CheckResult, check_project
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.project import resolve_project
+from hipscope.analysis.runs.check_project import CheckResult, check_project
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.sanitize import SanitizerReport
 
 HERE = Path(__file__).parent

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.check import check_project
-from hipscope.analysis.project import resolve_project
+from hipscope.analysis.runs.check_project import check_project
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.sanitize import Place, SanitizerReport
 
 SOURCE = Path(__file__).with_name("random_accesses.hip")

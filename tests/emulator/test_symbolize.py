@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.build import compile_device
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.runner import (
     EmulatorOptions,
     NativePartsMissing,

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import replay_executable
 from tests.emulator.hip_run import build_hip

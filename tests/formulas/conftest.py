@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.build import compile_device
-from hipscope.analysis.codeobject import CodeObject
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import Project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import Project
 
 Compile = Callable[..., CodeObject]
 

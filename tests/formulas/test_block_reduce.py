@@ -8,10 +8,10 @@ from types import ModuleType
 
 import pytest
 
-from hipscope.analysis.codeobject import CodeObject
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.candidate import Candidate, LaunchFact, LaunchFacts, Refusal
 from hipscope.formulas.recipes import block_reduce, lds_histogram
-from hipscope.formulas.syntax import parse
 
 Compile = Callable[..., CodeObject]
 

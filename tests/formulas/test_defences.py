@@ -14,8 +14,9 @@ from hipscope.accordo.validate import validate
 from hipscope.accordo.widen import widened
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Provenance, Resources, Source
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.bench import Bench, open_bench
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.guard import check_source
@@ -23,7 +24,6 @@ from hipscope.formulas.judge import admit
 from hipscope.formulas.measure import measure
 from hipscope.formulas.physics import impossible, suspicious
 from hipscope.formulas.program import program_difference
-from hipscope.formulas.syntax import parse
 
 PROGRAM = """#include <hip/hip_runtime.h>
 #include <cstdio>

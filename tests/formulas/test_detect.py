@@ -19,10 +19,11 @@ from hipscope.analysis.profile import (
     Resources,
     StallReason,
 )
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.source.text_queries import column_range, constant_value, shared_array_at, subscripts_at
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Finding, Formula, format_value
-from hipscope.formulas.places import column_range, constant_value, launch_of, shared_array_at, subscripts_at
+from hipscope.formulas.places import launch_of
 from hipscope.formulas.registry import FORMULAS, all_formulas, detect_all, find_formula
 from tests.formulas.hand_made import modelled_profile
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.codeobject import CodeObject
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.candidate import LaunchFact, LaunchFacts
 from hipscope.formulas.guard import check_code_object, check_source
-from hipscope.formulas.syntax import parse
 
 Compile = Callable[..., CodeObject]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hipscope.analysis.source.syntax import parse
 from hipscope.formulas.launches import template_values
-from hipscope.formulas.syntax import parse
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.bench import Bench, open_bench
 from hipscope.formulas.candidate import Candidate
 from hipscope.formulas.judge import Judgement, judge_candidate

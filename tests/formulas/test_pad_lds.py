@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.codeobject import CodeObject
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.candidate import Candidate, LaunchFact, LaunchFacts, Refusal
 from hipscope.formulas.recipes.pad_lds import propose
-from hipscope.formulas.syntax import parse
 
 Compile = Callable[..., CodeObject]
 

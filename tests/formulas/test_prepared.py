@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from hipscope.accordo import precision, reference
-from hipscope.analysis import build, build_tree
 from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.errors import Cancelled
-from hipscope.analysis.project import Project, resolve_project
-from hipscope.analysis.toolchain import Toolchain
+from hipscope.analysis.toolchain import build, command_build
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas import bench, optimize, prepared
 from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, optimize_project
 from hipscope.formulas.prepared import prepare_project, prepared_session
@@ -277,10 +277,10 @@ def test_a_project_with_a_build_command_is_prepared_too(
 
 def only_as_it_is(
     project: Project, toolchain: Toolchain, overlay: dict[Path, bytes], **options: Any
-) -> build_tree.BuildTree:
+) -> command_build.BuildTree:
     """A build command may run what it has built, so nobody calls it with a rewrite before a rewrite is asked for."""
     assert not overlay
-    return build_tree.build_in_tree(project, toolchain, overlay, **options)
+    return command_build.build_in_tree(project, toolchain, overlay, **options)
 
 
 @pytest.mark.parametrize("change", ["a header", "the command", "the program that was made", "nothing"])

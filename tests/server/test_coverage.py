@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.toolchain.discovery import find_toolchain
 
 CLEAN = """\
 #include <hip/hip_runtime.h>

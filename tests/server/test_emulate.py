@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from hipscope.analysis import rocprof_options
-from hipscope.analysis.build import build_program
 from hipscope.analysis.config import Config
-from hipscope.analysis.emulate import emulate as run_emulated
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.toolchain import find_toolchain
+from hipscope.analysis.runs import rocprof_options
+from hipscope.analysis.runs.emulate import emulate as run_emulated
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 
 PROGRAM = """
 #include <hip/hip_runtime.h>

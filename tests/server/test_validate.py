@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.confine import isolation
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.system.sandbox import isolation
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.edit import apply_edit, edit_between
 from hipscope.formulas.program import failed_tests
 from hipscope.server.cli import app

@@ -17,10 +17,10 @@ from hipscope.analysis.profile import (
     Source,
     StallReason,
 )
+from hipscope.analysis.source.syntax import parse
 from hipscope.formulas.base import Evidence, Finding, Related
 from hipscope.formulas.candidate import LaunchFact, LaunchFacts
 from hipscope.formulas.llm.prompt import Subject
-from hipscope.formulas.syntax import parse
 
 FILE = "turn.hip"
 

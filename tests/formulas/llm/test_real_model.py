@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config, LlmConfig
-from hipscope.analysis.project import resolve_project
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.optimize import OptimizeOptions, optimize_project
 
 ROOT = Path(__file__).parents[3]

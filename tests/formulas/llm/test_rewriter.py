@@ -16,13 +16,13 @@ import pytest
 
 from hipscope.accordo.verdict import Mismatch, MismatchKind
 from hipscope.analysis.config import Config, LlmConfig
-from hipscope.analysis.project import Project, resolve_project
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.llm.client import ModelError
 from hipscope.formulas.llm.consent import ConsentNeeded
 from hipscope.formulas.llm.rewriter import difference_in_words, included_headers, render_prompt
 from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, VerifiedEdit, optimize_project
 from hipscope.formulas.program import Rehearsed
-from hipscope.formulas.syntax import parse
 
 ROOT = Path(__file__).parents[3]
 KEY = "sk-real-9a1c"

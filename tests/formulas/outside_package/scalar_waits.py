@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
-from hipscope.analysis.stalls import blamed_stalls
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.places import finding_at, sites
 from hipscope.formulas.stakes import add_stalls, wait_share

@@ -10,10 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hipscope.analysis.codeobject import KernelMetadata
-from hipscope.formulas.callables import callables_in
+from hipscope.analysis.source.functions import callables_in
+from hipscope.analysis.source.inlining import see_through
+from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.code_object import KernelMetadata
 from hipscope.formulas.candidate import Candidate, Family, LaunchFact, LaunchFacts, Proposal
-from hipscope.formulas.layouts import definitions_in
 from hipscope.formulas.recipes import (
     Recipe,
     block_reduce,
@@ -35,8 +37,6 @@ from hipscope.formulas.recipes import (
     xcd_remap,
     xor_swizzle,
 )
-from hipscope.formulas.see_through import see_through
-from hipscope.formulas.syntax import parse
 
 FOLDER = Path(__file__).parent
 BY_NAME: dict[str, Recipe] = {

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from hipscope.analysis.source.syntax import parse
 from hipscope.formulas.candidate import Advice, LaunchFact, LaunchFacts, Refusal
 from hipscope.formulas.recipes.data_layout import propose
-from hipscope.formulas.syntax import parse
 
 
 def answer(parameters: str, body: str, sizes: Mapping[str, int] | None = None) -> Advice | Refusal:

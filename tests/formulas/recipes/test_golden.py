@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.codeobject import CodeObject
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.guard import check_source
-from hipscope.formulas.syntax import parse
 from tests.formulas.recipes.cases import BY_NAME, CASES, ask, candidates, read_facts
 
 Compile = Callable[..., CodeObject]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config, OptimizeConfig
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.bench import Bench, open_bench
 from hipscope.formulas.candidate import Candidate, Family
 from hipscope.formulas.judge import admit, judge_candidate, prove

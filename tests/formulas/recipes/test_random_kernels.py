@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.project import resolve_project
-from hipscope.analysis.session import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.bench import Bench, open_bench
 from hipscope.formulas.candidate import Candidate, Family
 from hipscope.formulas.judge import Judgement, admit, prove

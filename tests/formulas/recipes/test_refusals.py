@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from hipscope.analysis.source.syntax import parse
 from hipscope.formulas.candidate import Advice, Refusal
 from hipscope.formulas.recipes import recipes_for
-from hipscope.formulas.syntax import parse
 from tests.formulas.recipes.cases import FOLDER, ask, candidates, facts_of, read_facts
 
 Change = tuple[str, str]

@@ -1,0 +1,156 @@
+"""The whole way from a project to its Profile: find the compiler, build, run under a profiler, read, tidy up.
+
+Takes a `Project` and options, gives a `ProfileSession`. Captures are kept below the user's cache directory
+(`captures/<project>/`), the newest few per project, so that a report can be drawn again without a new run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.profile import Profile
+from hipscope.analysis.profilers import ProfilerRun, choose_profiler
+from hipscope.analysis.source.kernel_definitions import definition_in
+from hipscope.analysis.system.directories import cache_directory
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import Project
+
+Progress = Callable[[str, float | None], None]
+
+_KEPT_CAPTURES = 4
+_IN_USE_SECONDS = 600.0  # a capture this young may still be read by another process
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """What to do differently from the project's settings; None leaves what they say.
+
+    `overlay` replaces the text of files without touching them. `capture_dispatches` asks the emulator to record the
+    dispatches of the kernels it names (mangled; empty: of all) for replay. `confined` builds and runs without network
+    and without any file but the project's: for a rewrite that nobody has looked at yet. `clock_percent`: of
+    the modelled time, what the emulator's events tell the program; it shows what of its output is a time. `timed`:
+    without, launches are executed and listed, and nothing says how long they take.
+    """
+
+    device: str | None = None
+    backend: str | None = None
+    time_budget_s: float | None = None
+    overlay: Mapping[Path, bytes] = field(default_factory=dict)
+    capture_dispatches: tuple[str, ...] | None = None
+    confined: bool = False
+    clock_percent: int | None = None
+    timed: bool = True
+
+
+@dataclass(frozen=True)
+class ProfileSession:
+    """One profiled run with everything that a next step needs.
+
+    `run_dir` holds the capture in rocprofv3's layout, `capture_dir` the recorded dispatches when they were asked for,
+    `prepared_dir` what was made of them before.
+    """
+
+    profile: Profile
+    built: BuiltProgram
+    toolchain: Toolchain
+    run_dir: Path
+    capture_dir: Path | None
+    prepared_dir: Path | None = None
+
+
+def profile_project(
+    project: Project,
+    *,
+    options: ProfileOptions | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> ProfileSession:
+    """Build and profile a project.
+
+    Raises `MissingTool`, `BuildFailed`, `ProgramFailed` or `UsageError`, and `Cancelled` when `cancel` is set.
+    Whatever the failure, no process and no half-written capture stays behind.
+    """
+    options = options or ProfileOptions()
+    config = project.config
+    progress("finding the compiler", None)
+    profiler = choose_profiler(options.backend or config.backend)
+    toolchain = find_toolchain(config)
+    _check(cancel)
+    progress("compiling", None)
+    built = build_program(
+        project, toolchain, overlay=options.overlay or None, confined=options.confined, cancel=cancel
+    )
+    _check(cancel)
+    progress(f"running on {profiler.title}", None)
+    with _new_capture(project) as directory:
+        run = ProfilerRun(
+            built=built,
+            toolchain=toolchain,
+            config=config,
+            device=options.device or config.device,
+            time_budget_s=options.time_budget_s or config.emulator.time_budget_s,
+            directory=directory,
+            capture_kernels=options.capture_dispatches,
+            confined=options.confined,
+            clock_percent=options.clock_percent,
+            timed=options.timed,
+            cancel=cancel,
+        )
+        capture_dir = profiler.record(run, progress)
+        _check(cancel)
+        progress("reading the profile", None)
+        profile = placed(read_capture(directory), project)
+    return ProfileSession(profile, built, toolchain, directory, capture_dir)
+
+
+def placed(profile: Profile, project: Project) -> Profile:
+    """The profile, with kernels that the capture gives no place for at their definition in the project."""
+    kernels = []
+    for kernel in profile.kernels:
+        place = None if kernel.file else definition_in(project.sources, kernel.name)
+        if place is not None:
+            kernel = kernel.model_copy(update={"file": place[0], "line": place[1]})
+        kernels.append(kernel)
+    return profile.model_copy(update={"kernels": tuple(kernels)})
+
+
+@contextlib.contextmanager
+def _new_capture(project: Project) -> Iterator[Path]:
+    """A fresh directory for one capture; removed again when the capture fails. Older ones are pruned."""
+    subject = project.main_source or project.root
+    key = hashlib.sha256(os.fsencode(subject)).hexdigest()[:16]
+    parent = cache_directory() / "captures" / f"{subject.stem}-{key}"
+    parent.mkdir(parents=True, exist_ok=True)
+    _prune(parent)
+    directory = parent / f"{time.time_ns():020d}-{os.getpid()}"  # sorts by age
+    directory.mkdir()
+    try:
+        yield directory
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _prune(parent: Path) -> None:
+    """Keep the newest captures of a project."""
+    captures = sorted((d for d in parent.iterdir() if d.is_dir()), key=lambda d: d.name, reverse=True)
+    for old in captures[_KEPT_CAPTURES - 1 :]:
+        with contextlib.suppress(OSError):
+            if time.time() - old.stat().st_mtime > _IN_USE_SECONDS:
+                shutil.rmtree(old)
+
+
+def _check(cancel: threading.Event | None) -> None:
+    if cancel is not None and cancel.is_set():
+        raise Cancelled

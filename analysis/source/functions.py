@@ -1,0 +1,162 @@
+"""The functions, member functions and macros of some sources, by name: what a kernel may call.
+
+Takes source texts, gives definitions as syntax nodes. Says nothing about what they mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import child_of, squeeze, text_of
+from hipscope.analysis.source.syntax import attribute_macros, constants_of, tree_of
+
+_NOT_ENTERED = ("compound_statement", "parameter_list", "argument_list", "initializer_list")
+
+
+@dataclass(frozen=True)
+class Function:
+    """One definition with a body. `returns` is its type as written, with `&` or `*`."""
+
+    name: str
+    returns: str
+    parameters: tuple[tuple[str, str], ...]
+    body: Node = field(repr=False, compare=False)
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Macro:
+    """`#define`; `parameters` is None for one without."""
+
+    parameters: tuple[str, ...] | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Callables:
+    """All definitions of a name, in the order they were found; `methods` by structure and name."""
+
+    functions: Mapping[str, tuple[Function, ...]]
+    methods: Mapping[tuple[str, str], tuple[Function, ...]]
+    macros: Mapping[str, tuple[Macro, ...]]
+    constants: Mapping[str, Node]
+
+
+def callables_in(texts: Iterable[bytes]) -> Callables:
+    """What the texts define outside of function bodies."""
+    texts = tuple(dict.fromkeys(texts))
+    functions: dict[str, list[Function]] = {}
+    methods: dict[tuple[str, str], list[Function]] = {}
+    macros: dict[str, list[Macro]] = {}
+    constants: dict[str, Node] = {}
+    blanked = attribute_macros(texts)
+    for text in texts:
+        root = tree_of(text, blanked)
+        for name, value in constants_of(root).items():
+            # Of an array of one dimension the value is the list.
+            constants.setdefault(name.partition("[")[0] if name.count("[") == 1 else name, value)
+        for node in _outer(root):
+            if node.type == "function_definition":
+                found = _function(node)
+                if found is None:
+                    continue
+                structure, function = found
+                if structure is None:
+                    functions.setdefault(function.name, []).append(function)
+                else:
+                    methods.setdefault((structure, function.name), []).append(function)
+            elif node.type in ("preproc_def", "preproc_function_def"):
+                name = text_of(child_of(node, "name"))
+                macros.setdefault(name, []).append(_macro(node))
+    return Callables(
+        {name: tuple(found) for name, found in functions.items()},
+        {name: tuple(found) for name, found in methods.items()},
+        {name: tuple(found) for name, found in macros.items()},
+        constants,
+    )
+
+
+def _outer(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(c for c in reversed(node.named_children) if c.type not in _NOT_ENTERED)
+
+
+def _macro(node: Node) -> Macro:
+    value = node.child_by_field_name("value")
+    text = re.sub(r"\\\s*\n|/\*.*?\*/|//.*", " ", text_of(value)) if value is not None else ""
+    listed = node.child_by_field_name("parameters")
+    if listed is None:
+        return Macro(None, squeeze(text))
+    return Macro(tuple(text_of(p) for p in listed.children if p.type not in ("(", ",", ")")), squeeze(text))
+
+
+def _function(node: Node) -> tuple[str | None, Function] | None:
+    """(the structure that it belongs to, the function), or None for what has no body or no plain name."""
+    body = node.child_by_field_name("body")
+    declarator, suffix = node.child_by_field_name("declarator"), ""
+    if body is None or body.type != "compound_statement" or node.has_error:
+        return None
+    while declarator is not None and declarator.type in ("reference_declarator", "pointer_declarator"):
+        suffix += "&" if declarator.type == "reference_declarator" else "*"
+        declarator = declarator.named_children[-1] if declarator.named_children else None
+    if declarator is None or declarator.type != "function_declarator":
+        return None
+    named = child_of(declarator, "declarator")
+    structure = _structure_around(node)
+    if named.type == "qualified_identifier":
+        scope, inner = named.child_by_field_name("scope"), named.child_by_field_name("name")
+        if scope is None or inner is None:
+            return None
+        structure, named = text_of(scope).partition("<")[0].strip(), inner
+    name = re.sub(r"\s+", "", text_of(named))
+    kind = node.child_by_field_name("type")
+    constant = any(c.type == "type_qualifier" and text_of(c) == "const" for c in node.children)
+    virtual = any(c.type == "virtual" for c in node.children)
+    return structure, Function(
+        name="" if virtual else name,
+        returns=("const " if constant else "")
+        + (squeeze(text_of(kind)) if kind is not None else "")
+        + suffix,
+        parameters=tuple(_parameters(child_of(declarator, "parameters"))),
+        body=body,
+        text=squeeze(text_of(body)),
+    )
+
+
+def _structure_around(node: Node) -> str | None:
+    outer = node.parent
+    while outer is not None and outer.type in ("template_declaration", "access_specifier"):
+        outer = outer.parent
+    if outer is None or outer.type != "field_declaration_list" or outer.parent is None:
+        return None
+    name = outer.parent.child_by_field_name("name")
+    return text_of(name).partition("<")[0].strip() if name is not None else ""
+
+
+def _parameters(listed: Node) -> Iterator[tuple[str, str]]:
+    """(name, type as written) of each parameter; a name is empty where there is none or it has a default value."""
+    for node in listed.named_children:
+        if node.type == "comment":
+            continue
+        name = node.child_by_field_name("declarator") if node.type == "parameter_declaration" else None
+        while name is not None and name.type in ("reference_declarator", "pointer_declarator"):
+            inner = [
+                c for c in name.named_children if c.type not in ("type_qualifier", "ms_restrict_modifier")
+            ]
+            name = inner[-1] if inner else None
+        if name is None or name.type != "identifier":
+            yield "", squeeze(text_of(node))
+            continue
+        whole, at = node.text or b"", name.start_byte - node.start_byte
+        kind = whole[:at] + b" " + whole[at + len(name.text or b"") :]
+        yield (
+            text_of(name),
+            re.sub(r"\s*([*&<>,])\s*", r"\1", squeeze(kind.decode("utf-8", "replace"))).strip(),
+        )

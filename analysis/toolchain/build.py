@@ -1,0 +1,406 @@
+"""Turns a project into something to run, and one source into a code object, without ever doing the same work twice.
+
+Takes a `Project` and a `Toolchain`, gives a `BuiltProgram` or a `CodeObject`. Results live in the user's cache, keyed
+by the content of everything that went in. `overlay` replaces files in the compiler's eyes only: what is on disk is
+never touched, and messages and debug information still name the user's own path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from hipscope.analysis.errors import BuildFailed, UsageError
+from hipscope.analysis.system.process import Completed, run_process
+from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined
+from hipscope.analysis.toolchain.cache import BuildCache, Entry
+from hipscope.analysis.toolchain.code_object import CodeObject, read_code_object, undefined_symbols
+from hipscope.analysis.toolchain.command_build import BuildTree, build_in_tree
+from hipscope.analysis.toolchain.compile_commands import CompileCommand, from_database, from_record
+from hipscope.analysis.toolchain.compiler_files import (
+    dependency_flags,
+    overlay_flags,
+    private,
+    read_dependencies,
+    written,
+)
+from hipscope.analysis.toolchain.compiler_messages import absolute_paths, build_error, build_failed
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.precompiled_headers import Make, Precompiled, preamble_of, precompiled
+from hipscope.analysis.toolchain.project import HEADER_SUFFIXES, Project, decode_source
+
+# Line tables keep every position and inline chain, and change no instruction.
+DEBUG_FLAGS = ("-gline-tables-only", "-gcolumn-info")
+_DEFAULT_FLAGS = ("-std=c++17", "-O3")
+Side = Literal["device", "host"]
+_DEPENDENCIES = "dependencies.d"
+_OUTPUT: dict[Side, str] = {"device": "device.co", "host": "host.o"}
+_SIDE_FLAGS: dict[Side, tuple[str, ...]] = {
+    "device": ("--offload-device-only", "--no-gpu-bundle-output"),
+    "host": ("--offload-host-only",),
+}
+
+
+@dataclass(frozen=True)
+class BuiltProgram:
+    """A program that is ready to run: `argv` in `directory`, with `env` added to the environment.
+
+    `compile_seconds` is what the compiler took, also when this time the result came from the cache (`cached`).
+    `code_objects` are the plain GPU code objects inside it; empty when a build command made it, because then only the
+    running program knows what it loads. `output` is what the compiler printed, warnings for instance.
+    """
+
+    argv: tuple[str, ...]
+    directory: Path
+    env: Mapping[str, str]
+    compile_seconds: float
+    cached: bool
+    code_objects: tuple[Path, ...]
+    output: str
+
+
+def build_program(
+    project: Project,
+    toolchain: Toolchain,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    device_flags: Sequence[str] = (),
+    confined: bool = False,
+    cancel: threading.Event | None = None,
+) -> BuiltProgram:
+    """Build `project` with the files of `overlay` in place of those on disk.
+
+    `device_flags` are added where GPU code is compiled; a build command of the project's own does not get them.
+    `confined` lets the compiler see the project and the system only: for text that nobody has looked at yet.
+    Raises `BuildFailed` with the compiler's own messages, `Cancelled`, or `UsageError` for text that is no source.
+    """
+    texts = {path.absolute(): data for path, data in (overlay or {}).items()}
+    for path, data in texts.items():
+        decode_source(path, data)
+    if project.build_kind == "command":
+        return _from_tree(project, build_in_tree(project, toolchain, texts, confined=confined, cancel=cancel))
+    assert project.main_source is not None
+    unit = _single_unit(project, project.main_source)
+    # Neither side needs the other before the link, so they are compiled at the same time.
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        sides: tuple[tuple[Side, _Unit], ...] = (("device", unit.with_flags(device_flags)), ("host", unit))
+        jobs = [
+            pool.submit(_compile, project, toolchain, u, texts, side, confined, cancel) for side, u in sides
+        ]
+        failures = [error for job in jobs if isinstance(error := job.exception(), BuildFailed)]
+        if failures:
+            raise build_failed(str(project.main_source), _said_once(failures), returncode=1)
+        device, host = (job.result() for job in jobs)
+    program = _link(project, toolchain, device, host, cancel)
+    return BuiltProgram(
+        argv=(str(program.directory / "program"), *project.program_args),
+        directory=project.root,
+        env=project.config.env,
+        compile_seconds=max(device.seconds, host.seconds) + program.seconds,
+        cached=device.cached and host.cached and program.cached,
+        code_objects=(device.directory / "device.co",),
+        output=device.output or host.output,
+    )
+
+
+def compile_device(
+    project: Project,
+    toolchain: Toolchain,
+    source: Path,
+    text: bytes,
+    *,
+    confined: bool = False,
+    cancel: threading.Event | None = None,
+) -> CodeObject:
+    """Compile only the GPU side of `source`, as if it held `text`, with the flags of the program's own build.
+
+    For a header, a source that includes it is compiled. Takes less than half of a full build, and a later
+    `build_program` with the same text uses the result. Raises `BuildFailed`.
+    """
+    source = source.absolute()
+    decode_source(source, text)
+    main = _translation_unit(project, source)
+    if project.build_kind == "single":
+        unit, texts = _single_unit(project, main), {source: text}
+    else:
+        tree = build_in_tree(project, toolchain, {}, cancel=cancel)
+        unit, texts = _tree_unit(project, tree, main), {tree.path_of(source): text}
+    entry = _compile(project, toolchain, unit, texts, "device", confined, cancel)
+    return read_code_object(entry.directory / "device.co")
+
+
+def precompile_headers(
+    project: Project,
+    toolchain: Toolchain,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    cancel: threading.Event | None = None,
+) -> None:
+    """Precompile what the program's source begins with, for both sides, so that later compiles are quick.
+
+    Without effect for a build command, and where that cannot be done.
+    """
+    if project.build_kind != "single" or project.main_source is None:
+        return
+    unit = _single_unit(project, project.main_source)
+    texts = {unit.file: unit.file.read_bytes(), **(overlay or {})}
+    for side in _OUTPUT:
+        _preamble(project, toolchain, unit, texts, _flags(toolchain, unit, side), "now", cancel)
+
+
+def _said_once(failures: Sequence[BuildFailed]) -> str:
+    """What both compilers printed, without the second when the first said all of it."""
+    first, *rest = failures
+    more = [other.output for other in rest if not set(other.diagnostics) <= set(first.diagnostics)]
+    return "".join([first.output, *more])
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """One file to compile; `prefix_map` is its directory and the user's that it stands for, when they differ."""
+
+    file: Path
+    command: CompileCommand
+    prefix_map: tuple[Path, Path] | None = None
+
+    def with_flags(self, flags: Sequence[str]) -> _Unit:
+        """The same with more flags."""
+        return replace(self, command=CompileCommand(self.command.directory, (*self.command.flags, *flags)))
+
+    def in_users_words(self, text: str) -> str:
+        """What the compiler printed, with absolute paths and in the names of the user's tree."""
+        text = absolute_paths(text, self.command.directory)
+        if self.prefix_map is None:
+            return text
+        return text.replace(str(self.prefix_map[0]), str(self.prefix_map[1]))
+
+
+def _single_unit(project: Project, source: Path) -> _Unit:
+    command = from_database(source, project.root)
+    if command is None:
+        command = CompileCommand(project.root, _DEFAULT_FLAGS)
+    return _Unit(source, CompileCommand(command.directory, (*command.flags, *project.config.flags)))
+
+
+def _tree_unit(project: Project, tree: BuildTree, source: Path) -> _Unit:
+    file = tree.path_of(source)
+    command = from_record(file, tree.record)
+    if command is None:
+        raise UsageError(
+            f"{source}: the build command did not compile this file with a compiler that hipscope can see",
+            "call `hipcc`, `amdclang++` or `clang++` by name, not by path",
+        )
+    return _Unit(file, command, (tree.directory, project.root))
+
+
+def _translation_unit(project: Project, source: Path) -> Path:
+    if source.suffix not in HEADER_SUFFIXES:
+        return source
+    if project.main_source is not None and project.main_source.suffix not in HEADER_SUFFIXES:
+        return project.main_source
+    name = source.name.encode()
+    for path in project.sources:
+        if path.suffix not in HEADER_SUFFIXES and name in path.read_bytes():
+            return path
+    raise UsageError(f"{source}: no source of the project includes this header")
+
+
+def _compile(
+    project: Project,
+    toolchain: Toolchain,
+    unit: _Unit,
+    overlay: Mapping[Path, bytes],
+    side: Side,
+    confined: bool,
+    cancel: threading.Event | None,
+) -> Entry:
+    """Compile one side of one file, or find it in the cache."""
+    # The main file is given to the compiler as it was read here: what is compiled is what the key says.
+    texts = {unit.file: unit.file.read_bytes(), **overlay}
+    flags = _flags(toolchain, unit, side)
+    # Names of internal kernels hold this number; fixed, so that a candidate's kernel has the name of the original's.
+    arguments = [*flags, "-c", f"-cuid={_digest(str(unit.file).encode())}"]
+    if unit.prefix_map is not None:
+        arguments += [f"-fdebug-prefix-map={unit.prefix_map[0]}={unit.prefix_map[1]}"]
+    cache = BuildCache(
+        side, [toolchain.identity, str(unit.command.directory), str(unit.file), *arguments], texts
+    )
+    known = cache.find()
+    if known is not None:
+        return known
+    ahead = _preamble(project, toolchain, unit, texts, flags, "never" if confined else "again", cancel)
+    with cache.draft() as draft:
+        files = written(texts, draft)
+        completed = None
+        if ahead is not None:
+            command = [str(toolchain.clang), *arguments, *ahead.flags]
+            read = (ahead.header, ahead.text)
+            completed = _call(project, unit, command, files, read, draft, _OUTPUT[side], confined, cancel)
+        if completed is None or not completed.ok:  # what the compiler says comes from the source as it is
+            command = [str(toolchain.clang), *arguments]
+            completed = _call(project, unit, command, files, (), draft, _OUTPUT[side], confined, cancel)
+        output = unit.in_users_words(completed.text)
+        _check(project, str(unit.file), completed, output, draft)
+        seen = set(read_dependencies(draft / _DEPENDENCIES, unit.command.directory))
+        if ahead is not None:
+            seen -= {ahead.text, ahead.header}
+        return cache.store(draft, sorted(seen), seconds=completed.seconds, output=output)
+
+
+def _flags(toolchain: Toolchain, unit: _Unit, side: Side) -> list[str]:
+    """What decides what the compiler makes of a text, its name left aside."""
+    return [
+        *("-x", "hip", *toolchain.hip_flags, *unit.command.flags, *DEBUG_FLAGS, *_SIDE_FLAGS[side]),
+        *("-fno-color-diagnostics", "-Wno-unused-command-line-argument"),
+    ]
+
+
+def _preamble(
+    project: Project,
+    toolchain: Toolchain,
+    unit: _Unit,
+    texts: Mapping[Path, bytes],
+    flags: Sequence[str],
+    make: Make,
+    cancel: threading.Event | None,
+) -> Precompiled | None:
+    """The headers that the source begins with, precompiled, if that stands for what the compiler would read."""
+    preamble = preamble_of(texts[unit.file])
+    if preamble is None:
+        return None
+    compiler = [str(toolchain.clang), *flags]
+    found = precompiled(
+        compiler, toolchain.identity, unit.command, preamble,
+        make=make, timeout=project.config.build_timeout_s, cancel=cancel,
+    )  # fmt: skip
+    return None if found is None or found.files & texts.keys() else found
+
+
+def _call(
+    project: Project,
+    unit: _Unit,
+    command: Sequence[str],
+    files: Mapping[Path, Path],
+    read: tuple[Path, ...],
+    draft: Path,
+    output: str,
+    confined: bool,
+    cancel: threading.Event | None,
+) -> Completed:
+    """Run the compiler; it sees the contents of `files` under their names and writes into the draft."""
+    argv = [*command, *overlay_flags(files, draft), *dependency_flags(draft / _DEPENDENCIES)]
+    argv += [str(unit.file), "-o", str(draft / output)]
+    timeout, directory = project.config.build_timeout_s, unit.command.directory
+    if not confined:
+        return run_process(argv, timeout=timeout, cwd=directory, env=private(draft), cancel=cancel)
+    box = Box(read=(*_readable(project, unit, argv), *read), write=(draft,))
+    return run_confined(argv, box, timeout=timeout, cwd=directory, env=plain_environment({}), cancel=cancel)
+
+
+def _readable(project: Project, unit: _Unit, command: Sequence[str]) -> tuple[Path, ...]:
+    """What a confined compiler may read: the repository, or else the project, and what its flags name."""
+    above = (project.root, *project.root.parents)
+    repository = next((d for d in above if (d / ".git").exists()), project.root)
+    outside = project.config.optimize.read_paths
+    places = [repository, unit.command.directory, unit.file.parent, *paths_in(command), *outside]
+    for word in command:
+        relative = unit.command.directory / word.removeprefix("-I").removeprefix("-isystem")
+        if word.startswith(("-I", "-isystem", "..")) and relative.is_dir():
+            places.append(Path(os.path.normpath(relative)))
+    return tuple(dict.fromkeys(places))
+
+
+def _link(
+    project: Project, toolchain: Toolchain, device: Entry, host: Entry, cancel: threading.Event | None
+) -> Entry:
+    """Put the code object into the host object and link the program."""
+    identity = [toolchain.identity, str(device.directory), str(host.directory), *_link_options(project)]
+    cache = BuildCache("program", identity, {})
+    known = cache.find()
+    if known is not None:
+        return known
+    timeout = project.config.build_timeout_s
+    with cache.draft() as draft:
+        bundle = draft / "bundle.hipfb"
+        targets = f"host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--{toolchain.arch}"
+        bundled = run_process(
+            [
+                toolchain.offload_bundler, "-type=o", "-bundle-align=4096", f"-targets={targets}", "-input=/dev/null",
+                f"-input={device.directory / 'device.co'}", f"-output={bundle}",
+            ],
+            timeout=timeout, env=private(draft), cancel=cancel,
+        )  # fmt: skip
+        _check(project, "clang-offload-bundler", bundled, bundled.text, draft)
+        (draft / "bundle.s").write_text(_bundle_source(host.directory / "host.o", bundle))
+        linked = run_process(
+            [
+                toolchain.clang, *toolchain.hip_location_flags, host.directory / "host.o", draft / "bundle.s",
+                *_link_options(project), *toolchain.link_flags, "-Wno-unused-command-line-argument",
+                "-o", draft / "program",
+            ],
+            timeout=timeout, env=private(draft), cancel=cancel,
+        )  # fmt: skip
+        _check(project, str(project.main_source), linked, linked.text, draft)
+        for leftover in (bundle, draft / "bundle.s"):
+            leftover.unlink()
+        return cache.store(draft, [], seconds=bundled.seconds + linked.seconds, output="")
+
+
+def _link_options(project: Project) -> list[str]:
+    options = ("-l", "-L", "-Wl,", "-fopenmp", "-pthread", "-static")
+    return [
+        flag
+        for flag in project.config.flags
+        if flag.startswith(options) or flag.endswith((".a", ".so", ".o"))
+    ]
+
+
+def _bundle_source(host_object: Path, bundle: Path) -> str:
+    """Assembly that defines what a host object compiled alone leaves open: the code, and the handle of its module."""
+    lines = ['.section .hip_fatbin,"a",@progbits', ".p2align 12"]
+    for symbol in undefined_symbols(host_object):
+        if symbol.startswith("__hip_fatbin"):
+            lines += [f".globl {symbol}", f".hidden {symbol}", f"{symbol}:"]
+    lines += [f'.incbin "{bundle}"', ".bss", ".p2align 3"]
+    for symbol in undefined_symbols(host_object):
+        if symbol.startswith("__hip_gpubin_handle"):
+            lines += [f".globl {symbol}", f".hidden {symbol}", f"{symbol}:", ".skip 8"]
+    lines += ['.section .note.GNU-stack,"",@progbits', ""]
+    return "\n".join(lines)
+
+
+def _check(project: Project, subject: str, completed: Completed, output: str, draft: Path) -> None:
+    if completed.timed_out:
+        seconds = project.config.build_timeout_s
+        raise BuildFailed(
+            f"{subject}: the compiler took longer than {seconds:g} s",
+            "raise `build_timeout_s` in hipscope.toml",
+            output=output,
+        )
+    if not completed.ok:
+        raise build_error(subject, output, draft, returncode=completed.returncode)
+
+
+def _from_tree(project: Project, tree: BuildTree) -> BuiltProgram:
+    assert project.config.run is not None
+    command = " ".join([project.config.run, *(shlex.quote(argument) for argument in project.program_args)])
+    return BuiltProgram(
+        argv=("/bin/sh", "-c", command),
+        directory=tree.directory,
+        env=project.config.env,
+        compile_seconds=tree.seconds,
+        cached=tree.cached,
+        code_objects=(),
+        output=tree.output,
+    )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -1,0 +1,261 @@
+"""Reads GPU code objects: what each kernel needs, and the code objects inside a built program.
+
+Takes plain ELF files for AMD GPUs, or host programs that carry them in `.hip_fatbin`; gives data. The layout of the
+notes is in LLVM's "User Guide for AMDGPU Backend", "Code Object V5 Metadata"; that of the bundle in "Clang Offload
+Bundler".
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgpack
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
+
+from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.system.process import run_process
+
+_NT_AMDGPU_METADATA = 32
+_BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
+_COMPRESSED_MAGIC = b"CCOB"
+
+
+@dataclass(frozen=True)
+class KernelArgument:
+    """One argument in the kernarg segment: bytes from its start. Hidden ones have a `hidden_...` kind and no name."""
+
+    offset: int
+    size: int
+    value_kind: str
+    name: str
+    type_name: str = ""
+    address_space: str = ""
+
+    @property
+    def hidden(self) -> bool:
+        """Filled in by the runtime, not by the caller."""
+        return self.value_kind.startswith("hidden_")
+
+
+@dataclass(frozen=True)
+class KernelMetadata:
+    """What one kernel asks of the hardware. Sizes are bytes; LDS and scratch are the static parts.
+
+    Where VGPRs and AGPRs share one register file (gfx90a and later), `vgprs` counts both.
+    """
+
+    symbol: str
+    arguments: tuple[KernelArgument, ...]
+    kernarg_size: int
+    vgprs: int
+    agprs: int
+    sgprs: int
+    vgpr_spills: int
+    sgpr_spills: int
+    lds: int
+    scratch: int
+    max_flat_workgroup_size: int
+    wavefront_size: int
+    dynamic_stack: bool
+
+    @property
+    def explicit_arguments(self) -> tuple[KernelArgument, ...]:
+        """The arguments that the source names, in order."""
+        return tuple(argument for argument in self.arguments if not argument.hidden)
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """One plain ELF file for one GPU architecture, with its kernels by mangled name."""
+
+    path: Path
+    kernels: dict[str, KernelMetadata]
+
+
+def code_object_metadata(path: Path) -> list[KernelMetadata]:
+    """The kernels of a code object, in the order of its notes. Raises `HipscopeError` when it is not one."""
+    try:
+        with path.open("rb") as file:
+            return [_kernel(entry) for entry in _metadata(ELFFile(file)).get("amdhsa.kernels", [])]
+    except (ELFError, OSError, ValueError, KeyError) as error:
+        raise HipscopeError(f"{path}: not a code object for an AMD GPU: {error}") from error
+
+
+def read_code_object(path: Path) -> CodeObject:
+    """The file with its metadata."""
+    return CodeObject(path, {kernel.symbol: kernel for kernel in code_object_metadata(path)})
+
+
+def machine_code(path: Path) -> bytes:
+    """The instructions, kernel descriptors and constants of a code object, without names and line tables."""
+    with path.open("rb") as file:
+        try:
+            elf = ELFFile(file)
+            found = [elf.get_section_by_name(name) for name in (".text", ".rodata", ".data")]
+        except ELFError as error:
+            raise HipscopeError(f"{path}: not a code object for an AMD GPU: {error}") from error
+        return b"\0".join(section.data() for section in found if section is not None)
+
+
+def embedded_code_objects(program: Path, arch: str) -> list[bytes]:
+    """The code objects for `arch` in a host program or shared library, in link order. Empty when it has none."""
+    with program.open("rb") as file:
+        try:
+            section = ELFFile(file).get_section_by_name(".hip_fatbin")
+        except ELFError as error:
+            raise HipscopeError(f"{program}: not an ELF file: {error}") from error
+        data = section.data() if section is not None else b""
+    return [image for target, image in _bundle_entries(data, program) if _is_for(target, arch)]
+
+
+def gpu_images(file: Path, bundler: Path) -> list[tuple[str, bytes]]:
+    """Target ("gfx942:sramecc+") and bytes of every code object in a host binary, bundle or code object file.
+
+    Compressed bundles are opened with `bundler` (clang-offload-bundler). Raises `HipscopeError` for a damaged file.
+    """
+    data = file.read_bytes()
+    try:
+        if data.startswith(b"\x7fELF"):
+            elf = ELFFile(io.BytesIO(data))
+            if elf["e_machine"] == "EM_AMDGPU":
+                target = str(_metadata(elf).get("amdhsa.target", "")).rpartition("--")[2]
+                return [(target, data)]
+            section = elf.get_section_by_name(".hip_fatbin")
+            data = section.data() if section is not None else b""
+        found = []
+        for bundle in _plain_bundles(data, bundler):
+            found += [
+                (t, image) for t, image in _bundle_entries(bundle, file) if t.startswith(("hip-", "hipv4-"))
+            ]
+        return [(target.rpartition("--")[2], image) for target, image in found]
+    except (ELFError, ValueError, KeyError, struct.error, IndexError) as error:
+        raise HipscopeError(f"{file}: damaged: {error}") from error
+
+
+def _plain_bundles(data: bytes, bundler: Path) -> Iterator[bytes]:
+    """`data` itself, or the contents of its compressed bundles."""
+    start = data.find(_COMPRESSED_MAGIC) if not data.startswith(_BUNDLE_MAGIC) else -1
+    if start < 0:
+        yield data
+    while start >= 0:
+        end = data.find(_COMPRESSED_MAGIC, start + 4)
+        yield _decompressed(data[start : end if end >= 0 else len(data)], bundler)
+        start = end
+
+
+def _decompressed(bundle: bytes, bundler: Path) -> bytes:
+    """An uncompressed bundle with the same GPU code objects."""
+    with work_directory("bundle") as scratch:
+        packed = scratch / "packed"
+        packed.write_bytes(bundle)
+        listed = run_process([bundler, "-list", "-type=o", f"-input={packed}"], timeout=60)
+        targets = [t for t in listed.stdout.decode().split() if t.startswith(("hip-", "hipv4-"))]
+        outputs = [scratch / str(i) for i in range(len(targets))]
+        done = run_process(
+            [
+                bundler, "-unbundle", "-type=o", f"-input={packed}", f"-targets={','.join(targets)}",
+                *(f"-output={path}" for path in outputs),
+            ],
+            timeout=60,
+        )  # fmt: skip
+        if not listed.ok or not done.ok or not targets:
+            raise ValueError(
+                f"its compressed bundle cannot be opened: {(listed.text + done.text).strip()[-200:]}"
+            )
+        images = [path.read_bytes() for path in outputs]
+    table = struct.pack("<Q", len(targets))
+    offset = len(_BUNDLE_MAGIC) + 8 + sum(24 + len(t) for t in targets)
+    for target, image in zip(targets, images, strict=True):
+        table += struct.pack("<QQQ", offset, len(image), len(target)) + target.encode()
+        offset += len(image)
+    return _BUNDLE_MAGIC + table + b"".join(images)
+
+
+def undefined_symbols(host_object: Path) -> list[str]:
+    """The symbols that an object file needs from elsewhere."""
+    with host_object.open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".symtab")
+        if not isinstance(table, SymbolTableSection):
+            return []
+        return [
+            symbol.name
+            for symbol in table.iter_symbols()
+            if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name
+        ]
+
+
+def _bundle_entries(data: bytes, program: Path) -> Iterator[tuple[str, bytes]]:
+    """Each entry's target and bytes, over all bundles in the section (one per translation unit)."""
+    if data.startswith(_COMPRESSED_MAGIC):
+        raise HipscopeError(
+            f"{program}: its GPU code is compressed",
+            "build without --offload-compress, so that it can be read",
+        )
+    start = data.find(_BUNDLE_MAGIC)
+    while start >= 0:
+        (count,) = struct.unpack_from("<Q", data, start + len(_BUNDLE_MAGIC))
+        at = start + len(_BUNDLE_MAGIC) + 8
+        for _ in range(count):
+            offset, size, name_size = struct.unpack_from("<QQQ", data, at)
+            at += 24
+            target = data[at : at + name_size].decode("ascii", "replace")
+            at += name_size
+            if size:
+                yield target, data[start + offset : start + offset + size]
+        start = data.find(_BUNDLE_MAGIC, at)
+
+
+def _is_for(target: str, arch: str) -> bool:
+    # "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
+    return target.startswith(("hip-", "hipv4-")) and target.rpartition("-")[2].partition(":")[0] == arch
+
+
+def _metadata(elf: ELFFile) -> dict[str, Any]:
+    for section in elf.iter_sections():
+        if not isinstance(section, NoteSection):
+            continue
+        for note in section.iter_notes():
+            if note["n_name"] == "AMDGPU" and note["n_type"] in (_NT_AMDGPU_METADATA, "NT_AMDGPU_METADATA"):
+                body = note["n_descdata"]
+                raw = body if isinstance(body, bytes) else note["n_desc"].encode("latin-1")
+                values = msgpack.unpack(io.BytesIO(raw), raw=False, strict_map_key=False)
+                if isinstance(values, dict):
+                    return values
+    raise ValueError("it has no AMDGPU metadata note")
+
+
+def _kernel(entry: dict[str, Any]) -> KernelMetadata:
+    return KernelMetadata(
+        symbol=entry[".name"],
+        arguments=tuple(_argument(argument) for argument in entry.get(".args", [])),
+        kernarg_size=entry[".kernarg_segment_size"],
+        vgprs=entry[".vgpr_count"],
+        agprs=entry.get(".agpr_count", 0),
+        sgprs=entry[".sgpr_count"],
+        vgpr_spills=entry.get(".vgpr_spill_count", 0),
+        sgpr_spills=entry.get(".sgpr_spill_count", 0),
+        lds=entry[".group_segment_fixed_size"],
+        scratch=entry[".private_segment_fixed_size"],
+        max_flat_workgroup_size=entry[".max_flat_workgroup_size"],
+        wavefront_size=entry[".wavefront_size"],
+        dynamic_stack=bool(entry.get(".uses_dynamic_stack", False)),
+    )
+
+
+def _argument(entry: dict[str, Any]) -> KernelArgument:
+    return KernelArgument(
+        offset=entry[".offset"],
+        size=entry[".size"],
+        value_kind=entry[".value_kind"],
+        name=entry.get(".name", ""),
+        type_name=entry.get(".type_name", ""),
+        address_space=entry.get(".address_space", ""),
+    )

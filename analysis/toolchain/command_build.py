@@ -1,0 +1,311 @@
+"""Builds a project with its own build command, in a copy of its tree that hipscope keeps in the user's cache.
+
+The user's tree is never written to, and a build there that is older, for another GPU or without debug information does
+not get in the way. The copy is brought up to date file by file, so the project's own build stays incremental. There are
+two copies, each built for itself: one of what is on disk, and one for a candidate (`overlay`). Neither is a copy of the
+other, because builds write down the absolute paths of what they read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.analysis.errors import BuildFailed
+from hipscope.analysis.system.directories import cache_directory, locked, write_atomically
+from hipscope.analysis.system.process import run_process
+from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined, tool_directories
+from hipscope.analysis.toolchain.compiler_messages import build_error
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.project import Project
+
+_SKIPPED_DIRECTORIES = {
+    ".git",
+    ".hg",
+    ".svn",
+    ".hipscope",
+    ".venv",
+    "node_modules",
+    "__pycache__",
+    "CMakeFiles",
+}
+_SKIPPED_SUFFIXES = (".o", ".obj", ".d", ".pyc")
+_LINKED_FROM_BYTES = 32 * 1024 * 1024
+_COMPILERS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
+
+
+@dataclass(frozen=True)
+class BuildTree:
+    """A built copy of a project. `record` holds one file per compiler call, as `from_record` reads them."""
+
+    root: Path
+    directory: Path
+    record: Path
+    seconds: float
+    output: str
+    cached: bool
+
+    def path_of(self, path: Path) -> Path:
+        """Where a file of the user's tree is in this copy; files outside the tree are where they are."""
+        return self.directory / path.relative_to(self.root) if path.is_relative_to(self.root) else path
+
+
+def build_in_tree(
+    project: Project,
+    toolchain: Toolchain,
+    overlay: Mapping[Path, bytes],
+    *,
+    confined: bool = False,
+    cancel: threading.Event | None = None,
+) -> BuildTree:
+    """Bring the copy up to date and run the build command, unless nothing changed since it last succeeded.
+
+    Raises `BuildFailed` with the messages of the compiler, which name the user's files.
+    """
+    build = project.config.build
+    assert build is not None
+    settings = [toolchain.identity, _WRAPPER, build, json.dumps(project.config.env, sort_keys=True)]
+    identity = hashlib.sha256("\0".join([str(project.root), *settings]).encode()).hexdigest()[:16]
+    home = Path(os.path.realpath(cache_directory())) / "trees" / f"{project.root.name}-{identity}"
+    slot = home / ("candidate" if overlay else "base")
+    tree = slot / "tree"
+    with locked(home / "lock"):
+        content = _bring_up_to_date(project.root, tree, slot / "state.json", overlay)
+        done = slot / "done.json"
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            last = json.loads(done.read_text())
+            if last["content"] == content:
+                return BuildTree(
+                    project.root, tree, slot / "record", last["seconds"], last["output"], cached=True
+                )
+        done.unlink(missing_ok=True)
+        (slot / "record").mkdir(exist_ok=True)
+        environment = _environment(project, toolchain, slot)
+        argv, timeout = ["/bin/sh", "-c", build], project.config.build_timeout_s
+        if confined:
+            box = Box(
+                read=(
+                    project.root,
+                    *paths_in([*toolchain.hip_flags, str(toolchain.clang)]),
+                    *tool_directories(environment["PATH"]),
+                    *project.config.optimize.read_paths,
+                ),
+                write=(slot,),
+            )
+            kept = {name: value for name, value in environment.items() if os.environ.get(name) != value}
+            completed = run_confined(
+                argv, box, timeout=timeout, cwd=tree, env=plain_environment(kept), cancel=cancel
+            )
+        else:
+            completed = run_process(argv, timeout=timeout, cwd=tree, env=environment, cancel=cancel)
+        output = completed.text.replace(str(tree), str(project.root))
+        if completed.timed_out:
+            raise BuildFailed(
+                f"`{build}` took longer than {project.config.build_timeout_s:g} s",
+                "raise `build_timeout_s` in hipscope.toml",
+                output=output,
+            )
+        if not completed.ok:
+            raise build_error(f"`{build}` in {project.root}", output, tree, returncode=completed.returncode)
+        result = {"content": content, "seconds": completed.seconds, "output": output}
+        write_atomically(done, json.dumps(result).encode())
+    return BuildTree(project.root, tree, slot / "record", completed.seconds, output, cached=False)
+
+
+def _bring_up_to_date(root: Path, tree: Path, state_file: Path, overlay: Mapping[Path, bytes]) -> str:
+    """Make `tree` hold what `root` and `overlay` hold; gives a digest of all of it.
+
+    A file that is copied for the first time keeps its time, as the project's own rules compare times; one that
+    replaces another is new.
+    """
+    state: dict[str, list[int | str]] = {}
+    with contextlib.suppress(OSError, ValueError):
+        state = json.loads(state_file.read_text())
+    texts = {str(path.relative_to(root)): data for path, data in overlay.items() if path.is_relative_to(root)}
+    fresh: dict[str, list[int | str]] = {}
+    for path in _files(root):
+        name = str(path.relative_to(root))
+        status = path.lstat()
+        known = state.get(name)
+        data = texts.get(name)
+        if data is None and known is not None and known[:2] == [status.st_size, status.st_mtime_ns]:
+            fresh[name] = known
+            continue
+        if data is None and (path.is_symlink() or status.st_size >= _LINKED_FROM_BYTES):
+            target = _link_target(path, root)
+            _replace_by_link(tree / name, target)
+            fresh[name] = [
+                status.st_size,
+                status.st_mtime_ns,
+                f"{target} {status.st_size}:{status.st_mtime_ns}",
+            ]
+            continue
+        body = path.read_bytes() if data is None else data
+        digest = hashlib.sha256(body).hexdigest()
+        if known is None or known[2] != digest:
+            _write(tree / name, body, like=path, keep_time=known is None)
+        # The size of an overlaid file is set to one that no file has: the next call must look again.
+        fresh[name] = [status.st_size if data is None else -1, status.st_mtime_ns, digest]
+    for name in state.keys() - fresh.keys():
+        (tree / name).unlink(missing_ok=True)
+    write_atomically(state_file, json.dumps(fresh).encode())
+    return hashlib.sha256(
+        json.dumps(sorted((name, row[2]) for name, row in fresh.items())).encode()
+    ).hexdigest()
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """The files to copy: everything but what a build makes, which the copy makes for itself, and our own cache."""
+    for path in sorted(directory.iterdir()):
+        if path.is_symlink():
+            yield path
+        elif path.is_dir():
+            if not _is_skipped(path):
+                yield from _files(path)
+        elif path.is_file() and path.suffix not in _SKIPPED_SUFFIXES and not _is_program(path):
+            yield path
+
+
+def _is_skipped(directory: Path) -> bool:
+    return (
+        directory.name in _SKIPPED_DIRECTORIES
+        or (directory / "CMakeCache.txt").exists()
+        or os.path.realpath(directory) == os.path.realpath(cache_directory())  # the copy lies in there
+    )
+
+
+def _is_program(path: Path) -> bool:
+    if not os.access(path, os.X_OK) or ".so" in path.suffixes:
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def _write(target: Path, body: bytes, *, like: Path, keep_time: bool) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    target.write_bytes(body)
+    shutil.copymode(like, target)
+    if keep_time:
+        status = like.stat()
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _link_target(path: Path, root: Path) -> str:
+    """What a link in the copy points to: for a link inside the tree the same, for everything else the real file."""
+    if path.is_symlink():
+        target = path.readlink()
+        inside = not target.is_absolute() and Path(os.path.normpath(path.parent / target)).is_relative_to(
+            root
+        )
+        return str(target) if inside else str(path.resolve())
+    return str(path)
+
+
+def _replace_by_link(link: Path, target: str) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+
+
+def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str, str]:
+    """What the build command sees: our wrappers first on PATH and in the variables that build systems ask."""
+    wrappers = slot / "wrappers"
+    wrappers.mkdir(exist_ok=True)
+    for name in _COMPILERS:
+        script = wrappers / name
+        script.write_text(_wrapper(name, toolchain, slot, project.root))
+        script.chmod(0o755)
+    env = {**os.environ, **project.config.env}
+    env["PATH"] = f"{wrappers}{os.pathsep}{env.get('PATH', os.defpath)}"
+    env["HIPCC"] = str(wrappers / "hipcc")
+    env["HIPCXX"] = str(wrappers / "clang++")
+    env["CMAKE_EXPORT_COMPILE_COMMANDS"] = "ON"
+    # Compilers that no wrapper stands for, such as g++ for host code, find our headers before the system's older ones.
+    for variable in ("C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"):
+        if toolchain.include_dirs:
+            own = [str(path) for path in toolchain.include_dirs]
+            env[variable] = os.pathsep.join([*own, *filter(None, [env.get(variable)])])
+    # A real hipcc that is called by its full path at least keeps the source positions.
+    env["HIPCC_COMPILE_FLAGS_APPEND"] = (
+        f"{env.get('HIPCC_COMPILE_FLAGS_APPEND', '')} -gline-tables-only".strip()
+    )
+    return env
+
+
+def _wrapper(name: str, toolchain: Toolchain, slot: Path, root: Path) -> str:
+    """A script in place of a compiler: our architecture and positions, the user's everything else."""
+    c_compiler = name in ("clang", "amdclang")
+    compiler = toolchain.clang.with_name("clang") if c_compiler else toolchain.clang
+    values = {
+        "COMPILER": shlex.quote(str(compiler)),
+        "HIP_FLAGS": shlex.join(toolchain.hip_flags),
+        "LINK_FLAGS": shlex.join(("--hip-link", *toolchain.link_flags)),
+        "RECORD": shlex.quote(str(slot / "record")),
+        "PREFIX_MAP": shlex.quote(f"-fdebug-prefix-map={slot / 'tree'}={root}"),
+        "HIPCC": "yes" if name == "hipcc" else "no",
+    }
+    text = _WRAPPER
+    for key, value in values.items():
+        text = text.replace(f"@{key}@", value)
+    return text
+
+
+_WRAPPER = """#!/bin/sh
+# Written by hipscope. Calls the real compiler so that machine code keeps its source positions and is for the
+# architecture that is profiled, and records how each file was compiled.
+set -f
+hip=@HIPCC@
+link=yes
+compile=no
+optimize=no
+explicit=no
+relocatable=no
+count=$#
+while [ "$count" -gt 0 ]; do
+    argument=$1
+    shift
+    count=$((count - 1))
+    case $argument in
+        --offload-arch=*|--amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
+        -c|-S|-E|-M|-MM|--genco) link=no ;;
+        -O*) optimize=yes ;;
+        -fgpu-rdc) relocatable=yes ;;
+        -fno-gpu-rdc) relocatable=no ;;
+        --hip-link) hip=yes ;;
+        -xhip) explicit=yes; hip=yes ;;
+        -x) explicit=yes; [ "$1" = hip ] && hip=yes ;;
+        *.hip|*.cu) compile=yes; hip=yes ;;
+        *.cpp|*.cc|*.cxx|*.c) compile=yes ;;
+    esac
+    case $hip,$explicit,$argument in
+        yes,no,*.cpp|yes,no,*.cc|yes,no,*.cxx|yes,no,*.cu) set -- "$@" -x hip "$argument" -x none ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+if [ "$compile" = yes ]; then
+    { printf '%s' "$PWD"; printf '\\0%s' "$@"; } > @RECORD@/"$$-$(date +%s%N)"
+fi
+if [ "$hip" = yes ] && [ "$compile" = yes ]; then
+    [ "$optimize" = yes ] || set -- -O3 "$@"
+    set -- @HIP_FLAGS@ "$@"
+fi
+if [ "$compile" = yes ]; then
+    set -- "$@" -gline-tables-only -gcolumn-info -fdiagnostics-absolute-paths @PREFIX_MAP@
+fi
+if [ "$hip,$link,$compile,$relocatable" = yes,yes,no,yes ]; then
+    set -- @HIP_FLAGS@ "$@"  # this is where the GPU code of the objects is made
+fi
+if [ "$hip" = yes ] && [ "$link" = yes ]; then
+    set -- "$@" @LINK_FLAGS@
+fi
+exec @COMPILER@ "$@" -Wno-unused-command-line-argument
+"""

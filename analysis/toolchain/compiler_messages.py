@@ -1,0 +1,110 @@
+"""Reads what a compiler or linker printed: takes its output, gives diagnostics or the `BuildFailed` to raise."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import get_args
+
+from hipscope.analysis.errors import BuildFailed, CompilerDiagnostic, Severity
+from hipscope.analysis.system.directories import nearly_full
+
+_LINE = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error|warning|note): "
+    r"(?P<message>.*)$",
+    re.MULTILINE,
+)
+_WITHOUT_PLACE = re.compile(r"^(?:[^\s:]+: )?(?:fatal )?error: (?P<message>.*)$", re.MULTILINE)
+_UNDEFINED = re.compile(r"(?:undefined reference to|undefined symbol:) [`']?(?P<symbol>[^`'\n]+)")
+
+
+def parse_diagnostics(output: str) -> tuple[CompilerDiagnostic, ...]:
+    """Every message with a place in it, in order and once: both halves of a HIP compile report the same mistakes."""
+    found: dict[CompilerDiagnostic, None] = {}
+    for match in _LINE.finditer(output):
+        severity = match["severity"].removeprefix("fatal ")
+        found[
+            CompilerDiagnostic(
+                file=match["file"],
+                line=int(match["line"]),
+                column=int(match["column"] or 0),
+                severity=_severity(severity),
+                message=match["message"].strip(),
+            )
+        ] = None
+    return tuple(found)
+
+
+def absolute_paths(output: str, directory: Path) -> str:
+    """The same text with the file of each message as an absolute path, as seen from the compiler's `directory`."""
+
+    def absolute(match: re.Match[str]) -> str:
+        return os.path.normpath(directory / match["file"]) + match[0][len(match["file"]) :]
+
+    return _LINE.sub(absolute, output)
+
+
+def build_failed(subject: str, output: str, *, returncode: int) -> BuildFailed:
+    """The exception for a build that left with `returncode`: its line is the first error, in the compiler's words."""
+    diagnostics = parse_diagnostics(output)
+    message, hint = _headline(subject, output, diagnostics, returncode)
+    return BuildFailed(message, hint, diagnostics=diagnostics, output=output)
+
+
+def build_error(subject: str, output: str, directory: Path, *, returncode: int) -> BuildFailed | OSError:
+    """`build_failed`, or the error of a full disk for a build that wrote into `directory` and failed for that.
+
+    A full disk says nothing about the text, and no candidate may be refused for it. Compilers name it in many ways: "No
+    space left", "Bus error", "No such file" for their own output.
+    """
+    failure = build_failed(subject, output, returncode=returncode)
+    full = os.strerror(errno.ENOSPC)
+    wrong_text = any(diagnostic.severity == "error" for diagnostic in failure.diagnostics)
+    if not wrong_text and (full in output or nearly_full(directory)):
+        return OSError(errno.ENOSPC, full, str(directory))
+    return failure
+
+
+def _headline(
+    subject: str, output: str, diagnostics: Iterable[CompilerDiagnostic], returncode: int
+) -> tuple[str, str | None]:
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+    if errors:
+        first = errors[0]
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        return f"{first.file}:{first.line}:{first.column}: error: {first.message}{more}", _advice(
+            first.message
+        )
+    undefined = _UNDEFINED.search(output)
+    if undefined:
+        return (
+            f"{subject}: does not link: `{undefined['symbol']}` is not defined in it",
+            "its other files and libraries belong into the command that links it: `build` in hipscope.toml",
+        )
+    placeless = _WITHOUT_PLACE.search(output)
+    if placeless:
+        return f"{subject}: {placeless['message']}", None
+    if returncode < 0:
+        return f"{subject}: the compiler was ended by signal {-returncode}", None
+    last = output.strip().rpartition("\n")[2][:200]
+    return f"{subject}: the build left with status {returncode}" + (f": {last}" if last else ""), None
+
+
+def _advice(message: str) -> str | None:
+    """What to do about a header that is not found, where its name tells; None else."""
+    missing = re.match(r"'([^']+)' file not found", message)
+    if missing is None:
+        return None
+    if re.match(r"cuda|cublas|cooperative_groups", missing[1]):
+        return "this is CUDA source: convert it to HIP first, for example with hipify-perl"
+    return 'when headers of the program lie elsewhere, set `build` and `run` in hipscope.toml, or `flags = ["-I..."]`'
+
+
+def _severity(word: str) -> Severity:
+    for severity in get_args(Severity):
+        if word == severity:
+            return severity  # type: ignore[no-any-return]
+    raise ValueError(word)

@@ -1,0 +1,63 @@
+"""The doctor: every tool, what works with it, and the command that fixes what is missing."""
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config, ToolchainConfig
+from hipscope.analysis.runs import doctor
+from hipscope.analysis.runs.doctor import Tool, examine, works
+from hipscope.analysis.toolchain import discovery
+
+
+def row(name: str, rows: list[Tool]) -> Tool:
+    (found,) = [row for row in rows if row.name == name]
+    return found
+
+
+def test_on_this_machine_the_compiler_is_complete(cache: Path) -> None:
+    rows = examine(Config())
+    for name in ("compiler", "linker", "offload bundler", "disassembler", "device libraries", "HIP headers"):
+        assert row(name, rows).found, row(name, rows)
+        assert Path(row(name, rows).path).exists()
+    assert "clang version" in row("compiler", rows).version
+
+
+def test_every_row_says_what_it_enables_and_how_to_get_it(cache: Path) -> None:
+    for tool in examine(Config(), {"PATH": "/nowhere"}):
+        assert tool.enables
+        assert tool.found != bool(tool.fix)
+
+
+def test_a_missing_compiler_is_a_row_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(discovery, "_LLVM_ROOT", tmp_path)
+    rows = examine(Config(), {"PATH": str(tmp_path)})
+    compiler = row("compiler", rows)
+    assert compiler.status == "missing"
+    assert "apt-get install -y clang-19" in compiler.fix
+    assert not works(rows)
+
+
+def test_an_unknown_architecture_is_shown_and_nothing_fails(cache: Path) -> None:
+    compiler = row("compiler", examine(Config(arch="gfx999")))
+    assert compiler.status == "missing"
+    assert "gfx999" in compiler.fix
+
+
+def test_native_parts_that_are_not_built_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HIPSCOPE_NATIVE_DIR", str(tmp_path))
+    rows = doctor.examine(Config(toolchain=ToolchainConfig(clang="/nowhere")))
+    assert row("emulator", rows).status == "missing"
+    assert "make setup" in row("emulator", rows).fix
+    (tmp_path / "libamdhip64.so").write_bytes(b"")
+    assert row("emulator", doctor.examine(Config(toolchain=ToolchainConfig(clang="/nowhere")))).found
+
+
+def test_optional_tools_are_not_needed(cache: Path) -> None:
+    rows = [
+        tool for tool in examine(Config(), {"PATH": "/nowhere"}) if tool.name in ("ncu", "nvcc", "rocprofv3")
+    ]
+    assert {tool.status for tool in rows} == {"optional"}
+    assert works(rows)

@@ -1,0 +1,165 @@
+"""Reading HIP source: what is found, at which bytes, and what the reader makes of broken or unusual text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hipscope.analysis.source.syntax import parse, text_of
+from hipscope.formulas.candidate import OverlappingSplices, Splice, apply_splices
+
+REDUCE = b"""#include <hip/hip_runtime.h>
+#define TILE 32
+constexpr int kRows = 8;
+template <typename T, int N = 4>
+__launch_bounds__(256) __global__ void reduce(const T* __restrict__ in, float* const out, int n, float v[]) {
+  __shared__ float tile[TILE][32];
+  extern __shared__ char dyn[];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int r = 0; r < 32; r += 8) tile[threadIdx.y + r][threadIdx.x] = in[i + r];
+  __syncthreads();
+  if (i < n) atomicAdd(&out[0], tile[threadIdx.x][0]);
+  int before = atomicAdd((int*)v, 1);
+}
+int main() {
+  reduce<float><<<dim3(4), 256, 64>>>(a, b, 1024, c);
+  hipLaunchKernelGGL((reduce<float, 3>), dim3(1), dim3(2), 0, 0, a, b, 1, c);
+}
+"""
+
+
+def test_a_kernel_is_found_with_its_head_parameters_and_exact_span() -> None:
+    (kernel,) = parse(REDUCE).kernels
+    assert kernel.name == "reduce"
+    assert kernel.template_head == "<typename T, int N = 4>"
+    assert kernel.attributes == ("__launch_bounds__(256)", "__global__")
+    assert REDUCE[kernel.span.start : kernel.span.end].startswith(b"template <typename T")
+    assert REDUCE[kernel.span.start : kernel.span.end].endswith(b"1);\n}")
+    assert (kernel.span.line, kernel.span.end_line) == (4, 13)
+    assert [(p.name, p.element_type, p.pointer, p.const_pointee) for p in kernel.parameters] == [
+        ("in", "T", True, True),
+        ("out", "float", True, False),
+        ("n", "int", False, False),
+        ("v", "float", True, False),
+    ]
+
+
+def test_lds_subscripts_barriers_atomics_and_loops_are_found() -> None:
+    (kernel,) = parse(REDUCE).kernels
+    assert [(a.name, a.dimensions, a.dynamic) for a in kernel.shared] == [
+        ("tile", ("TILE", "32"), False),
+        ("dyn", ("",), True),
+    ]
+    assert [(s.base, len(s.indices), s.use) for s in kernel.subscripts] == [
+        ("tile", 2, "write"),
+        ("in", 1, "read"),
+        ("out", 1, "address"),
+        ("tile", 2, "read"),
+    ]
+    assert [b.divergent for b in kernel.barriers] == [None]
+    assert [(a.function, a.statement is not None) for a in kernel.atomics] == [
+        ("atomicAdd", True),
+        ("atomicAdd", False),
+    ]
+    assert [loop.kind for loop in kernel.loops] == ["for"]
+
+
+def test_launches_of_both_forms_are_found() -> None:
+    first, second = parse(REDUCE).launches
+    assert (first.kernel, first.grid, first.block, first.shared_bytes) == ("reduce", "dim3(4)", "256", "64")
+    assert (second.kernel, second.block, second.arguments) == ("reduce", "dim3(2)", ("a", "b", "1", "c"))
+
+
+def test_file_constants_are_found_whether_macro_or_constexpr() -> None:
+    assert {name: text_of(node) for name, node in parse(REDUCE).constants.items()} == {
+        "TILE": "32",
+        "kRows": "8",
+    }
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"__global__ void LAUNCH_BOUNDS(256, 2) k(int* p) { p[0] = 1; }",
+        b"MY_EXPORT __global__ void k(int* p) { p[0] = 1; }",
+        b"__global__ void k(int* p) NO_INLINE { p[0] = 1; }",
+        b"__global__ void ATTRIBUTE_A ATTRIBUTE_B(1)\r\nk(int* p)\r\n{\r\n p[0] = 1;\r\n}\r\n",
+    ],
+)
+def test_attribute_macros_do_not_hide_a_kernel(source: bytes) -> None:
+    file = parse(source)
+    assert [k.name for k in file.kernels] == ["k"]
+    assert file.errors == ()
+
+
+def test_a_kernel_in_capitals_is_not_taken_for_a_macro() -> None:
+    assert [k.name for k in parse(b"__global__ void COPY(int* p) { p[0] = 1; }").kernels] == ["COPY"]
+
+
+def test_broken_code_still_shows_its_kernels_and_says_where_it_is_broken() -> None:
+    file = parse(b"__global__ void k(int* p) {\n  if (p[0] > {\n  p[1] = 2;\n}\n")
+    assert file.errors != ()
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("if (threadIdx.x < 4) __syncthreads();", "thread-dependent condition"),
+        ("int i = threadIdx.x; if (i >= n) return; __syncthreads();", "`return` on line 1"),
+        ("for (int i = threadIdx.x; i < n; i += 64) { __syncthreads(); }", "thread-dependent condition"),
+        ("for (int k = 0; k < n; ++k) { if (p[threadIdx.x]) break; __syncthreads(); }", "`break`"),
+        ("bool odd = false; if (threadIdx.x & 1) odd = true; if (odd) __syncthreads();", "`(odd)`"),
+    ],
+)
+def test_a_barrier_that_not_all_threads_reach_is_recognised(body: str, reason: str) -> None:
+    (kernel,) = parse(f"__global__ void k(int* p, int n) {{ {body} }}".encode()).kernels
+    assert reason in str(kernel.barriers[0].divergent)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "__syncthreads();",
+        "if (n > 4) __syncthreads();",
+        "for (int k = 0; k < n; ++k) { __syncthreads(); }",
+        "if (blockIdx.x == 0) return; __syncthreads();",
+        "if (threadIdx.x < 4) { p[0] = 1; } __syncthreads();",
+    ],
+)
+def test_a_barrier_that_all_threads_reach_is_not_suspected(body: str) -> None:
+    (kernel,) = parse(f"__global__ void k(int* p, int n) {{ {body} }}".encode()).kernels
+    assert kernel.barriers[0].divergent is None
+
+
+def test_splices_keep_every_other_byte_and_the_line_ends() -> None:
+    source = b"a\r\n\tb\r\nc"
+    assert apply_splices(source, [Splice(4, 5, b"XY"), Splice(0, 0, b"// \r\n")]) == b"// \r\na\r\n\tXY\r\nc"
+
+
+def test_overlapping_splices_are_refused() -> None:
+    with pytest.raises(OverlappingSplices):
+        apply_splices(b"abcdef", [Splice(0, 3, b""), Splice(2, 4, b"")])
+    with pytest.raises(ValueError, match="outside"):
+        apply_splices(b"abc", [Splice(2, 9, b"")])
+
+
+@given(st.binary(max_size=60), st.data())
+def test_removing_what_was_inserted_gives_the_original_again(source: bytes, data: st.DataObject) -> None:
+    places = data.draw(st.lists(st.integers(0, len(source)), unique=True, max_size=5))
+    inserted = {place: data.draw(st.binary(min_size=1, max_size=5)) for place in places}
+    edited = apply_splices(source, [Splice(p, p, text) for p, text in inserted.items()])
+    undo, shift = [], 0
+    for place in sorted(inserted):
+        undo.append(Splice(place + shift, place + shift + len(inserted[place]), b""))
+        shift += len(inserted[place])
+    assert apply_splices(edited, undo) == source
+
+
+@given(st.text(alphabet="ab{}()[];<>,=+*&\"'/\\\n #ul__global__ void k(int* p)", max_size=120))
+def test_reading_never_fails_and_spans_lie_in_the_text(text: str) -> None:
+    source = text.encode()
+    for kernel in parse(source).kernels:
+        assert 0 <= kernel.span.start < kernel.body.start < kernel.body.end <= kernel.span.end <= len(source)
+        assert source[kernel.body.start : kernel.body.start + 1] == b"{"
+        assert source[kernel.body.end - 1 : kernel.body.end] == b"}"

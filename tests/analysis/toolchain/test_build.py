@@ -1,0 +1,486 @@
+"""Builds: messages, overlays, the cache, build commands, and what is inside code objects."""
+
+import json
+import os
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, UsageError
+from hipscope.analysis.system.process import run_process
+from hipscope.analysis.system.sandbox import isolation
+from hipscope.analysis.toolchain.build import build_program, compile_device
+from hipscope.analysis.toolchain.code_object import code_object_metadata, embedded_code_objects
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.project import Project, resolve_project
+
+KERNEL = "_Z5twicePKfPfi"
+
+
+def debug_files(code_object: Path, toolchain: Toolchain) -> str:
+    return run_process([toolchain.bin / "llvm-dwarfdump", "--debug-line", code_object], timeout=30).text
+
+
+@pytest.fixture
+def project(program: Path) -> Project:
+    return resolve_project(program)
+
+
+class TestOneFile:
+    def test_it_becomes_a_program_and_a_code_object(self, project: Project, toolchain: Toolchain) -> None:
+        built = build_program(project, toolchain)
+        assert os.access(built.argv[0], os.X_OK)
+        assert built.directory == project.root
+        assert built.compile_seconds > 0
+        (kernel,) = code_object_metadata(built.code_objects[0])
+        assert kernel.symbol == KERNEL
+        assert [(a.offset, a.size) for a in kernel.explicit_arguments] == [(0, 8), (8, 8), (16, 4)]
+        assert (kernel.wavefront_size, kernel.lds, kernel.vgpr_spills) == (64, 0, 0)
+
+    def test_the_code_object_in_the_program_is_the_one_that_was_compiled(
+        self, project: Project, toolchain: Toolchain
+    ) -> None:
+        built = build_program(project, toolchain)
+        assert embedded_code_objects(Path(built.argv[0]), "gfx942") == [built.code_objects[0].read_bytes()]
+        assert embedded_code_objects(Path(built.argv[0]), "gfx90a") == []
+
+    def test_debug_information_names_the_users_file(self, project: Project, toolchain: Toolchain) -> None:
+        built = build_program(project, toolchain, overlay={_main(project): b"\n" + _text(project)})
+        assert f'"{project.main_source}"' in debug_files(built.code_objects[0], toolchain)
+        assert "overlay" not in debug_files(built.code_objects[0], toolchain)
+
+    def test_nothing_is_written_beside_the_source(self, project: Project, toolchain: Toolchain) -> None:
+        before = sorted(project.root.rglob("*"))
+        build_program(project, toolchain)
+        assert sorted(project.root.rglob("*")) == before
+
+    def test_flags_of_the_config_and_of_the_compilation_database_are_used(
+        self, program: Path, toolchain: Toolchain
+    ) -> None:
+        program.write_text("#if WANTED != 12\n#error not wanted\n#endif\n" + program.read_text())
+        database = [
+            {
+                "directory": str(program.parent),
+                "file": program.name,
+                "command": "hipcc -c -DWANTED=12 -o x.o twice.hip",
+            }
+        ]
+        with pytest.raises(BuildFailed, match="not wanted"):
+            build_program(resolve_project(program), toolchain)
+        (program.parent / "build").mkdir()
+        (program.parent / "build" / "compile_commands.json").write_text(json.dumps(database))
+        assert build_program(resolve_project(program), toolchain).code_objects
+        (program.parent / "build" / "compile_commands.json").unlink()
+        (program.parent / "hipscope.toml").write_text('flags = ["-DWANTED=12"]\n')
+        assert build_program(resolve_project(program), toolchain).code_objects
+
+
+class TestMessages:
+    def test_a_syntax_error_is_the_compilers_own_message_on_its_line(
+        self, program: Path, toolchain: Toolchain
+    ) -> None:
+        program.write_text(program.read_text().replace("2.0f * in[i];", "2.0f * in[i]"))
+        with pytest.raises(BuildFailed) as caught:
+            build_program(resolve_project(program), toolchain)
+        (diagnostic,) = caught.value.diagnostics
+        assert (diagnostic.file, diagnostic.line, diagnostic.severity) == (str(program), 4, "error")
+        assert diagnostic.message == "expected ';' after expression"
+        assert caught.value.message.startswith(f"{program}:4:")
+        assert caught.value.exit_code == 4
+        assert caught.value.output.count("expected ';' after expression") == 1
+
+    def test_mistakes_in_host_and_device_code_are_each_reported_once(
+        self, program: Path, toolchain: Toolchain
+    ) -> None:
+        text = program.read_text().replace("in[i]", "inn[i]").replace("return 0;", "return nothing;")
+        program.write_text(text)
+        with pytest.raises(BuildFailed) as caught:
+            build_program(resolve_project(program), toolchain)
+        errors = [d for d in caught.value.diagnostics if d.severity == "error"]
+        assert [d.line for d in errors] == [4, 9]
+
+    def test_a_message_in_a_header_names_the_header(self, program: Path, toolchain: Toolchain) -> None:
+        (program.parent / "part.h").write_text("int x\n;;; int int y;\n")
+        program.write_text('#include "part.h"\n' + program.read_text())
+        with pytest.raises(BuildFailed) as caught:
+            build_program(resolve_project(program), toolchain)
+        assert caught.value.diagnostics[0].file == str(program.parent / "part.h")
+
+    def test_a_missing_function_says_that_the_program_may_have_more_files(
+        self, program: Path, toolchain: Toolchain
+    ) -> None:
+        program.write_text(
+            program.read_text().replace("int main() {", "void other();\nint main() { other();")
+        )
+        with pytest.raises(BuildFailed, match=r"`other\(\)` is not defined in it") as caught:
+            build_program(resolve_project(program), toolchain)
+        assert "hipscope.toml" in str(caught.value.hint)
+
+    def test_an_error_in_a_candidate_names_the_users_file(
+        self, project: Project, toolchain: Toolchain
+    ) -> None:
+        with pytest.raises(BuildFailed) as caught:
+            compile_device(project, toolchain, _main(project), _text(project).replace(b"in[i]", b"inn[i]"))
+        assert caught.value.diagnostics[0].file == str(project.main_source)
+
+
+class TestOverlay:
+    def test_it_changes_what_is_compiled_and_not_what_is_on_disk(
+        self, project: Project, toolchain: Toolchain
+    ) -> None:
+        text = _text(project)
+        wider = text.replace(b"int n)", b"long n)")
+        built = build_program(project, toolchain, overlay={_main(project): wider})
+        assert code_object_metadata(built.code_objects[0])[0].symbol == "_Z5twicePKfPfl"
+        assert _text(project) == text
+        assert code_object_metadata(build_program(project, toolchain).code_objects[0])[0].symbol == KERNEL
+
+    def test_a_header_can_be_replaced_while_its_neighbours_are_found(
+        self, program: Path, toolchain: Toolchain
+    ) -> None:
+        (program.parent / "inner.h").write_text("#define INNER 1\n")
+        header = program.parent / "size.h"
+        header.write_text('#include "inner.h"\n#define SIZE 16\n')
+        program.write_text(
+            program.read_text()
+            .replace(
+                "int i =",
+                "__shared__ float s[SIZE * INNER]; s[threadIdx.x] = in[0]; __syncthreads(); int i =",
+            )
+            .replace("2.0f * in[i]", "s[n - i]")
+        )
+        program.write_text('#include "size.h"\n' + program.read_text())
+        project = resolve_project(program)
+        replaced = b'#include "inner.h"\n#define SIZE 32\n'
+        built = build_program(project, toolchain)
+        device = compile_device(project, toolchain, header, replaced)
+        assert code_object_metadata(built.code_objects[0])[0].lds == 16 * 4
+        assert device.kernels[KERNEL].lds == 32 * 4
+
+    def test_a_candidate_that_was_compiled_is_not_compiled_again_for_its_program(
+        self, project: Project, toolchain: Toolchain
+    ) -> None:
+        text = _text(project).replace(b"2.0f", b"3.0f")
+        device = compile_device(project, toolchain, _main(project), text)
+        built = build_program(project, toolchain, overlay={_main(project): text})
+        assert built.code_objects == (device.path,)
+
+    @pytest.mark.parametrize("text", [b"", b"int main() { /* \xff */ }"])
+    def test_text_that_is_no_source_is_refused(
+        self, project: Project, toolchain: Toolchain, text: bytes
+    ) -> None:
+        with pytest.raises(UsageError):
+            compile_device(project, toolchain, _main(project), text)
+
+    def test_kernels_without_a_linkage_name_keep_theirs_in_a_candidate(
+        self, program: Path, toolchain: Toolchain
+    ) -> None:
+        program.write_text(program.read_text().replace("__global__", "static __global__"))
+        project = resolve_project(program)
+        before = code_object_metadata(build_program(project, toolchain).code_objects[0])
+        after = compile_device(project, toolchain, program, program.read_bytes().replace(b"2.0f", b"4.0f"))
+        assert [kernel.symbol for kernel in before] == list(after.kernels)
+
+
+class TestCache:
+    def test_unchanged_code_is_not_built_again(self, project: Project, toolchain: Toolchain) -> None:
+        first = build_program(project, toolchain)
+        again = build_program(project, toolchain)
+        assert (first.cached, again.cached) == (False, True)
+        assert again.argv == first.argv
+        assert again.compile_seconds == pytest.approx(first.compile_seconds)
+
+    def test_touching_a_file_without_changing_it_builds_nothing(
+        self, project: Project, toolchain: Toolchain
+    ) -> None:
+        build_program(project, toolchain)
+        os.utime(_main(project), (1, 1))
+        assert build_program(project, toolchain).cached
+
+    def test_a_changed_header_is_seen_also_when_only_the_gpu_side_reads_it(
+        self, program: Path, toolchain: Toolchain
+    ) -> None:
+        header = program.parent / "gpu.h"
+        header.write_text("#define FACTOR 2.0f\n")
+        text = program.read_text().replace("2.0f", "FACTOR")
+        program.write_text(
+            '#ifdef __HIP_DEVICE_COMPILE__\n#include "gpu.h"\n#else\n#define FACTOR 0.0f\n#endif\n' + text
+        )
+        os.utime(header, (1, 1))
+        project = resolve_project(program)
+        first = build_program(project, toolchain)
+        header.write_text("#define FACTOR 9.0f\n")
+        os.utime(header, (1, 1))
+        second = build_program(project, toolchain)
+        assert not second.cached
+        assert first.code_objects[0].read_bytes() != second.code_objects[0].read_bytes()
+        header.write_text("#define FACTOR 2.0f\n")
+        os.utime(header, (1, 1))
+        third = build_program(project, toolchain)
+        assert third.cached
+        assert third.argv == first.argv
+
+    def test_other_flags_are_another_build(self, program: Path, toolchain: Toolchain) -> None:
+        build_program(resolve_project(program), toolchain)
+        (program.parent / "hipscope.toml").write_text('flags = ["-O1"]\n')
+        assert not build_program(resolve_project(program), toolchain).cached
+
+    def test_two_builds_at_once_agree(self, project: Project, toolchain: Toolchain) -> None:
+        results: list[str] = []
+        threads = [
+            threading.Thread(target=lambda: results.append(build_program(project, toolchain).argv[0]))
+            for _ in range(2)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(results) == 2
+        assert results[0] == results[1]
+
+    def test_a_failed_build_leaves_nothing_in_the_cache(
+        self, program: Path, toolchain: Toolchain, cache: Path
+    ) -> None:
+        program.write_text("int main() { return nothing; }\n")
+        with pytest.raises(BuildFailed):
+            build_program(resolve_project(program), toolchain)
+        assert [path for path in (cache / "build").rglob("*") if path.is_file()] == []
+
+    def test_a_cancelled_build_stops_and_leaves_nothing(
+        self, project: Project, toolchain: Toolchain, cache: Path
+    ) -> None:
+        cancel = threading.Event()
+        cancel.set()
+        with pytest.raises(Cancelled):
+            build_program(project, toolchain, cancel=cancel)
+        assert [path for path in (cache / "build").rglob("*") if path.is_file()] == []
+
+
+class TestBuildCommand:
+    @pytest.fixture
+    def made(self, tmp_path: Path, program: Path) -> Path:
+        """A project of two files and a Makefile, with an old object file in the user's tree."""
+        root = program.parent
+        (root / "scale.h").write_text("#define SCALE 2.0f\nint other();\n")
+        program.write_text(
+            '#include "scale.h"\n'
+            + program.read_text().replace("2.0f", "SCALE").replace("return 0", "return other()")
+        )
+        (root / "other.cpp").write_text('#include "scale.h"\nint other() { return 5; }\n')
+        (root / "twice.o").write_text("an old object file")
+        (root / "Makefile").write_text(
+            textwrap.dedent("""\
+                app: twice.o other.o
+                \thipcc -o $@ $^
+                %.o: %.hip scale.h
+                \thipcc --offload-arch=gfx90a -c -o $@ $<
+                %.o: %.cpp scale.h
+                \thipcc -c -o $@ $<
+            """)
+        )
+        (root / "hipscope.toml").write_text('build = "make"\nrun = "./app one"\n')
+        return root
+
+    def test_make_builds_in_a_copy_and_the_users_tree_stays_as_it_is(
+        self, made: Path, toolchain: Toolchain
+    ) -> None:
+        before = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
+        built = build_program(resolve_project(made, ["two words"]), toolchain)
+        assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == before
+        assert built.argv == ("/bin/sh", "-c", "./app one 'two words'")
+        (image,) = embedded_code_objects(built.directory / "app", "gfx942")
+        code_object = made.parent / "app.co"
+        code_object.write_bytes(image)
+        assert f'"{made}' in debug_files(code_object, toolchain)
+
+    @pytest.mark.parametrize("compiler", ["g++", "clang++"])
+    def test_host_code_that_no_wrapper_compiles_finds_newer_headers_too(
+        self, made: Path, toolchain: Toolchain, compiler: str
+    ) -> None:
+        (made / "other.cpp").write_text(
+            "#include <hip/hip_fp8.h>\n"
+            "int other() { hipDeviceProp_tR0600 p; return hipGetDevicePropertiesR0600(&p, 0) != hipSuccess; }\n"
+        )
+        text = (made / "Makefile").read_text()
+        host = "hipcc -c -o $@ $<\n"
+        assert text.endswith(host)
+        (made / "Makefile").write_text(
+            text.removesuffix(host) + f"{compiler} -std=c++17 -D__HIP_PLATFORM_AMD__ -c -o $@ $<\n"
+        )
+        built = build_program(resolve_project(made), toolchain)
+        assert (built.directory / "other.o").exists()
+
+    @pytest.mark.parametrize(
+        "link",
+        ["hipcc -fgpu-rdc", "clang++ --hip-link -fgpu-rdc --offload-arch=gfx90a"],
+        ids=["hipcc", "clang++"],
+    )
+    def test_relocatable_code_in_a_static_library_is_linked(
+        self, program: Path, toolchain: Toolchain, link: str
+    ) -> None:
+        root = program.parent
+        program.write_text(
+            "#include <hip/hip_runtime.h>\n"
+            "__device__ float twice(float);\n"
+            "__global__ void all(float* p) { p[threadIdx.x] = twice(p[threadIdx.x]); }\n"
+            "int main() { all<<<1, 64>>>(nullptr); }\n"
+        )
+        (root / "part.hip").write_text("__attribute__((device)) float twice(float x) { return 2 * x; }\n")
+        (root / "Makefile").write_text(
+            f"app: {program.stem}.o libpart.a\n\t{link} $^ -o $@\n"
+            "libpart.a: part.o\n\tar rcs $@ $^\n"
+            "%.o: %.hip\n\thipcc -fgpu-rdc -c -o $@ $<\n"
+        )
+        (root / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+        built = build_program(resolve_project(root), toolchain)
+        (image,) = embedded_code_objects(built.directory / "app", "gfx942")
+        assert b"_Z3allPf.kd" in image
+
+    def test_a_cache_below_the_project_is_no_part_of_the_copy(
+        self, made: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(made / "cache"))
+        project = resolve_project(made)
+        for _ in range(2):
+            built = build_program(project, toolchain)
+        assert built.cached
+        assert built.directory.is_relative_to(made / "cache" / "hipscope")
+        assert not (built.directory / "cache").exists()
+
+    def test_it_is_not_built_again_until_something_changes(self, made: Path, toolchain: Toolchain) -> None:
+        project = resolve_project(made)
+        assert not build_program(project, toolchain).cached
+        assert build_program(project, toolchain).cached
+        (made / "other.cpp").write_text('#include "scale.h"\nint other() { return 6; }\n')
+        changed = build_program(project, toolchain)
+        assert not changed.cached
+        assert "other.cpp" in changed.output
+        assert "twice.hip" not in changed.output
+
+    def test_a_candidate_is_built_beside_the_original(self, made: Path, toolchain: Toolchain) -> None:
+        project = resolve_project(made)
+        base = build_program(project, toolchain)
+        source = made / "other.cpp"
+        overlay = {source: source.read_bytes().replace(b"5", b"7")}
+        candidate = build_program(project, toolchain, overlay=overlay)
+        assert candidate.directory != base.directory
+        assert b"return 7" in (candidate.directory / "other.cpp").read_bytes()
+        assert b"return 5" in source.read_bytes()
+        assert build_program(project, toolchain).cached
+        other = build_program(project, toolchain, overlay={source: source.read_bytes().replace(b"5", b"8")})
+        assert b"return 8" in (other.directory / "other.cpp").read_bytes()
+
+    def test_a_candidate_is_built_confined_whatever_is_on_the_search_path(
+        self, made: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What lies beside `/bin` is all of the machine, and beside `~/bin` all that is the user's."""
+        monkeypatch.setenv("HOME", str(made.parent))
+        (made.parent / "bin").mkdir()
+        secret = made.parent / "secret"
+        secret.write_text("hidden")
+        monkeypatch.setenv("PATH", f"{made.parent}/bin:{os.environ['PATH']}:/bin")
+        (made / "Makefile").write_text(
+            f"show: app\n\tcat {secret} > shown; true\n" + (made / "Makefile").read_text()
+        )
+        project = resolve_project(made)
+        source = made / "other.cpp"
+        overlay = {source: source.read_bytes().replace(b"5", b"7")}
+        candidate = build_program(project, toolchain, overlay=overlay, confined=True)
+        assert (candidate.directory / "app").exists()
+        if isolation() != "limits":
+            assert (candidate.directory / "shown").read_text() == ""
+
+    def test_the_gpu_side_of_one_file_compiles_with_the_flags_of_the_build(
+        self, made: Path, toolchain: Toolchain
+    ) -> None:
+        makefile = (made / "Makefile").read_text().replace("-c -o", "-DSHIFT=3 -c -o")
+        (made / "Makefile").write_text(makefile)
+        source = made / "twice.hip"
+        source.write_text(source.read_text().replace("in[i]", "in[i + SHIFT]"))
+        project = resolve_project(made)
+        code = compile_device(project, toolchain, source, source.read_bytes().replace(b"SCALE *", b"5.0f *"))
+        assert list(code.kernels) == [KERNEL]
+        assert f'"{source}"' in debug_files(code.path, toolchain).replace(str(made / "./"), str(made))
+
+    def test_an_error_names_the_users_file(self, made: Path, toolchain: Toolchain) -> None:
+        (made / "other.cpp").write_text("int other() { return nothing; }\n")
+        with pytest.raises(BuildFailed) as caught:
+            build_program(resolve_project(made), toolchain)
+        assert (caught.value.diagnostics[0].file, caught.value.diagnostics[0].line) == (
+            str(made / "other.cpp"),
+            1,
+        )
+
+    def test_a_build_without_compiler_messages_says_how_it_ended(
+        self, made: Path, toolchain: Toolchain
+    ) -> None:
+        (made / "hipscope.toml").write_text('build = "echo out of luck; exit 9"\nrun = "./app"\n')
+        with pytest.raises(BuildFailed, match="left with status 9: out of luck"):
+            build_program(resolve_project(made), toolchain)
+
+    def test_a_build_that_takes_too_long_is_ended(self, made: Path, toolchain: Toolchain) -> None:
+        (made / "hipscope.toml").write_text('build = "sleep 100"\nrun = "./app"\nbuild_timeout_s = 0.5\n')
+        with pytest.raises(BuildFailed, match=r"took longer than 0\.5 s"):
+            build_program(resolve_project(made), toolchain)
+
+    def test_deleted_and_new_files_are_followed(self, made: Path, toolchain: Toolchain) -> None:
+        (made / "hipscope.toml").write_text('build = "ls > list"\nrun = "cat list"\n')
+        project = resolve_project(made)
+        build_program(project, toolchain)
+        (made / "other.cpp").unlink()
+        (made / "new.txt").write_text("new")
+        listed = (build_program(project, toolchain).directory / "list").read_text()
+        assert "new.txt" in listed
+        assert "other.cpp" not in listed
+
+    def test_cmake_builds_too(self, made: Path, toolchain: Toolchain) -> None:
+        (made / "twice.hip").rename(made / "twice.cpp")
+        (made / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.21)\nproject(p LANGUAGES CXX)\nadd_executable(app twice.cpp other.cpp)\n"
+        )
+        command = "CXX=hipcc cmake -S . -B out -G Ninja && cmake --build out"
+        (made / "hipscope.toml").write_text(f'build = "{command}"\nrun = "out/app"\n')
+        project = resolve_project(made)
+        built = build_program(project, toolchain)
+        (original,) = embedded_code_objects(built.directory / "out" / "app", "gfx942")
+        header = made / "scale.h"
+        changed = build_program(
+            project, toolchain, overlay={header: header.read_bytes().replace(b"2.0f", b"3.0f")}
+        )
+        (candidate,) = embedded_code_objects(changed.directory / "out" / "app", "gfx942")
+        assert original != candidate
+
+    def test_links_inside_the_tree_stay_links_and_others_lead_out_of_the_copy(
+        self, made: Path, toolchain: Toolchain
+    ) -> None:
+        outside = made.parent / "data.txt"
+        outside.write_text("data")
+        (made / "inside").symlink_to("other.cpp")
+        (made / "loop").symlink_to(".")
+        (made / "outside").symlink_to("../data.txt")
+        (made / "hipscope.toml").write_text('build = "cat outside inside > list"\nrun = "cat list"\n')
+        tree = build_program(resolve_project(made), toolchain).directory
+        assert (tree / "list").read_text().startswith("data#include")
+        assert (tree / "inside").resolve() == tree / "other.cpp"
+
+
+def test_a_file_that_is_no_code_object_is_one_clear_line(program: Path) -> None:
+    with pytest.raises(HipscopeError, match=r"twice.hip: not a code object"):
+        code_object_metadata(program)
+    with pytest.raises(HipscopeError, match="not an ELF file"):
+        embedded_code_objects(program, "gfx942")
+
+
+def test_a_plain_program_holds_no_gpu_code() -> None:
+    assert embedded_code_objects(Path("/bin/sh"), "gfx942") == []
+
+
+def _main(project: Project) -> Path:
+    assert project.main_source is not None
+    return project.main_source
+
+
+def _text(project: Project) -> bytes:
+    return _main(project).read_bytes()

@@ -1,0 +1,160 @@
+"""Precompiled preambles: what a source begins with, the same code with and without, and never a stale one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.system.process import Completed, run_process
+from hipscope.analysis.toolchain import build
+from hipscope.analysis.toolchain.build import build_program, compile_device, precompile_headers
+from hipscope.analysis.toolchain.code_object import machine_code
+from hipscope.analysis.toolchain.compiler_files import read_dependencies
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.precompiled_headers import preamble_of
+from hipscope.analysis.toolchain.project import Project, resolve_project
+
+KERNEL = "__global__ void scale(float* x) { x[threadIdx.x] *= FACTOR; }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "includes", "rest"),
+    [
+        ("#include <a>\n#include <b>\nint x;", "<a> <b>", "int x;"),
+        ("// words\n\n/* more\nwords */ # include <a> // why\n\n\nint x;", "<a>", "\n\nint x;"),
+        ("#include <a>\r\nint x;", "<a>", "int x;"),
+        ('#include <a>\n#include "b.h"\n#include <c>\n', "<a>", '#include "b.h"\n#include <c>\n'),
+        ("#include <a>\n#define X 1\n#include <b>\n", "<a>", "#define X 1\n#include <b>\n"),
+        ("// goes on \\\n#include <a>\n", "", ""),
+        ("#if 1\n#include <a>\n#endif\n", "", ""),
+        ("#include <a>", "", ""),
+        ("int x; \n#include <a>\n", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_preamble_is_the_includes_of_system_headers_at_the_start(
+    text: str, includes: str, rest: str
+) -> None:
+    found = preamble_of(text.encode())
+    if not includes:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.text.decode().split("\n") == [f"#include {i}" for i in includes.split()] + [""]
+        assert text.encode()[found.size :].decode() == rest
+
+
+class Calls(list[Sequence[str]]):
+    """The compiler calls of a test."""
+
+    @property
+    def with_preamble(self) -> list[bool]:
+        return ["-include-pch" in words for words in self]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    seen = Calls()
+
+    def recorded(argv: Sequence[Any], **options: Any) -> Completed:
+        if "-c" in argv:
+            seen.append([str(a) for a in argv])
+        return run_process(argv, **options)
+
+    monkeypatch.setattr(build, "run_process", recorded)
+    return seen
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A kernel that begins with a header of its own, found by -I."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "factor.hpp").write_text("#define FACTOR 3.0f\n")
+    (tmp_path / "main.hip").write_text(
+        f"#include <factor.hpp>\n#include <hip/hip_runtime.h>\n{KERNEL}int main() {{}}\n"
+    )
+    config = Config(flags=[f"-I{tmp_path / 'include'}"])
+    return resolve_project(tmp_path / "main.hip", config=config)
+
+
+def test_both_sides_of_a_program_are_the_same_byte_for_byte(
+    program: Path, toolchain: Toolchain, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = resolve_project(program)
+    precompile_headers(project, toolchain)
+    ahead = build_program(project, toolchain)
+    assert calls.with_preamble == [True, True]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    monkeypatch.setattr(build, "preamble_of", lambda _: None)
+    plain = build_program(project, toolchain)
+    assert calls.with_preamble == [True, True, False, False]
+    assert plain.argv[0] != ahead.argv[0]
+    assert plain.code_objects[0].read_bytes() == ahead.code_objects[0].read_bytes()
+    hosts = [path.read_bytes() for path in tmp_path.glob("*/hipscope/build/host-*/*/host.o")]
+    assert len(hosts) == 2
+    assert hosts[0] == hosts[1]
+    lists = [
+        set(read_dependencies(path, tmp_path))
+        - {p for p in read_dependencies(path, tmp_path) if p.suffix == ".pch"}
+        for path in tmp_path.glob("*/hipscope/build/device-*/*/dependencies.d")
+    ]
+    assert {p for p in lists[0] ^ lists[1] if p.name != "preamble.hip"} == set()
+
+
+def test_a_header_that_changed_is_read_anew(project: Project, toolchain: Toolchain, calls: Calls) -> None:
+    assert project.main_source is not None
+    first = _code(project, toolchain, project.main_source.read_bytes())
+    (project.root / "include" / "factor.hpp").write_text("#define FACTOR 4.0f\n")
+    assert _code(project, toolchain, project.main_source.read_bytes()) != first
+    (project.root / "include" / "factor.hpp").write_text("#define FACTOR 3.0f\n")
+    assert _code(project, toolchain, project.main_source.read_bytes()) == first
+
+
+def test_an_unsaved_header_is_what_counts(project: Project, toolchain: Toolchain, calls: Calls) -> None:
+    assert project.main_source is not None
+    precompile_headers(project, toolchain)
+    saved = _code(project, toolchain, project.main_source.read_bytes())
+    header = project.root / "include" / "factor.hpp"
+    built = build_program(project, toolchain, overlay={header: b"#define FACTOR 5.0f\n"})
+    assert built.code_objects[0].read_bytes() != saved
+    assert calls.with_preamble == [True, False, False]
+
+
+def test_a_damaged_precompiled_header_costs_time_only(
+    project: Project, toolchain: Toolchain, cache: Path, calls: Calls
+) -> None:
+    assert project.main_source is not None
+    text = project.main_source.read_bytes()
+    source = project.main_source
+    first = machine_code(compile_device(project, toolchain, source, text).path)
+    _code(project, toolchain, text + b"// second\n")
+    assert calls.with_preamble == [False, True]  # made when it was asked for again
+    (header,) = (cache / "preambles").glob("*/*/preamble.pch")
+    header.write_bytes(b"CPCH" + bytes(1000))
+    third = compile_device(project, toolchain, source, text + b"// third\n")
+    assert machine_code(third.path) == first
+    assert calls.with_preamble == [False, True, True, False]
+
+
+def test_a_header_with_a_warning_is_not_precompiled(
+    project: Project, toolchain: Toolchain, calls: Calls
+) -> None:
+    (project.root / "include" / "factor.hpp").write_text("#warning old\n#define FACTOR 3.0f\n")
+    assert project.main_source is not None
+    text = project.main_source.read_bytes()
+    for more in (b"", b"// again\n", b"// and again\n"):
+        assert "old" in build_program(project, toolchain, overlay={project.main_source: text + more}).output
+    assert not any(calls.with_preamble)
+
+
+def test_what_is_confined_makes_none(project: Project, toolchain: Toolchain, cache: Path) -> None:
+    assert project.main_source is not None
+    compile_device(project, toolchain, project.main_source, project.main_source.read_bytes(), confined=True)
+    assert not (cache / "preambles").exists()
+
+
+def _code(project: Project, toolchain: Toolchain, text: bytes) -> bytes:
+    assert project.main_source is not None
+    return compile_device(project, toolchain, project.main_source, text).path.read_bytes()

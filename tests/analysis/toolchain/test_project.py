@@ -1,0 +1,136 @@
+"""What a file or a directory stands for, and a clear line for everything that is not a program."""
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.errors import UsageError
+from hipscope.analysis.toolchain.project import has_main, resolve_project
+
+MAIN = "int main() { return 0; }\n"
+
+
+def said(target: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        resolve_project(target)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".hip", ".cu", ".cpp"])
+def test_a_single_file_with_main_needs_no_configuration(tmp_path: Path, suffix: str) -> None:
+    source = tmp_path / f"a{suffix}"
+    source.write_text(MAIN)
+    project = resolve_project(source, ["--size", "3"])
+    assert (project.build_kind, project.main_source, project.root) == ("single", source, tmp_path)
+    assert project.program_args == ("--size", "3")
+
+
+def test_a_directory_stands_for_its_only_program(tmp_path: Path) -> None:
+    (tmp_path / "main.hip").write_text(MAIN)
+    (tmp_path / "kernels.hip").write_text("__global__ void k() {}\n")
+    assert resolve_project(tmp_path).main_source == tmp_path / "main.hip"
+
+
+def test_a_build_command_makes_a_command_project_also_for_a_file_below(tmp_path: Path) -> None:
+    (tmp_path / "hipscope.toml").write_text('build = "make"\nrun = "./app"\nsource_dirs = ["src"]\n')
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "k.hip").write_text("__global__ void k() {}\n")
+    for target in (tmp_path, tmp_path / "src" / "k.hip"):
+        project = resolve_project(target)
+        assert (project.build_kind, project.root) == ("command", tmp_path)
+        assert project.sources == (tmp_path / "src" / "k.hip",)
+
+
+def test_a_config_above_the_repository_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "hipscope.toml").write_text('arch = "gfx90a"\n')
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    (tmp_path / "repository" / "a.hip").write_text(MAIN)
+    assert resolve_project(tmp_path / "repository" / "a.hip").config.arch == "gfx942"
+
+
+def test_folders_of_headers_are_looked_for_from_the_config_above_the_source(tmp_path: Path) -> None:
+    flags = ["-Iinclude", "-I", "other", "-isystem", "nowhere", "-O2", "-Ibeside"]
+    (tmp_path / "hipscope.toml").write_text(f"flags = {flags}\n")
+    for folder in ("include", "other", "src/beside", "beside"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "src" / "main.hip").write_text(MAIN)
+    project = resolve_project(tmp_path / "src" / "main.hip")
+    expected = [f"-I{tmp_path}/include", "-I", f"{tmp_path}/other", "-isystem", "nowhere", "-O2", "-Ibeside"]
+    assert project.config.flags == expected
+    again = resolve_project(tmp_path / "src" / "main.hip", config=project.config)
+    assert again.config.flags == expected
+
+
+def test_a_config_without_a_build_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    (tmp_path / "hipscope.toml").write_text("args = []\n")
+    assert f"no `build` in {tmp_path / 'hipscope.toml'}" in said(tmp_path)
+
+
+def test_arguments_come_from_the_config_when_none_are_given(tmp_path: Path) -> None:
+    (tmp_path / "hipscope.toml").write_text('args = ["7"]\n')
+    (tmp_path / "a.hip").write_text(MAIN)
+    assert resolve_project(tmp_path / "a.hip").program_args == ("7",)
+    assert resolve_project(tmp_path / "a.hip", ["8"]).program_args == ("8",)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    assert said(tmp_path / "none.hip") == f"{tmp_path}/none.hip: no such file or directory"
+
+
+def test_no_main_says_what_to_add(tmp_path: Path) -> None:
+    (tmp_path / "k.hip").write_text("// int main() {\n__global__ void k() { }\n")
+    line = said(tmp_path / "k.hip")
+    assert "k.hip: no `main` function" in line
+    assert "hipscope.toml" in line
+
+
+@pytest.mark.parametrize("content", [b"", b"  \n\n"])
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "e.hip").write_bytes(content)
+    assert said(tmp_path / "e.hip").endswith("e.hip: the file is empty")
+
+
+def test_bytes_that_are_not_utf8_are_named_with_their_line(tmp_path: Path) -> None:
+    (tmp_path / "l.hip").write_bytes(b"int a;\n// caf\xe9\nint main() {}\n")
+    assert "l.hip:2: byte 0xe9 is not UTF-8" in said(tmp_path / "l.hip")
+
+
+def test_a_binary_file_is_not_a_source(tmp_path: Path) -> None:
+    (tmp_path / "b.hip").write_bytes(b"\x7fELF\0\0\0")
+    assert "not a source file" in said(tmp_path / "b.hip")
+
+
+def test_a_directory_without_programs_says_so(tmp_path: Path) -> None:
+    assert "no source file" in said(tmp_path)
+    (tmp_path / "k.hip").write_text("void f();\n")
+    assert "no source file here has a `main`" in said(tmp_path)
+
+
+def test_a_directory_with_several_programs_asks_for_one(tmp_path: Path) -> None:
+    (tmp_path / "a.hip").write_text(MAIN)
+    (tmp_path / "b.hip").write_text(MAIN)
+    assert "2 programs (a.hip, b.hip)" in said(tmp_path)
+
+
+def test_a_source_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
+    (tmp_path / "hipscope.toml").write_text('build = "make"\nrun = "./app"\nsource_dirs = ["sorce"]\n')
+    assert f"source_dirs: {tmp_path}/sorce is not a directory" in said(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "defines"),
+    [
+        ("int main() {}", True),
+        ("auto main(int argc, char** argv) -> int { }", True),
+        ("int\nmain ( void )\n{}", True),
+        ("// int main() {}", False),
+        ("/* int main() {} */", False),
+        ('const char* s = "int main() {}";', False),
+        ('const char* s = R"(int main() {})";', False),
+        ("int domain() {}", False),
+        ("int main_loop() {}", False),
+    ],
+)
+def test_main_is_found_in_code_only(text: str, defines: bool) -> None:
+    assert has_main(text) is defines
