@@ -19,17 +19,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.accordo.capture import CapturedDispatch, read_capture_set
-from hipscope.accordo.compile import WidenedSource
-from hipscope.accordo.dtypes import MemberPointer
-from hipscope.accordo.reference import Reference, prepare_reference
-from hipscope.accordo.replay import Replay, ReplayTool, Request
-from hipscope.accordo.replay import replay as replay_dispatch
-from hipscope.accordo.settings import Settings, Signature
-from hipscope.accordo.tolerance import UserTolerance, user_tolerances
-from hipscope.accordo.tool import replay_tool
-from hipscope.accordo.validate import validate
-from hipscope.accordo.verdict import Verdict
+from hipscope.accordo.compare.tolerance import UserTolerance, user_tolerances
+from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
+from hipscope.accordo.dispatch.element_types import MemberPointer
+from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.oracle.build import WidenedSource
+from hipscope.accordo.proof.validate import validate
+from hipscope.accordo.reference.prepare import Reference, prepare_reference
+from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.replay.emulator_tool import replay_tool
+from hipscope.accordo.replay.replay import Replay, ReplayTool, Request
+from hipscope.accordo.replay.replay import replay as replay_dispatch
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed

@@ -15,14 +15,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hipscope.accordo.capture import CapturedDispatch, read_capture_set
-from hipscope.accordo.compile import WidenedSource
-from hipscope.accordo.kept import read_reference
-from hipscope.accordo.reference import Reference, prepare_reference
-from hipscope.accordo.replay import ReplayTool
-from hipscope.accordo.settings import Settings, Signature
-from hipscope.accordo.tolerance import UserTolerance, user_tolerances
-from hipscope.accordo.tool import replay_tool
+from hipscope.accordo.compare.tolerance import UserTolerance, user_tolerances
+from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
+from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.oracle.build import WidenedSource
+from hipscope.accordo.reference.prepare import Reference, prepare_reference
+from hipscope.accordo.reference.saved import read_reference
+from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.replay.emulator_tool import replay_tool
+from hipscope.accordo.replay.replay import ReplayTool
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.runs.profile_project import ProfileSession

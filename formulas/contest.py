@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Self
 
-from hipscope.accordo.verdict import Verdict
+from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.system.process import Stop
 from hipscope.formulas.base import Finding, Formula

@@ -10,10 +10,10 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from hipscope.accordo.capture import CapturedDispatch
-from hipscope.accordo.replay import Replay
-from hipscope.accordo.validate import check_timed_run, validate
-from hipscope.accordo.verdict import Verdict
+from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.proof.validate import check_timed_run, validate
+from hipscope.accordo.replay.replay import Replay
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject

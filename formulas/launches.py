@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from hipscope.accordo.capture import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dtypes import MemberPointer, pointees
+from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
+from hipscope.accordo.dispatch.element_types import MemberPointer, pointees
 from hipscope.analysis.profile import Device
 from hipscope.analysis.source.kernel_definitions import split_arguments
 from hipscope.analysis.source.number_types import BYTES, WIDENED, element_bytes, element_of

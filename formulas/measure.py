@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.accordo.capture import CapturedDispatch
-from hipscope.accordo.replay import Replay, ReplayTool, Request, replay
+from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.replay.replay import Replay, ReplayTool, Request, replay
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.metrics.occupancy import occupancy

@@ -5,8 +5,8 @@ Takes a timed kernel and how many bytes it has to touch, gives why the time cann
 
 from __future__ import annotations
 
-from hipscope.accordo.access import READ, WRITTEN
-from hipscope.accordo.reference import Reference
+from hipscope.accordo.dispatch.access_map import READ, WRITTEN
+from hipscope.accordo.reference.prepare import Reference
 from hipscope.analysis.metrics.roofline import flop_count, roofline
 from hipscope.analysis.profile import Device
 from hipscope.formulas.measure import Measured

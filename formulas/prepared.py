@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from hipscope.accordo.kept import keep_reference
+from hipscope.accordo.reference.saved import keep_reference
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers.emulator import RECORDED_DISPATCHES

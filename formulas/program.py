@@ -25,7 +25,7 @@ from hipscope.formulas.output import Varied, lines_that_vary, output_difference
 _OTHERS_SLOWER = 1.03
 _OTHER_CLOCKS_PERCENT = (137, 73)  # so that no time that a program prints is the same as with the right clock
 _VARIES = "Numbers in it change from run to run without the rewrite, too."
-_ROUNDING = 1e-5  # relative; what a single-precision result may be off by (accordo/tolerance.py)
+_ROUNDING = 1e-5  # relative; what a single-precision result may be off by (accordo/compare/tolerance.py)
 _BEYOND = "The program's output changes further than from run to run,"
 _CONFINED_BUILD = (
     " It is built confined: what else the build reads is named in optimize.read_paths in hipscope.toml."

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hipscope.accordo.verdict import Verdict
+from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.system.sandbox import Isolation
 from hipscope.formulas.base import Finding
 from hipscope.formulas.edit import VerifiedEdit

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hipscope.accordo.verdict import Mismatch
+from hipscope.accordo.model.verdict import Mismatch
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project

@@ -62,7 +62,7 @@ def add(app: typer.Typer) -> None:
     ) -> None:
         """Run two versions of a kernel on the same launches; exit code 0 if they do the same, 1 if not."""
         with failures_reported():
-            from hipscope.accordo.tolerance import parse_tolerance
+            from hipscope.accordo.compare.tolerance import parse_tolerance
             from hipscope.server import tasks
             from hipscope.server.render import verdict as draw
 

@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from hipscope.accordo import replay
-from hipscope.accordo.capture import read_capture_set
-from hipscope.accordo.defences import NOTHING_OFF, Without
-from hipscope.accordo.reference import prepare_reference
-from hipscope.accordo.replay import ReplayTool
-from hipscope.accordo.settings import Settings, Signature
-from hipscope.accordo.validate import validate
-from hipscope.accordo.verdict import Verdict
+from hipscope.accordo.dispatch.captured import read_capture_set
+from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.model.defences import NOTHING_OFF, Without
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.proof.validate import validate
+from hipscope.accordo.reference.prepare import prepare_reference
+from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.replay import replay
+from hipscope.accordo.replay.replay import ReplayTool
 from hipscope.analysis.system.process import Completed
 from hipscope.emulator.captures import seal
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hipscope.accordo.capture import CaptureUnreadable, read_dispatch
+from hipscope.accordo.dispatch.captured import CaptureUnreadable, read_dispatch
 from hipscope.emulator.captures import CaptureDamaged, seal
 from hipscope.emulator.replay import ReplayFailed, replay
 from hipscope.emulator.runner import replay_executable

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hipscope.accordo.capture import CaptureUnreadable, read_capture_set, read_dispatch
+from hipscope.accordo.dispatch.captured import CaptureUnreadable, read_capture_set, read_dispatch
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.build import BuiltProgram, build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain

@@ -17,7 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hipscope.accordo.capture import CapturedDispatch, CaptureUnreadable, read_capture_set, read_dispatch
+from hipscope.accordo.dispatch.captured import (
+    CapturedDispatch,
+    CaptureUnreadable,
+    read_capture_set,
+    read_dispatch,
+)
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hipscope.accordo.capture import read_dispatch
+from hipscope.accordo.dispatch.captured import read_dispatch
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.devices import write_device_config

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hipscope.accordo.verdict import Verdict
+from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.formulas import contest
 

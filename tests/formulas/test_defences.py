@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from hipscope.accordo.reference import prepare_reference
-from hipscope.accordo.validate import validate
-from hipscope.accordo.widen import widened
+from hipscope.accordo.oracle.source import widened
+from hipscope.accordo.proof.validate import validate
+from hipscope.accordo.reference.prepare import prepare_reference
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Provenance, Resources, Source
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project

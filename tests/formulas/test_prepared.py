@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from hipscope.accordo import precision, reference
+from hipscope.accordo.reference import double_precision as precision
+from hipscope.accordo.reference import prepare as reference
 from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.toolchain import build, command_build

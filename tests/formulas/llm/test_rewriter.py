@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 import pytest
 
-from hipscope.accordo.verdict import Mismatch, MismatchKind
+from hipscope.accordo.model.verdict import Mismatch, MismatchKind
 from hipscope.analysis.config import Config, LlmConfig
 from hipscope.analysis.source.syntax import parse
 from hipscope.analysis.toolchain.project import Project, resolve_project

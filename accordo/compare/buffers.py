@@ -1,0 +1,248 @@
+"""Compares the memory that two runs of one dispatch left behind.
+
+Takes bytes before, reference bytes after, candidate bytes after, and which bytes the reference wrote; gives the first
+difference, how many, how large, and a small map of where. Bytes that the reference left alone must be untouched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.compare.double_precision import as_good
+from hipscope.accordo.compare.tolerance import Tolerance
+from hipscope.accordo.dispatch.element_types import Segment
+from hipscope.accordo.model.defences import NOTHING_OFF, Without
+from hipscope.accordo.model.verdict import Mismatch
+from hipscope.analysis.source.number_types import BYTES, Element
+
+MAP_COLUMNS = 32
+MAP_ROWS = 8
+
+Bytes = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The largest differences among the elements that count as equal (so zero for exact results)."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    ulp: int = 0
+
+    def widened(self, other: Errors) -> Errors:
+        """The larger of both, number by number."""
+        return Errors(
+            max(self.absolute, other.absolute), max(self.relative, other.relative), max(self.ulp, other.ulp)
+        )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One segment with the tolerance for it and the name that a reader knows it by.
+
+    `oracle` is what its elements are in double precision: one that is too far from the reference may still be as near
+    to that.
+    """
+
+    segment: Segment
+    tolerance: Tolerance
+    label: str
+    oracle: NDArray[np.float64] | None = None
+
+
+def compare_buffer(
+    pieces: tuple[Piece, ...],
+    *,
+    before: bytes,
+    expected: bytes,
+    got: bytes,
+    written: Mask | None,
+    is_input: bool,
+    buffer: int,
+    without: Without = NOTHING_OFF,
+) -> tuple[tuple[Mismatch, ...], Errors]:
+    """The differences of one buffer, at most one for each piece and kind of difference.
+
+    `written` marks the bytes that the reference wrote; None means not known, then every byte that differs from
+    `before` in `expected` counts as written. `is_input` words a difference as a changed input.
+    """
+    if len(expected) != len(got):
+        raise ValueError(f"buffer {buffer}: {len(got)} bytes instead of {len(expected)}")
+    initial, reference, candidate = (np.frombuffer(b, dtype=np.uint8) for b in (before, expected, got))
+    mask = written if written is not None else initial != reference
+    found: list[Mismatch] = []
+    errors = Errors()
+    for piece in pieces:
+        window = slice(piece.segment.start, piece.segment.end)
+        old, right, new, touched = initial[window], reference[window], candidate[window], mask[window]
+        stray = (new != old) & ~touched
+        if written is None:
+            stray &= new != right
+        if ("inputs_untouched" if is_input else "written_bytes_only") in without:
+            stray &= False
+        if stray.any():
+            what = "it changes an input" if is_input else "it writes where the reference does not"
+            found.append(_stray(what, piece, buffer, old, new, stray))
+            continue
+        wrong, wide = wrong_elements(piece, right, new, touched)
+        if "not_finite_places" in without and piece.segment.element.kind == "float":
+            numbers = [piece.segment.element.numbers(image.tobytes()) for image in (right, new)]
+            wrong &= np.isfinite(numbers[0]) & np.isfinite(numbers[1])
+        errors = errors.widened(wide)
+        if wrong.any():
+            found.append(_wrong(piece, buffer, right, new, wrong, touched))
+    return tuple(found), errors
+
+
+def largest_difference(pieces: tuple[Piece, ...], one: bytes, other: bytes) -> dict[int, float]:
+    """For each piece (by its start) the largest absolute difference between two images, finite values only."""
+    result = {}
+    for piece in pieces:
+        element = piece.segment.element
+        a, b = (element.numbers(image[piece.segment.start : piece.segment.end]) for image in (one, other))
+        with np.errstate(invalid="ignore", over="ignore"):
+            difference = np.abs(a - b)
+        finite = difference[np.isfinite(difference)]
+        result[piece.segment.start] = float(finite.max()) if finite.size else 0.0
+    return result
+
+
+def _per_element(mask: Mask, size: int) -> Mask:
+    return np.asarray(np.ascontiguousarray(mask).view(f"<u{size}") != 0)
+
+
+def wrong_elements(piece: Piece, right: Bytes, new: Bytes, touched: Mask) -> tuple[Mask, Errors]:
+    """Which elements are wrong where the reference wrote, and how far off the others are."""
+    element = piece.segment.element
+    candidates = _per_element((right != new) & touched, element.size)
+    if element.kind != "float" or not candidates.any():
+        return candidates, Errors()
+    at = np.flatnonzero(candidates)  # only these are looked at: of a large buffer, mostly few differ
+    raw = [image.view(f"<u{element.size}")[at].tobytes() for image in (right, new)]
+    expected, got = (element.numbers(data) for data in raw)
+    if piece.tolerance.exact:  # which NaN it is, no compiler promises
+        candidates[at] = ~(np.isnan(expected) & np.isnan(got))
+        return candidates, Errors()
+    with np.errstate(invalid="ignore", over="ignore"):
+        difference = np.abs(got - expected)
+        near = difference <= piece.tolerance.absolute + piece.tolerance.relative * np.abs(expected)
+    if piece.oracle is not None:
+        near |= _near_the_truth(piece, piece.oracle, right, new, touched)[at]
+    # NaN and infinity are values like any other: they must stand in the same places.
+    both_nan = np.isnan(expected) & np.isnan(got)
+    fine = np.where(np.isfinite(expected) & np.isfinite(got), near, both_nan | (expected == got))
+    accepted = fine & np.isfinite(expected) & np.isfinite(got)
+    errors = Errors()
+    if accepted.any():
+        errors = _errors(element, raw[0], raw[1], difference, expected, accepted)
+    candidates[at] = ~fine
+    return candidates, errors
+
+
+def _near_the_truth(
+    piece: Piece, oracle: NDArray[np.float64], right: Bytes, new: Bytes, touched: Mask
+) -> Mask:
+    """The elements that the reference writes and that are about as near to double precision as its own are."""
+    element, tolerance = piece.segment.element, piece.tolerance
+    written = _per_element(touched, element.size)
+    expected, got = (element.numbers(image.tobytes())[written] for image in (right, new))
+    found = np.zeros(len(written), dtype=bool)
+    found[written] = as_good(
+        expected, got, oracle[written], element.epsilon, tolerance.relative, tolerance.absolute
+    )
+    return found
+
+
+def _errors(
+    element: Element,
+    right: bytes,
+    new: bytes,
+    difference: NDArray[np.float64],
+    expected: NDArray[np.float64],
+    at: Mask,
+) -> Errors:
+    steps = np.abs(element.bits(right)[at] - element.bits(new)[at])
+    sizes = np.abs(expected[at])
+    nonzero = sizes > 0
+    relative = (difference[at][nonzero] / sizes[nonzero]).max() if nonzero.any() else 0.0
+    return Errors(float(difference[at].max()), float(relative), int(steps.max()))
+
+
+def _stray(what: str, piece: Piece, buffer: int, old: Bytes, new: Bytes, stray: Mask) -> Mismatch:
+    element = piece.segment.element
+    wrong = _per_element(stray, element.size)
+    first = int(np.argmax(wrong))
+    return Mismatch(
+        kind="input_changed" if "input" in what else "stray_write",
+        message=f"{what}: {piece.label}, element {first}",
+        buffer=buffer,
+        label=piece.label,
+        element=element.name,
+        first_index=first,
+        byte_offset=piece.segment.start + first * element.size,
+        expected=_shown(element, old, first),
+        got=_shown(element, new, first),
+        count=int(wrong.sum()),
+        total=len(wrong),
+        map=draw_map(wrong, None),
+    )
+
+
+def _wrong(piece: Piece, buffer: int, right: Bytes, new: Bytes, wrong: Mask, touched: Mask) -> Mismatch:
+    element = piece.segment.element
+    first = int(np.argmax(wrong))
+    expected, got = element.numbers(right.tobytes())[wrong], element.numbers(new.tobytes())[wrong]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        difference = np.abs(got - expected)
+        relative = difference / np.abs(expected)
+    finite = np.isfinite(relative)
+    ulp = None
+    if element.kind == "float":
+        ulp = int(np.abs(element.bits(right.tobytes())[wrong] - element.bits(new.tobytes())[wrong]).max())
+    count, total = int(wrong.sum()), int(_per_element(touched, element.size).sum())
+    was, now = _shown(element, right, first), _shown(element, new, first)
+    return Mismatch(
+        kind="wrong_value",
+        message=f"{count} of {total} elements of {piece.label} are wrong; the first is element {first}: "
+        f"{now} instead of {was}",
+        buffer=buffer,
+        label=piece.label,
+        element=element.name,
+        first_index=first,
+        byte_offset=piece.segment.start + first * element.size,
+        expected=was,
+        got=now,
+        count=count,
+        total=total,
+        max_absolute=float(difference[np.isfinite(difference)].max(initial=0.0)),
+        max_relative=float(relative[finite].max(initial=0.0)),
+        max_ulp=ulp,
+        map=draw_map(wrong, _per_element(touched, element.size)),
+    )
+
+
+def _shown(element: Element, image: Bytes, index: int) -> str:
+    raw = image[index * element.size : (index + 1) * element.size].tobytes()
+    if element.kind == "float":
+        return f"{element.numbers(raw)[0]:.9g}"
+    if element is BYTES:
+        return f"0x{raw[0]:02x}"
+    return str(int.from_bytes(raw, "little", signed=element.name.startswith("int")))
+
+
+def draw_map(wrong: Mask, written: Mask | None) -> str:
+    """A text picture of a buffer from its first to its last element: `x` wrong, `.` right, blank not written."""
+    cells = min(MAP_COLUMNS * MAP_ROWS, len(wrong))
+    if cells == 0:
+        return ""
+    edges = np.linspace(0, len(wrong), cells + 1).astype(int)
+    picture = ""
+    for start, end in pairwise(edges):
+        used = written is None or bool(written[start:end].any())
+        picture += "x" if wrong[start:end].any() else "." if used else " "
+    return "\n".join(picture[i : i + MAP_COLUMNS] for i in range(0, cells, MAP_COLUMNS))

@@ -1,0 +1,197 @@
+"""Which replays of a candidate are made, in which orders of waves, over which poison, and which under the sanitizers.
+
+Takes a candidate and the reference's runs, gives a Plan for each dispatch; nothing is run here but the reference, on
+inputs with numbers that only the candidate names.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hipscope.accordo.compare.buffers import Errors
+from hipscope.accordo.dispatch import element_types
+from hipscope.accordo.dispatch.access_map import ATOMIC
+from hipscope.accordo.dispatch.code_properties import largest_workgroup
+from hipscope.accordo.model.verdict import Trial
+from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
+from hipscope.accordo.reference.run import ReferenceRun
+from hipscope.accordo.reference.trials import Reason, Trials, plan_named
+from hipscope.accordo.replay.poison import POISONS, Poison, fill
+from hipscope.accordo.replay.replay import Request, patience
+from hipscope.accordo.trials.code_constants import named_in
+
+_SEEDS = (3, 4)
+_NATURAL = 0  # workgroups and waves in their order, each until it ends or waits
+_MORE_SEEDS = (5, 6, 7)
+RUNS_COMPARED = len(_SEEDS) + len(_MORE_SEEDS)  # of the candidate, on the captured inputs
+
+
+@dataclass
+class Proof:
+    """One candidate on its way through the checks: what it is held against, and what was seen so far."""
+
+    reference: Reference
+    candidate: Path
+    exact: bool
+    progress: Callable[[str], None]
+    cancel: threading.Event | None
+    folder: Path
+    trials: list[Trial] = field(default_factory=list)
+    errors: Errors = field(default_factory=Errors)
+    bits: dict[int, tuple[str, ...]] = field(default_factory=dict)  # dispatch -> digests of its first run
+    terms: int = 1
+
+    def on(self, *defences: str) -> bool:
+        """True unless all of these defences are switched off."""
+        return not self.reference.settings.without.issuperset(defences)
+
+
+def with_named(proof: Proof) -> list[Prepared]:
+    """What the reference was tried on, and inputs with the numbers that only the candidate names."""
+    reference, known = proof.reference, []
+    own = named_in(proof.candidate)
+    for number, prepared in enumerate(reference.prepared):
+        first, folder = prepared.runs[0], proof.folder / f"named_{number}"
+        named = own.without(named_in(first.dispatch.code_object))
+        planned = plan_named(prepared.repeated, named, reference.settings, folder)
+        if planned:
+            symbol = prepared.dispatch.kernel
+            name = element_types.demangle(symbol, reference.settings.cxxfilt)
+            types = reference.signature.pointees(symbol, name)
+            trials = Trials(first, types, reference.settings, reference.signature, proof.cancel)
+            seen = trials.run(planned, folder)
+            dropped = (
+                Trial(dispatch=prepared.dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)
+                for one in seen
+                if isinstance(one, Reason)
+            )
+            prepared = replace(
+                prepared,
+                runs=(*prepared.runs, *(run for run in seen if isinstance(run, ReferenceRun))),
+                dropped=(*prepared.dropped, *dropped),
+            )
+        known.append(prepared)
+    return known
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One run of the candidate on what the reference ran on: the order of the waves and the poison.
+
+    `checked`: under the sanitizers. `traced`: with a record of what it accesses.
+    """
+
+    run: ReferenceRun
+    order: int
+    poison: Poison
+    checked: bool
+    traced: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All replays of the candidate on one dispatch, by the check that asks for them."""
+
+    prepared: Prepared
+    captured: tuple[tuple[Turn, Request], ...]
+    others: tuple[tuple[Turn, Request], ...]
+    repeats: tuple[Request, ...]
+
+
+def plan_runs(proof: Proof, prepared: Prepared, number: int) -> Plan:
+    """What is tried on the dispatch of that number."""
+    settings, repeated = proof.reference.settings, prepared.repeated
+    runs = [r for r in prepared.runs if allowed(proof, r)]
+    orders = range(len(_SEEDS)) if proof.on("other_order") else (0,)
+    check = bool(settings.sanitize)
+    # Of the runs on what was recorded the last one is looked at from all sides, and the first one is as the program's.
+    captured = [
+        Turn(prepared.runs[0], order, POISONS[order], check and order == orders[-1], order == orders[-1])
+        for order in orders
+    ]
+    others = [
+        Turn(
+            run,
+            n % len(_SEEDS),
+            POISONS[n % len(POISONS)],
+            check and run.inputs is None,
+            n % len(_SEEDS) == 0,
+        )
+        for n, run in enumerate(runs[1:], 1)
+    ]
+
+    def turns(listed: Sequence[Turn], name: str) -> tuple[tuple[Turn, Request], ...]:
+        return tuple((turn, _turned(proof, turn, f"{name}_{number}_{n}")) for n, turn in enumerate(listed))
+
+    again: tuple[int, ...] = ()
+    if proof.on("repeats") and repeated.same_bits:
+        # The first runs on the captured launch are among those above.
+        again = _MORE_SEEDS if repeated is prepared.runs[0] else _SEEDS + _MORE_SEEDS
+    return Plan(
+        prepared,
+        turns(captured, "captured"),
+        turns(others, "other"),
+        tuple(
+            _request(proof, repeated, seed, POISONS[-1 - n % len(POISONS)], f"repeat_{number}_{n}")
+            for n, seed in enumerate(again)
+        ),
+    )
+
+
+def allowed(proof: Proof, run: ReferenceRun) -> bool:
+    """Whether the candidate may be launched so; what was recorded it must be able to do, whatever it says."""
+    recorded = max(math.prod(p.dispatch.workgroup) for p in proof.reference.prepared)
+    size = math.prod(run.dispatch.workgroup)
+    return size <= recorded or size <= largest_workgroup(proof.candidate, run.dispatch.kernel)
+
+
+def _turned(proof: Proof, turn: Turn, name: str) -> Request:
+    # The second order on the captured inputs is the natural one: what is checked is slow when it is interleaved.
+    seed = _NATURAL if turn.checked and turn.run.label == CAPTURED else _SEEDS[turn.order]
+    made = _request(proof, turn.run, seed, turn.poison, name, traced=is_traced(proof, turn))
+    return replace(made, sanitize=proof.reference.settings.sanitize) if turn.checked else made
+
+
+def in_order(plans: Sequence[Plan]) -> list[Request]:
+    """What was recorded comes first: most wrong candidates are wrong there."""
+    return [
+        *(request for plan in plans for _, request in plan.captured),
+        *(request for plan in plans for _, request in plan.others),
+        *(request for plan in plans for request in plan.repeats),
+    ]
+
+
+def _request(
+    proof: Proof, run: ReferenceRun, seed: int, poison: Poison, name: str, *, traced: bool = False
+) -> Request:
+    chosen = poison if proof.on("poison_fillings") else poison.plain
+    return Request(
+        run.dispatch,
+        proof.candidate,
+        proof.folder / name,
+        seed=seed,
+        poison=chosen.seed if proof.on("poison") else None,
+        poison_mask=run.result.directory if proof.on("poison") else None,
+        poison_fill=fill(chosen, run.pieces) if proof.on("poison") else None,
+        inputs=run.inputs,
+        trace_access=traced,
+        timeout_s=patience(proof.reference.settings.tool, run.result),
+    )
+
+
+def is_traced(proof: Proof, turn: Turn) -> bool:
+    """Whether a run records what it accesses, because a check wants to see it."""
+    run = turn.run
+    if run.inputs is not None or not turn.traced:
+        return False
+    if run.label == CAPTURED and proof.on("written_back"):
+        return True
+    return _has_atomics(run) and proof.on("lost_atomics")
+
+
+def _has_atomics(run: ReferenceRun) -> bool:
+    return any(access.any(ATOMIC) for access in run.access.values())

@@ -1,0 +1,60 @@
+"""Candidates under the sanitizers: a kernel that gives the right result may still race or read what nobody wrote.
+
+Takes a run of the reference and what the sanitizers said of a candidate there, gives what they do not say of the
+reference on the same inputs.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from hipscope.accordo.model.verdict import Mismatch
+from hipscope.accordo.reference.run import ReferenceRun
+from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.replay.replay import Replay, replay
+from hipscope.emulator.sanitize import DEFECTS, Defect, SanitizerReport
+
+_WHAT: dict[Defect, str] = {
+    "out-of-bounds": "it accesses memory outside of its allocation",
+    "use-after-free": "it uses memory that has been freed",
+    "data-race": "two accesses of it race",
+    "divergent-barrier": "not all work-items reach the same barrier",
+    "misaligned": "it makes a misaligned access",
+    "stale-read": "it may read an old value that another XCD has changed",
+    "uninitialised-read": "it uses a value that nobody has written",
+}
+
+
+def new_reports(
+    settings: Settings,
+    run: ReferenceRun,
+    candidate: Path,
+    checked: Replay,
+    cancel: threading.Event | None = None,
+) -> tuple[Mismatch, ...]:
+    """One mismatch for each report of a kind that the reference is free of. Raises ReplayBroken, Cancelled."""
+    found = checked.sanitizers(candidate)
+    if found is None or not found.reports:
+        return ()
+    # The reference's own run is only needed, and made once, when a candidate has something to be compared with.
+    assert checked.request is not None
+    code, kept = run.dispatch.code_object, run.result.directory
+    out = settings.work / "checked" / f"{kept.parent.name}_{kept.name}"
+    request = replace(checked.request, code_object=code, out=out, trace_access=False)
+    if (request.out / "result.json").exists():
+        own = Replay("ok", "", None, request.out).sanitizers(code)
+    else:
+        own = replay(settings.tool, request, cancel=cancel).sanitizers(code)
+    known = {report.defect for report in own.reports} if own is not None else set()
+    fresh = sorted((r for r in found.reports if r.defect not in known), key=lambda r: DEFECTS.index(r.defect))
+    return tuple(Mismatch(kind="sanitizer", message=_sentence(r, run)) for r in fresh)
+
+
+def _sentence(report: SanitizerReport, run: ReferenceRun) -> str:
+    lines = [p.position.line for p in (report.at, report.other) if p is not None and p.position is not None]
+    where = ""
+    if lines:
+        where = f" on line {lines[0]}" + (f" (the other on line {lines[1]})" if len(lines) > 1 else "")
+    return f"{_WHAT[report.defect]}{where} with {run.label}: {report.message}"

@@ -1,0 +1,179 @@
+"""The reference, replayed: what it writes, what it leaves alone, how far two of its own runs differ.
+
+Takes captured dispatches, gives the measure that any number of candidates are held against. The same replays serve all
+candidates of one kernel.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from hipscope.accordo.dispatch.access_map import WRITTEN
+from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
+from hipscope.accordo.dispatch.element_types import Pointees, argument_types, demangle, pieces_of
+from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.model.verdict import Trial
+from hipscope.accordo.reference.double_precision import Oracles
+from hipscope.accordo.reference.run import (
+    ReferenceRun,
+    Spread,
+    access_of,
+    difference_of,
+    floats_by_atomics,
+    same_bits,
+    unless_same,
+    widen_spread,
+)
+from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.reference.trials import Planned, Reason, Trials, permuted_in_full, plan, twice
+from hipscope.accordo.replay.replay import Replay, replay_all
+from hipscope.accordo.trials import fresh_inputs
+from hipscope.accordo.trials.launch_variants import smaller_launch
+
+CAPTURED = "captured inputs"
+TOLD = tuple(fresh_inputs.describe(n) for n in (fresh_inputs.PERMUTED, fresh_inputs.SCALED))
+"""The trials that are compared in double precision, beside the captured inputs."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the reference did with one dispatch; `repeated` is the run that candidates repeat in more orders."""
+
+    dispatch: CapturedDispatch
+    runs: tuple[ReferenceRun, ...]
+    repeated: ReferenceRun
+    dropped: tuple[Trial, ...]
+    oracles: Oracles
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The replayed reference, ready to judge any number of candidates. `broken` says why it cannot."""
+
+    settings: Settings
+    signature: Signature
+    prepared: tuple[Prepared, ...]
+    broken: str | None = None
+    own_notes: tuple[str, ...] = field(default=())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of a verdict should know; more when a candidate has asked for double precision."""
+        oracles = tuple(
+            f"dispatch {p.dispatch.id}: no comparison in double precision: {p.oracles.why}"
+            for p in self.prepared
+            if p.oracles.why
+        )
+        return self.own_notes + oracles
+
+
+class _NotReproducible(Exception):
+    """The reference cannot be the measure; the message says why."""
+
+
+def prepare_reference(
+    dispatches: Sequence[CapturedDispatch],
+    settings: Settings,
+    signature: Signature | None = None,
+    *,
+    progress: Callable[[str], None] = lambda _: None,
+    cancel: threading.Event | None = None,
+) -> Reference:
+    """Replay the reference on its own dispatches and on fresh inputs.
+
+    A reference that does not reproduce its own recorded result, or writes nothing, cannot judge: `broken` says so.
+    """
+    signature = signature or Signature()
+    if not dispatches:
+        return Reference(settings, signature, (), "no launch of the kernel was recorded")
+    prepared: list[Prepared] = []
+    notes: list[str] = []
+    for dispatch in dispatches if "all_dispatches" not in settings.without else dispatches[:1]:
+        progress(f"replay of dispatch {dispatch.id}")
+        try:
+            one = _prepare(dispatch, settings, signature, cancel)
+        except _NotReproducible as reason:
+            return Reference(settings, signature, (), str(reason))
+        prepared.append(one)
+        if not dispatch.complete:
+            notes.append(
+                f"dispatch {dispatch.id} was recorded in part: {dispatch.reason or 'too much memory'}"
+            )
+        notes += [f"dispatch {dispatch.id}, {t.inputs}: dropped, {t.detail}" for t in one.dropped]
+    if not any(_writes(p) for p in prepared):
+        return Reference(settings, signature, (), "the kernel wrote nothing that could be compared")
+    return Reference(settings, signature, tuple(prepared), None, tuple(notes))
+
+
+def _prepare(
+    dispatch: CapturedDispatch, settings: Settings, signature: Signature, cancel: threading.Event | None
+) -> Prepared:
+    demangled = demangle(dispatch.kernel, settings.cxxfilt)
+    types = signature.pointees(dispatch.kernel, demangled)
+    work = settings.work / f"dispatch_{dispatch.id}"
+    # Most trials vary a launch of few workgroups, so that they are quick; the captured one if it is small.
+    smaller = smaller_launch(dispatch, work / "part")
+    (made,) = replay_all(settings.tool, [twice(dispatch, work / "reference")], cancel=cancel)
+    captured = _captured(dispatch, made, types, settings, signature)
+    trials = Trials(captured, types, settings, signature, cancel)
+    part = captured
+    if smaller is not None:
+        few = Planned("other_workgroups", "few workgroups", smaller, None)
+        (tried,) = trials.run([few], work / "part_run")
+        part = captured if isinstance(tried, Reason) else tried
+    planned = plan(captured, part, argument_types(demangled) or list(signature.types), settings, work)
+    seen = trials.run(planned, work)
+    if part is not captured and not any(_in_full(one, captured) for one in seen):
+        seen += trials.run(permuted_in_full(captured, settings, work / "full"), work / "full")
+    return Prepared(
+        dispatch,
+        (captured, *(run for run in seen if isinstance(run, ReferenceRun))),
+        part,
+        tuple(
+            Trial(dispatch=dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)
+            for one in seen
+            if isinstance(one, Reason)
+        ),
+        Oracles(settings, captured, TOLD, work),
+    )
+
+
+def _in_full(one: ReferenceRun | Reason, captured: ReferenceRun) -> bool:
+    return isinstance(one, ReferenceRun) and one.dispatch is captured.dispatch
+
+
+def _captured(
+    dispatch: CapturedDispatch,
+    runs: Sequence[Replay],
+    types: Pointees,
+    settings: Settings,
+    signature: Signature,
+) -> ReferenceRun:
+    """The reference on the captured inputs. Raises _NotReproducible."""
+    for run in runs:
+        if run.status != "ok":
+            raise _NotReproducible(f"dispatch {dispatch.id} cannot be replayed ({run.status}): {run.message}")
+    first, second = runs
+    pieces = pieces_of(dispatch, types)
+    access = access_of(first, dispatch)
+    spread: Spread = {}
+    widen_spread(spread, dispatch, pieces, first, second)
+    for what, image, variable in (
+        ("its replay differs from the program's own run", CapturedBuffer.after, CapturedVariable.after),
+        ("two replays of it differ", unless_same(first, second), second.variable),
+    ):
+        difference = difference_of(dispatch, pieces, access, first, image, variable, settings, signature)
+        if difference is not None:
+            where = f"{what} (dispatch {dispatch.id})"
+            raise _NotReproducible(f"the kernel is not reproducible: {where}: {difference}")
+    steady = not floats_by_atomics(dispatch, pieces, access) and same_bits(dispatch, first, second)
+    return ReferenceRun(CAPTURED, dispatch, None, pieces, first, access, spread, steady)
+
+
+def _writes(prepared: Prepared) -> bool:
+    run = prepared.runs[0]
+    return any(a.any(WRITTEN) for a in run.access.values()) or any(
+        run.result.variable(v) not in (None, v.before()) for v in run.dispatch.variables
+    )

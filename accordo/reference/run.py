@@ -1,0 +1,166 @@
+"""One launch on which the reference has run, and what its runs there say about each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hipscope.accordo.compare.buffers import Piece, compare_buffer, largest_difference
+from hipscope.accordo.compare.tolerance import EXACT, Tolerance, root_mean_square, tolerance_for
+from hipscope.accordo.dispatch.access_map import ATOMIC, READ, WRITTEN, AccessMap
+from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
+from hipscope.accordo.dispatch.element_types import Segment
+from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.replay.replay import Replay
+
+Access = Mapping[int, AccessMap]
+Pieces = Mapping[int, tuple[Segment, ...]]
+Spread = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class ReferenceRun:
+    """One launch on which the reference has run; `inputs` is None for the captured memory.
+
+    `spread` says how far correct runs of it are apart and `sizes` how large its outputs are (as far as somebody has
+    asked), by (buffer, start of the piece). `same_bits` says that two
+    orders of the waves left the same bits, and not by atomics on floats.
+    """
+
+    label: str
+    dispatch: CapturedDispatch
+    inputs: Path | None
+    pieces: Pieces
+    result: Replay
+    access: Access
+    spread: Spread
+    same_bits: bool = False
+    sizes: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def size_of(self, buffer: CapturedBuffer, segment: Segment) -> float:
+        """The root mean square of what a piece holds after the run; computed once."""
+        key = (buffer.index, segment.start)
+        if key not in self.sizes:
+            image = self.result.image(buffer)[segment.start : segment.end]
+            self.sizes[key] = root_mean_square(segment.element.numbers(image))
+        return self.sizes[key]
+
+
+def access_of(result: Replay, dispatch: CapturedDispatch) -> dict[int, AccessMap]:
+    """Where a traced run accessed each buffer."""
+    return {b.index: result.access(b.index, b.size) for b in dispatch.buffers}
+
+
+def piece_tolerance(
+    segment: Segment,
+    size: Callable[[], float],
+    access: AccessMap,
+    dispatch: CapturedDispatch,
+    settings: Settings,
+    signature: Signature,
+    *,
+    spread: float = 0.0,
+    exact: bool = False,
+) -> Tolerance:
+    """How far this piece of output may be off; `size` gives the root mean square of what it holds.
+
+    Floats made by atomics are never asked to be exact. Members of structures are, unless the user names the argument.
+    """
+    by_atomics = segment.element.kind == "float" and access.any(ATOMIC, segment.start, segment.end)
+    if exact and not by_atomics:
+        return EXACT
+    terms = dispatch.work_items if by_atomics else 1
+    names, argument = signature.names, segment.argument
+    name = names[argument] if argument is not None and argument < len(names) else ""
+    if segment.exact and name not in settings.tolerances and not by_atomics:
+        return EXACT
+    user = settings.tolerances.get(name, settings.tolerance)
+    return tolerance_for(segment.element, size, terms=terms, spread=spread, user=user)
+
+
+def difference_of(
+    dispatch: CapturedDispatch,
+    pieces: Pieces,
+    access: Access,
+    first: Replay,
+    image: Callable[[CapturedBuffer], bytes | None],
+    variable: Callable[[CapturedVariable], bytes | None],
+    settings: Settings,
+    signature: Signature,
+) -> str | None:
+    """How another run of the reference differs by more than another order of additions explains, or None.
+
+    `image` gives what the other run left in a buffer, or None when it is known to be the same.
+    """
+    for one in dispatch.variables:
+        if (now := first.variable(one)) is not None and (then := variable(one)) is not None and now != then:
+            return f"the variable {one.symbol} is left with another value"
+    for buffer in dispatch.buffers:
+        other = image(buffer)
+        if other is None or other == (expected := first.image(buffer)):
+            continue
+        touched = access[buffer.index]
+        measured = tuple(
+            Piece(
+                s,
+                piece_tolerance(s, size_in(expected, s), touched, dispatch, settings, signature),
+                f"buffer {buffer.index}",
+            )
+            for s in pieces[buffer.index]
+        )
+        found, _ = compare_buffer(
+            measured,
+            before=expected,
+            expected=expected,
+            got=other,
+            written=(touched.whole & WRITTEN) != 0,
+            is_input=False,
+            buffer=buffer.index,
+        )
+        if found:
+            return found[0].message
+    return None
+
+
+def size_in(image: bytes, segment: Segment) -> Callable[[], float]:
+    """The `size` of a piece for `piece_tolerance`, from an image of its buffer."""
+    return lambda: root_mean_square(segment.element.numbers(image[segment.start : segment.end]))
+
+
+def unless_same(first: Replay, other: Replay) -> Callable[[CapturedBuffer], bytes | None]:
+    """The `image` of another run for `difference_of`."""
+    return lambda buffer: None if other.leaves_same(first, buffer) else other.image(buffer)
+
+
+def same_bits(dispatch: CapturedDispatch, one: Replay, other: Replay) -> bool:
+    """Whether two runs left the same bits in all buffers."""
+    return all(one.leaves_same(other, b) for b in dispatch.buffers)
+
+
+def no_other_places(one: Access, usual: Access) -> bool:
+    """Whether a run reads and writes only bytes that are usually read or written, if not all of them."""
+    return all(one[i].within(usual[i], READ | WRITTEN) for i in one)
+
+
+def floats_by_atomics(dispatch: CapturedDispatch, pieces: Pieces, access: Access) -> bool:
+    """Whether some float is made by atomics, so that its last digits depend on the order of the waves."""
+    return any(
+        s.element.kind == "float" and access[b.index].any(ATOMIC, s.start, s.end)
+        for b in dispatch.buffers
+        for s in pieces[b.index]
+    )
+
+
+def widen_spread(
+    spread: Spread, dispatch: CapturedDispatch, pieces: Pieces, one: Replay, other: Replay
+) -> None:
+    """Take note of how far two correct runs of the reference are apart."""
+    for buffer in dispatch.buffers:
+        if one.leaves_same(other, buffer):
+            continue
+        plain = tuple(Piece(s, EXACT, "") for s in pieces[buffer.index] if s.element.kind == "float")
+        for start, size in largest_difference(plain, one.image(buffer), other.image(buffer)).items():
+            key = (buffer.index, start)
+            spread[key] = max(spread.get(key, 0.0), size)

@@ -1,0 +1,37 @@
+"""How a proof replays and how strict it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hipscope.accordo.compare.tolerance import UserTolerance
+from hipscope.accordo.model.defences import NOTHING_OFF, Without
+from hipscope.accordo.oracle.launch import WidenedKernel
+from hipscope.accordo.replay.replay import ReplayTool
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to replay and how strict to be. `tolerance` is what the user allows, None for the type's own.
+
+    `tolerances` does the same for single arguments, by name. `odd_workgroups` asks for workgroups that are no power of
+    two, `larger_workgroups` for larger ones than were recorded. `without` names defences that are off. `widened` gives
+    the kernel (by mangled name) in double precision, or says why there is none; it is called when the first candidate's
+    floats are not those of the reference.
+    `less_precise` allows a candidate's floats to be farther from those than the reference's, within the tolerance.
+    `sanitize` names the checks that a candidate is run under, "" for none ("all", or names with commas).
+    """
+
+    tool: ReplayTool
+    cxxfilt: Path
+    work: Path
+    tolerance: UserTolerance | None = None
+    tolerances: Mapping[str, UserTolerance] = field(default_factory=dict)
+    odd_workgroups: bool = False
+    larger_workgroups: bool = True
+    without: Without = NOTHING_OFF
+    widened: Callable[[str], WidenedKernel | str] | None = None
+    less_precise: bool = False
+    sanitize: str = ""

@@ -1,0 +1,227 @@
+"""What the reference is tried on beside the captured launch: other inputs and other launches, and what it did there.
+
+Takes the reference's run on the captured inputs, gives its runs on everything else, or says why it is not well defined
+there. All trials are replayed side by side.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.dispatch.element_types import Pointees, pieces_of
+from hipscope.accordo.dispatch.guessed_types import with_guesses
+from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.model.defences import Defence
+from hipscope.accordo.reference.run import (
+    Access,
+    Pieces,
+    ReferenceRun,
+    access_of,
+    difference_of,
+    floats_by_atomics,
+    no_other_places,
+    same_bits,
+    unless_same,
+    widen_spread,
+)
+from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.replay.poison import POISONS
+from hipscope.accordo.replay.replay import Replay, Request, patience, replay, replay_all
+from hipscope.accordo.trials import fresh_inputs
+from hipscope.accordo.trials.code_constants import NONE, Named, named_in
+from hipscope.accordo.trials.launch_variants import launch_variants
+
+SEEDS = (1, 2)
+# On these, the sanitizers must have nothing to say of the reference: it may not have been made for them.
+_CHECKED: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
+_MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One trial that the reference has not run yet. `usual` is what the same launch accesses on the captured inputs."""
+
+    defence: Defence
+    label: str
+    dispatch: CapturedDispatch
+    inputs: Path | None
+    usual: Access | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a trial is dropped: what the reference does there is not well defined."""
+
+    label: str
+    text: str
+
+
+def plan(
+    captured: ReferenceRun, part: ReferenceRun, parameters: Sequence[str], settings: Settings, work: Path
+) -> list[Planned]:
+    """What is tried beside the captured launch on its captured inputs: scaled ones (permuted, too) in full, the rest on
+    `part`.
+    """
+    guessed = _guessed(part)
+    planned = []
+    named = named_in(part.dispatch.code_object, part.dispatch.kernel)
+    for number in fresh_inputs.TRIALS:
+        if number == fresh_inputs.SCALED and captured is not part:
+            planned += _with_inputs(captured, _guessed(captured), number, settings, work, named)
+        else:
+            planned += _with_inputs(part, guessed, number, settings, work, named)
+    contents = fresh_inputs.other_unread(part.dispatch.buffers, part.pieces, part.access)
+    for buffer in part.dispatch.buffers:
+        fresh = work / f"inputs_{fresh_inputs.SCALED_AGAIN}" / f"buffer_{buffer.index}.before"
+        if all(s.element.kind == "float" for s in guessed[buffer.index]) and fresh.exists():
+            contents[buffer.index] = fresh.read_bytes()
+    variants = launch_variants(
+        part.dispatch,
+        parameters,
+        work / "launches",
+        odd=settings.odd_workgroups,
+        larger=settings.larger_workgroups,
+        contents=contents,
+    )
+    planned += [Planned(v.defence, v.label, v.dispatch, None) for v in variants]
+    return [p for p in planned if p.defence not in settings.without]
+
+
+def permuted_in_full(captured: ReferenceRun, settings: Settings, work: Path) -> list[Planned]:
+    """What is tried in full when the scaled inputs cannot be."""
+    return _with_inputs(captured, _guessed(captured), fresh_inputs.PERMUTED, settings, work, NONE)
+
+
+def plan_named(part: ReferenceRun, named: Named, settings: Settings, work: Path) -> list[Planned]:
+    """Inputs with numbers that a candidate names and the reference does not."""
+    numbers = (fresh_inputs.NAMED, fresh_inputs.NAMED_LARGE, fresh_inputs.NAMED_INTEGERS) if named else ()
+    guessed = _guessed(part)
+    found = [p for number in numbers for p in _with_inputs(part, guessed, number, settings, work, named)]
+    return [replace(p, label=f"{p.label} (the candidate)") for p in found]
+
+
+def _guessed(run: ReferenceRun) -> Pieces:
+    return with_guesses(run.dispatch.buffers, run.pieces)
+
+
+def _with_inputs(
+    base: ReferenceRun, guessed: Pieces, number: int, settings: Settings, work: Path, named: Named
+) -> list[Planned]:
+    """The trial of that number, if there is something to replace."""
+    defence, fresh = fresh_inputs.TRIALS[number], work / f"inputs_{number}"
+    if defence in settings.without:
+        return []
+    # Which NaN comes out, no compiler promises; what has no declared type is compared byte for byte.
+    pieces = base.pieces if number in (fresh_inputs.NOT_FINITE, fresh_inputs.MANY_NANS) else guessed
+    if not fresh_inputs.write_fresh_inputs(base.dispatch.buffers, pieces, base.access, fresh, number, named):
+        return []
+    return [Planned(defence, fresh_inputs.describe(number), base.dispatch, fresh, base.access)]
+
+
+def twice(
+    dispatch: CapturedDispatch, out: Path, inputs: Path | None = None, limit: float | None = None
+) -> tuple[Request, Request]:
+    """A traced run of the reference, and one in another order with everything poisoned that it only writes."""
+    code = dispatch.code_object
+    traced = Request(dispatch, code, out, seed=SEEDS[0], inputs=inputs, trace_access=True, timeout_s=limit)
+    again = Request(
+        dispatch,
+        code,
+        out.with_name(f"{out.name}_again"),
+        seed=SEEDS[1],
+        poison=POISONS[0].seed,
+        poison_mask=out,
+        inputs=inputs,
+        timeout_s=limit,
+    )
+    return traced, again
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Runs trials of the reference. `types` are what its pointers point to."""
+
+    captured: ReferenceRun
+    types: Pointees
+    settings: Settings
+    signature: Signature
+    cancel: threading.Event | None
+
+    def run(self, planned: Sequence[Planned], work: Path) -> list[ReferenceRun | Reason]:
+        """The reference on each of them."""
+        groups = [self._requests(trial, work / f"trial_{n}") for n, trial in enumerate(planned)]
+        made = replay_all(self.settings.tool, groups, cancel=self.cancel)
+        return [self._seen(trial, runs) for trial, runs in zip(planned, made, strict=True)]
+
+    def _requests(self, trial: Planned, out: Path) -> tuple[Request, ...]:
+        # Inputs that the program never had may make the reference loop for ever.
+        limit = patience(self.settings.tool, self.captured.result)
+        both = twice(trial.dispatch, out, trial.inputs, limit)
+        if trial.defence in _CHECKED:
+            return *both, self._checked(trial, out)
+        return both if trial.inputs is None or self._by_atomics(self.captured) else both[:1]
+
+    def _checked(self, trial: Planned, out: Path) -> Request:
+        """The reference under the sanitizers: a kernel that was not made for such a launch may race there unseen."""
+        limit = patience(self.settings.tool, self.captured.result)
+        return Request(
+            trial.dispatch,
+            trial.dispatch.code_object,
+            out.with_name(f"{out.name}_checked"),
+            inputs=trial.inputs,
+            sanitize="all",
+            timeout_s=limit,
+        )
+
+    @staticmethod
+    def _by_atomics(run: ReferenceRun) -> bool:
+        return floats_by_atomics(run.dispatch, run.pieces, run.access)
+
+    @staticmethod
+    def _defect(trial: Planned, runs: Sequence[Replay]) -> str | None:
+        """What the sanitizers say of the reference in the last run, or why they did not get to its end."""
+        checked = runs[-1]
+        if len(runs) < 3 or checked.status != "ok":
+            return next((run.message for run in runs if run.status != "ok"), "it did not run")
+        found = checked.sanitizers(trial.dispatch.code_object)
+        return found.reports[0].message if found is not None and found.reports else None
+
+    def _again(self, trial: Planned, first: Replay) -> Replay:
+        limit = patience(self.settings.tool, self.captured.result)
+        again = twice(trial.dispatch, first.directory, trial.inputs, limit)[1]
+        return replay(self.settings.tool, again, cancel=self.cancel)
+
+    def _seen(self, trial: Planned, runs: Sequence[Replay]) -> ReferenceRun | Reason:
+        """What replays of the reference on a trial make of it; the second is made here where it was not foreseen."""
+        launch = trial.dispatch
+        pieces = pieces_of(launch, self.types)
+        result = runs[0]
+        if result.status != "ok":
+            text = f"the reference itself fails there ({result.status}): {result.message}"
+            return Reason(trial.label, text)
+        if trial.defence in _CHECKED and (why := self._defect(trial, runs)) is not None:
+            return Reason(trial.label, f"the reference itself is not well defined there: {why}")
+        access = access_of(result, launch)
+        if trial.defence in _MAYBE_INDICES and trial.usual and not no_other_places(access, trial.usual):
+            return Reason(trial.label, "the kernel takes integers of its input for indices or lengths")
+        # Other inputs may be of quite another size.
+        spread = dict(self.captured.spread) if trial.inputs is None else {}
+        by_atomics, same = floats_by_atomics(launch, pieces, access), False
+        if trial.inputs is None or by_atomics:
+            other = runs[1] if len(runs) > 1 else self._again(trial, result)
+            if other.status != "ok":
+                text = f"the reference itself fails there ({other.status}): {other.message}"
+                return Reason(trial.label, text)
+            difference = difference_of(
+                launch, pieces, access, result, unless_same(result, other), other.variable,
+                self.settings, self.signature,
+            )  # fmt: skip
+            if difference is not None:
+                return Reason(trial.label, f"the reference is not reproducible there: {difference}")
+            widen_spread(spread, launch, pieces, result, other)
+            same = not by_atomics and same_bits(launch, result, other)
+        return ReferenceRun(trial.label, launch, trial.inputs, pieces, result, access, spread, same)

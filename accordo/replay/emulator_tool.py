@@ -1,0 +1,37 @@
+"""The emulator's replayer as a proof uses it: where it is, and the options that all its runs have."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hipscope.accordo.replay.replay import ReplayTool
+from hipscope.analysis.config import Config
+from hipscope.analysis.errors import MissingTool
+from hipscope.analysis.system.directories import cache_directory
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.emulator.devices import write_device_config
+from hipscope.emulator.runner import NativePartsMissing, replay_executable
+
+
+def replay_tool(config: Config, toolchain: Toolchain, work: Path) -> ReplayTool:
+    """The replayer for the project's device; `work` is a directory for its files. Raises MissingTool."""
+    try:
+        executable = replay_executable()
+    except NativePartsMissing as missing:
+        raise MissingTool(str(missing), "run make, or install a wheel of hipscope") from missing
+    device = work / "device.txt"
+    write_device_config(config.device, device)
+    disassembly = cache_directory() / "disassembly"
+    disassembly.mkdir(parents=True, exist_ok=True)
+    return ReplayTool(
+        argv=(str(executable),),
+        options=(
+            *("--objdump", str(toolchain.objdump)),
+            *("--device-config", str(device)),
+            *("--cache", str(disassembly)),
+            *("--threads", str(config.emulator.threads or os.cpu_count() or 1)),
+        ),
+        timeout_s=config.accordo.replay_timeout_s,
+        batches=True,
+    )

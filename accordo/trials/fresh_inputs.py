@@ -1,0 +1,424 @@
+"""Fresh inputs for a captured dispatch: what a kernel reads gets other values that it might as well have had.
+
+Takes the captured buffers and the reference's access maps, gives replacement buffers. Elements are permuted, so that
+indices and labels stay in range; floats are also scaled, and replaced by zeros, ones, denormals, ramps, large ones, NaN
+and infinity; integers become large, with both signs, or in part negative (a reference that takes them for indices does
+not survive that, and the trial is dropped), and short ones take all their values; what is updated starts from other
+numbers; in one trial a single element of each input changes, and in two some get numbers that the programs name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.dispatch.access_map import ATOMIC, PAGE, READ, READ_FIRST, WRITTEN, AccessMap
+from hipscope.accordo.dispatch.captured import CapturedBuffer
+from hipscope.accordo.dispatch.element_types import Segment
+from hipscope.accordo.dispatch.replaced_buffers import write_replacement
+from hipscope.accordo.model.defences import Defence
+from hipscope.accordo.trials.code_constants import NONE, Named
+from hipscope.analysis.source.number_types import Element
+
+PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
+SMALL_INTEGERS, UPDATED, MANY_NANS, NEGATIVE_INTEGERS, BELOW_ZERO, RENAMED, ALL_SAME = range(9, 16)
+NAMED, NAMED_LARGE, NAMED_INTEGERS = range(16, 19)
+TRIALS: dict[int, Defence] = {
+    PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
+    LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
+    ONE_CHANGED: "one_changed_input", SMALL_INTEGERS: "small_integers", UPDATED: "updated_memory",
+    MANY_NANS: "not_finite_inputs", NEGATIVE_INTEGERS: "large_integers",
+    BELOW_ZERO: "special_inputs", RENAMED: "small_integers",
+    ALL_SAME: "special_inputs", NAMED: "named_values", NAMED_LARGE: "named_values", NAMED_INTEGERS: "named_integers",
+}  # fmt: skip
+
+Access = NDArray[np.uint8]
+Numbers = NDArray[np.floating[Any]]
+
+_WORDS = {
+    PERMUTED: "inputs permuted",
+    SCALED: "inputs permuted, floats scaled with alternating sign",
+    SPARSE: "floats zero but for a few large ones",
+    NOT_FINITE: "some floats NaN or infinite",
+    LARGE_INTEGERS: "integers large and of both signs",
+    STRUCTURED: "floats one, -0, denormal and rising",
+    SCALED_AGAIN: "inputs permuted otherwise, floats of many sizes",
+    ONE_CHANGED: "one element of each input changed",
+    SMALL_INTEGERS: "8-bit and 16-bit integers of all values",
+    UPDATED: "other numbers before in what is updated",
+    MANY_NANS: "many floats NaN, many zero",
+    NEGATIVE_INTEGERS: "some integers negative",
+    NAMED: "some inputs replaced by numbers that a program names",
+    NAMED_LARGE: "some floats replaced by much larger ones that a program names",
+    NAMED_INTEGERS: "some integers replaced by larger ones that a program names",
+    ALL_SAME: "all elements of each input the same",
+    RENAMED: "8-bit and 16-bit integers renamed, 0 and large ones among them",
+    BELOW_ZERO: "inputs permuted, all floats far below zero",
+}
+_FEW = 16
+_PAIRED, _FEW_PAIRED = 4, 6
+_FAR = 120.0  # where single precision has no exponential left
+_MUCH_LARGER = 1e3
+_MARGIN = 16  # pages
+_LARGE_INTEGER = 1 << 20  # beyond any LDS, so that an index is seen to be one
+_LARGER_INTEGER = 1 << 29  # a few of one sign do not fit into 32 bits together
+_RUN = 48  # large integers of one sign side by side
+_TINY = {"fp64": 2.0**-1070, "fp32": 2.0**-145, "bf16": 2.0**-130, "fp16": 2.0**-20}  # denormal
+_LARGE = {"fp64": 2.0**256, "fp32": 2.0**32, "bf16": 2.0**32, "fp16": 16.0}  # a few squares do not overflow
+
+
+def describe(trial: int) -> str:
+    """What trial number `trial` (from 1) does to the inputs, in words."""
+    return _WORDS[trial]
+
+
+def write_fresh_inputs(
+    buffers: tuple[CapturedBuffer, ...],
+    pieces: Mapping[int, tuple[Segment, ...]],
+    access: Mapping[int, AccessMap],
+    directory: Path,
+    trial: int,
+    named: Named = NONE,
+) -> int:
+    """Write a replacement (`replaced.py`) of each buffer that is an input; returns how many. Seeded by `trial`.
+
+    Of a launch that reads a small part of a buffer, only what lies around that part is replaced: the rest is not looked
+    at, and would cost most of the time.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    names = _names(buffers, pieces, access) if trial == RENAMED else {}
+    generator = np.random.default_rng([0x5EED, trial])
+    count, planted = 0, Counter[str]()
+    for buffer in buffers:
+        touched = access[buffer.index]
+        chosen = [s for s in pieces[buffer.index] if _replaceable(s, touched, trial)]
+        if not chosen:
+            continue
+        captured = np.frombuffer(buffer.before(), dtype=np.uint8)
+        data = captured.copy()
+        changed = False
+        for segment in chosen:
+            places = _places(segment, touched)
+            window = np.concatenate([touched.whole[place].reshape(-1) for place in places])
+            if not (window & READ).any():
+                continue
+            old = np.concatenate([data[place].reshape(-1) for place in places])
+            if trial == RENAMED:
+                fresh = names[segment.element.size][old.view(f"<u{segment.element.size}")].view(np.uint8)
+            else:
+                made = _fresh(
+                    old, segment.element, trial, window, generator, named, planted[segment.element.kind]
+                )
+                planted[segment.element.kind] += 1
+                fresh = np.frombuffer(made, dtype=np.uint8)
+            changed = changed or not np.array_equal(fresh, old)
+            at = 0
+            for place in places:
+                shape = data[place].shape
+                data[place] = fresh[at : (at := at + int(np.prod(shape)))].reshape(shape)
+        if changed:
+            write_replacement(directory, buffer.index, data, captured)
+            count += 1
+    return count
+
+
+def _names(
+    buffers: tuple[CapturedBuffer, ...],
+    pieces: Mapping[int, tuple[Segment, ...]],
+    access: Mapping[int, AccessMap],
+) -> dict[int, NDArray[Any]]:
+    """By size in bytes another number for each short integer: equal ones stay equal, in all buffers, and the smallest
+    that is read becomes 0. Bits change places, so that neighbours are far apart.
+    """
+    found = {}
+    for size in (1, 2):
+        kind, bits = np.dtype(f"<u{size}"), 8 * size
+        smallest = min(
+            (
+                int(np.frombuffer(b.before()[s.start : s.end], dtype=kind).min())
+                for b in buffers
+                for s in pieces[b.index]
+                if s.element.kind == "integer" and s.element.size == size
+                if access[b.index].any(READ, s.start, s.end)
+            ),
+            default=0,
+        )
+        numbers = np.arange(1 << bits, dtype=np.int64) - smallest & (1 << bits) - 1
+        turned = sum((numbers >> bit & 1) << bits - 1 - bit for bit in range(bits))
+        found[size] = np.asarray(turned).astype(kind)
+    return found
+
+
+def other_unread(
+    buffers: tuple[CapturedBuffer, ...],
+    pieces: Mapping[int, tuple[Segment, ...]],
+    access: Mapping[int, AccessMap],
+) -> dict[int, bytes]:
+    """By buffer other contents for those that a launch does not read: another launch may, and often they hold zeros."""
+    generator = np.random.default_rng([0x5EED, UPDATED])
+    found = {}
+    for buffer in buffers:
+        if access[buffer.index].any(READ) or all(s.element.kind == "bytes" for s in pieces[buffer.index]):
+            continue
+        data = np.frombuffer(buffer.before(), dtype=np.uint8).copy()
+        for segment in pieces[buffer.index]:
+            if segment.element.kind != "bytes":
+                raw = data[segment.start : segment.end].view(f"<u{segment.element.size}")
+                fresh = _updated(raw, segment.element, generator)
+                data[segment.start : segment.end] = np.frombuffer(fresh, dtype=np.uint8)
+        found[buffer.index] = data.tobytes()
+    return found
+
+
+def _places(segment: Segment, touched: AccessMap) -> Sequence[slice | NDArray[np.intp]]:
+    """Where the elements lie that are replaced: parts of the buffer, or for each element the places of its bytes."""
+    if segment.stride is None:
+        return _surroundings(segment, touched)
+    starts = np.arange(segment.start, segment.end - segment.element.size + 1, segment.stride)
+    return [starts[:, None] + np.arange(segment.element.size)]
+
+
+def _surroundings(segment: Segment, touched: AccessMap) -> list[slice]:
+    """The pages of a segment that are read, one more on both sides of each, and some more at both ends."""
+    read = touched.pages(READ, segment.start, segment.end)
+    near = read.copy()
+    near[1:] |= read[:-1]
+    near[:-1] |= read[1:]
+    first, last = np.flatnonzero(read)[[0, -1]]
+    near[max(0, first - _MARGIN) : first] = True
+    near[last : last + 1 + _MARGIN] = True
+    edges = np.flatnonzero(np.diff(near, prepend=False, append=False))
+    return [
+        slice(segment.start + int(begin) * PAGE, min(segment.end, segment.start + int(end) * PAGE))
+        for begin, end in edges.reshape(-1, 2)
+    ]
+
+
+def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
+    """Inputs are, and what the kernel reads first and then updates by plain loads and stores."""
+    place = (segment.start, segment.end)
+    if segment.element.kind == "bytes" or not touched.any(READ, *place):
+        return False
+    if trial in (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO) and segment.element.kind != "float":
+        return False
+    if trial == BELOW_ZERO and segment.element.size < 4:
+        return False  # sums of what is far from zero lose all digits there
+    wanted_kind = {NAMED_INTEGERS: "integer", NAMED_LARGE: "float"}.get(trial, segment.element.kind)
+    if segment.element.kind != wanted_kind:
+        return False
+    if trial in (LARGE_INTEGERS, NEGATIVE_INTEGERS, SMALL_INTEGERS, RENAMED):
+        wanted = (1, 2) if trial in (SMALL_INTEGERS, RENAMED) else (4, 8)
+        if segment.element.kind != "integer" or segment.element.size not in wanted:
+            return False
+    if not touched.any(WRITTEN, *place):
+        return trial != UPDATED
+    if trial == UPDATED:
+        return touched.any(READ_FIRST | ATOMIC, *place)
+    return (
+        trial not in (LARGE_INTEGERS, NEGATIVE_INTEGERS)
+        and touched.any(READ_FIRST, *place)
+        and not touched.any(ATOMIC, *place)
+    )
+
+
+def _fresh(
+    data: NDArray[np.uint8],
+    element: Element,
+    trial: int,
+    window: Access,
+    generator: np.random.Generator,
+    named: Named,
+    before: int,
+) -> bytes:
+    raw = data.view(f"<u{element.size}")
+    if trial in (NAMED, NAMED_LARGE, NAMED_INTEGERS):
+        return _planted(raw, element, window, generator, named, before, larger=trial != NAMED)
+    if trial == ONE_CHANGED:
+        return _one_changed(raw, element, window, generator)
+    if trial == UPDATED:
+        return _updated(raw, element, generator)
+    if trial == ALL_SAME:
+        return bytes(np.full_like(raw, raw[generator.choice(_used(window, element))]).tobytes())
+    if trial == STRUCTURED:
+        return encoded(_structured(len(raw), element, generator), element)
+    if trial == SPARSE:
+        return encoded(_sparse(len(raw), element, window, generator), element)
+    shuffled = generator.permuted(raw)
+    if trial == LARGE_INTEGERS:
+        return _large_integers(shuffled, generator)
+    if trial == NEGATIVE_INTEGERS:
+        chosen = generator.random(len(raw))
+        return bytes(
+            np.where(chosen < 0.15, ~np.zeros_like(raw), np.where(chosen < 0.3, ~raw, raw)).tobytes()
+        )
+    if trial == SMALL_INTEGERS:
+        largest = 2 if element.name == "bool" else 1 << 8 * element.size
+        return generator.integers(0, largest, len(raw), dtype=raw.dtype).tobytes()
+    if element.kind != "float" or trial == PERMUTED:
+        return bytes(shuffled.tobytes())
+    numbers = _decoded(shuffled, element)
+    if trial in (NOT_FINITE, MANY_NANS):
+        used = _used(window, element)
+        count = max(3, len(used) // 64) if trial == NOT_FINITE else 1 + len(used) // 5
+        at = generator.choice(used, min(len(used), count), replace=False)
+        numbers[at] = np.resize([np.nan, np.inf, -np.inf], len(at)) if trial == NOT_FINITE else np.nan
+        if trial == MANY_NANS:
+            numbers[generator.choice(used, len(used) // 3, replace=False)] = 0.0
+        return encoded(numbers, element)
+    if trial == BELOW_ZERO:
+        return encoded(-_FAR - np.abs(numbers), element)
+    random = generator.random(len(raw), dtype=numbers.dtype.type)
+    if trial == SCALED_AGAIN:
+        numbers *= np.exp2(12 * random - 6)
+        np.negative(numbers, out=numbers, where=_coins(len(raw), generator))
+    else:
+        numbers *= 0.5 + 1.5 * random
+        np.negative(numbers[1::2], out=numbers[1::2])
+    return encoded(numbers, element)
+
+
+def _planted(
+    raw: NDArray[Any],
+    element: Element,
+    window: Access,
+    generator: np.random.Generator,
+    named: Named,
+    before: int,
+    *,
+    larger: bool,
+) -> bytes:
+    """Some of the elements that are read become numbers that a program names, or from which it may compute such a one.
+
+    Either those that the data might hold, or those beyond the range of the integers and the size of the floats, next to
+    which a tolerance would hide the others. Each fourth element gets one of those that are named, so that with those of
+    the inputs `before` all pairs stand in the same places; among the others some get any of the numbers.
+    """
+    used = _used(window, element)
+    if element.kind == "float":
+        known = np.abs(_decoded(raw, element)[used])
+        limit = _MUCH_LARGER * float(known[np.isfinite(known)].max(initial=0.0)) or _MUCH_LARGER
+        planting = named.for_floats().within(lambda x: (abs(x) > limit) == larger)
+    else:
+        integers = raw.view(f"<i{element.size}" if element.name.startswith("int") else raw.dtype)[used]
+        low, high = int(integers.min()), int(integers.max())
+        planting = named.for_integers(element).within(lambda n: (low <= n <= high) != larger)
+    exact, near, solved = (
+        _as_words(numbers, element, raw.dtype) for numbers in (planting.exact, planting.near, planting.solved)
+    )
+    planted = raw.copy()
+    direct = np.concatenate([exact, near])
+    values = np.concatenate([direct, solved, *[direct] * 3, solved])
+    paired = used[used % _PAIRED == _PAIRED - 1] if len(used) > _FEW else used[:0]
+    others = np.setdiff1d(used, paired, assume_unique=True)
+    if len(exact):
+        few = exact[:_FEW_PAIRED]
+        planted[paired] = few[paired // _PAIRED // len(few) ** before % len(few)]
+    count = min(len(values), len(others) if len(others) < 8 else len(others) * 2 // 3)
+    if count:
+        planted[generator.choice(others, count, replace=False)] = values[:count]
+    return bytes(planted.tobytes())
+
+
+def _as_words(numbers: Sequence[float], element: Element, words: np.dtype[Any]) -> NDArray[Any]:
+    if element.kind == "float":
+        return np.frombuffer(encoded(np.array(numbers, dtype=np.float64), element), dtype=words)
+    mask = (1 << 8 * element.size) - 1
+    return np.array([int(n) & mask for n in numbers], dtype=words)
+
+
+def _one_changed(
+    raw: NDArray[Any], element: Element, window: Access, generator: np.random.Generator
+) -> bytes:
+    """Another value for one element that is read: floats far from what they were, integers in range (two swapped).
+
+    Where all integers are the same, one becomes 1 if it was 0, else one less.
+    """
+    at = int(generator.choice(_used(window, element)))
+    changed = raw.copy()
+    if element.kind != "float":
+        others = np.flatnonzero(raw != raw[at])
+        if len(others):
+            other = int(generator.choice(others))
+            changed[at], changed[other] = raw[other], raw[at]
+        else:
+            changed[at] = raw[at] - 1 if raw[at] else 1
+        return bytes(changed.tobytes())
+    numbers = _decoded(raw, element)
+    finite = np.abs(numbers[np.isfinite(numbers)])
+    size = float(finite.max()) if finite.size else 1.0
+    value = -1.5 * float(numbers[at]) + (size or 1.0) if np.isfinite(numbers[at]) else 1.0
+    changed[at] = np.frombuffer(encoded(np.array([value]), element), dtype=raw.dtype)[0]
+    return bytes(changed.tobytes())
+
+
+def _updated(raw: NDArray[Any], element: Element, generator: np.random.Generator) -> bytes:
+    """Floats of about the size that they had, integers a little larger: a counter may serve as an index."""
+    if element.kind != "float":
+        return bytes((raw + generator.integers(1, 4, len(raw), dtype=raw.dtype)).tobytes())
+    numbers = _decoded(raw, element)
+    finite = np.abs(numbers[np.isfinite(numbers)])
+    size = float(finite.max()) if finite.size else 0.0
+    return encoded((size or 1.0) * generator.uniform(-1.0, 1.0, len(raw)), element)
+
+
+def _large_integers(shuffled: NDArray[Any], generator: np.random.Generator) -> bytes:
+    """Two sizes, and runs of one sign: sums of them do not fit into as many bits."""
+    count = len(shuffled)
+    sizes = np.where(_coins(count, generator), _LARGE_INTEGER, _LARGER_INTEGER).astype(shuffled.dtype)
+    negative = np.repeat(_coins(-(-count // _RUN), generator), _RUN)[:count]
+    return bytes(np.where(negative, ~(shuffled + sizes), shuffled + sizes).tobytes())
+
+
+def _structured(count: int, element: Element, generator: np.random.Generator) -> Numbers:
+    """Runs of ones, of -0, of denormals and of rising values, each some hundred elements long."""
+    kind = _working(element)
+    kinds = np.resize(np.repeat(generator.permutation(4).astype(np.uint8), 160), count)
+    numbers = np.array([1.0, -0.0, _TINY[element.name], 0.0], dtype=kind)[kinds]
+    rising = np.flatnonzero(kinds == 3)
+    numbers[rising] = rising / max(1, count - 1)
+    return numbers
+
+
+def _sparse(count: int, element: Element, window: Access, generator: np.random.Generator) -> Numbers:
+    """Zeros of both signs, and a few large values: among them the first and the last element that is read."""
+    numbers = np.zeros(count, dtype=_working(element))
+    np.negative(numbers, out=numbers, where=_coins(count, generator))
+    used = _used(window, element)
+    at = np.concatenate([used[[0, -1]], generator.choice(used, _FEW)])
+    sizes = generator.uniform(0.5, 1.0, len(at)) * _LARGE[element.name]
+    numbers[at] = np.where(_coins(len(at), generator), -sizes, sizes)
+    return numbers
+
+
+def _used(window: Access, element: Element) -> NDArray[np.intp]:
+    """The elements of which a byte is read."""
+    mask = int.from_bytes(bytes([READ]) * element.size, "little")
+    return np.flatnonzero(window.view(f"<u{element.size}") & np.array(mask, dtype=f"<u{element.size}"))
+
+
+def _coins(count: int, generator: np.random.Generator) -> NDArray[np.bool_]:
+    return generator.integers(0, 2, count, dtype=np.bool_)
+
+
+def _working(element: Element) -> type[np.floating[Any]]:
+    """The type to compute in: single precision for itself, it is enough and half the work."""
+    return np.float32 if element.name == "fp32" else np.float64
+
+
+def _decoded(raw: NDArray[Any], element: Element) -> Numbers:
+    """The elements as numbers of the type to compute in; not a view."""
+    return raw.view("<f4").copy() if element.name == "fp32" else element.numbers(raw.tobytes())
+
+
+def encoded(numbers: Numbers, element: Element) -> bytes:
+    """Floats of a type as they lie in memory; what is too large for it becomes infinite."""
+    if element.name == "bf16":
+        return (numbers.astype(np.float32).view(np.uint32) >> 16).astype("<u2").tobytes()
+    kind = {"fp64": "<f8", "fp32": "<f4", "fp16": "<f2"}[element.name]
+    with np.errstate(invalid="ignore", over="ignore"):
+        return numbers.astype(kind, copy=False).tobytes()

@@ -1,0 +1,250 @@
+"""Other launches of a captured dispatch: smaller workgroups, one more workgroup, other numbers as arguments and in
+device variables.
+
+Takes a captured dispatch, gives dispatches with the same memory (or longer, or elsewhere) and a changed launch. They
+show a candidate that is only right for the shape it was recorded with. Whether the reference itself is well defined
+there, the caller must see.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
+from hipscope.accordo.dispatch.code_properties import asked_dimensions
+from hipscope.accordo.model.defences import Defence
+from hipscope.accordo.trials.device_variables import other_value
+from hipscope.accordo.trials.moved_buffers import relocated
+from hipscope.accordo.trials.scalar_variants import other_arguments
+from hipscope.accordo.trials.unaliased_pointers import Copy, pointers_apart
+from hipscope.emulator.captures import PACKED, read_checksums, seal, share
+
+Shape = tuple[int, int, int]
+
+_FEW_GROUPS = 64
+_MANY_GROUPS = 256
+_WAVE = 64
+_LARGEST_WORKGROUP = 1024
+_FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A launch that the program did not make; `defence` is what it is there for."""
+
+    defence: Defence
+    label: str
+    dispatch: CapturedDispatch
+
+
+def smaller_launch(dispatch: CapturedDispatch, folder: Path) -> CapturedDispatch | None:
+    """The launch cut to few workgroups, for trials that need no more; None when it has few already."""
+    x, y, z = groups = _groups(dispatch)
+    if x * y * z <= _MANY_GROUPS:
+        return None
+    return _write(dispatch, folder, dispatch.workgroup, _bounded(groups), dispatch.kernarg())
+
+
+def launch_variants(
+    dispatch: CapturedDispatch,
+    types: Sequence[str],
+    folder: Path,
+    *,
+    odd: bool = False,
+    larger: bool = True,
+    contents: Mapping[int, bytes] | None = None,
+) -> list[Variant]:
+    """The variants. `types` are the parameter types, to know the integers among the arguments. `contents` has, by
+    buffer, others than the captured ones for launches with a turned flag: it may be what makes the kernel read them, or
+    matter only for some of them.
+
+    `larger` asks for larger workgroups, which a kernel for one program need not be made for. `odd` also asks for very
+    small workgroups and for some that are no power of two: only for kernels whose threads do not work together.
+    """
+    found = [Variant("relocation", "buffers at other addresses", relocated(dispatch, folder / "moved"))]
+    found += _other_arguments(dispatch, types, folder, contents or {})
+    found += _other_shapes(dispatch, folder, odd)
+    kernarg, copies = pointers_apart(dispatch, types)
+    if copies:
+        at = folder / "apart"
+        varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), kernarg, copies=copies)
+        found.append(Variant("pointers_apart", "pointers that share no memory", varied))
+    found += _more_dimensions(dispatch, folder)
+    others = {v.index: other_value(v, dispatch.buffers) for v in dispatch.variables}
+    if any(others[v.index] != v.before() for v in dispatch.variables):
+        at = folder / "variables"
+        varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), dispatch.kernarg(), others)
+        found.append(Variant("other_variables", "device variables with other values", varied))
+    # The last, as it ends the trials of a candidate whose launch bounds do not allow it.
+    return found + (_larger_workgroups(dispatch, folder) if larger else [])
+
+
+def _other_arguments(
+    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, others: Mapping[int, bytes]
+) -> list[Variant]:
+    found = []
+    for number, other in enumerate(other_arguments(dispatch, types)):
+        at = folder / f"arguments_{number}"
+        if other.longer:
+            made = relocated(dispatch, at, longer=True, kernarg=other.kernarg)
+        else:
+            contents = others if other.defence == "turned_flags" else {}
+            made = _write(
+                dispatch, at, dispatch.workgroup, _groups(dispatch), other.kernarg, contents=contents
+            )
+        found.append(Variant(other.defence, other.label, made))
+    return found
+
+
+def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[Variant]:
+    groups = _groups(dispatch)
+    launches: list[tuple[str, Shape, Shape]] = []
+    shapes = {_shortened(dispatch.workgroup, eighths) for eighths in ((1, 4, 5) if odd else (4,))}
+    launches += [(f"workgroups of {_shown(s)}", s, groups) for s in sorted(shapes - {dispatch.workgroup})]
+    if groups[0] > 1:
+        launches.append(("one workgroup less", dispatch.workgroup, (groups[0] - 1, *groups[1:])))
+    launches.append(("one more workgroup", dispatch.workgroup, (groups[0] + 1, *groups[1:])))
+    return [
+        Variant(
+            "other_workgroups",
+            label,
+            _write(dispatch, folder / f"shape_{number}", workgroup, count, dispatch.kernarg()),
+        )
+        for number, (label, workgroup, count) in enumerate(launches)
+    ]
+
+
+def _larger_workgroups(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
+    """Workgroups of twice as many work-items, and of four waves: there, barriers begin to matter."""
+    found = []
+    for least in (2 * math.prod(dispatch.workgroup), 4 * _WAVE):
+        sides = list(dispatch.workgroup)
+        longest = sides.index(max(sides))
+        while math.prod(sides) < least:
+            sides[longest] *= 2
+        shape = (sides[0], sides[1], sides[2])
+        if math.prod(dispatch.workgroup) < math.prod(shape) <= _LARGEST_WORKGROUP:
+            found.append(shape)
+    few = _bounded(_groups(dispatch))
+    return [
+        Variant(
+            "larger_workgroups",
+            f"workgroups of {_shown(shape)}",
+            _write(dispatch, folder / f"larger_{number}", shape, few, dispatch.kernarg()),
+        )
+        for number, shape in enumerate(dict.fromkeys(found))
+    ]
+
+
+def _more_dimensions(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
+    """Workgroups of as many work-items with one dimension more, and two workgroups along each side that has one.
+
+    Only for a kernel that asks where it is along them: any other does the same work more than once, and what that means
+    for a sum by atomics or by shuffles, nobody has asked it to be prepared for.
+    """
+    (x, y, z), groups = dispatch.workgroup, _groups(dispatch)
+    asked = asked_dimensions(dispatch.code_object, dispatch.kernel)
+    launches: list[tuple[str, Shape, Shape]] = []
+    few = _bounded(groups, _FEW_ROWS)
+    if (x if y == 1 else y) > 1 and z == 1 and asked.workgroup >= (2 if y == 1 else 3):
+        shape = (x // 2, 2, 1) if y == 1 else (x, y // 2, 2)
+        launches.append((f"workgroups of {_shown(shape)}", shape, few))
+    sides = [2 if count == 1 and used else count for count, used in zip(few, asked.grid, strict=True)]
+    if (more := (few[0], sides[1], sides[2])) != few:
+        launches.append((f"a grid of {_shown(more)} workgroups", dispatch.workgroup, more))
+    return [
+        Variant(
+            "more_dimensions",
+            label,
+            _write(dispatch, folder / f"dimensions_{number}", workgroup, count, dispatch.kernarg()),
+        )
+        for number, (label, workgroup, count) in enumerate(launches)
+    ]
+
+
+def _groups(dispatch: CapturedDispatch) -> Shape:
+    x, y, z = (-(-n // size) for n, size in zip(dispatch.grid, dispatch.workgroup, strict=True))
+    return x, y, z
+
+
+def _bounded(groups: Shape, most: int = _FEW_GROUPS) -> Shape:
+    """As many workgroups as in the launch, halved along each side until there are few enough to be quick."""
+    x, y, z = groups
+    while x * y * z > most and max(x, y, z) > 1:
+        x, y, z = (max(1, -(-side // 2)) for side in (x, y, z))
+    return x, y, z
+
+
+def _shortened(workgroup: Shape, eighths: int) -> Shape:
+    """The workgroup with its longest side cut to so many eighths."""
+    sides = list(workgroup)
+    at = sides.index(max(sides))
+    sides[at] = max(1, sides[at] * eighths // 8)
+    return sides[0], sides[1], sides[2]
+
+
+def _write(
+    dispatch: CapturedDispatch,
+    folder: Path,
+    workgroup: Shape,
+    groups: Shape,
+    kernarg: bytes,
+    variables: Mapping[int, bytes] | None = None,
+    copies: Sequence[Copy] = (),
+    contents: Mapping[int, bytes] | None = None,
+) -> CapturedDispatch:
+    """A dispatch directory that shares the captured one's files, but for the `variables` and the `contents` of buffers
+    that are others, and for `copies`, which are there besides.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    held = {f"global_{index}.before": value for index, value in (variables or {}).items()}
+    held |= {f"buffer_{index}.before": value for index, value in (contents or {}).items()}
+    held |= {f"buffer_{copy.buffer.index}.before": copy.contents for copy in copies}
+    shared = {
+        name: check
+        for name, check in read_checksums(dispatch.directory).items()
+        if (plain := name.removesuffix(PACKED)).endswith(".before") and plain not in held
+    }
+    for name in shared:
+        share(dispatch.directory / name, folder / name)
+    for name, value in held.items():
+        (folder / name).write_bytes(value)
+    if not (folder / "code_object.co").exists():
+        share(dispatch.code_object, folder / "code_object.co")
+    (folder / "kernarg.bin").write_bytes(kernarg)
+    x, y, z = (n * size for n, size in zip(groups, workgroup, strict=True))
+    meta = json.loads((dispatch.directory / "meta.json").read_text(encoding="utf-8"))
+    meta |= {"grid": [x, y, z], "workgroup": list(workgroup)}
+    more = [replace(c.buffer, before_file=folder / f"buffer_{c.buffer.index}.before") for c in copies]
+    meta["buffers"] += [
+        {"index": b.index, "address": b.address, "bytes": b.size, "before": b.before_file.name} for b in more
+    ]
+    (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    seal(folder, shared)
+    own = tuple(
+        replace(v, before_file=folder / f"global_{v.index}.before") if v.index in (variables or {}) else v
+        for v in dispatch.variables
+    )
+    return replace(
+        dispatch,
+        directory=folder,
+        grid=(x, y, z),
+        workgroup=workgroup,
+        buffers=(*(_holding(b, folder, contents or {}) for b in dispatch.buffers), *more),
+        variables=own,
+    )
+
+
+def _holding(buffer: CapturedBuffer, folder: Path, contents: Mapping[int, bytes]) -> CapturedBuffer:
+    """The buffer as it is written to a folder."""
+    if buffer.index not in contents:
+        return buffer
+    return replace(buffer, before_file=folder / f"buffer_{buffer.index}.before")
+
+
+def _shown(shape: Shape) -> str:
+    return " x ".join(str(n) for n in shape)

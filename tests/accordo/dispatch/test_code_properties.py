@@ -1,0 +1,79 @@
+"""What a code object says of its kernels: the dimensions they ask for, variables that keep state, clocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.accordo.dispatch.code_properties import (
+    Dimensions,
+    asked_dimensions,
+    largest_workgroup,
+    own_state,
+    reads_a_clock,
+)
+from hipscope.analysis.config import Config
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
+
+TEXT = """#include <hip/hip_runtime.h>
+__constant__ int taps[4];
+__device__ int total;
+__global__ void line(int* p) { p[threadIdx.x + blockIdx.x * blockDim.x] = taps[p[0]]; }
+__global__ void plane(int* p) { p[threadIdx.y * blockDim.x + threadIdx.x] = blockIdx.y + total++; }
+__global__ void __launch_bounds__(96) space(int* p) { p[threadIdx.z * 64 + threadIdx.x] = blockIdx.z; }
+int main() {}
+"""
+CLOCK = TEXT + "__global__ void timed(long long* p) { p[0] = clock64(); }\n"
+STATE = TEXT.replace("int total;", "int total; __device__ int launches;").replace(
+    "total++", "total++ + launches++"
+)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("machine")
+    source = folder / "kernels.hip"
+    source.write_text(TEXT)
+    toolchain = find_toolchain(Config())
+    project = resolve_project(source)
+    texts = {"plain": TEXT, "clock": CLOCK, "state": STATE}
+    return {
+        name: compile_device(project, toolchain, source, text.encode()).path for name, text in texts.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def toolchain() -> Toolchain:
+    return find_toolchain(Config())
+
+
+def test_a_kernel_says_along_which_dimensions_it_asks_for_its_place(compiled: dict[str, Path]) -> None:
+    path = compiled["plain"]
+    assert asked_dimensions(path, "_Z4linePi") == Dimensions(1, (True, False, False))
+    assert asked_dimensions(path, "_Z5planePi") == Dimensions(2, (True, True, False))
+    assert asked_dimensions(path, "_Z5spacePi") == Dimensions(3, (True, False, True))
+
+
+def test_where_nothing_is_said_all_dimensions_count(compiled: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no code object")
+    assert asked_dimensions(compiled["plain"], "unknown") == Dimensions(3, (True, True, True))
+    assert asked_dimensions(tmp_path / "text", "_Z4linePi") == Dimensions(3, (True, True, True))
+
+
+def test_variables_that_only_the_candidate_has_are_named(compiled: dict[str, Path]) -> None:
+    assert own_state(compiled["state"], compiled["plain"]) == ["launches"]
+    assert own_state(compiled["plain"], compiled["state"]) == []
+
+
+def test_an_instruction_that_reads_the_time_is_found(compiled: dict[str, Path], toolchain: Toolchain) -> None:
+    objdump = toolchain.bin / "llvm-objdump"
+    assert reads_a_clock(compiled["clock"], objdump)
+    assert not reads_a_clock(compiled["plain"], objdump)
+
+
+def test_launch_bounds_say_how_large_a_workgroup_may_be(compiled: dict[str, Path]) -> None:
+    path = compiled["plain"]
+    assert [largest_workgroup(path, k) for k in ("_Z5spacePi", "_Z4linePi", "unknown")] == [96, 1024, 1024]

@@ -1,0 +1,89 @@
+"""Rewrites by hand of small programs of many kinds: wrong ones are rejected by the proof alone, right ones pass."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hipscope.accordo import api as accordo
+from hipscope.accordo.model.defences import NOTHING_OFF, Defence, Without
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.proof.validate import validate
+from hipscope.accordo.reference.prepare import Reference, prepare_reference
+from hipscope.analysis.source.includes import texts_with_types
+from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.formulas.launches import pointers_inside
+from tests.accordo.adversarial.subjects import FOLDER, Rewrite, programs, rewrites
+
+# defence -> a program and one of its candidates that only this one sees
+ONLY: dict[Defence, tuple[str, str]] = {
+    "small_integers": ("bytes_histogram", "plain_ascii"),
+    "updated_memory": ("totals", "alone"),
+    "other_strides": ("axpy", "small_strides"),
+    "state": ("filter", "later_launches"),
+    "named_values": ("missing", "sentinel"),
+    "named_integers": ("missing", "label_sentinel"),
+}
+
+
+@contextlib.contextmanager
+def recorded(program: Path) -> Iterator[tuple[accordo.Recording, Reference]]:
+    """A program's launches, and the reference replayed on them and on everything else that is tried."""
+    syntax = parse(program.read_bytes()).kernel(program.stem)
+    assert syntax is not None
+    with accordo.capture(program, kernel=program.stem) as recording:
+        names, types = zip(*((p.name, p.type) for p in syntax.parameters), strict=True)
+        texts = texts_with_types(recording.project, program, {})
+        members = pointers_inside(recording.dispatches, syntax, lambda: definitions_in(texts))
+        yield recording, accordo.prepare(recording, names=names, types=types, members=members)
+
+
+def verdict(recording: accordo.Recording, reference: Reference, candidate: Rewrite) -> Verdict:
+    assert recording.source is not None
+    code = compile_device(
+        recording.project, recording.toolchain, recording.source, candidate.text, confined=True
+    )
+    return validate(reference, code.path)
+
+
+def without(recording: accordo.Recording, reference: Reference, defences: Without) -> Reference:
+    """The same reference with defences off."""
+    settings = replace(reference.settings, without=defences, work=recording.work / "off")
+    return prepare_reference(recording.dispatches, settings, reference.signature)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", programs(), ids=lambda p: p.stem)
+def test_wrong_rewrites_are_rejected_and_right_ones_are_not(program: Path) -> None:
+    with recorded(program) as (recording, reference):
+        assert reference.broken is None
+        for candidate in rewrites(program):
+            found = verdict(recording, reference, candidate)
+            expected = "different" if candidate.kind == "wrong" else "equivalent"
+            assert found.outcome == expected, f"{candidate.name} ({candidate.why}): {found.explain()}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defence", ONLY)
+def test_only_this_defence_stops_the_candidate(defence: Defence) -> None:
+    name, rewrite = ONLY[defence]
+    program = FOLDER / f"{name}.hip"
+    (candidate,) = (r for r in rewrites(program) if r.name == rewrite)
+    with recorded(program) as (recording, reference):
+        assert verdict(recording, reference, candidate).outcome == "different"
+        off = without(recording, reference, NOTHING_OFF | {defence})
+        missed = verdict(recording, off, candidate)
+        assert missed.equivalent, f"{defence} is not the only one: {missed.reason}"
+
+
+def test_every_program_has_wrong_rewrites_and_a_right_one() -> None:
+    for program in programs():
+        kinds = [r.kind for r in rewrites(program)]
+        assert kinds.count("wrong") >= 1
+        assert "right" in kinds

@@ -1,0 +1,236 @@
+"""Double precision as the measure, for each type of float: right rewrites that round otherwise, and wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hipscope.accordo import api as accordo
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.oracle.source import widened
+from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.syntax import parse
+from hipscope.formulas.launches import float_structures
+
+# Each work-item adds up kTerms numbers; the host gives them both signs and many sizes.
+PROGRAM = """#include <hip/hip_runtime.h>
+#include <hip/hip_fp16.h>
+#include <hip/hip_bfloat16.h>
+#include <cstdio>
+#include <vector>
+constexpr int kTerms = 64;
+constexpr float kWeight = 0.398942280f;
+__device__ float weighted(float x) { return x * kWeight; }
+__global__ void sum_float(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = 0;
+  for (int k = 0; k < kTerms; ++k) sum += in[k * n + i];
+  out[i] = sum;
+}
+__global__ void bell_float4(const float4* in, float4* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float4 v = in[i];
+  out[i] = make_float4(weighted(v.x), weighted(v.y), weighted(v.z), weighted(v.w));
+}
+__global__ void turn_float2(const float2* in, float2* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = make_float2(in[i].x * 0.8f - in[i].y * 0.6f, in[i].x * 0.6f + in[i].y * 0.8f);
+}
+__global__ void sum_half(const __half* in, __half* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  __half sum = __float2half(0.0f);
+  for (int k = 0; k < kTerms; ++k) sum = __hadd(sum, in[k * n + i]);
+  out[i] = sum;
+}
+__global__ void sum_half2(const __half2* in, __half2* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  __half2 sum = __floats2half2_rn(0.0f, 0.0f);
+  for (int k = 0; k < kTerms; ++k) sum = __hadd2(sum, in[k * n + i]);
+  out[i] = sum;
+}
+__global__ void sum_bfloat(const __bf16* in, __bf16* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = 0;
+  for (int k = 0; k < kTerms; ++k) sum = (float)(__bf16)(sum + (float)in[k * n + i]);
+  out[i] = (__bf16)sum;
+}
+struct Body { float mass, at; };
+__global__ void sum_bodies(const Body* bodies, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float total = 0;
+  for (int k = 0; k < kTerms; ++k) total += bodies[k * n + i].mass * bodies[k * n + i].at;
+  out[i] = total;
+}
+__global__ void turn_bodies(const float2* by, Body* bodies, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) bodies[i] = {by[i].x * 0.28f - by[i].y * 0.96f, by[i].x * 0.96f + by[i].y * 0.28f};
+}
+__global__ void unrelated(float* p) { asm volatile("s_nop 0"); p[0] = 1; }
+static float made(int i) { return ((i * 37 % 101) / 25.0f - 2.0f) * (1 << i % 3); }
+template <typename T, typename Make> static T* filled(int count, Make make) {
+  std::vector<T> host(count);
+  for (int i = 0; i < count; ++i) host[i] = make(i);
+  T* device;
+  (void)hipMalloc(&device, count * sizeof(T));
+  (void)hipMemcpy(device, host.data(), count * sizeof(T), hipMemcpyHostToDevice);
+  return device;
+}
+static unsigned short half_bits(int i) { return 0x3000 + i * 2654435761u % 0x0fff + (i % 3 == 0 ? 0x8000 : 0); }
+static unsigned short bfloat_bits(int i) { return 0x3e80 + i * 2654435761u % 0x01ff + (i % 3 == 0 ? 0x8000 : 0); }
+int main() {
+  const int n = 128, many = n * kTerms;
+  float* floats = filled<float>(many, made);
+  unsigned short* halves = filled<unsigned short>(2 * many, half_bits);
+  unsigned short* bfloats = filled<unsigned short>(many, bfloat_bits);
+  char* out;
+  (void)hipMalloc(&out, 4096);
+  char* outs[8];
+  for (char*& p : outs) (void)hipMalloc(&p, 16 * n);
+  sum_float<<<2, 64>>>(floats, (float*)outs[0], n);
+  bell_float4<<<2, 64>>>((float4*)floats, (float4*)outs[1], n);
+  turn_float2<<<2, 64>>>((float2*)floats, (float2*)outs[2], n);
+  sum_half<<<2, 64>>>((__half*)halves, (__half*)outs[3], n);
+  sum_half2<<<2, 64>>>((__half2*)halves, (__half2*)outs[4], n);
+  sum_bfloat<<<2, 64>>>((__bf16*)bfloats, (__bf16*)outs[5], n);
+  sum_bodies<<<1, 64>>>((Body*)floats, (float*)outs[6], n / 2);
+  turn_bodies<<<2, 64>>>((float2*)floats, (Body*)outs[7], n);
+  unrelated<<<1, 1>>>((float*)out);
+  (void)hipDeviceSynchronize();
+}
+"""
+FLOAT_LOOP = "for (int k = 0; k < kTerms; ++k) sum += in[k * n + i];\n  out[i] = sum;"
+HALF_LOOP = "for (int k = 0; k < kTerms; ++k) sum = __hadd(sum, in[k * n + i]);"
+HALF2_LOOP = "for (int k = 0; k < kTerms; ++k) sum = __hadd2(sum, in[k * n + i]);"
+HALF_PAIR = "__hadd(in[k * n + i], in[(k + 1) * n + i])"
+HALF2_PAIR = HALF_PAIR.replace("__hadd", "__hadd2")
+BFLOAT_LOOP = "for (int k = 0; k < kTerms; ++k) sum = (float)(__bf16)(sum + (float)in[k * n + i]);"
+TREE = """float part[kTerms];
+  for (int k = 0; k < kTerms; ++k) part[k] = in[k * n + i];
+  for (int half_ = kTerms / 2; half_ > 0; half_ /= 2)
+    for (int k = 0; k < half_; ++k) part[k] += part[k + half_];
+  out[i] = part[0];"""
+
+BODIES_LOOP = "for (int k = 0; k < kTerms; ++k) total"
+
+Compare = Callable[[str, str, str], Verdict]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Compare:
+    folder = tmp_path_factory.mktemp("precision")
+    (folder / "reference.hip").write_text(PROGRAM)
+
+    def compare(kernel: str, old: str, new: str) -> Verdict:
+        assert PROGRAM.count(old) == 1
+        (folder / "candidate.hip").write_text(PROGRAM.replace(old, new))
+        syntax = parse(PROGRAM.encode()).kernel(kernel)
+        assert syntax is not None
+        definitions = definitions_in([PROGRAM.encode()])
+        with accordo.capture(folder / "reference.hip", kernel=kernel) as recording:
+            structures = float_structures(recording.dispatches, syntax, lambda: definitions)
+            return accordo.compare(recording, folder / "candidate.hip", structures=structures)
+
+    return compare
+
+
+@pytest.mark.parametrize(
+    ("kernel", "old", "new"),
+    [
+        ("sum_float", FLOAT_LOOP, TREE),
+        ("sum_float", "k = 0; k < kTerms; ++k) sum +=", "k = kTerms - 1; k >= 0; --k) sum +="),
+        ("bell_float4", "weighted(v.w)", "kWeight * v.w"),
+        ("turn_float2", "in[i].x * 0.8f - in[i].y * 0.6f", "fmaf(in[i].x, 0.8f, in[i].y * -0.6f)"),
+        ("sum_half", HALF_LOOP, HALF_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF_PAIR)),
+        ("sum_half2", HALF2_LOOP, HALF2_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF2_PAIR)),
+        ("sum_bfloat", BFLOAT_LOOP, BFLOAT_LOOP.replace("(float)(__bf16)(sum + (float)in[k * n + i])",
+                                                        "sum + (float)in[k * n + i]")),
+        ("sum_bodies", BODIES_LOOP, "for (int k = kTerms - 1; k >= 0; --k) total"),
+    ],
+)  # fmt: skip
+def test_another_right_rounding_is_accepted(compared: Compare, kernel: str, old: str, new: str) -> None:
+    verdict = compared(kernel, old, new)
+    assert verdict.equivalent, verdict.explain()
+    assert not [note for note in verdict.notes if "double" in note]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "old", "new"),
+    [
+        ("sum_float", "out[i] = sum;\n}\n__global__ void bell", "out[i] = sum * 1.00001f;\n}\n__global__ void bell"),
+        ("bell_float4", "weighted(v.w)", "v.w * 0.398942f"),
+        ("turn_float2", "in[i].x * 0.6f", "in[i].x * 0.599998f"),
+        ("sum_half", HALF_LOOP, HALF_LOOP.replace("k < kTerms", "k < kTerms - 1")),
+        ("sum_half2", HALF2_LOOP, HALF2_LOOP.replace("k < kTerms", "k < kTerms - 1")),
+        ("sum_bfloat", "out[i] = (__bf16)sum;", "out[i] = (__bf16)(sum * 1.1f);"),
+    ],
+)  # fmt: skip
+def test_a_wrong_result_is_rejected(compared: Compare, kernel: str, old: str, new: str) -> None:
+    verdict = compared(kernel, old, new)
+    assert verdict.outcome == "different", verdict.explain()
+
+
+def test_members_of_structures_are_results_bit_for_bit(compared: Compare) -> None:
+    """One tolerance for members of different sizes would hide what goes wrong in the small ones."""
+    verdict = compared(
+        "turn_bodies", "by[i].x * 0.28f - by[i].y * 0.96f", "0.28f * (by[i].x - by[i].y * 3.4285715f)"
+    )
+    assert verdict.outcome == "different", verdict.explain()
+
+
+def test_only_the_kernel_and_what_it_uses_are_widened() -> None:
+    text, why = widened(PROGRAM, "bell_float4")
+    assert text is not None, why
+    added = text.split('extern "C++"')[1].split("} }")[0]
+    assert "make_double4(weighted(v.x)" in added
+    assert "constexpr double kWeight = 0.398942280;" in added
+    assert "double weighted(double x)" in added
+    assert "sum_float" not in added
+    assert "kTerms" not in added
+    assert text.replace(f'\nextern "C++"{added}}} }}\n', "") == PROGRAM
+
+
+def test_a_template_is_made_for_the_instance_that_was_launched() -> None:
+    text = """#define HALF 0.5f
+namespace ns {
+template <typename T, int N> __global__ void k(const T* in, T* out) { out[N] = in[N] * HALF; }
+}
+"""
+    wide, why = widened(text, "k", ["void ns::k<float, 64>(float const*, float*)"])
+    assert wide is not None, why
+    assert "template __global__ void k<double, 64>(double const*, double*);" in wide
+    assert '#pragma push_macro("HALF")\n#undef HALF\n#define HALF 0.5\n' in wide
+    assert '#pragma pop_macro("HALF")' in wide
+
+
+def test_in_a_structure_by_value_only_the_pointers_lead_to_doubles() -> None:
+    text = """struct Body { float mass; };
+struct Field { float* data; float at(int i) const { return data[i]; } };
+struct Grid { Field in; float *out, *other; const Body* bodies; float scale; int n; };
+__global__ void k(Grid g) { g.out[0] = g.scale * g.in.at(0) * g.bodies[0].mass; }
+"""
+    wide, why = widened(text, "k")
+    assert wide is not None, why
+    added = wide.split('extern "C++"')[1]
+    assert "struct Field { double* data; double at(int i) const { return data[i]; } };" in added
+    assert "struct Grid { Field in; double *out, *other; const Body* bodies; float scale; int n; };" in added
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("__global__ void k(float* p) { p[0] = __int_as_float(3); }", "it uses `__int_as_float`"),
+        ("__global__ void k(int* p) { p[0] = 1; }", "the kernel has no `float`"),
+        ("__global__ void other(float* p) { p[0] = 1; }", "the source has no definitions of `k`"),
+        ("namespace a { __device__ float f(float x) { return x; } }  __global__ void k(float* p) { *p = a::f(*p); }",
+         "it uses `f` by its namespace"),
+    ],
+)  # fmt: skip
+def test_what_words_cannot_widen_is_said(text: str, why: str) -> None:
+    assert widened(text, "k") == (None, why)
