@@ -14,7 +14,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import arguments_of, called, child_of, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Parameter
-from hipscope.formulas.candidate import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFacts
 
 FLOATS = {"float": "_Float16", "double": "float"}
 _SWAPPED = {

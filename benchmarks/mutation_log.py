@@ -111,6 +111,6 @@ def key_of(*parts: bytes | str) -> str:
 @cache
 def version() -> str:
     """A digest of all that decides about a mutant: the proof, the guard, the recipes, the emulator."""
-    files: Sequence[Path] = [*(ROOT / "accordo").glob("*.py"), *(ROOT / "formulas").rglob("*.py")]
+    files: Sequence[Path] = [*(ROOT / "accordo").rglob("*.py"), *(ROOT / "formulas").rglob("*.py")]
     listed = [replay_executable(), *sorted(f for f in files if "llm" not in f.parts)]
     return key_of(*(hashlib.sha256(f.read_bytes()).hexdigest() for f in listed))[:16]

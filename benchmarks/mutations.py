@@ -30,11 +30,11 @@ from hipscope.analysis.runs.profile_project import ProfileOptions, profile_proje
 from hipscope.analysis.source.syntax import parse
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Finding
-from hipscope.formulas.bench import Bench, CannotJudge, open_bench
-from hipscope.formulas.candidate import Candidate
-from hipscope.formulas.contest import ask_recipes, contest
-from hipscope.formulas.judge import Judgement, admit, prove
-from hipscope.formulas.registry import detect_all, find_formula
+from hipscope.formulas.detect.registry import detect_all, find_formula
+from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
+from hipscope.formulas.judge.judge import Judgement, admit, prove
+from hipscope.formulas.judge.selection import ask_recipes, contest
+from hipscope.formulas.propose.candidate import Candidate
 
 FOLDER = Path(__file__).resolve().parent / "mutants"
 PAGE = ROOT / "docs" / "mutations.md"

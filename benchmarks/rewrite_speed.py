@@ -26,8 +26,8 @@ from hipscope.analysis.runs.profile_project import ProfileOptions, profile_proje
 from hipscope.analysis.toolchain.build import DEBUG_FLAGS
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.formulas.optimize import OptimizeResult, optimize_project
-from hipscope.formulas.prepared import prepare_project
+from hipscope.formulas.optimize.loop import OptimizeResult, optimize_project
+from hipscope.formulas.optimize.prepared_cache import prepare_project
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,8 +1,8 @@
 """What rewrites bring on the examples, and how long "optimize" takes: the table of docs/rewrites.md.
 
 For each example with a finding, by recipe and by a language model whose answer is a kernel that a person wrote
-(tests/formulas/llm/answers, sent over a loopback server): the recipe that won, the metric that had to move before and
-after, the modelled speed-up, and the time to the verified edit over one compile of the example's device code.
+(tests/formulas/propose/llm/answers, sent over a loopback server): the recipe that won, the metric that had to move
+before and after, the modelled speed-up, and the time to the verified edit over one compile of the example's device code.
 `--update` writes the table. The program is profiled once before, as an editor has done when somebody asks for a
 rewrite.
 """
@@ -26,8 +26,8 @@ from hipscope.analysis.runs.profile_project import ProfileOptions, profile_proje
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Objective
-from hipscope.formulas.optimize import OptimizeOptions, OptimizeResult, optimize_project
-from hipscope.formulas.registry import find_formula
+from hipscope.formulas.detect.registry import find_formula
+from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, optimize_project
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "rewrites.md"
@@ -117,7 +117,7 @@ def measured(example: Path, rewriter: str) -> tuple[OptimizeResult, float]:
 def model_answers(example: Path, folder: Path) -> Iterator[LlmConfig]:
     """Settings of a model on this machine that gives a person's answer; what the user agreed to stays in `folder`."""
     spec = importlib.util.spec_from_file_location(
-        "loopback", ROOT / "tests" / "formulas" / "llm" / "loopback.py"
+        "loopback", ROOT / "tests" / "formulas" / "propose" / "llm" / "loopback.py"
     )
     assert spec is not None
     assert spec.loader is not None

@@ -24,11 +24,11 @@ from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Device, Fault, Kernel, Profile, Provenance
 from hipscope.analysis.source.syntax import FileSyntax, parse
 from hipscope.formulas.base import Finding
-from hipscope.formulas.registry import detect_all, diagnose, find_formula
+from hipscope.formulas.detect.registry import detect_all, diagnose, find_formula
 from hipscope.server.view import OPTIMIZE_SCHEMA, PROFILE_SCHEMA, base_name
 
 if TYPE_CHECKING:
-    from hipscope.formulas.optimize import OptimizeResult
+    from hipscope.formulas.optimize.loop import OptimizeResult
 
 Overlays = Mapping[Path, bytes]
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)

@@ -19,7 +19,7 @@ from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project
-from hipscope.formulas.llm.settings import withhold_key
+from hipscope.formulas.propose.llm.model_settings import withhold_key
 from hipscope.server.report import optimize_report, profile_report
 
 Progress = Callable[[str, float | None], None]
@@ -59,7 +59,7 @@ def profile(request: Request, progress: Progress, cancel: threading.Event) -> di
 
 def prepare(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Make what rewrites of the program will be held against, with the lowest priority. Raises HipscopeError."""
-    from hipscope.formulas.prepared import prepare_project
+    from hipscope.formulas.optimize.prepared_cache import prepare_project
 
     project = _without_key(find_project(request))
     if not project.config.optimize.prepare:
@@ -89,7 +89,7 @@ def check(request: Request, progress: Progress, cancel: threading.Event) -> dict
 
 def optimize(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Find, rewrite, prove and time; the `hipscope.optimize/1` object. Raises HipscopeError."""
-    from hipscope.formulas.optimize import OptimizeOptions, optimize_project
+    from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
 
     project = find_project(request)
     rewriter = request.rewriter or project.config.optimize.rewriter
@@ -109,7 +109,7 @@ def optimize(request: Request, progress: Progress, cancel: threading.Event) -> d
 
 def prompt(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """What a language model would be sent for a kernel; sends nothing. Raises HipscopeError."""
-    from hipscope.formulas.llm.rewriter import render_prompt
+    from hipscope.formulas.optimize.model_rewrites import render_prompt
 
     project = _without_key(find_project(request))
     shown = render_prompt(project, request.kernel, overlay=request.overlays, progress=progress, cancel=cancel)
@@ -138,7 +138,7 @@ def validate(
     from hipscope.analysis.source.struct_layout import definitions_in
     from hipscope.analysis.source.syntax import parse
     from hipscope.analysis.system.sandbox import isolation
-    from hipscope.formulas.launches import float_structures, pointers_inside
+    from hipscope.formulas.facts.recorded_launches import float_structures, pointers_inside
 
     def say(message: str) -> None:
         progress(message, None)
@@ -186,7 +186,7 @@ def validate(
 
 def apply(report: Mapping[str, Any]) -> Path:
     """Write the verified edit of an `optimize` report into its file; where the original is kept. Raises UsageError."""
-    from hipscope.formulas.edit import VerifiedEdit, apply_edit
+    from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit
 
     return apply_edit(VerifiedEdit.model_validate(report["edit"]))
 

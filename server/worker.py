@@ -47,7 +47,7 @@ def main() -> None:
 
 def get_ready() -> None:
     """Import what takes long to import, and find out how untrusted code can be confined here."""
-    for name in ("hipscope.server.tasks", "hipscope.formulas.optimize"):
+    for name in ("hipscope.server.tasks", "hipscope.formulas.optimize.loop"):
         importlib.import_module(name)
     from hipscope.analysis.system.sandbox import isolation
 
@@ -102,7 +102,7 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
 
 def read_request(data: Mapping[str, Any]) -> Any:
     """The request as `tasks.Request`."""
-    from hipscope.formulas.llm.settings import read_stored_keys
+    from hipscope.formulas.propose.llm.model_settings import read_stored_keys
     from hipscope.server.tasks import Request
 
     return Request(

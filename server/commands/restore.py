@@ -23,7 +23,7 @@ def add(app: typer.Typer) -> None:
     ) -> None:
         """Put back the text that a file had before its last rewrite, from .hipscope/backup beside it."""
         with failures_reported():
-            from hipscope.formulas import edit
+            from hipscope.formulas.optimize import verified_edit
 
-            kept = edit.restore(file, force=force)
+            kept = verified_edit.restore(file, force=force)
             sys.stdout.write(f"{file} has its text of {kept.name} again\n")

@@ -39,7 +39,7 @@ def register(server: HipServer) -> None:
 def put_back(file: Path, *, force: bool) -> dict[str, Any]:
     """Restore the file on disk, where the editor sees it change; what came of it."""
     from hipscope.analysis.errors import HipscopeError
-    from hipscope.formulas.edit import restore
+    from hipscope.formulas.optimize.verified_edit import restore
 
     try:
         kept = restore(file, force=force)
@@ -50,7 +50,7 @@ def put_back(file: Path, *, force: bool) -> dict[str, Any]:
 
 def keep(edit: Edit, text: str) -> None:
     """Keep what a document held before an edit that the editor applied. A failure only costs the way back."""
-    from hipscope.formulas.edit import keep_original
+    from hipscope.formulas.optimize.verified_edit import keep_original
 
     original = text.encode("utf-8", "surrogatepass")
     if hashlib.sha256(original).hexdigest() != edit.original_sha256:

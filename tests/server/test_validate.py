@@ -14,8 +14,8 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.formulas.edit import apply_edit, edit_between
-from hipscope.formulas.program import failed_tests
+from hipscope.formulas.judge.whole_program import failed_tests
+from hipscope.formulas.optimize.verified_edit import apply_edit, edit_between
 from hipscope.server.cli import app
 from hipscope.server.render.words import borders
 

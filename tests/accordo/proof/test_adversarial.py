@@ -18,7 +18,7 @@ from hipscope.analysis.source.includes import texts_with_types
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.analysis.source.syntax import parse
 from hipscope.analysis.toolchain.build import compile_device
-from hipscope.formulas.launches import pointers_inside
+from hipscope.formulas.facts.recorded_launches import pointers_inside
 from tests.accordo.adversarial.subjects import FOLDER, Rewrite, programs, rewrites
 
 # defence -> a program and one of its candidates that only this one sees

@@ -99,7 +99,7 @@ ELSEWHERE: dict[Defence, str] = {
     "state": "filter, later_launches",
     "named_values": "missing, sentinel",
     "named_integers": "missing, label_sentinel",
-    # The same, tests/formulas/test_defences.py.
+    # The same, tests/formulas/judge/test_defences.py.
     "oracle": "test_less_precision_than_the_reference_is_seen_against_double",
     "pointers_apart": "test_what_is_right_only_where_two_pointers_are_the_same_is_refused",
 }

@@ -11,7 +11,7 @@ from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.oracle.source import widened
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.analysis.source.syntax import parse
-from hipscope.formulas.launches import float_structures
+from hipscope.formulas.facts.recorded_launches import float_structures
 
 # Each work-item adds up kTerms numbers; the host gives them both signs and many sizes.
 PROGRAM = """#include <hip/hip_runtime.h>

@@ -8,8 +8,8 @@ from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript, parse, text_of
-from hipscope.formulas.candidate import LaunchFact
-from hipscope.formulas.lanes import NotStatic, evaluate, wave_values
+from hipscope.formulas.facts.lane_model import NotStatic, evaluate, wave_values
+from hipscope.formulas.facts.launch_facts import LaunchFact
 
 VIEW = """
 #define HD __host__ __device__ __forceinline__

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hipscope.analysis.source.syntax import parse, text_of
-from hipscope.formulas.candidate import OverlappingSplices, Splice, apply_splices
+from hipscope.formulas.propose.splice import OverlappingSplices, Splice, apply_splices
 
 REDUCE = b"""#include <hip/hip_runtime.h>
 #define TILE 32

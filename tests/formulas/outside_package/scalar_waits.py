@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hipscope.analysis.metrics.stalls import blamed_stalls
-from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
-from hipscope.formulas.places import finding_at, sites
-from hipscope.formulas.stakes import add_stalls, wait_share
+from hipscope.formulas.plugin_api import (
+    Device,
+    Evidence,
+    Finding,
+    Formula,
+    Instruction,
+    Kernel,
+    Need,
+    Objective,
+    Profile,
+    StallReason,
+    add_stalls,
+    blamed_stalls,
+    finding_at,
+    sites,
+    wait_share,
+)
 
 _WAITS = "scalar load wait cycles"
 _SCALAR = (StallReason.SCALAR_MEMORY,)

@@ -1,0 +1,175 @@
+"""Contended atomics: many waves change the same few addresses, and the memory system serves them one after another.
+
+Takes a kernel's global and LDS atomics, gives a finding per source line whose operations queue up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hipscope.analysis.metrics.memory_patterns import sum_patterns
+from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
+from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
+from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.detect.time_at_stake import (
+    LATENCY_COUNTERS,
+    add_stalls,
+    counted_waits,
+    latency_bound,
+    wait_share,
+)
+
+_PER_WAVE = "atomic operations on memory"
+# What an atomic waits for before it is issued is the atomics in front of it.
+_QUEUE = (StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
+_WAITS = (StallReason.ATOMIC, *_QUEUE)
+# A line that limits the kernel is busy for at least this share of its time, also after the last wave has ended.
+_BUSY_AT_LEAST = 0.5
+
+
+class AtomicContention(Formula):
+    """Sums into one variable, histograms with popular bins, work counters."""
+
+    name: ClassVar[str] = "atomicContention"
+    title: ClassVar[str] = "Contended atomics"
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_WAVE, "down"),)
+    remedy: ClassVar[tuple[str, ...]] = (
+        "reduce within the workgroup first (shuffles, then LDS) and do one atomic per workgroup",
+        "count in a private copy in LDS and add that to global memory once at the end",
+        "let each work-item handle several elements before it touches the shared address",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (
+        Need(("instructions",), "a finding per line"),
+        Need(
+            ("counters",),
+            "a finding per kernel",
+            (
+                "TCC_ATOMIC_sum",
+                "TCC_REQ_sum",
+                "SQ_WAIT_ANY",
+                "SQ_WAVE_CYCLES",
+                *LATENCY_COUNTERS,
+            ),
+            ("gfx942", "gfx950"),
+        ),
+    )
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt add up within the workgroup first, shuffles then LDS, and do one atomic per workgroup.",
+        "In this attempt keep a private copy of the counters in LDS and add it to memory once at the end.",
+        "In this attempt let each thread add up several elements before it does an atomic.",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding per line, worst first; one per kernel from counters."""
+        if not has_patterns(kernel):
+            return _counted(self.name, profile, kernel)
+        contended = sites(kernel, _contended, _operations)
+        operations = sum(_operations(i) for site in contended for i in site.instructions)
+        found = []
+        for site in contended:
+            part = sum(_operations(i) for i in site.instructions) / operations if operations else 0.0
+            waits = _waits(kernel, site, part)
+            busy = _BUSY_AT_LEAST * part if kernel.bound_by == "atomic" else 0.0
+            if max(waits, busy) >= THRESHOLDS["atomicContention.wait"]:
+                found.append(_finding(self.name, kernel, site, waits, busy))
+        return sorted(found, key=lambda f: -f.share)
+
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
+        """Atomic operations of single lanes on global memory."""
+        patterns = [i.memory for i in kernel.instructions if i.memory is not None]
+        lanes = [p.lanes for p in patterns if p.kind == "atomic" and p.space == "global"]
+        return {_PER_WAVE: float(sum(lanes))} if patterns else {}
+
+
+def _contended(instruction: Instruction) -> bool:
+    pattern = instruction.memory
+    if pattern is None or pattern.kind != "atomic" or pattern.space != "global":
+        return False
+    share = pattern.same_address_share
+    return share is not None and share >= THRESHOLDS["atomicContention.same_line"]
+
+
+def _operations(instruction: Instruction) -> float:
+    return float(instruction.memory.lanes) if instruction.memory is not None else 0.0
+
+
+def _waits(kernel: Kernel, site: Site, part: float) -> float:
+    """The share of the kernel's time that goes into waiting for these atomics, `part` of all contended ones.
+
+    When the model says that the busiest line limits the kernel, every access that queues to be issued queues behind
+    atomics.
+    """
+    blamed = blamed_stalls(kernel)
+    own = wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
+    if kernel.bound_by != "atomic":
+        return own
+    others = [
+        blamed[i.index]
+        for i in kernel.instructions
+        if i not in site.instructions and i.memory is not None and i.memory.space == "global"
+    ]
+    queued = wait_share(kernel, add_stalls(others), _QUEUE)
+    return min(1.0, own + part * queued)
+
+
+def _finding(formula: str, kernel: Kernel, site: Site, waits: float, busy: float) -> Finding:
+    pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
+    share_of_line = pattern.same_address_share or 0.0
+    launch = launch_of(kernel, site.file)
+    place = "one address" if share_of_line > 0.99 else "a few addresses"
+    waves = pattern.accesses
+    return finding_at(
+        formula,
+        kernel,
+        site,
+        share=max(waits, busy),
+        message=(
+            f"{pattern.lanes:,} atomic operations from {waves:,} wave accesses on {place} are served one after "
+            f"another: {share_of_line:.0%} of them go to the same cache line"
+        ),
+        evidence=(
+            Evidence(_PER_WAVE, float(pattern.lanes), None, "operations"),
+            Evidence("operations on the busiest cache line", 100 * share_of_line, None, "%"),
+            Evidence("lanes behind another lane of their wave", pattern.atomic_conflicts, 0.0, "lanes"),
+            Evidence("wave time waiting for these atomics", 100 * waits, 0.0, "%"),
+            *(
+                (Evidence("kernel time the busiest line is busy, at least", 100 * busy, None, "%"),)
+                if busy
+                else ()
+            ),
+        ),
+        related=() if launch is None else (launch,),
+    )
+
+
+def _counted(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
+    """From counters: waves wait, no unit is busy, and atomics are a good part of what the L2 is asked for.
+
+    The waits are shared out by requests, as counters do not tell what a wave waits for.
+    """
+    atomics, requests = (kernel.counters.get(n) for n in ("TCC_ATOMIC_sum", "TCC_REQ_sum"))
+    waits = counted_waits(kernel)
+    if not atomics or not requests or waits is None or not latency_bound(profile, kernel):
+        return []
+    part = min(1.0, atomics / requests)
+    if part < THRESHOLDS["atomicContention.requests"] or waits < THRESHOLDS["atomicContention.counted_wait"]:
+        return []
+    return [
+        finding_at(
+            formula,
+            kernel,
+            costliest_site(kernel, lambda i: "atomic" in mnemonic(i)),
+            waits * part,
+            f"waves wait {waits:.0%} of the time while memory and vector units are mostly idle, and {part:.0%} of the "
+            "requests to the L2 are atomics",
+            (
+                Evidence("atomic requests to the L2", atomics, None, "requests"),
+                Evidence("atomics among the L2's requests", 100 * part, None, "%"),
+                Evidence("wave time waiting", 100 * waits, None, "%"),
+            ),
+        )
+    ]

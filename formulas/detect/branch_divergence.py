@@ -1,0 +1,146 @@
+"""Divergent branches: lanes of a wave take different ways, and the wave goes all of them with part of its lanes.
+
+Takes a kernel's executed instructions with their active lanes, gives one finding, on the branch or loop in which
+most lane time is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
+from hipscope.analysis.source.text_queries import branch_around
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
+from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, is_valu, launched_lanes
+from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, sites
+from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.detect.time_at_stake import beyond_traffic, cost_share, long_enough, smaller
+
+LANES = "active lanes per VALU instruction"
+_RELATED = 3  # places that a finding names
+_WORTH_NAMING = 0.005  # less would be shown as 0 %
+
+
+class BranchDivergence(Formula):
+    """Loops of different length per lane, conditions that depend on the data or on the lane's number."""
+
+    name: ClassVar[str] = "branchDivergence"
+    title: ClassVar[str] = "Divergent branches"
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(LANES, "up"),)
+    remedy: ClassVar[tuple[str, ...]] = (
+        "deal the work so that neighbouring lanes take the same way: sort or bin the elements by what they need",
+        "where a condition depends on the lane's number, let it depend on the wave's (`threadIdx.x / warpSize`)",
+        "compute both sides and select, where they are short and have no side effects",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (
+        Need(("instructions",), "a finding per line"),
+        Need(
+            ("counters",),
+            "a finding per kernel",
+            ("SQ_THREAD_CYCLES_VALU", "SQ_ACTIVE_INST_VALU", "GRBM_GUI_ACTIVE"),
+            ("gfx90a", "gfx942", "gfx950"),
+        ),
+    )
+    keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt make neighbouring lanes take the same way: choose which element a lane works on accordingly.",
+        "In this attempt replace short branches by selects, and take what both sides share out of them.",
+        "In this attempt let a lane that is done fetch its next element, so that the loop runs with full waves.",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding for the kernel, or none."""
+        full = launched_lanes(kernel)
+        if full is None or not long_enough(kernel):
+            return []
+        if not counts_all(kernel):
+            found = _counted(self.name, profile, kernel, full)
+        else:
+            found = _placed(self.name, profile, kernel, full)
+        return [] if found is None else [found]
+
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
+        """Mean active lanes of the vector instructions."""
+        valu = [i for i in kernel.instructions if is_valu(i)]
+        hits = sum(i.hits for i in valu)
+        if hits and counts_all(kernel):
+            return {LANES: sum(i.lanes for i in valu) / hits}
+        threads, active = (kernel.counters.get(n) for n in ("SQ_THREAD_CYCLES_VALU", "SQ_ACTIVE_INST_VALU"))
+        return {LANES: threads / active} if threads is not None and active else {}
+
+
+def _placed(formula: str, profile: Profile, kernel: Kernel, full: float) -> Finding | None:
+    """All idle lane time of the kernel, on the branch that loses most of it."""
+
+    def idle(instruction: Instruction) -> float:
+        return 1 - instruction.lanes / instruction.hits / full
+
+    def divergent(instruction: Instruction) -> bool:
+        active = instruction.lanes / instruction.hits / full if instruction.hits else 1.0
+        return instruction.memory is None and 0 < active <= THRESHOLDS["branchDivergence.lanes"]
+
+    lost: dict[tuple[str, int], tuple[float, Site]] = {}
+    every: list[Instruction] = []
+    waiting = {(s.file, s.line) for s in sites(kernel, is_synchronising, lambda i: i.latency)}
+    for site in sites(kernel, divergent, lambda i: i.latency):
+        if (site.file, site.line) in waiting:
+            continue  # one lane that asks again and again waits for another wave, not for its lanes
+        share = cost_share(kernel, site.instructions, idle)
+        line, column = branch_around(site.file, site.line) or (site.line, site.column)
+        before, _ = lost.get((site.file, line), (0.0, site))
+        lost[site.file, line] = (before + share, Site(site.file, line, column, site.instructions))
+        every += site.instructions
+    if not lost:
+        return None
+    ranked = sorted(lost.values(), key=lambda entry: -entry[0])
+    share = cost_share(kernel, every, idle)
+    active = sum(i.lanes for i in every) / sum(i.hits for i in every)
+    return finding_at(
+        formula,
+        kernel,
+        ranked[0][1],
+        smaller(share, beyond_traffic(profile, kernel)),
+        f"lanes of a wave take different ways here: {_few(active)} of {full:.0f} lanes are active on average",
+        (
+            Evidence("active lanes in divergent code", active, full, "lanes"),
+            *_whole(kernel, full),
+            Evidence("wave time lost to idle lanes", 100 * share, 0.0, "%"),
+        ),
+        [
+            Related(site.file, site.line, f"{lost_here:.0%} of the time is lost to idle lanes here")
+            for lost_here, site in ranked[1:_RELATED]
+            if lost_here >= _WORTH_NAMING
+        ],
+    )
+
+
+def _counted(formula: str, profile: Profile, kernel: Kernel, full: float) -> Finding | None:
+    """From counters: the idle part of the lanes, for the part of the time that the vector units were busy."""
+    lanes = BranchDivergence().measure(kernel, profile.device).get(LANES)
+    issued, active = (kernel.counters.get(n) for n in ("SQ_ACTIVE_INST_VALU", "GRBM_GUI_ACTIVE"))
+    if lanes is None or issued is None or not active or lanes > full * THRESHOLDS["branchDivergence.lanes"]:
+        return None
+    # SQ_ACTIVE_INST_VALU ticks once in four cycles and per SIMD; GRBM_GUI_ACTIVE once per cycle and XCD.
+    device = profile.device
+    simds = device.compute_units * device.simds_per_cu
+    busy = min(1.0, 4 * issued / (active / device.xcds) / simds)
+    share = busy * (1 - lanes / full)
+    return finding_at(
+        formula,
+        kernel,
+        kernel_site(kernel),
+        smaller(share, beyond_traffic(profile, kernel)),
+        f"lanes of a wave take different ways: {_few(lanes)} of {full:.0f} lanes are active per vector instruction",
+        (Evidence(LANES, lanes, full, "lanes"), Evidence("vector units busy", 100 * busy, None, "%")),
+    )
+
+
+def _few(lanes: float) -> str:
+    return f"{lanes:.0f}" if lanes >= 10 else f"{lanes:.1f}"
+
+
+def _whole(kernel: Kernel, full: float) -> tuple[Evidence, ...]:
+    valu = [i for i in kernel.instructions if is_valu(i)]
+    hits = sum(i.hits for i in valu)
+    return (Evidence(LANES, sum(i.lanes for i in valu) / hits, full, "lanes"),) if hits else ()

@@ -1,0 +1,130 @@
+"""Latency that is not hidden: waves wait for memory, and there is too little other work in flight meanwhile.
+
+Takes a kernel's waits and its occupancy, gives a finding per line whose loads are waited for while the memory is
+far from busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hipscope.analysis.metrics.occupancy import achieved_waves, occupancy
+from hipscope.analysis.metrics.roofline import roofline
+from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, mnemonic, waves
+from hipscope.formulas.detect.memory_access import wasteful
+from hipscope.formulas.detect.sites import Site, finding_at, launch_of, sites
+from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.detect.time_at_stake import (
+    add_stalls,
+    beyond_traffic,
+    latency_bound,
+    long_enough,
+    smaller,
+    wait_share,
+)
+
+WAITS = "memory wait cycles per wave"
+_LOADS = ("global_load", "flat_load", "buffer_load", "s_load", "s_buffer_load")
+_WAITS = (
+    StallReason.GLOBAL_MEMORY,
+    StallReason.SCALAR_MEMORY,
+)  # scalar: what all lanes read from one address
+
+
+class LatencyHiding(Formula):
+    """Dependent loads one after another, one load per loop step, too few waves."""
+
+    name: ClassVar[str] = "latencyHiding"
+    title: ClassVar[str] = "Latency that is not hidden"
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(WAITS, "down"),)
+    remedy: ClassVar[tuple[str, ...]] = (
+        "start several independent loads before the first one is used: unroll the loop, load the next step early",
+        "launch more waves, or lower what keeps them off the SIMD (registers, LDS)",
+        "let each load bring more: 16 bytes per lane instead of 4",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions", "launches"), "a finding per line"),)
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt unroll the hot loop by 4 and issue its loads before the first use.",
+        "In this attempt load the data of the next step before computing this one (double buffering in registers).",
+        "In this attempt use wider loads (float4) where addresses are contiguous and aligned.",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding per line, worst first."""
+        number = waves(kernel)
+        if (
+            not counts_all(kernel)
+            or not number
+            or not long_enough(kernel)
+            or kernel.resources.vgpr_spills  # what is loaded earlier would need registers that there are not
+            or not latency_bound(profile, kernel)
+        ):
+            return []
+        roof = roofline(kernel, profile.device, profile.provenance)
+        if (roof.memory_fraction or 0.0) >= THRESHOLDS["latencyHiding.bandwidth"]:
+            return []
+        found = [
+            _finding(self.name, profile, kernel, site, number) for site in sites(kernel, _load, _latency)
+        ]
+        return sorted((f for f in found if f is not None), key=lambda f: -f.share)
+
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
+        """Cycles that a wave waits for global memory, by vector or by scalar loads."""
+        number = waves(kernel)
+        if not counts_all(kernel) or not number:
+            return {}
+        waited = sum(table.get(reason, 0.0) for table in blamed_stalls(kernel) for reason in _WAITS)
+        return {WAITS: waited / number}
+
+
+def _load(instruction: Instruction) -> bool:
+    """A dense load of data. One that touches a line per lane is slow for another reason; one past the caches is how
+    waves wait for each other.
+    """
+    if not mnemonic(instruction).startswith(_LOADS) or is_synchronising(instruction):
+        return False
+    return not wasteful(instruction)
+
+
+def _latency(instruction: Instruction) -> float:
+    return instruction.latency
+
+
+def _finding(formula: str, profile: Profile, kernel: Kernel, site: Site, number: float) -> Finding | None:
+    """The waits for the loads of one line, when every wave comes there often enough to load ahead."""
+    rounds = max(i.hits for i in site.instructions) / number
+    if rounds < THRESHOLDS["latencyHiding.rounds"]:
+        return None
+    blamed = blamed_stalls(kernel)
+    table = add_stalls([blamed[i.index] for i in site.instructions])
+    waits = wait_share(kernel, table, _WAITS)
+    cycles = sum(table.get(reason, 0.0) for reason in _WAITS)
+    loads = sum(i.hits for i in site.instructions)
+    chosen = {i.index for i in site.instructions}
+    stops = sum(i.hits for i in kernel.instructions if chosen & set(i.waited_for))
+    allowed, running = occupancy(kernel, profile.device), achieved_waves(kernel, profile.device)
+    roof = roofline(kernel, profile.device, profile.provenance)
+    evidence = [Evidence("wave time waiting for these loads", 100 * waits, 0.0, "%")]
+    if stops:
+        evidence.append(Evidence("cycles per wait", cycles / stops, None, "cycles"))
+        evidence.append(Evidence("loads of this line per wait", loads / stops, None, ""))
+    if running is not None and allowed is not None:
+        evidence.append(Evidence("waves per SIMD while it runs", running, allowed.theoretical, "waves"))
+    if roof.memory_fraction is not None:
+        evidence.append(Evidence("memory bandwidth used", 100 * roof.memory_fraction, 100.0, "%"))
+    few = running is not None and allowed is not None and running < allowed.theoretical / 2
+    meanwhile = f" and {running:.1f} waves per SIMD" if few and running is not None and running >= 0.5 else ""
+    launch = launch_of(kernel, site.file)
+    return finding_at(
+        formula,
+        kernel,
+        site,
+        smaller(waits, beyond_traffic(profile, kernel)),
+        f"each wave waits for this load {rounds:,.0f} times, with little else in flight{meanwhile}",
+        evidence,
+        () if launch is None else (launch,),
+    )

@@ -1,0 +1,139 @@
+"""Launch shape: too few workgroups for the device, a last round that is nearly empty, waves with idle lanes.
+
+Takes a kernel's launches and the device, gives one finding per kernel at the place of its launch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.detect.instruction_mix import (
+    VECTOR_CYCLES,
+    launched_lanes,
+    vector_cycles_per_wave,
+    workgroups,
+)
+from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, launch_of
+from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.detect.time_at_stake import beyond_traffic, latency_bound, long_enough, smaller
+
+BUSY = "CUs with a workgroup"
+SIMDS = "SIMDs with a wave"
+LANES = "lanes of the waves in use"
+ROUNDS = "rounds of workgroups"
+
+
+class LaunchConfig(Formula):
+    """Grids smaller than the device, workgroups that are no multiple of a wave."""
+
+    name: ClassVar[str] = "launchConfig"
+    title: ClassVar[str] = "Launch leaves CUs idle"
+    objectives: ClassVar[tuple[Objective, ...]] = (
+        Objective(BUSY, "up"),
+        Objective(VECTOR_CYCLES, "down", own=True),
+    )
+    remedy: ClassVar[tuple[str, ...]] = (
+        (
+            "launch at least as many workgroups as the device has CUs, better several per CU: smaller workgroups, or "
+            "less work for each"
+        ),
+        "make the workgroup a multiple of the wave (64 work-items)",
+        "choose the number of workgroups so that the last round is full, or let each loop over the data (grid stride)",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "a finding per kernel"),)
+    guidance: ClassVar[tuple[str, ...]] = (
+        "The launch cannot change: in this attempt spread the work of a workgroup so that all of its waves are busy.",
+        (
+            "The launch cannot change: in this attempt need fewer vector instructions, for instance two floats at a "
+            "time in `float __attribute__((ext_vector_type(2)))`, which gfx90a and later compute in one instruction."
+        ),
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding for the kernel, or none."""
+        launches = [d for d in kernel.dispatches if d.profiled and workgroups(d) and d.time_ns > 0]
+        if not launches or not long_enough(kernel):
+            return []
+        found = _finding(self.name, profile, kernel, max(launches, key=lambda d: d.time_ns))
+        return [] if found is None else [found]
+
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:
+        """The part of the CUs that get a workgroup, in per cent: the mean over the profiled launches by their time. And
+        what the vector instructions of a wave take, which is all that the kernel itself can change about it.
+        """
+        total = busy = 0.0
+        for dispatch in kernel.dispatches:
+            groups = workgroups(dispatch)
+            if dispatch.profiled and groups and dispatch.time_ns > 0:
+                total += dispatch.time_ns
+                busy += dispatch.time_ns * min(1.0, groups / device.compute_units)
+        cycles = vector_cycles_per_wave(kernel)
+        return ({BUSY: 100 * busy / total} if total else {}) | (
+            {VECTOR_CYCLES: cycles} if cycles is not None else {}
+        )
+
+
+def _finding(formula: str, profile: Profile, kernel: Kernel, launch: Dispatch) -> Finding | None:
+    """The worst of: CUs without a workgroup, SIMDs without a wave, a last round that is nearly empty, idle lanes."""
+    device = profile.device
+    groups = workgroups(launch)
+    size = launch.workgroup[0] * launch.workgroup[1] * launch.workgroup[2]
+    waves = groups * -(-size // device.wave_size)
+    simds = device.compute_units * device.simds_per_cu
+    at_once = _groups_at_once(profile, kernel, size)
+    rounds = groups / at_once
+    parts = {
+        "cus": min(1.0, groups / device.compute_units),
+        "simds": min(1.0, waves / simds),
+        "tail": rounds / math.ceil(rounds) if rounds > 1 else 1.0,
+        "lanes": (launched_lanes(kernel) or device.wave_size) / device.wave_size,
+    }
+    worst = min(parts, key=lambda name: parts[name])
+    if parts[worst] > THRESHOLDS["launchConfig.busy"]:
+        return None
+    named = "cus" if parts["cus"] <= THRESHOLDS["launchConfig.busy"] else worst
+    what = f"a launch of {groups:,} workgroup{'' if groups == 1 else 's'} of {size} work-items"
+    messages = {
+        "cus": f"{what} leaves {device.compute_units - groups} of {device.compute_units} CUs without work",
+        "simds": f"{what} leaves {simds - waves:,} of {simds:,} SIMDs without a wave",
+        "tail": f"{what} runs in {math.ceil(rounds)} rounds of {at_once:,}, the last of which is not full",
+        "lanes": f"{what} leaves {1 - parts['lanes']:.0%} of the lanes of its waves idle",
+    }
+    evidence = [
+        Evidence(BUSY, 100 * parts["cus"], 100.0, "%"),
+        Evidence(SIMDS, 100 * parts["simds"], 100.0, "%"),
+        Evidence(LANES, 100 * parts["lanes"], 100.0, "%"),
+        Evidence(ROUNDS, rounds, float(math.ceil(rounds)), ""),
+    ]
+    return finding_at(
+        formula,
+        kernel,
+        _place(kernel),
+        smaller(1 - parts[worst], beyond_traffic(profile, kernel)),
+        messages[named],
+        evidence,
+    )
+
+
+def _groups_at_once(profile: Profile, kernel: Kernel, size: int) -> int:
+    """Workgroups of one round: as many as fit, when they wait; one per CU, when they compete for a busy unit.
+
+    In the second case a CU with one workgroup left is as busy as before, so that only CUs without any are idle.
+    """
+    device = profile.device
+    fits = occupancy(kernel, device)
+    if fits is None or kernel.resources.vgprs is None or not latency_bound(profile, kernel):
+        return device.compute_units
+    waves = -(-size // device.wave_size)
+    return max(1, int(fits.theoretical * device.simds_per_cu / waves)) * device.compute_units
+
+
+def _place(kernel: Kernel) -> Site:
+    """The launch in the source, else the kernel."""
+    launch = launch_of(kernel, kernel.file) if kernel.file else None
+    return kernel_site(kernel) if launch is None else Site(launch.file, launch.line, 0, ())

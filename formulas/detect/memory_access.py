@@ -1,0 +1,207 @@
+"""Uncoalesced global memory access: the lanes of a wave touch many cache lines and use little of each.
+
+Takes a kernel's global accesses, gives a finding per source line that moves far more lines than its data fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hipscope.analysis.metrics.memory_patterns import (
+    coalescing,
+    ideal_lines_per_access,
+    lines_per_access,
+    memory_bytes,
+    sum_patterns,
+)
+from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
+from hipscope.analysis.source.text_queries import column_range, source_lines
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
+from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
+from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.detect.time_at_stake import (
+    add_stalls,
+    beyond_bandwidth,
+    counted_waits,
+    smaller,
+    wait_share,
+)
+
+_PER_ACCESS = "cache lines per access"
+# What an access waits for before it is issued is the accesses in front of it.
+_MEMORY_WAITS = (StallReason.GLOBAL_MEMORY, StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
+_BOUND_BY_MEMORY = ("hbm", "mall", "vmem")
+
+
+class MemoryAccess(Formula):
+    """Column-wise walks over row-major arrays, arrays of structures, naive transpositions."""
+
+    name: ClassVar[str] = "memoryAccess"
+    title: ClassVar[str] = "Uncoalesced memory access"
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_ACCESS, "down"),)
+    remedy: ClassVar[tuple[str, ...]] = (
+        "let neighbouring lanes (threadIdx.x) access neighbouring elements",
+        "where both sides cannot be contiguous, as in a transposition, go through a padded tile in LDS",
+        "split an array of structures into one array per member",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (
+        Need(("instructions",), "a finding per line"),
+        Need(
+            ("counters",),
+            "a finding per kernel",
+            ("TCP_TCC_READ_REQ_sum", "TA_FLAT_READ_WAVEFRONTS_sum", "SQ_WAIT_ANY", "SQ_WAVE_CYCLES"),
+            ("gfx942", "gfx950"),
+        ),
+    )
+    keeps: ClassVar[frozenset[Work]] = frozenset({"flops"})
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt let neighbouring lanes access neighbouring addresses by exchanging which index is which.",
+        "In this attempt go through a padded __shared__ tile, so that loads and stores are both dense.",
+        "In this attempt load each element once into LDS or a register and use it from there.",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding per line, worst first; one per kernel from counters."""
+        if not has_patterns(kernel):
+            return _counted(self.name, kernel)
+        patterns = [_global(i) for i in kernel.instructions]
+        moved = sum(p.lines_used for p in patterns if p is not None)
+        if not moved:
+            return []
+        waits = memory_wait(kernel)
+        limit = beyond_bandwidth(kernel, profile.device, _unavoidable_bytes(kernel))
+        found = [
+            _finding(self.name, kernel, site, waits, moved, limit)
+            for site in sites(kernel, wasteful, _excess_lines)
+        ]
+        return sorted(found, key=lambda f: -f.share)
+
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
+        """Cache lines used per global access, over the whole kernel."""
+        patterns = [p for i in kernel.instructions if (p := _global(i)) is not None]
+        accesses = sum(p.accesses for p in patterns)
+        return {_PER_ACCESS: sum(p.lines_used for p in patterns) / accesses} if accesses else {}
+
+
+def _global(instruction: Instruction) -> MemoryPattern | None:
+    """The pattern of a plain load or store; atomics have a formula of their own."""
+    pattern = instruction.memory
+    if pattern is None or pattern.space != "global" or pattern.kind == "atomic":
+        return None
+    return pattern
+
+
+def wasteful(instruction: Instruction) -> bool:
+    """A plain global access that touches far more lines than its data fill."""
+    pattern = _global(instruction)
+    if pattern is None or not pattern.lines_needed:
+        return False
+    return pattern.lines_used / pattern.lines_needed >= THRESHOLDS["memoryAccess.excess"]
+
+
+def _excess_lines(instruction: Instruction) -> float:
+    pattern = _global(instruction)
+    return 0.0 if pattern is None else pattern.lines_used - pattern.lines_needed
+
+
+def memory_wait(kernel: Kernel) -> float:
+    """The part of the kernel's time that goes into moving lines.
+
+    Stores are not waited for, so their cost shows as queues in front of other accesses, or as a time after the last
+    wave has ended: the waits of all global accesses count together. When the model says that a memory unit was busy
+    for most of the time, that is the time it takes, whatever the waves did meanwhile.
+    """
+    blamed = blamed_stalls(kernel)
+    tables = [blamed[i.index] for i in kernel.instructions if _global(i) is not None]
+    share = wait_share(kernel, add_stalls(tables), _MEMORY_WAITS)
+    return max(share, 0.5) if kernel.bound_by in _BOUND_BY_MEMORY else share
+
+
+def _unavoidable_bytes(kernel: Kernel) -> float:
+    """Bytes that must move whatever the pattern: those needed, or fewer when caches already keep some away."""
+    patterns = [p for i in kernel.instructions if (p := _global(i)) is not None]
+    needed = sum(p.lines_needed * p.line_bytes for p in patterns)
+    moved = memory_bytes(kernel)
+    return needed if moved is None else min(needed, moved)
+
+
+def _finding(
+    formula: str, kernel: Kernel, site: Site, waits: float, moved: float, limit: float | None
+) -> Finding:
+    patterns = [p for i in site.instructions if (p := _global(i)) is not None]
+    pattern = sum_patterns(patterns)
+    kinds = {p.kind for p in patterns}
+    used = lines_per_access(pattern) or 0.0
+    needed = ideal_lines_per_access(pattern) or 0.0
+    efficiency = coalescing(pattern) or 0.0
+    excess = (pattern.lines_used - pattern.lines_needed) / moved
+    start, end = column_range(site.file, site.line, site.column)
+    launch = launch_of(kernel, site.file)
+    verb = "reads and writes" if len(kinds) > 1 else "writes" if "store" in kinds else "reads"
+    return finding_at(
+        formula,
+        kernel,
+        site,
+        share=smaller(waits * excess, limit),
+        message=(
+            f"{verb} global memory {_manner(site.file, site.line, start, end)}: "
+            f"each access of a wave touches {used:.0f} cache lines "
+            f"where {needed:.0f} would hold its data"
+        ),
+        evidence=(
+            Evidence(_PER_ACCESS, used, needed, "lines"),
+            Evidence("bytes used of the lines touched", 100 * efficiency, 100.0, "%"),
+            Evidence("share of the kernel's line traffic that is waste", 100 * excess, 0.0, "%"),
+            Evidence("wave time waiting for global memory", 100 * waits, None, "%"),
+        ),
+        related=() if launch is None else (launch,),
+    )
+
+
+def _manner(file: str, line: int, start: int, end: int) -> str:
+    """An index that is itself read from an array scatters the lanes; anything else strides."""
+    lines = source_lines(file)
+    text = lines[line - 1][start - 1 : end - 1] if 0 < start <= end and line <= len(lines) else ""
+    depth = deepest = 0
+    for character in text:
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        deepest = max(deepest, depth)
+    return "at scattered places" if deepest > 1 else "with a stride"
+
+
+_WIDEST = 8.0  # lines of the widest dense access: 64 lanes of 16 bytes, 128 bytes per line
+
+
+def _counted(formula: str, kernel: Kernel) -> list[Finding]:
+    """From the requests of the L1 to the L2, at most one per line that a read touches.
+
+    Counters do not tell the width of an access, so it is taken as the widest: what is reported is bad at any width.
+    """
+    requests, reads = (
+        kernel.counters.get(n) for n in ("TCP_TCC_READ_REQ_sum", "TA_FLAT_READ_WAVEFRONTS_sum")
+    )
+    waits = counted_waits(kernel)
+    if requests is None or not reads or waits is None:
+        return []
+    per_access = requests / reads
+    if per_access < THRESHOLDS["memoryAccess.excess"] * _WIDEST:
+        return []
+    return [
+        finding_at(
+            formula,
+            kernel,
+            costliest_site(
+                kernel, lambda i: mnemonic(i).startswith(("global_load", "flat_load", "buffer_load"))
+            ),
+            smaller(waits * (1 - _WIDEST / per_access), None),
+            "reads global memory at many places at once: each read of a wave asks the L2 for "
+            f"{per_access:.0f} cache lines, where a dense one asks for at most {_WIDEST:.0f}",
+            (
+                Evidence(_PER_ACCESS, per_access, _WIDEST, "lines"),
+                Evidence("wave time waiting", 100 * waits, None, "%"),
+            ),
+        )
+    ]

@@ -1,0 +1,190 @@
+"""Slow arithmetic: double precision that the data do not have, divisions and functions at a quarter of the rate.
+
+Takes a kernel's vector instructions, gives a finding per line whose instructions are slow where faster ones would do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
+from hipscope.analysis.source.text_queries import function_text
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.detect.instruction_mix import (
+    VECTOR_CYCLES,
+    counts_all,
+    executions,
+    is_double,
+    is_transcendental,
+    is_valu,
+    issue_cycles,
+    mnemonic,
+    vector_cycles_per_wave,
+    waves,
+)
+from hipscope.formulas.detect.sites import finding_at, sites
+from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.detect.time_at_stake import beyond_traffic, cost_share, long_enough, smaller
+
+DOUBLE = "fp64 VALU instructions per wave"
+SLOW = "transcendental instructions per wave"
+_NO_DOUBLES = frozenset(
+    ["float", "int", "unsigned", "char", "signed", "short", "long", "bool", "const", "volatile", "restrict"]
+)
+_WIDEN = frozenset({"v_cvt_f64_f32", "v_cvt_f64_i32", "v_cvt_f64_u32"})
+_NARROW = "v_cvt_f32_f64"
+
+
+class Precision(Formula):
+    """Literals without `f`, `double` overloads, division in an inner loop, `pow` with a small exponent."""
+
+    name: ClassVar[str] = "precision"
+    title: ClassVar[str] = "Slow arithmetic"
+    objectives: ClassVar[tuple[Objective, ...]] = (
+        Objective(DOUBLE, "down"),
+        Objective(SLOW, "down"),
+        Objective(VECTOR_CYCLES, "down", own=True),
+    )
+    remedy: ClassVar[tuple[str, ...]] = (
+        "write float literals with `f` (`0.5f`) and call float functions (`sqrtf`, `expf`)",
+        "divide by multiplying with a reciprocal that is computed once, outside the loop",
+        "where the precision allows, use `__expf`, `__logf`, `rsqrtf`, and `__builtin_amdgcn_rcpf` for division",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
+    keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt only make literals and functions float where the variables are float.",
+        "In this attempt take divisions and reciprocals out of the inner loop, or share one between several uses.",
+        "In this attempt simplify the mathematics: fewer roots, exponentials and divisions for the same value.",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+        """One finding per line and kind, worst first."""
+        if kernel.sampled or not kernel.instructions or not long_enough(kernel):
+            return []
+        found = [*_doubles(self.name, profile, kernel), *_slow(self.name, profile, kernel)]
+        return sorted(found, key=lambda f: -f.share)
+
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
+        """Double-precision and quarter-rate instructions that a wave executes, and what all of its vector instructions
+        take: a fast division has as many slow instructions as an exact one, but fewer around them.
+        """
+        number = waves(kernel)
+        double, slow = executions(kernel, is_double), executions(kernel, is_transcendental)
+        cycles = vector_cycles_per_wave(kernel)
+        if double is None or slow is None or cycles is None or not number:
+            return {}
+        return {DOUBLE: double / number, SLOW: slow / number, VECTOR_CYCLES: cycles}
+
+
+def _doubles(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
+    """Lines that compute in double precision what comes from float or integers and goes back to float."""
+    names = {mnemonic(i).removesuffix("_e32").removesuffix("_e64") for i in kernel.instructions if i.hits}
+    if _NARROW not in names or not names & _WIDEN:
+        return []
+    if not _given_no_doubles(kernel.name) and any(_holds_doubles(i) for i in kernel.instructions):
+        return []
+    device = profile.device
+    rate = device.flops_fp64 / device.flops_fp32 if device.flops_fp32 else 1.0
+
+    def saved(instruction: Instruction) -> float:
+        """A conversion goes away; other operations become faster by the ratio of the peaks."""
+        return 1.0 if "v_cvt_" in mnemonic(instruction) else 1.0 - rate
+
+    found = []
+    for site in sites(kernel, is_double, lambda i: i.latency):
+        if "double" in function_text(site.file, site.line):
+            continue
+        share = cost_share(kernel, site.instructions, saved)
+        valu = [i for i in kernel.instructions if is_valu(i)]
+        hits = sum(i.hits for i in site.instructions)
+        converted = sum(i.hits for i in site.instructions if "v_cvt_" in mnemonic(i))
+        found.append(
+            finding_at(
+                formula,
+                kernel,
+                site,
+                smaller(share, beyond_traffic(profile, kernel)),
+                "computes in double precision although the data are float: a literal without `f`, or a double function",
+                (
+                    *_per_wave(kernel, DOUBLE, hits),
+                    Evidence("of these, conversions", 100 * converted / hits if hits else 0.0, 0.0, "%"),
+                    Evidence(
+                        "part of all vector instructions", 100 * hits / sum(i.hits for i in valu), 0.0, "%"
+                    ),
+                    Evidence("wave time in them", 100 * cost_share(kernel, site.instructions), 0.0, "%"),
+                ),
+            )
+        )
+    return found
+
+
+def _given_no_doubles(name: str) -> bool:
+    """The types in a demangled name are all known, and none is `double`: 8 bytes loaded are a float2 or a long."""
+    _, bracket, parameters = re.sub(r"HIP_vector_type<([a-z ]+), \du>", r"\1", name).rpartition("(")
+    return bool(bracket) and "(*)" not in name and set(re.findall(r"\w+", parameters)) <= _NO_DOUBLES
+
+
+def _holds_doubles(instruction: Instruction) -> bool:
+    """Loads or stores 8 bytes per lane at once: the data may be double."""
+    pattern = instruction.memory
+    return (
+        pattern is not None
+        and pattern.space != "scalar"
+        and pattern.bytes_per_lane == 8
+        and instruction.hits > 0
+    )
+
+
+def _slow(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
+    """Lines whose quarter-rate operations, with the instructions that make them exact, fill the vector units."""
+    issued = sum(issue_cycles(i) for i in kernel.instructions if is_valu(i))
+    found = []
+    for site in sites(kernel, is_valu, lambda i: issue_cycles(i) if is_transcendental(i) else 0.0):
+        slow = [i for i in site.instructions if is_transcendental(i) and "_f16" not in mnemonic(i)]
+        hits = sum(i.hits for i in slow)
+        cycles = sum(issue_cycles(i) for i in site.instructions)
+        if not hits or any(is_double(i) for i in site.instructions):
+            continue
+        if sum(issue_cycles(i) for i in slow) < THRESHOLDS["precision.slow"] * issued:
+            continue
+        avoidable = max(0.0, 1 - hits * THRESHOLDS["precision.cycles_kept"] / cycles)
+        share = avoidable * cost_share(kernel, site.instructions)
+        found.append(
+            finding_at(
+                formula,
+                kernel,
+                site,
+                smaller(share, beyond_traffic(profile, kernel)),
+                f"{_operation(slow)}: {cycles / hits:.0f} cycles of the vector unit for each, where a fast form takes "
+                f"{THRESHOLDS['precision.cycles_kept']:.0f}",
+                (
+                    *_per_wave(kernel, SLOW, hits),
+                    Evidence(
+                        "vector cycles per operation",
+                        cycles / hits,
+                        THRESHOLDS["precision.cycles_kept"],
+                        "cycles",
+                    ),
+                    Evidence("part of the kernel's vector cycles", 100 * cycles / issued, None, "%"),
+                ),
+            )
+        )
+    return found
+
+
+def _operation(slow: list[Instruction]) -> str:
+    names = {mnemonic(i).split("_")[1] for i in slow}
+    if any("iflag" in mnemonic(i) for i in slow):
+        return "divides integers"
+    if names == {"rcp"}:
+        return "divides"
+    shown = [word for word in ("exp", "log", "sin", "cos", "sqrt", "rsq", "rcp") if word in names]
+    return f"computes slow functions ({', '.join(shown)})"
+
+
+def _per_wave(kernel: Kernel, metric: str, hits: int) -> tuple[Evidence, ...]:
+    number = waves(kernel) if counts_all(kernel) else None
+    return (Evidence(metric, hits / number, 0.0, ""),) if number else ()

@@ -1,0 +1,106 @@
+"""From instructions to places in the user's source: lines, column ranges, declarations, launches.
+
+Takes instructions with inline chains and the text of the file, gives what a finding points at. Without the text (the
+profile is from another machine) lines remain and columns are 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.analysis.metrics.line_costs import user_frame
+from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.profile import Instruction, Kernel
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.source.text_queries import column_range, source_lines, without_comment
+from hipscope.analysis.toolchain.project import sources_around
+from hipscope.formulas.base import Evidence, Finding, Related
+
+
+@dataclass(frozen=True)
+class Site:
+    """The instructions of one kernel that come from one source line. `column` 0 is unknown."""
+
+    file: str
+    line: int
+    column: int
+    instructions: tuple[Instruction, ...]
+
+
+def sites(
+    kernel: Kernel, wanted: Callable[[Instruction], bool], weight: Callable[[Instruction], float]
+) -> list[Site]:
+    """The lines that the wanted instructions come from; the column is that of the weightiest one."""
+    grouped: dict[tuple[str, int], list[Instruction]] = {}
+    for instruction in kernel.instructions:
+        frame = user_frame(instruction.source)
+        if frame is not None and wanted(instruction):
+            grouped.setdefault((frame.file, frame.line), []).append(instruction)
+    found = []
+    for (file, line), instructions in grouped.items():
+        worst = max(instructions, key=weight)
+        frame = user_frame(worst.source)
+        found.append(Site(file, line, frame.column if frame else 0, tuple(instructions)))
+    return found
+
+
+def kernel_site(kernel: Kernel) -> Site:
+    """The kernel's definition: where a finding of the whole kernel is shown. Unknown: line 0 of no file."""
+    return Site(kernel.file or "", kernel.line or 0, 0, ())
+
+
+def costliest_site(kernel: Kernel, wanted: Callable[[Instruction], bool]) -> Site:
+    """The line whose wanted instructions take longest, where a trace tells; else the kernel's definition."""
+    blamed = blamed_stalls(kernel)
+
+    def cost(instruction: Instruction) -> float:
+        return instruction.latency - instruction.stall + sum(blamed[instruction.index].values())
+
+    found = sites(kernel, wanted, cost)
+    return max(found, key=lambda site: sum(map(cost, site.instructions)), default=kernel_site(kernel))
+
+
+def finding_at(
+    formula: str,
+    kernel: Kernel,
+    site: Site,
+    share: float,
+    message: str,
+    evidence: Sequence[Evidence],
+    related: Sequence[Related] = (),
+) -> Finding:
+    """A finding on one line, with the columns of the expression there."""
+    start, end = column_range(site.file, site.line, site.column)
+    return Finding(
+        formula=formula,
+        kernel=kernel.name,
+        mangled=kernel.mangled,
+        file=site.file,
+        line=site.line,
+        end_line=site.line,
+        column=start,
+        end_column=end,
+        share=share,
+        message=message,
+        evidence=tuple(evidence),
+        related=tuple(related),
+    )
+
+
+def launch_of(kernel: Kernel, file: str) -> Related | None:
+    """The first `kernel<<<...>>>` or `hipLaunch...(kernel, ...)` in the file, else in the kernel's own (the place may
+    be in a header), else in another source of the project (the kernel may be in one, too).
+    """
+    name = base_name(kernel.name)
+    word = rf"\b{re.escape(name)}\b"
+    launch = re.compile(rf"{word}\s*(?:<[^;]*>)?\s*<<<|\bhip(?:Ext)?Launch\w*\s*\((?:[^;]*\W)?{word}")
+    own = dict.fromkeys((file, kernel.file or file))
+    for path in itertools.chain(own, (str(p) for p in sources_around(Path(file)) if str(p) not in own)):
+        for number, text in enumerate(source_lines(path), start=1):
+            if name in text and launch.search(without_comment(text)):
+                return Related(path, number, f"{name} is launched here")
+    return None

@@ -1,0 +1,65 @@
+"""The facts about a kernel's launches that a rewriter may rely on. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hipscope.analysis.source.number_types import element_bytes
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.toolchain.code_object import KernelMetadata
+
+
+@dataclass(frozen=True)
+class LaunchFact:
+    """One captured launch shape of a kernel.
+
+    `grid` and `workgroup` count work-items. `scalars` maps integer by-value parameters, and such members of structures
+    (`grid.nx`), to their value; `buffer_bytes` maps pointers, also those members, to the bytes between the pointer and
+    the end of its allocation.
+    """
+
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    dynamic_lds: int = 0
+    scalars: Mapping[str, int] = field(default_factory=dict)
+    buffer_bytes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LaunchFacts:
+    """All captured launch shapes of a kernel and the limits of the device they ran on.
+
+    `type_bytes` are the sizes of types that the source only names, like a template's `T`. `member_pointers` maps
+    pointers in structures that are passed by value (`grid.data`) to their element types, `member_numbers` the integers
+    there (`grid.nx`) to theirs. `promised` names those of these pointers that are `__restrict__`. `disjoint` names the
+    pointers, also those members, that never pointed into the same allocation as another one. `threads` is the size of
+    the largest workgroup of any launch, recorded or only seen; 0 when it is not known. `needs` is what the compiler
+    made of the kernel (of its most demanding instance).
+    """
+
+    launches: tuple[LaunchFact, ...] = ()
+    type_bytes: Mapping[str, int] = field(default_factory=dict)
+    member_pointers: Mapping[str, str] = field(default_factory=dict)
+    member_numbers: Mapping[str, str] = field(default_factory=dict)
+    static_lds: int = 0
+    lds_limit: int = 65536
+    wave_size: int = 64
+    xcds: int = 1
+    promised: frozenset[str] = frozenset()
+    disjoint: frozenset[str] = frozenset()
+    threads: int = 0
+    needs: KernelMetadata | None = None
+
+    def bytes_of(self, type_name: str) -> int | None:
+        """sizeof of a type: a number type, or one whose size the recorded launches give; None when not known."""
+        known = element_bytes(type_name)
+        return known if known is not None else self.type_bytes.get(type_name)
+
+
+def pointers_of(kernel: KernelSyntax, facts: LaunchFacts) -> dict[str, str]:
+    """The pointers that a kernel is given, also in structures (`grid.data`), with their element types."""
+    return {
+        **facts.member_pointers,
+        **{p.name: p.element_type for p in kernel.parameters if p.pointer},
+    }

@@ -1,0 +1,301 @@
+"""What recorded launches tell about a kernel: shapes, integer arguments, buffer sizes, template arguments.
+
+Takes captured dispatches and the kernel's syntax, gives the LaunchFacts that recipes and the guard rely on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
+from hipscope.accordo.dispatch.element_types import MemberPointer, pointees
+from hipscope.analysis.profile import Device
+from hipscope.analysis.source.kernel_definitions import split_arguments
+from hipscope.analysis.source.number_types import BYTES, WIDENED, element_bytes, element_of
+from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.emulator.symbolize import demangle
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
+
+_FLOATS = ("float", "double", "bool", "half", "__half", "_Float16")
+
+
+def launch_facts(
+    dispatches: Sequence[CapturedDispatch],
+    kernel: KernelSyntax,
+    compiled: CodeObject,
+    device: Device,
+    definitions: Callable[[], Definitions],
+) -> dict[str, LaunchFacts]:
+    """The facts for each symbol of the kernel: several when it is a template with several instances.
+
+    `definitions` gives the structures of the program; it is called if the kernel is given one, or a pointer to some.
+    """
+    facts: dict[str, LaunchFacts] = {}
+    for symbol in dict.fromkeys(d.kernel for d in dispatches):
+        metadata = compiled.kernels.get(symbol)
+        values = template_values(kernel, demangle(symbol))
+        types = {name: element_of(value).size for name, value in values.items() if _is_number_type(value)}
+        types |= _structures(kernel, values, types, definitions)
+        constants = {name: int(value) for name, value in values.items() if re.fullmatch(r"-?\d+", value)}
+        of_symbol = [d for d in dispatches if d.kernel == symbol]
+        members = _members(of_symbol[0], kernel, values, definitions)
+        facts[symbol] = LaunchFacts(
+            launches=tuple(_launch(d, kernel, constants, members) for d in of_symbol),
+            type_bytes=types,
+            member_pointers={
+                f"{kernel.parameters[i].name}.{m.path}": m.type.removesuffix("*")
+                for i, found in members.items()
+                for m in found
+                if m.type.endswith("*")
+            },
+            member_numbers={
+                f"{kernel.parameters[i].name}.{m.path}": m.type
+                for i, found in members.items()
+                for m in found
+                if element_of(m.type).kind == "integer"
+            },
+            promised=frozenset(
+                f"{kernel.parameters[i].name}.{m.path}"
+                for i, found in members.items()
+                for m in found
+                if m.restrict
+            ),
+            static_lds=metadata.lds if metadata is not None else 0,
+            lds_limit=device.lds_bytes,
+            wave_size=device.wave_size,
+            xcds=device.xcds,
+            disjoint=_disjoint(of_symbol, kernel, members),
+            needs=metadata,
+        )
+    return facts
+
+
+def pointers_inside(
+    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, definitions: Callable[[], Definitions]
+) -> dict[str, dict[int, tuple[MemberPointer, ...]]]:
+    """For each symbol of the kernel the pointers in the structures that it is given by value, by parameter."""
+    found: dict[str, dict[int, tuple[MemberPointer, ...]]] = {}
+    for dispatch in dispatches:
+        if dispatch.kernel not in found:
+            members = _members(
+                dispatch, kernel, template_values(kernel, demangle(dispatch.kernel)), definitions
+            )
+            found[dispatch.kernel] = {
+                i: tuple(
+                    MemberPointer(m.offset, m.path, m.type.removesuffix("*"))
+                    for m in listed
+                    if m.type.endswith("*")
+                )
+                for i, listed in members.items()
+            }
+    return found
+
+
+def float_structures(
+    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, definitions: Callable[[], Definitions]
+) -> dict[str, str]:
+    """Of the types that the kernel's pointers lead to, the structures that hold floats of one type, with that type.
+
+    Only those without gaps and arrays: then an array of structures is one of floats.
+    """
+    types = [p.type for p in kernel.parameters]
+    inside = pointers_inside(dispatches, kernel, definitions)
+    found: dict[str, str] = {}
+    for symbol, members in inside.items():
+        named = [
+            *pointees(demangle(symbol), types).values(),
+            *(m.pointee for of in members.values() for m in of),
+        ]
+        for name in named:
+            layout = layout_of(definitions(), name) if element_of(name) is BYTES else None
+            if layout is None or sum(m.size for m in layout.members) != layout.size:
+                continue
+            elements = {element_of(m.type) for m in layout.members}
+            if len(elements) == 1 and elements.pop().name in WIDENED:
+                found[name] = layout.members[0].type
+    return found
+
+
+def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
+    """The facts of all instances together; a type's size is that of its largest."""
+    first = next(iter(by_symbol.values()))
+    sizes: dict[str, int] = {}
+    for facts in by_symbol.values():
+        for name, size in facts.type_bytes.items():
+            sizes[name] = max(size, sizes.get(name, 0))
+    return LaunchFacts(
+        launches=tuple(launch for facts in by_symbol.values() for launch in facts.launches),
+        type_bytes=sizes,
+        member_pointers=_common([facts.member_pointers for facts in by_symbol.values()]),
+        member_numbers=_common([facts.member_numbers for facts in by_symbol.values()]),
+        static_lds=max(facts.static_lds for facts in by_symbol.values()),
+        lds_limit=first.lds_limit,
+        wave_size=first.wave_size,
+        xcds=first.xcds,
+        promised=frozenset.intersection(*(facts.promised for facts in by_symbol.values())),
+        disjoint=frozenset.intersection(*(facts.disjoint for facts in by_symbol.values())),
+        needs=max(
+            (facts.needs for facts in by_symbol.values() if facts.needs is not None),
+            key=lambda needs: (needs.scratch, needs.vgprs),
+            default=None,
+        ),
+    )
+
+
+def _common(listed: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What all of them say."""
+    return {name: value for name, value in listed[0].items() if all(o.get(name) == value for o in listed)}
+
+
+def _disjoint(
+    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, members: Mapping[int, tuple[Member, ...]]
+) -> frozenset[str]:
+    """The pointers that had an allocation to themselves in each of the dispatches."""
+    alone: list[set[str]] = []
+    for dispatch in dispatches:
+        owners = [{argument for argument, _ in buffer.arguments} for buffer in dispatch.buffers]
+        single = {next(iter(who)) for who in owners if len(who) == 1}
+        found = {p.name for i, p in enumerate(kernel.parameters) if p.pointer and i in single}
+        places = _member_places(dispatch, kernel, members)
+        for name, (argument, buffer, _) in places.items():
+            others = [other for other, (_, its, _) in places.items() if its is buffer]
+            if {a for a, _ in buffer.arguments} == {argument} and others == [name]:
+                found.add(name)
+        alone.append(found)
+    return frozenset(set.intersection(*alone)) if alone else frozenset()
+
+
+def _member_places(
+    dispatch: CapturedDispatch, kernel: KernelSyntax, members: Mapping[int, tuple[Member, ...]]
+) -> dict[str, tuple[int, CapturedBuffer, int]]:
+    """For each pointer in a structure: the argument that holds it, the buffer that it leads into, and where there."""
+    found = {}
+    for i, listed in members.items():
+        start, raw = dispatch.explicit_arguments[i].offset, dispatch.kernarg()
+        for member in listed:
+            at = start + member.offset
+            address = int.from_bytes(raw[at : at + 8], "little")
+            for buffer in dispatch.buffers if member.type.endswith("*") else ():
+                if 0 <= address - buffer.address < max(1, buffer.size):
+                    name = f"{kernel.parameters[i].name}.{member.path}"
+                    found[name] = (i, buffer, address - buffer.address)
+    return found
+
+
+def template_values(kernel: KernelSyntax, demangled: str) -> dict[str, str]:
+    """Template parameter -> argument of one instance, integers as plain digits; empty when it is no template."""
+    names = [
+        match[1]
+        for parameter in split_arguments(kernel.template_head.removeprefix("<").removesuffix(">"))
+        if (match := re.search(r"(\w+)\s*(?:=.*)?$", parameter)) is not None
+    ]
+    start = demangled.find(f"{kernel.name}<")
+    if not names or start < 0:
+        return {}
+    inner = _between_angles(demangled[start + len(kernel.name) :])
+    values = [re.sub(r"^\((?:unsigned )?\w+\)|(?<=\d)u?l?$", "", v) for v in split_arguments(inner)]
+    return dict(zip(names, values, strict=False))
+
+
+def _between_angles(text: str) -> str:
+    """What stands between the `<` that the text begins with and its `>`."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += {"<": 1, ">": -1}.get(character, 0)
+        if depth == 0:
+            return text[1:position]
+    return text[1:]
+
+
+def _is_number_type(name: str) -> bool:
+    return element_of(name).kind != "bytes"
+
+
+def _structures(
+    kernel: KernelSyntax,
+    values: Mapping[str, str],
+    known: Mapping[str, int],
+    definitions: Callable[[], Definitions],
+) -> dict[str, int]:
+    """Sizes of the structures that pointer parameters point to, by the name that the parameter has for them."""
+    sizes = {}
+    for name in {p.element_type for p in kernel.parameters if p.pointer}:
+        if name in known or element_bytes(name) is not None:
+            continue
+        layout = layout_of(definitions(), _spelled(name, values))
+        if layout is not None:
+            sizes[name] = layout.size
+    return sizes
+
+
+def _spelled(type_name: str, values: Mapping[str, str]) -> str:
+    """A type with the template parameters in it replaced by their arguments."""
+    return "".join(values.get(word, word) for word in re.split(r"(\w+)", type_name))
+
+
+def _members(
+    dispatch: CapturedDispatch,
+    kernel: KernelSyntax,
+    values: Mapping[str, str],
+    definitions: Callable[[], Definitions],
+) -> dict[int, tuple[Member, ...]]:
+    """Parameter -> what lies in the structure that it is, where its definition gives the size that was passed."""
+    found = {}
+    for i, (parameter, argument) in enumerate(
+        zip(kernel.parameters, dispatch.explicit_arguments, strict=False)
+    ):
+        if (
+            argument.value_kind != "by_value"
+            or parameter.pointer
+            or element_of(parameter.type).kind != "bytes"
+        ):
+            continue
+        layout = layout_of(definitions(), _spelled(parameter.type, values))
+        if layout is not None and layout.size == argument.size and layout.members[:1] != ():
+            found[i] = tuple(m for m in layout.members if m.path)
+    return found
+
+
+def _launch(
+    dispatch: CapturedDispatch,
+    kernel: KernelSyntax,
+    constants: Mapping[str, int],
+    members: Mapping[int, tuple[Member, ...]],
+) -> LaunchFact:
+    names = [p.name for p in kernel.parameters]
+    values = {
+        p.name: dispatch.scalar(i) for i, p in enumerate(kernel.parameters) if p.element_type not in _FLOATS
+    }
+    inside: dict[str, int] = {}
+    places = _member_places(dispatch, kernel, members)
+    for i, found in members.items():
+        start, raw = dispatch.explicit_arguments[i].offset, dispatch.kernarg()
+        for member in found:
+            element = element_of(member.type)
+            if element.kind == "integer":
+                at = start + member.offset
+                signed = element.name.startswith("int")
+                number = int.from_bytes(raw[at : at + member.size], "little", signed=signed)
+                inside[f"{names[i]}.{member.path}"] = number
+    return LaunchFact(
+        grid=dispatch.grid,
+        workgroup=dispatch.workgroup,
+        dynamic_lds=dispatch.dynamic_lds,
+        scalars={
+            **constants,
+            **{name: value for name, value in values.items() if value is not None},
+            **inside,
+        },
+        buffer_bytes={
+            **{
+                names[argument]: buffer.size - offset
+                for buffer in dispatch.buffers
+                for argument, offset in buffer.arguments
+                if argument < len(names)
+            },
+            **{name: buffer.size - at for name, (_, buffer, at) in places.items()},
+        },
+    )

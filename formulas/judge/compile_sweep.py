@@ -1,0 +1,122 @@
+"""The static sweep: of several candidates, those that the compiled code shows to be worth a replay.
+
+Takes a bench and candidates, compiles the device code of all of them at the same time within the machine's cores, and
+reads what each needs from its code object: nothing is executed. A candidate goes no further when the guard refuses it,
+when its machine code is the original's (or another candidate's), or when it falls over an occupancy cliff.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata, machine_code
+from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.judge.bench import Bench
+from hipscope.formulas.judge.judge import Judgement, admit
+from hipscope.formulas.judge.speed_gate import usable_waves
+from hipscope.formulas.propose.candidate import Candidate
+
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A candidate that may be replayed, with its machine code."""
+
+    candidate: Candidate
+    compiled: CodeObject
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The candidates worth a replay, best first, and what became of the others."""
+
+    kept: tuple[Admitted, ...]
+    dropped: tuple[Judgement, ...]
+
+
+def sweep(
+    bench: Bench,
+    candidates: Sequence[Candidate],
+    *,
+    keep: int | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Swept:
+    """Compile all candidates and keep the best `keep` (None: all that may go on, in their order).
+
+    Best is: least spilled, then most waves per SIMD, then first in the given order. Raises Cancelled.
+    """
+    progress(
+        f"compiling {len(candidates)} candidates" if len(candidates) > 1 else "compiling the candidate", None
+    )
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        answers = list(pool.map(lambda c: admit(bench, c, cancel=cancel), candidates))
+    admitted: list[Admitted] = []
+    dropped: list[Judgement] = []
+    seen = {machine_code(bench.compiled.path): "the original"}
+    for candidate, answer in zip(candidates, answers, strict=True):
+        if isinstance(answer, Judgement):
+            dropped.append(answer)
+        elif (twin := seen.get(machine_code(answer.path))) is not None:
+            reason = f"Not tried: the compiler makes the same machine code of it as of {twin}."
+            dropped.append(Judgement(candidate, "not_faster", reason))
+        elif (cliff := _cliff(bench, answer)) is not None:
+            dropped.append(Judgement(candidate, "occupancy_cliff", cliff))
+        else:
+            seen[machine_code(answer.path)] = f"`{candidate.title}`"
+            admitted.append(Admitted(candidate, answer))
+    if keep is not None and len(admitted) > keep:
+        ranked = sorted(admitted, key=lambda a: _rank(bench, a.compiled))
+        admitted, rest = ranked[:keep], ranked[keep:]
+        reason = "Not tried: by what the machine code needs, other values of the same recipe are as good or better."
+        dropped += [Judgement(a.candidate, "not_tried", reason) for a in rest]
+    return Swept(tuple(admitted), tuple(dropped))
+
+
+def _ours(bench: Bench, compiled: CodeObject) -> list[KernelMetadata]:
+    """The kernel's instances that the program launches."""
+    return [
+        compiled.kernels[symbol] for symbol in sorted(bench.facts_by_symbol) if symbol in compiled.kernels
+    ]
+
+
+def _rank(bench: Bench, compiled: CodeObject) -> tuple[float, ...]:
+    needs = _ours(bench, compiled)
+    spilled = sum(k.vgpr_spills + k.sgpr_spills for k in needs), sum(k.scratch for k in needs)
+    waves = min((_waves(bench, k) or 0.0 for k in needs), default=0.0)
+    return *spilled, -waves
+
+
+def _cliff(bench: Bench, compiled: CodeObject) -> str | None:
+    before = usable_waves(bench.baseline)
+    if before is None:
+        return None
+    for needs in _ours(bench, compiled):
+        after = _waves(bench, needs)
+        if after is not None and after < before * THRESHOLDS["gate.occupancy_cliff"]:
+            return f"Not tried: an occupancy cliff, {after:.3g} instead of {before:.3g} waves per SIMD."
+    return None
+
+
+def _waves(bench: Bench, needs: KernelMetadata) -> float | None:
+    """Waves per SIMD that these resources allow and the launches can fill."""
+    kernel = bench.baseline.kernel
+    dynamic = max((launch.dynamic_lds for launch in bench.facts.launches), default=0)
+    resources = kernel.resources.model_copy(
+        update={
+            "vgprs": needs.vgprs - needs.agprs if needs.agprs else needs.vgprs,
+            "agprs": needs.agprs,
+            "sgprs": needs.sgprs,
+            "lds_bytes": needs.lds + dynamic,
+        }
+    )
+    found = occupancy(kernel.model_copy(update={"resources": resources}), bench.baseline.profile.device)
+    if found is None:
+        return None
+    return found.theoretical if found.launched is None else min(found.theoretical, found.launched)

@@ -1,0 +1,280 @@
+"""What a candidate may change, checked before anything of it runs: first its text, then its code object.
+
+Takes the original and the candidate, gives sentences that say why the candidate is refused; none means it may go on to
+the proof. Nothing in here asks whether the result is right: that is accordo's part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.syntax import (
+    FileSyntax,
+    KernelSyntax,
+    ancestors,
+    arguments_of,
+    called,
+    names_in,
+    parse,
+    text_of,
+    walk,
+)
+from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons
+from hipscope.formulas.judge.guard_stores import store_reasons
+
+ALLOWED_ATTRIBUTES = ("__launch_bounds__",)
+
+
+def check_source(
+    original: bytes, candidate: bytes, kernel: KernelSyntax, disjoint: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Why the candidate's text is refused. `kernel` is the kernel of `original` that may change.
+
+    `disjoint` names the pointers that no recorded launch showed to overlap another: they may become `__restrict__`.
+    """
+    if candidate == original:
+        return ("the candidate is the original, byte for byte",)
+    head, tail = original[: kernel.span.start], original[kernel.span.end :]
+    if len(candidate) < len(head) + len(tail) or not (
+        candidate.startswith(head) and candidate.endswith(tail)
+    ):
+        return (f"it changes text outside the kernel `{kernel.name}`",)
+    before, after = parse(original), parse(candidate)
+    start, end = kernel.span.start, len(candidate) - len(tail)
+    if len(after.errors) > len(before.errors):
+        return (f"it has a syntax error{_first_error(before, after)}",)
+    inside = [k for k in after.kernels if start <= k.span.start and k.span.end <= end]
+    changed = next((k for k in inside if k.name == kernel.name), None)
+    if changed is None:
+        return (f"the kernel `{kernel.name}` is gone",)
+    added = added_nodes(after.root, start, end, changed.span)
+    if isinstance(added, str):
+        return (added,)
+    return (
+        *_signature_reasons(kernel, changed, disjoint),
+        *_denied_reasons(kernel, changed, added),
+        *_barrier_reasons(kernel, changed),
+        *store_reasons(kernel, changed),
+        *helper_reasons(original, added),
+    )
+
+
+def check_code_object(
+    original: CodeObject, candidate: CodeObject, launches: Mapping[str, LaunchFacts]
+) -> tuple[str, ...]:
+    """Why the candidate's machine code is refused. `launches`: the changed kernel's symbols, with what was captured."""
+    old, new = original.kernels.keys(), candidate.kernels.keys()
+    reasons = [f"the kernel symbol {symbol} is gone: the signature changed" for symbol in sorted(old - new)]
+    reasons += [f"there is a new kernel symbol {symbol}" for symbol in sorted(new - old)]
+    for symbol in sorted(old & new):
+        before, after = original.kernels[symbol], candidate.kernels[symbol]
+        if symbol in launches:
+            reasons += _abi_reasons(before, after)
+            reasons += _resource_reasons(before, after, launches[symbol])
+        elif before != after:
+            reasons.append(f"another kernel, {symbol}, is compiled differently")
+    return tuple(reasons)
+
+
+def _first_error(before: FileSyntax, after: FileSyntax) -> str:
+    new = Counter(after.errors) - Counter(before.errors)
+    return f" (line {min(new)})" if new else ""
+
+
+def _signature_reasons(before: KernelSyntax, after: KernelSyntax, disjoint: Collection[str]) -> list[str]:
+    reasons = []
+    if before.template_head != after.template_head:
+        reasons.append(f"the template head changed from `{before.template_head}` to `{after.template_head}`")
+    if before.return_type != after.return_type:
+        reasons.append(f"the return type changed to `{after.return_type}`")
+    promised = {p.name for p in before.parameters if _RESTRICT.search(p.type)}
+    old = [(_unrestricted(p.type), p.name) for p in before.parameters]
+    new = [(_unrestricted(p.type), p.name) for p in after.parameters]
+    reasons += [
+        f"`{p.name}` becomes __restrict__, but no recorded launch shows that nothing overlaps it"
+        for p in after.parameters
+        if _RESTRICT.search(p.type) and p.name not in promised | set(disjoint)
+    ]
+    if old != new:
+        was, now = (", ".join(f"{t} {n}" for t, n in side) for side in (old, new))
+        reasons.append(f"the parameters changed from ({was}) to ({now})")
+    gone = [a for a in before.attributes if a not in after.attributes]
+    added = [a for a in after.attributes if a not in before.attributes]
+    if gone and not all(a.startswith(ALLOWED_ATTRIBUTES) for a in gone):
+        reasons.append(f"the attribute `{gone[0]}` is gone")
+    if added and not all(a.startswith(ALLOWED_ATTRIBUTES) for a in added):
+        reasons.append(f"the attribute `{added[0]}` is new")
+    return reasons
+
+
+_RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
+
+
+def _unrestricted(type_: str) -> str:
+    """The type without `__restrict__`, which changes neither the symbol nor the arguments."""
+    return " ".join(_RESTRICT.sub(" ", type_).split())
+
+
+_DENIED_CALLS = {
+    "printf": "prints", "puts": "prints", "assert": "adds an assertion", "abort": "aborts",
+    "malloc": "allocates on the device", "free": "frees on the device", "__builtin_trap": "traps",
+    "clock": "reads a clock", "clock64": "reads a clock", "wall_clock64": "reads a clock", "__clock": "reads a clock",
+    "__clock64": "reads a clock", "__builtin_readcyclecounter": "reads a clock",
+    "__builtin_amdgcn_s_memtime": "reads a clock", "__builtin_amdgcn_s_memrealtime": "reads a clock",
+    "__builtin_amdgcn_s_getreg": "reads hardware registers", "__smid": "reads hardware registers",
+    "__builtin_amdgcn_s_sleep": "sleeps", "__nanosleep": "sleeps",
+    "__builtin_assume": "adds an assumption", "__builtin_unreachable": "adds an assumption",
+}  # fmt: skip
+_DENIED_WORDS = {
+    "volatile": "uses volatile accesses",
+    "__COUNTER__": "uses __COUNTER__",
+    "__TIME__": "depends on when it is compiled",
+    "__DATE__": "depends on when it is compiled",
+    "this_grid": "synchronises the whole grid",
+    "grid_group": "synchronises the whole grid",
+    "uintptr_t": "turns pointers into integers",
+    "intptr_t": "turns pointers into integers",
+}
+_INTEGER_CAST = re.compile(r"\b(long|size_t|u?int64_t|u?intptr_t|unsigned|int)\b[^*]*$")
+
+
+def _denied_reasons(before: KernelSyntax, after: KernelSyntax, helpers: Collection[Node]) -> list[str]:
+    """What the new kernel and its helpers do that they may not, unless the old kernel did it as often."""
+    found = _denied(after.body_node, {p.name for p in after.parameters if p.pointer})
+    for helper in helpers:
+        # Every name in a helper may be a pointer, and its own `static` and `__device__` are no state.
+        body = next((b for n in walk(helper) if (b := n.child_by_field_name("body")) is not None), None)
+        if body is not None:
+            found += _denied(body, set(names_in(helper)))
+    new = found - _denied(before.body_node, {p.name for p in before.parameters if p.pointer})
+    return [f"the new kernel {what}" for what in sorted(new)]
+
+
+def _denied(body: Node, pointers: set[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for node in walk(body):
+        kind = node.type
+        if kind == "gnu_asm_expression":
+            found["contains inline assembly"] += 1
+        elif kind == "call_expression":
+            if (what := _DENIED_CALLS.get((called(node) or "").rpartition("::")[2])) is not None:
+                found[what] += 1
+            if _cast_to_integer(node, pointers):
+                found["turns pointers into integers"] += 1
+        elif kind == "cast_expression" and _cast_to_integer(node, pointers):
+            found["turns pointers into integers"] += 1
+        elif kind == "storage_class_specifier":
+            shared = node.parent is not None and "__shared__" in text_of(node.parent)
+            if text_of(node) == "extern":
+                found["asks for dynamic LDS that no launch provides" if shared else "uses extern state"] += 1
+            elif text_of(node) == "static" and not shared:
+                found["keeps static state"] += 1
+        elif kind == "preproc_include":
+            found["includes a file"] += 1
+        elif kind == "preproc_call" and not re.match(
+            r"#\s*pragma\s+(unroll|nounroll|clang loop)", text_of(node)
+        ):
+            found["contains a directive other than #pragma unroll"] += 1
+        elif kind in ("preproc_def", "preproc_function_def"):
+            found["defines a macro"] += 1
+        elif kind == "__device__" or (
+            kind == "type_qualifier" and text_of(node) in ("__device__", "__constant__")
+        ):
+            found["keeps state in device memory"] += 1
+        elif kind in ("identifier", "type_identifier", "type_qualifier", "namespace_identifier"):
+            if (what := _DENIED_WORDS.get(text_of(node))) is not None:
+                found[what] += 1
+        elif kind in ("while_statement", "do_statement") and _waits(node):
+            found["waits for other workgroups in a loop"] += 1
+    return found
+
+
+def _cast_to_integer(node: Node, pointers: set[str]) -> bool:
+    """True for `(size_t)p` and `reinterpret_cast<size_t>(p)` on a pointer itself, not on an element."""
+    if node.type == "cast_expression":
+        target = node.child_by_field_name("type")
+        operand = node.child_by_field_name("value")
+        kind = text_of(target) if target is not None else ""
+    else:
+        function = node.child_by_field_name("function")
+        head = text_of(function) if function is not None else ""
+        if not head.startswith(("reinterpret_cast", "static_cast", "__builtin_bit_cast")):
+            return False
+        kind, listed = head[head.find("<") + 1 : head.rfind(">")], arguments_of(node)
+        operand = listed[0] if listed else None
+    if operand is None or not _INTEGER_CAST.search(kind):
+        return False
+    for name in walk(operand):
+        if name.type == "identifier" and text_of(name) in pointers:
+            around = [a.type for a in ancestors(name, node)]
+            starred = any(
+                a.type == "pointer_expression" and text_of(a).startswith("*") for a in ancestors(name, node)
+            )
+            if "subscript_expression" not in around and "call_expression" not in around and not starred:
+                return True
+    return False
+
+
+def _waits(loop: Node) -> bool:
+    condition = loop.child_by_field_name("condition")
+    return condition is not None and any(
+        (called(n) or "").startswith(("atomic", "__hip_atomic", "__atomic")) for n in walk(condition)
+    )
+
+
+def _barrier_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
+    known = Counter(b.divergent for b in before.barriers if b.divergent is not None)
+    reasons = []
+    for barrier in after.barriers:
+        if barrier.divergent is None:
+            continue
+        if known[barrier.divergent] > 0:
+            known[barrier.divergent] -= 1
+            continue
+        reasons.append(
+            f"not all threads of a workgroup reach the barrier on line {barrier.span.line}: {barrier.divergent}"
+        )
+    return reasons
+
+
+def _abi_reasons(before: KernelMetadata, after: KernelMetadata) -> list[str]:
+    def layout(kernel: KernelMetadata) -> list[tuple[int, int, str]]:
+        return [(a.offset, a.size, a.value_kind) for a in kernel.explicit_arguments]
+
+    reasons = []
+    if layout(before) != layout(after):
+        reasons.append(f"the arguments of {before.symbol} lie differently in memory")
+    if before.wavefront_size != after.wavefront_size:
+        reasons.append(f"the wave size changed from {before.wavefront_size} to {after.wavefront_size}")
+    if after.dynamic_stack and not before.dynamic_stack:
+        reasons.append("the kernel now needs a stack of unknown size")
+    return reasons
+
+
+def _resource_reasons(before: KernelMetadata, after: KernelMetadata, facts: LaunchFacts) -> list[str]:
+    reasons = []
+    for launch in facts.launches:
+        x, y, z = launch.workgroup
+        if x * y * z > after.max_flat_workgroup_size:
+            reasons.append(
+                f"the program launches workgroups of {x * y * z} threads, the candidate allows "
+                f"{after.max_flat_workgroup_size}"
+            )
+            break
+    needed = after.lds + max((launch.dynamic_lds for launch in facts.launches), default=0)
+    if needed > facts.lds_limit:
+        reasons.append(f"a workgroup would need {needed} bytes of LDS; the device has {facts.lds_limit}")
+    if after.vgpr_spills > before.vgpr_spills or after.sgpr_spills > before.sgpr_spills:
+        was, now = before.vgpr_spills + before.sgpr_spills, after.vgpr_spills + after.sgpr_spills
+        reasons.append(f"more registers are spilled to memory ({now}, before {was})")
+    if after.scratch > before.scratch:
+        reasons.append(
+            f"each thread needs more scratch memory ({after.scratch} bytes, before {before.scratch})"
+        )
+    return reasons

@@ -1,0 +1,192 @@
+"""The judge of rewrites: what becomes of each candidate that is put on a kernel's bench.
+
+Answers for any new text of the file: refused, wrong, not faster, or accepted, always with the reason. Recipes, the LLM
+rewriter and `hipscope validate` all go through `judge_candidate`; none of them decides anything itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.proof.validate import check_timed_run, validate
+from hipscope.accordo.replay.replay import Replay
+from hipscope.analysis.errors import BuildFailed
+from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.formulas.base import Formula
+from hipscope.formulas.judge.bench import Bench, Progress
+from hipscope.formulas.judge.guard import check_code_object, check_source
+from hipscope.formulas.judge.outcome import MeasuredTimes, Trade
+from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
+from hipscope.formulas.judge.speed_gate import decide, trade_sentence
+from hipscope.formulas.judge.timed_replay import Measured, measure
+from hipscope.formulas.propose.candidate import Candidate
+
+Stage = Literal[
+    "accepted", "refused", "not_compiled", "different", "inconclusive", "not_faster", "metric_not_moved",
+    "occupancy_cliff", "implausible", "not_tried", "program_differs", "not_measured",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What came of one candidate. `trades` and `notes` are what a user should know about an accepted one: what it
+    costs, and what it assumes.
+    """
+
+    candidate: Candidate
+    stage: Stage
+    reason: str
+    verdict: Verdict | None = None
+    after: Measured | None = None
+    speedup: float | None = None
+    metric: tuple[str, float | None, float | None] | None = None
+    notes: tuple[str, ...] = field(default=())
+    trades: tuple[Trade, ...] = field(default=())
+    measured: MeasuredTimes | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Equivalent, faster, and the promised metric moved."""
+        return self.stage == "accepted"
+
+
+def judge_candidate(
+    bench: Bench,
+    candidate: Candidate,
+    formula: Formula | None = None,
+    *,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Judgement:
+    """Guard, compile, prove, time: the first gate that does not open gives the reason.
+
+    `formula` names the metric that must move; None asks for speed only. Raises Cancelled, and what a broken replay
+    executable raises; never because of what the candidate is.
+    """
+    progress("compiling the candidate", None)
+    compiled = admit(bench, candidate, cancel=cancel)
+    if isinstance(compiled, Judgement):
+        return compiled
+    verdict = prove(bench, candidate, compiled, progress=progress, cancel=cancel)
+    if not verdict.equivalent:
+        return not_proved(candidate, verdict)
+    progress("timing the candidate", None)
+    after = time_candidate(bench, compiled, cancel=cancel)
+    if isinstance(after, str):
+        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after}"), verdict)
+    return weigh(bench, candidate, formula, after, verdict)
+
+
+def admit(
+    bench: Bench, candidate: Candidate, *, cancel: threading.Event | None = None
+) -> CodeObject | Judgement:
+    """The candidate's machine code, if the guard lets the text and the code pass; else why not. Nothing is executed."""
+    if reasons := check_source(bench.original, candidate.text, bench.kernel, bench.facts.disjoint):
+        return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
+    try:
+        compiled = compile_device(
+            bench.project, bench.session.toolchain, bench.source, candidate.text, confined=True, cancel=cancel
+        )
+    except BuildFailed as failure:
+        return Judgement(candidate, "not_compiled", _compiler_words(failure))
+    if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol):
+        return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
+    return compiled
+
+
+def prove(
+    bench: Bench,
+    candidate: Candidate,
+    compiled: CodeObject,
+    *,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Verdict:
+    """Hold the candidate's machine code against the reference."""
+    return validate(
+        bench.reference,
+        compiled.path,
+        exact=candidate.exact,
+        terms=candidate.terms,
+        progress=lambda message: progress(message, None),
+        cancel=cancel,
+    )
+
+
+def not_proved(candidate: Candidate, verdict: Verdict) -> Judgement:
+    """The judgement of a candidate whose verdict is not "equivalent"."""
+    stage: Stage = "different" if verdict.outcome == "different" else "inconclusive"
+    return Judgement(candidate, stage, verdict.reason, verdict)
+
+
+def time_candidate(
+    bench: Bench, compiled: CodeObject, *, work: str = "candidate", cancel: threading.Event | None = None
+) -> Measured | str:
+    """Profile the candidate's machine code on the recorded launches; a str says what failed."""
+    tool, device = bench.tool, bench.project.config.device
+
+    def audit(dispatch: CapturedDispatch, result: Replay) -> str | None:
+        return check_timed_run(bench.reference, dispatch, result)
+
+    return measure(tool, bench.dispatches, compiled.path, bench.work / work, device, cancel, audit)
+
+
+def weigh(
+    bench: Bench,
+    candidate: Candidate,
+    formula: Formula | None,
+    after: Measured,
+    verdict: Verdict | None,
+) -> Judgement:
+    """The gate's decision on a timed candidate. Without a verdict it is only the timing that was judged."""
+    decision = decide(
+        bench.baseline,
+        after,
+        formula,
+        min_speedup=0.0 if bench.timed_later else bench.project.config.optimize.min_speedup,
+        min_share=bench.project.config.min_share,
+        proved=verdict is not None,
+    )
+    accepted = decision.stage == "accepted"
+    notes = tuple(trade_sentence(t) for t in decision.trades)
+    notes += tuple(f"it assumes that {text}" for text in candidate.assumes) if accepted else ()
+    if accepted and (note := suspicious(decision.speedup)) is not None:
+        notes = (note, *notes)
+    weighed = Judgement(
+        candidate=candidate,
+        stage=decision.stage,
+        reason=decision.reason,
+        after=after,
+        speedup=decision.speedup,
+        metric=decision.metric,
+        notes=notes,
+        trades=decision.trades,
+    )
+    return weighed if verdict is None else with_proof(bench, weighed, verdict)
+
+
+def with_proof(bench: Bench, weighed: Judgement, verdict: Verdict) -> Judgement:
+    """The decision on a timed candidate, now that it is proved."""
+    candidate, after = weighed.candidate, weighed.after
+    if after is not None and after.wrong is not None:
+        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after.wrong}"), verdict, after)
+    if after is not None and (why := beyond_physics(after, bench.reference)) is not None:
+        return Judgement(candidate, "implausible", _sentence(f"Refused: {why}"), verdict, after)
+    reason = f"{weighed.reason} {verdict.reason}" if weighed.accepted else weighed.reason
+    return replace(weighed, verdict=verdict, reason=reason)
+
+
+def _compiler_words(failure: BuildFailed) -> str:
+    errors = [d for d in failure.diagnostics if d.severity == "error"]
+    if errors:
+        return f"It does not compile: line {errors[0].line}: {errors[0].message}"
+    return f"It does not compile: {failure.message}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else text + "."

@@ -1,0 +1,198 @@
+"""The recipes' candidates for one finding: the fastest that can be proved first, and no more is proved than needed.
+
+Takes a bench and a finding, gives judgements one after another. All candidates are compiled first (`sweep`), then
+timed side by side, because a timed replay costs a fraction of a proof; only those that the gate would take are proved,
+in order of speed, when the caller asks for the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Self
+
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.system.process import Stop
+from hipscope.formulas.base import Finding, Formula
+from hipscope.formulas.judge.bench import Bench, Progress
+from hipscope.formulas.judge.compile_sweep import Admitted, Swept, sweep
+from hipscope.formulas.judge.judge import Judgement, not_proved, prove, time_candidate, weigh, with_proof
+from hipscope.formulas.judge.whole_program import Rehearsals
+from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Refusal
+from hipscope.formulas.propose.recipes import recipes_for
+
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What the recipes say to one finding: single candidates, families to sweep, and reasons for none."""
+
+    single: tuple[Candidate, ...]
+    families: tuple[Family, ...]
+    refused: tuple[Refusal, ...]
+    advice: tuple[Advice, ...]
+
+
+def ask_recipes(bench: Bench, finding: Finding) -> Offers:
+    """Ask each recipe of the finding's formula; pure text work, nothing is compiled."""
+    single: list[Candidate] = []
+    families: list[Family] = []
+    refused: list[Refusal] = []
+    advice: list[Advice] = []
+    for recipe in recipes_for(finding.formula, approximate=bench.project.config.optimize.fast_math):
+        answer = recipe(bench.original, bench.kernel, finding, bench.facts)
+        if isinstance(answer, Refusal):
+            refused.append(answer)
+        elif isinstance(answer, Advice):
+            advice.append(answer)
+        elif isinstance(answer, Family):
+            families.append(answer)
+        else:
+            single += answer
+    return Offers(tuple(single), tuple(families), tuple(refused), tuple(advice))
+
+
+def contest(
+    bench: Bench,
+    offers: Offers,
+    formula: Formula | None,
+    *,
+    rehearsals: Rehearsals | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Iterator[Judgement]:
+    """A judgement of each candidate: first those that drop out, then the hopeful ones, fastest first, each proved
+    when it is asked for. At most `optimize.max_attempts` are replayed. While one is proved, `rehearsals` builds and
+    runs the program with it. Raises as `judge_candidate` does.
+    """
+    listed = (*offers.single, *(c for family in offers.families for c in family.candidates))
+    if any(not candidate.exact for candidate in listed):
+        bench.prepare_precision()
+    swept = admitted(bench, offers, progress=progress, cancel=cancel)
+    yield from swept.dropped
+    most = bench.project.config.optimize.max_attempts
+    for one in swept.kept[most:]:
+        yield Judgement(one.candidate, "not_tried", f"Not tried: at most {most} candidates are replayed.")
+    yield from _replayed(bench, swept.kept[:most], formula, rehearsals, progress, cancel)
+
+
+def admitted(
+    bench: Bench,
+    offers: Offers,
+    *,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Swept:
+    """Compile all that is offered, and sweep each family. Nothing is executed. Raises Cancelled."""
+    groups = [(offers.single, None), *((f.candidates, f.keep) for f in offers.families)]
+    swept = [sweep(bench, c, keep=keep, progress=progress, cancel=cancel) for c, keep in groups if c]
+    return Swept(tuple(a for s in swept for a in s.kept), tuple(j for s in swept for j in s.dropped))
+
+
+def _replayed(
+    bench: Bench,
+    tried: Sequence[Admitted],
+    formula: Formula | None,
+    rehearsals: Rehearsals | None,
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> Iterator[Judgement]:
+    if not tried:
+        return
+    if len(tried) == 1 and rehearsals is not None:
+        rehearsals.begin(tried[0].candidate.text)
+    progress(f"timing {len(tried)} candidates" if len(tried) > 1 else "timing the candidate", None)
+    with _Proofs(bench, progress, cancel) as proofs:
+        yield from _timed_and_proved(bench, tried, formula, rehearsals, proofs, cancel)
+
+
+def _timed_and_proved(
+    bench: Bench,
+    tried: Sequence[Admitted],
+    formula: Formula | None,
+    rehearsals: Rehearsals | None,
+    proofs: _Proofs,
+    cancel: threading.Event | None,
+) -> Iterator[Judgement]:
+    # The proof of the only one will be wanted, unless it turns out to be slow.
+    if len(tried) == 1:
+        proofs.begin(tried[0])
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        jobs = [
+            pool.submit(time_candidate, bench, one.compiled, work=f"candidate_{number}", cancel=cancel)
+            for number, one in enumerate(tried)
+        ]
+    hopeful = []
+    for one, job in zip(tried, jobs, strict=True):
+        after = job.result()
+        if isinstance(after, str):
+            proofs.drop(one)
+            yield Judgement(one.candidate, "different", f"Not equivalent: {after}.")
+            continue
+        quick = weigh(bench, one.candidate, formula, after, None)
+        if quick.accepted:
+            hopeful.append((quick, one))
+        else:
+            proofs.drop(one)
+            if rehearsals is not None:
+                rehearsals.drop(one.candidate.text)
+            yield quick
+    for quick, one in sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0)):
+        if rehearsals is not None:
+            rehearsals.begin(one.candidate.text)
+        verdict = proofs.finish(one)
+        if verdict.equivalent:
+            yield with_proof(bench, quick, verdict)
+        else:
+            if rehearsals is not None:
+                rehearsals.drop(one.candidate.text)
+            yield not_proved(one.candidate, verdict)
+
+
+class _Proofs:
+    """Proofs, one after the other; one may begin before it is certain that anybody wants it.
+
+    Nothing of them outlives the `with` block.
+    """
+
+    def __init__(self, bench: Bench, progress: Progress, cancel: threading.Event | None) -> None:
+        self._bench = bench
+        self._progress = progress
+        self._stop = Stop(cancel)
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._begun: dict[bytes, tuple[Stop, Future[Verdict]]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    def begin(self, one: Admitted) -> None:
+        """Prove this one, if that has not begun yet."""
+        if one.candidate.text not in self._begun:
+            stop = Stop(self._stop)
+            self._begun[one.candidate.text] = stop, self._pool.submit(self._prove, one, stop)
+
+    def drop(self, one: Admitted) -> None:
+        """End its proof: nobody wants to know any more."""
+        if one.candidate.text in self._begun:
+            self._begun[one.candidate.text][0].set()
+
+    def finish(self, one: Admitted) -> Verdict:
+        """The verdict on it. Raises Cancelled."""
+        self.begin(one)
+        return self._begun[one.candidate.text][1].result()
+
+    def _prove(self, one: Admitted, stop: Stop) -> Verdict:
+        while not self._bench.ahead.reference.done():
+            if stop.is_set():
+                raise Cancelled
+            wait([self._bench.ahead.reference], timeout=_LOOK_SECONDS)
+        return prove(self._bench, one.candidate, one.compiled, progress=self._progress, cancel=stop)

@@ -1,0 +1,168 @@
+"""The gate: is a kernel that was timed really better, for the promised reason, and what does it cost?
+
+Takes what was measured before and after, gives a decision in words. Says nothing about whether results are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.formulas.base import MIN_SHARE, Finding, Formula, Objective, format_value
+from hipscope.formulas.detect.registry import all_formulas, measure_one
+from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.judge.outcome import Trade
+from hipscope.formulas.judge.timed_replay import Measured
+
+Opened = Literal["accepted", "not_faster", "metric_not_moved", "occupancy_cliff"]
+
+_MOVED = 0.97  # the objective's metric must become at least 3 % better
+_WORSE = 1.10  # another metric that becomes worse than this is a part of the price
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether the gate opens, and the numbers. `metric` is that of the objective that moved, or of the main one: name,
+    before, after.
+    """
+
+    stage: Opened
+    reason: str
+    speedup: float
+    metric: tuple[str, float | None, float | None] | None
+    trades: tuple[Trade, ...]
+
+
+def decide(
+    before: Measured,
+    after: Measured,
+    formula: Formula | None,
+    *,
+    min_speedup: float,
+    min_share: float = MIN_SHARE,
+    proved: bool = True,
+) -> Decision:
+    """Faster, and for the promised reason? `formula` None asks for speed only; `proved` only words the reason.
+
+    `min_speedup` 0 leaves it to a GPU whether it is faster.
+    """
+    speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
+    moved, metric = _objective(formula, before, after)
+    times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after (modelled)"
+    gain = f"Faster ({speedup:.2f}x)" if speedup > 1 else f"{speedup:.2f}x as fast by the model"
+    head = "Equivalent, but " if proved else "Not proved, because it is "
+
+    def closed(stage: Opened, reason: str) -> Decision:
+        return Decision(stage, reason, speedup, metric, ())
+
+    if speedup < min_speedup:
+        word = "slower" if speedup < 0.9995 else "not fast enough" if speedup > 1.0005 else "not faster"
+        return closed(
+            "not_faster",
+            f"{head}{word}: {speedup:.3f}x, at least {min_speedup:g}x is asked for ({times}).",
+        )
+    if metric is not None and not moved:
+        return closed(
+            "metric_not_moved",
+            f"{gain}, but not for the reason it was made: {metric[0]} went from "
+            f"{_shown(metric[1])} to {_shown(metric[2])}.",
+        )
+    was, now = usable_waves(before), usable_waves(after)
+    if was is not None and now is not None and now < was * THRESHOLDS["gate.occupancy_cliff"]:
+        return closed(
+            "occupancy_cliff",
+            f"{gain}, but over an occupancy cliff: {_shown(now)} instead of {_shown(was)} waves per SIMD.",
+        )
+    return Decision(
+        "accepted",
+        f"{speedup:.2f}x as fast: {times}.",
+        speedup,
+        metric,
+        _trades(before, after, formula, min_share),
+    )
+
+
+def usable_waves(measured: Measured) -> float | None:
+    """Waves per SIMD that the resources allow and the launches can fill; None when not known."""
+    found = occupancy(measured.kernel, measured.profile.device)
+    if found is None:
+        return None
+    return found.theoretical if found.launched is None else min(found.theoretical, found.launched)
+
+
+def trade_sentence(trade: Trade) -> str:
+    """One trade in words."""
+    text = f"in exchange {trade.metric} went from {_shown(trade.before)} to {_shown(trade.after)}"
+    if trade.share is not None:
+        text += f"; {trade.share:.0%} of the kernel's time is now at stake there ({trade.formula})"
+    return text
+
+
+def _objective(
+    formula: Formula | None, before: Measured, after: Measured
+) -> tuple[bool, tuple[str, float | None, float | None] | None]:
+    """Whether an objective of the formula moved, and the one that did (the main one when none did)."""
+    if formula is None or not formula.objectives:
+        return False, None
+    was, now = _measured(formula, before), _measured(formula, after)
+    for objective in formula.objectives:
+        name = objective.metric
+        if _moved(was.get(name), now.get(name), objective):
+            return True, (name, was[name], now.get(name))
+    main = formula.objectives[0].metric
+    return False, (main, was.get(main), now.get(main))
+
+
+def _measured(formula: Formula, measured: Measured) -> Mapping[str, float]:
+    return measure_one(formula, measured.kernel, measured.profile.device)
+
+
+def _moved(before: float | None, after: float | None, objective: Objective) -> bool:
+    now = after or 0.0  # what is not there any more is 0
+    if before is None or now == before:  # 3 % less than 0 is 0
+        return False
+    return now * _MOVED >= before if objective.direction == "up" else now <= before * _MOVED
+
+
+def _trades(
+    before: Measured, after: Measured, formula: Formula | None, min_share: float
+) -> tuple[Trade, ...]:
+    """What became worse: another formula's metric, a bottleneck that was none, the occupancy."""
+    found: list[Trade] = []
+    for other in all_formulas():
+        if formula is not None and other.name == formula.name:
+            continue
+        was, now = _measured(other, before), _measured(other, after)
+        share = _share(after, other, min_share)
+        new = share is not None and _share(before, other, min_share) is None
+        for objective in other.objectives:
+            name = objective.metric
+            if objective.own:
+                continue
+            if name in now and (_worse(was.get(name), now[name], objective) or (new and name not in was)):
+                found.append(
+                    Trade(formula=other.name, metric=name, before=was.get(name), after=now[name], share=share)
+                )
+                break
+    fitted, fits = before.occupancy, after.occupancy
+    if fitted is not None and fits is not None and fits < fitted:
+        found.append(Trade(formula="", metric="occupancy in waves per SIMD", before=fitted, after=fits))
+    return tuple(found)
+
+
+def _worse(was: float | None, now: float, objective: Objective) -> bool:
+    if was is None:
+        return False
+    return now > was * _WORSE if objective.direction == "down" else now * _WORSE < was
+
+
+def _share(measured: Measured, formula: Formula, min_share: float) -> float | None:
+    """The largest share of time that the formula finds at stake, or None when it finds nothing worth reporting."""
+    found: list[Finding] = formula.detect(measured.profile, measured.kernel)
+    return max((f.share for f in found if f.share >= min_share), default=None)
+
+
+def _shown(value: float | None) -> str:
+    return "nothing recorded" if value is None else format_value(value, "")

@@ -1,0 +1,261 @@
+"""The last gate: the whole program, built and run with the rewrite in place of the original.
+
+Takes a bench and the new text, gives what is different or slower, in words. Nothing on disk changes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.analysis.errors import BuildFailed, ProgramFailed
+from hipscope.analysis.profile import Profile
+from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.system.directories import cache_directory
+from hipscope.analysis.system.process import Stop
+from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
+from hipscope.analysis.toolchain.project import Project
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+from hipscope.formulas.judge.bench import Bench, Progress
+from hipscope.formulas.judge.program_output import Varied, lines_that_vary, output_difference
+
+_OTHERS_SLOWER = 1.03
+_OTHER_CLOCKS_PERCENT = (137, 73)  # so that no time that a program prints is the same as with the right clock
+_VARIES = "Numbers in it change from run to run without the rewrite, too."
+_ROUNDING = 1e-5  # relative; what a single-precision result may be off by (accordo/compare/tolerance.py)
+_BEYOND = "The program's output changes further than from run to run,"
+_CONFINED_BUILD = (
+    " It is built confined: what else the build reads is named in optimize.read_paths in hipscope.toml."
+)
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What is different or slower in the whole program with a rewrite, or None; `notes` on what was not compared."""
+
+    failure: str | None
+    notes: tuple[str, ...] = ()
+
+
+def try_program(
+    bench: Bench,
+    text: bytes,
+    *,
+    exact: bool,
+    overlay: Mapping[Path, bytes] | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> Rehearsed:
+    """Build and run the whole program with the new text, and then the project's tests, if it has any.
+
+    `exact` as for `Rehearsals.finish`.
+    """
+    progress("running the program with the rewrite", None)
+    with Rehearsals(bench, overlay, cancel) as rehearsals:
+        return rehearsals.finish(text, progress, exact=exact)
+
+
+class Rehearsals:
+    """Whole programs with rewrites in them, built and run while the rewrites are still being proved.
+
+    Nothing of them outlives the `with` block.
+    """
+
+    def __init__(
+        self, bench: Bench, overlay: Mapping[Path, bytes] | None, cancel: threading.Event | None
+    ) -> None:
+        self._bench = bench
+        self._overlay = dict(overlay or {})
+        self._stop = Stop(cancel)
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
+        self._originals: list[str] = []
+        # Only what the other kernels take is compared: without any, a plain run tells the same in half the time.
+        self._others = any(k.mangled not in bench.symbols for k in bench.session.profile.kernels)
+
+    def __enter__(self) -> Rehearsals:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    def begin(self, text: bytes) -> None:
+        """Build and run the program with this text, if that has not begun yet."""
+        if text not in self._begun:
+            stop = Stop(self._stop)
+            self._begun[text] = (stop, self._pool.submit(self._run, text, self._others, stop))
+
+    def drop(self, text: bytes) -> None:
+        """End what has begun with this text: nobody wants to know any more."""
+        if text in self._begun:
+            self._begun.pop(text)[0].set()
+
+    def finish(self, text: bytes, progress: Progress, *, exact: bool) -> Rehearsed:
+        """How the program with this text compares. Raises Cancelled.
+
+        Unless the rewrite was `exact`, bit for bit, printed floats may differ as much as computed ones.
+        """
+        bench = self._bench
+        self.begin(text)
+        was, ignored = bench.session.profile, bench.project.config.optimize.ignore_output
+        try:
+            session = self._begun[text][1].result()
+            if (
+                not self._others
+                and program_difference(was, session.profile, bench.symbols, ignored) is not None
+            ):
+                session = self._run(text, True, self._stop)  # it may tell times, which it had none of
+        except (BuildFailed, ProgramFailed) as failure:
+            more = _CONFINED_BUILD if isinstance(failure, BuildFailed) else ""
+            return Rehearsed(f"The program with the rewrite fails: {failure.message}.{more}")
+        rounding = 0.0 if exact else bench.project.config.tolerance or _ROUNDING
+        varied = self._varying(was, session.profile, ignored, rounding)
+        if varied.beyond is not None:
+            return Rehearsed(
+                f"{_BEYOND} {varied.beyond}. If it may, name the line in optimize.ignore_output."
+            )
+        printed = was if varied.lines or varied.rounded else session.profile
+        now = session.profile.model_copy(
+            update={"program": session.profile.program.model_copy(update={"output": printed.program.output})}
+        )
+        different = program_difference(was, now, bench.symbols, ignored)
+        command = bench.project.config.optimize.test_command
+        if different is None and command is not None:
+            progress("running the project's tests on the rewrite", None)
+            different = failed_tests(bench.project, session, self._texts(text), command, cancel=self._stop)
+        notes = [f"Not compared: `{line}`. {_VARIES}" for line in varied.lines]
+        notes += [f"Compared within {rounding:g} of each number: `{line}`." for line in varied.rounded]
+        return Rehearsed(different, tuple(notes))
+
+    def _run(self, text: bytes, timed: bool, stop: Stop) -> ProfileSession:
+        options = ProfileOptions(overlay=self._texts(text), backend="emulator", confined=True, timed=timed)
+        return profile_project(self._bench.project, options=options, cancel=stop)
+
+    def _varying(self, was: Profile, new: Profile, ignored: Sequence[str], rounding: float) -> Varied:
+        """The lines that differ only in times: in numbers that other runs of the original print otherwise, too."""
+        nothing = Varied(())
+        before, after = was.program.output, new.program.output
+        if output_difference(before, after, ignored) is None:
+            return nothing
+        if (rounded := lines_that_vary([before], after, ignored, rounding=rounding)) is not None:
+            return rounded
+        # What a program prints as a rate grows as its kernels become faster.
+        faster = max([1.0, *_times_as_fast(was, new, self._bench.symbols)])
+        varied = None
+        for runs, clock in enumerate(_OTHER_CLOCKS_PERCENT, 2):
+            try:
+                self._run_originals(before, runs, clock)
+            except (BuildFailed, ProgramFailed):
+                return nothing
+            originals = self._originals[:runs]
+            if before not in originals and lines_that_vary(originals, before, ignored) is None:
+                return nothing
+            varied = lines_that_vary(originals, after, ignored, faster, rounding)
+            if varied is None or varied.beyond is None:
+                break
+        return varied or nothing
+
+    def _run_originals(self, before: str, runs: int, clock: int) -> None:
+        """See to it that so many runs of the original are known, the last one by that clock."""
+        if not self._originals:
+            # What was prepared may be of other data than the program reads now.
+            self._originals = [
+                self._original(None) if self._bench.session.prepared_dir is not None else before
+            ]
+        if len(self._originals) < runs:
+            self._originals.append(self._original(clock))
+
+    def _original(self, clock_percent: int | None) -> str:
+        """What the program prints without a rewrite."""
+        options = ProfileOptions(
+            overlay=self._overlay, backend="emulator", confined=True, clock_percent=clock_percent
+        )
+        session = profile_project(self._bench.project, options=options, cancel=self._stop)
+        return session.profile.program.output
+
+    def _texts(self, text: bytes) -> dict[Path, bytes]:
+        return {**self._overlay, self._bench.source: text}
+
+
+def _times_as_fast(was: Profile, new: Profile, rewritten: Collection[str]) -> list[float]:
+    """How many times as fast each of the rewritten kernels is."""
+    pairs = [(k, new.kernel(k.mangled)) for k in was.kernels if k.mangled in rewritten]
+    return [k.time_ns / again.time_ns for k, again in pairs if again is not None and again.time_ns > 0]
+
+
+def failed_tests(
+    project: Project,
+    session: ProfileSession,
+    texts: Mapping[Path, bytes],
+    command: str,
+    *,
+    cancel: threading.Event | None = None,
+) -> str | None:
+    """Run the project's own tests confined, in a copy of the project with `texts` in it; why they fail, or None."""
+    root = session.built.directory
+    cache = cache_directory() / "disassembly"
+    options = EmulatorOptions(objdump=session.toolchain.objdump, cache=cache)
+    variables = {**emulator_environment(options), "HIPSCOPE_PROGRAM": session.built.argv[0]}
+    with private_copy(root) as shown:
+        if not shown:
+            return f"The test command was not run: {root} is too large to copy."
+        for path, text in texts.items():
+            if path.is_relative_to(project.root):
+                (shown[root] / path.relative_to(project.root)).write_bytes(text)
+        words = paths_in([session.built.argv[0], *variables.values(), *project.config.env.values()])
+        done = run_confined(
+            ["/bin/sh", "-c", command],
+            Box(
+                read=(*(p if p.is_dir() else p.parent for p in words), *project.config.optimize.read_paths),
+                write=(cache,),
+                shown=shown,
+            ),
+            timeout=project.config.timeout_s,
+            cwd=root,
+            env=plain_environment({**project.config.env, **session.built.env, **variables}),
+            cancel=cancel,
+        )
+    if done.ok:
+        return None
+    how = "took too long" if done.timed_out else done.stopped or f"left with {done.returncode}"
+    said = done.text.strip().splitlines()
+    return f"The test command fails with the rewrite: it {how.removeprefix('it ')}" + (
+        f": {said[-1]}" if said else "."
+    )
+
+
+def program_difference(
+    old: Profile, new: Profile, rewritten: Collection[str], ignored: Sequence[str]
+) -> str | None:
+    """What another run of the program does otherwise, how another kernel than `rewritten` is slower; or None."""
+    if (fault := next(iter(new.faults), None)) is not None and not old.faults:
+        return f"The program with the rewrite faults: {fault.message}."
+    if old.program.exit_code != new.program.exit_code:
+        codes = f"{old.program.exit_code} to {new.program.exit_code}"
+        return f"The program's exit code changes from {codes} with the rewrite."
+    if (difference := output_difference(old.program.output, new.program.output, ignored)) is not None:
+        return difference
+    known = {kernel.mangled for kernel in old.kernels}
+    if (more := next((k for k in new.kernels if k.mangled not in known), None)) is not None:
+        return f"The program runs another kernel, {more.name}, with the rewrite."
+    for kernel in old.kernels:
+        again = new.kernel(kernel.mangled)
+        if again is None:
+            return f"The kernel {kernel.name} does not run any more with the rewrite."
+        if len(again.dispatches) != len(kernel.dispatches):
+            return (
+                f"The kernel {kernel.name} is launched {len(again.dispatches)} times with the rewrite, "
+                f"before {len(kernel.dispatches)} times."
+            )
+        if kernel.mangled in rewritten:
+            continue
+        if again.time_ns > kernel.time_ns * _OTHERS_SLOWER:
+            return (
+                f"Another kernel, {kernel.name}, becomes slower: {again.time_ns / 1e3:.4g} us, "
+                f"before {kernel.time_ns / 1e3:.4g} us."
+            )
+    return None

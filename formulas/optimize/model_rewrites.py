@@ -1,0 +1,381 @@
+"""The LLM rewriter as the optimize loop uses it: leave to send, the report of a bench, the judge, and the results.
+
+Takes a project and a bench (`formulas.judge`), gives the judgements. `render_prompt` only shows the report.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hipscope.accordo.model.verdict import Mismatch
+from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.toolchain.project import Project
+from hipscope.formulas.base import Finding
+from hipscope.formulas.detect.registry import detect_all, find_formula
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.judge.bench import Bench, Progress, find_source, recorded_launches
+from hipscope.formulas.judge.judge import Judgement, judge_candidate
+from hipscope.formulas.propose.llm.answer_schema import Belief, load_dspy, messages
+from hipscope.formulas.propose.llm.attempt_hints import direction
+from hipscope.formulas.propose.llm.attempts import Attempt, Outcome, Proposal, Ruling, rewrite_with_model
+from hipscope.formulas.propose.llm.beliefs import Trace
+from hipscope.formulas.propose.llm.client import ModelClient
+from hipscope.formulas.propose.llm.consent import require_consent
+from hipscope.formulas.propose.llm.metrics import kernel_metrics
+from hipscope.formulas.propose.llm.model_settings import (
+    Budget,
+    ModelKey,
+    ModelSettings,
+    model_settings,
+    take_key,
+    withhold_key,
+)
+from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
+_MOST_HEADERS = 100
+_MOST_DIFFERENCES = 3
+_RECORDED_TOGETHER = ("stall", "lds_", "global_", "scratch_", "atomic_", "memory_lines")
+
+
+@dataclass(frozen=True)
+class RenderedPrompt:
+    """What would be sent. `messages` is empty where DSPy, which words the request, is not installed."""
+
+    prompt: Prompt
+    messages: tuple[Mapping[str, str], ...]
+
+    @property
+    def text(self) -> str:
+        """All messages, or only the report where there are none."""
+        if not self.messages:
+            return self.prompt.report
+        return "\n\n".join(f"--- {m['role']} ---\n{m['content']}" for m in self.messages)
+
+
+@dataclass(frozen=True)
+class ModelRewrites:
+    """What came of asking: the outcome of the loop, and the judge's word on each candidate by attempt number."""
+
+    outcome: Outcome
+    judgements: Mapping[int, Judgement]
+    trace: Path | None
+
+    def attempt(self, judgement: Judgement) -> Attempt:
+        """The attempt that a judgement is about."""
+        number = next(n for n, j in self.judgements.items() if j is judgement)
+        return self.outcome.attempts[number - 1]
+
+    def finding(self, judgement: Judgement, findings: Sequence[Finding]) -> Finding:
+        """The finding that the rewrite answers, as the model says, else the worst. There must be one."""
+        beliefs = [c.belief for c in self.attempt(judgement).beliefs]
+        return answered_finding(findings, beliefs) or findings[0]
+
+    def account(self, model: str) -> str:
+        """What asking used up, why it ended, and where the trace is."""
+        usage, number = self.outcome.usage, len(self.outcome.attempts)
+        money = f"{usage.cost:.4f} US dollars" if usage.cost is not None else "cost not known"
+        trace = f"; trace: {self.trace}" if self.trace is not None else ""
+        return (
+            f"{model}: {number} attempt{'s' if number != 1 else ''}, {usage.sent} tokens sent, "
+            f"{usage.received} received, {money}; ended because {self.outcome.stopped}{trace}"
+        )
+
+
+class ModelProposer:
+    """A model that may be asked, for one kernel after the other, within one budget for all of them."""
+
+    def __init__(self, settings: ModelSettings, key: ModelKey | None) -> None:
+        self._settings = settings
+        self._client = ModelClient(settings, key)
+        self._budget = settings.budget
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._settings.model
+
+    def ask(
+        self,
+        bench: Bench,
+        findings: Sequence[Finding],
+        *,
+        confirm: Callable[[Judgement], Judgement] = lambda judgement: judgement,
+        progress: Progress = lambda _message, _share: None,
+        cancel: threading.Event | None = None,
+    ) -> ModelRewrites | None:
+        """Ask for rewrites of the bench's kernel; every candidate goes through `judge_candidate`.
+
+        Those that pass go through `confirm`, the gates behind it, so that the model hears of what they say. None when
+        the budget is used up. Raises `ModelError` when the model cannot be asked at all, `Cancelled`, and `UsageError`
+        when the report cannot be made small enough.
+        """
+        if self._budget.attempts < 1 or self._budget.seconds <= 0:
+            return None
+        profile = bench.session.profile
+        kernel = profile.kernel(bench.name)
+        if kernel is None:
+            raise UsageError(f"the profile holds no kernel {bench.name}")
+        subject = _subject(
+            bench.project, profile, kernel, findings, bench.source, bench.original, bench.kernel, bench.facts
+        )
+        judgements: dict[int, Judgement] = {}
+        trace = Trace.in_project(bench.project.root, bench.kernel.name)
+
+        def judge(proposal: Proposal) -> Ruling:
+            finding = answered_finding(findings, proposal.beliefs)
+            formula = find_formula(finding.formula) if finding is not None else None
+            judgement = judge_candidate(bench, proposal.candidate, formula, progress=progress, cancel=cancel)
+            if judgement.accepted:
+                judgement = confirm(judgement)
+            judgements[proposal.number] = judgement
+            return ruling_of(bench, judgement)
+
+        started = time.monotonic()
+        outcome = rewrite_with_model(
+            subject,
+            replace(self._settings, budget=self._budget),
+            self._client.ask,
+            judge,
+            trace=trace,
+            progress=progress,
+            cancel=cancel,
+            profile_bytes=directory_bytes(bench.session.run_dir),
+        )
+        cost = self._budget.cost
+        priced = cost is None or outcome.usage.cost is not None
+        self._budget = Budget(
+            attempts=self._budget.attempts - len(outcome.attempts) if priced else 0,
+            tokens=self._budget.tokens - outcome.usage.tokens,
+            seconds=self._budget.seconds - (time.monotonic() - started),
+            cost=cost - (outcome.usage.cost or 0.0) if cost is not None else None,
+        )
+        return ModelRewrites(outcome, judgements, trace.path)
+
+
+def allow_model(
+    project: Project, *, yes_send: bool = False, stored_keys: Mapping[str, str] | None = None
+) -> ModelProposer:
+    """Check settings, library and consent, and take the key out of the environment or the editor's. Sends nothing.
+
+    Call it before anything is built or run. Raises `UsageError` (no model, no key), `ConsentNeeded` and `MissingTool`.
+    """
+    settings = model_settings(project.config.llm)
+    load_dspy()
+    require_consent(project.root, settings, yes_send=yes_send)
+    key = take_key(settings, stored=stored_keys or {})
+    withhold_key(project.config.llm)
+    return ModelProposer(settings, key)
+
+
+def explain_attempt(attempt: Attempt) -> tuple[str, ...]:
+    """What the model believed and what the measurement says of it, as sentences to show beside the edit."""
+    lines = [
+        f"{c.belief.edit}: {c.belief.mechanism} ({c.belief.finding}); expected {c.belief.metric} {c.belief.direction}"
+        + (f" by {c.belief.expected_percent:g} %" if c.belief.expected_percent is not None else "")
+        + f"; {c.outcome}: {c.reason}"
+        for c in attempt.beliefs
+    ]
+    if attempt.alignment is not None:
+        parts = {
+            "findings answered": attempt.alignment.coverage,
+            "edits at a finding": attempt.alignment.localisation,
+            "beliefs confirmed": attempt.alignment.agreement,
+        }
+        shown = [f"{name} {value:.0%}" for name, value in parts.items() if value is not None]
+        if shown:
+            lines.append(", ".join(shown))
+    return tuple(lines)
+
+
+def render_prompt(
+    project: Project,
+    kernel: str | None = None,
+    *,
+    overlay: Mapping[Path, bytes] | None = None,
+    progress: Progress = lambda _message, _share: None,
+    cancel: threading.Event | None = None,
+) -> RenderedPrompt:
+    """Profile the project and word the first request for a kernel, exactly as `ModelProposer.ask` would send it.
+
+    Without a name the kernel with the worst finding is taken, else the longest. Needs no model and sends nothing.
+    Raises `UsageError` for an unknown kernel, `CannotJudge` when no rewrite of it could be proved anyway.
+    """
+    options = ProfileOptions(overlay=overlay or {}, capture_dispatches=())
+    session = profile_project(project, options=options, progress=progress, cancel=cancel)
+    chosen = _chosen_kernel(project, session.profile, kernel)
+    source, original, syntax = find_source(project, chosen, overlay or {})
+    facts = recorded_launches(project, session, source, original, chosen, syntax, cancel)
+    findings = kernel_findings(project, session.profile, chosen)
+    subject = _subject(project, session.profile, chosen, findings, source, original, syntax, facts)
+    config = project.config.llm
+    prompt = build_prompt(
+        subject,
+        sources=config.sources,
+        max_tokens=config.max_prompt_tokens,
+        profile_bytes=directory_bytes(session.run_dir),
+        direction=direction([f.formula for f in findings], 0),
+    )
+    try:
+        return RenderedPrompt(prompt, tuple(messages(prompt.report)))
+    except MissingTool:
+        return RenderedPrompt(prompt, ())
+
+
+def kernel_findings(
+    project: Project, profile: Profile, kernel: Kernel, formulas: Sequence[str] | None = None
+) -> tuple[Finding, ...]:
+    """All findings of one kernel, worst first; `formulas` None asks those of the project."""
+    config = project.config
+    found = detect_all(profile, formulas=formulas or config.formulas, min_share=config.min_share)
+    return tuple(f for f in found if f.mangled == kernel.mangled)
+
+
+def directory_bytes(directory: Path) -> int:
+    """The size of all files below a directory."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+def _chosen_kernel(project: Project, profile: Profile, name: str | None) -> Kernel:
+    if not profile.kernels:
+        raise UsageError("the program runs no kernel")
+    if name is not None:
+        named = [k for k in profile.kernels if name in (k.name, k.mangled, base_name(k.name))]
+        if not named:
+            known = ", ".join(base_name(k.name) for k in profile.kernels)
+            raise UsageError(f"the program runs no kernel {name!r}", f"it runs: {known}")
+        return named[0]
+    worst = next(iter(detect_all(profile, formulas=project.config.formulas)), None)
+    found = profile.kernel(worst.mangled) if worst is not None else None
+    return found or profile.kernels[0]
+
+
+def _subject(
+    project: Project,
+    profile: Profile,
+    kernel: Kernel,
+    findings: Sequence[Finding],
+    source: Path,
+    original: bytes,
+    syntax: KernelSyntax,
+    facts: LaunchFacts,
+) -> Subject:
+    """What the report of this kernel is about; the file is named as the project sees it."""
+    root, file = project.root.resolve(), source.resolve()
+    return Subject(
+        profile=profile,
+        kernel=kernel,
+        findings=tuple(findings),
+        file=file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name,
+        source=original,
+        syntax=syntax,
+        facts=facts,
+        headers=included_headers(original, file, root),
+    )
+
+
+def included_headers(text: bytes, source: Path, root: Path) -> dict[str, bytes]:
+    """The headers inside the project that the source includes by `"name"`, and those that they include."""
+    found: dict[str, bytes] = {}
+    waiting = [(text, source)]
+    while waiting:
+        body, file = waiting.pop()
+        for name in _INCLUDE.findall(body):
+            header = (file.parent / name.decode("utf-8", "replace")).resolve()
+            if not header.is_relative_to(root) or not header.is_file():
+                continue
+            shown = header.relative_to(root).as_posix()
+            if shown not in found and len(found) < _MOST_HEADERS:
+                found[shown] = header.read_bytes()
+                waiting.append((found[shown], header))
+    return found
+
+
+def answered_finding(findings: Sequence[Finding], beliefs: Sequence[Belief]) -> Finding | None:
+    """The finding that a rewrite says it answers first, else the worst; its formula's metric must move."""
+    numbered = {f"F{number}": finding for number, finding in enumerate(findings, 1)}
+    answered = [numbered[b.finding.upper()] for b in beliefs if b.finding.upper() in numbered]
+    return next(iter([*answered, *findings]), None)
+
+
+def ruling_of(bench: Bench, judgement: Judgement) -> Ruling:
+    """A judgement as the model is told of it: what happened and the numbers, not how it was tested."""
+    before = kernel_metrics(bench.baseline.kernel, bench.baseline.profile.device)
+    later = judgement.after
+    after = kernel_metrics(later.kernel, later.profile.device) if later is not None else {}
+    if after:
+        before, after = _completed(before, after)
+    return Ruling(
+        accepted=judgement.accepted,
+        facts=tuple(_facts(judgement)),
+        speedup=judgement.speedup,
+        before=before,
+        after=after,
+    )
+
+
+def _facts(judgement: Judgement) -> Iterator[str]:
+    verdict = judgement.verdict
+    if verdict is None:
+        yield judgement.reason
+        return
+    if not verdict.equivalent:
+        yield "It compiles, but its results are not those of the source."
+        yield from (difference_in_words(m) for m in verdict.mismatches[:_MOST_DIFFERENCES])
+        return
+    yield "Its results are those of the source."
+    if judgement.speedup is not None:
+        yield f"It is {judgement.speedup:.3g} times as fast as the source."
+    if judgement.metric is not None:
+        name, was, now = judgement.metric
+        yield f"{name}: {_number(was)} before, {_number(now)} after."
+    if judgement.stage == "program_differs":
+        yield judgement.reason
+    yield from judgement.notes
+
+
+def difference_in_words(mismatch: Mismatch) -> str:
+    """One difference as a sentence for the model."""
+    if mismatch.kind == "fault":
+        return f"It faults: {mismatch.message.partition(' with ')[0]}."
+    if mismatch.kind in ("sanitizer", "state"):
+        told = mismatch.message.partition(" with ")[0].rstrip(".")
+        return f"{told[:1].upper()}{told[1:]}."
+    what = {
+        "wrong_value": "wrong values",
+        "less_precise": "less precise than the source",
+        "stray_write": "it writes where the source does not",
+        "input_changed": "it changes an input",
+        "depends_on_poison": "its result depends on memory that nobody wrote",
+        "not_deterministic": "its result changes from run to run",
+    }[mismatch.kind]
+    where = f" in {mismatch.label}" if mismatch.label else ""
+    first = f", the first is number {mismatch.first_index}" if mismatch.first_index is not None else ""
+    values = f": {mismatch.got} instead of {mismatch.expected}" if mismatch.got and mismatch.expected else ""
+    count = f", {mismatch.count} of {mismatch.total} elements" if mismatch.total else ""
+    text = f"{what[:1].upper()}{what[1:]}{where}{count}{first}{values}."
+    if mismatch.map:
+        text += "\nFrom first to last element (x wrong, . right):\n" + mismatch.map
+    return text
+
+
+def _completed(
+    before: dict[str, float], after: dict[str, float]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Both replays record the same things, so what only one side has did not occur on the other: it is 0 there."""
+    names = [n for n in {*before, *after} if n.startswith(_RECORDED_TOGETHER)]
+    absent = dict.fromkeys(names, 0.0)
+    return absent | before, absent | after
+
+
+def _number(value: float | None) -> str:
+    return "not recorded" if value is None else f"{value:.4g}"

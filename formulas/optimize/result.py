@@ -1,0 +1,74 @@
+"""What an optimization gives: the `hipscope.optimize/1` object and its parts. Data only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.analysis.system.sandbox import Isolation
+from hipscope.formulas.base import Finding
+from hipscope.formulas.judge.outcome import FrozenRecord, MeasuredTimes, Trade
+from hipscope.formulas.optimize.verified_edit import VerifiedEdit
+
+
+class Side(FrozenRecord):
+    """One kernel's numbers before or after: its time in nanoseconds, and what it needs.
+
+    A modelled time is that of the recorded launches, a measured one that of all launches of a run. The metrics always
+    come from the emulator.
+    """
+
+    time_ns: float
+    provenance: Literal["modelled", "measured"] = "modelled"
+    metrics: dict[str, float] = Field(default_factory=dict)
+    vgprs: int | None = None
+    agprs: int | None = None
+    sgprs: int | None = None
+    lds_bytes: int | None = None
+    scratch_bytes: int | None = None
+    occupancy: float | None = Field(None, description="waves per SIMD that the resources allow")
+
+
+class Attempt(FrozenRecord):
+    """One candidate, or a recipe's refusal, and what came of it."""
+
+    formula: str
+    kernel: str
+    recipe: str
+    title: str
+    outcome: str
+    reason: str
+    expected: str = ""
+    speedup: float | None = None
+    after: Side | None = None
+    measured: MeasuredTimes | None = Field(None, description="on a GPU only")
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()
+    trades: tuple[Trade, ...] = ()
+    diff: str = ""
+
+
+class OptimizeResult(FrozenRecord):
+    """The `hipscope.optimize/1` object."""
+
+    schema_name: Literal["hipscope.optimize/1"] = Field("hipscope.optimize/1", alias="schema")
+    status: Literal["verified", "nothing_to_do", "no_improvement", "rejected"]
+    message: str
+    formula: str | None = None
+    kernel: str | None = None
+    file: str | None = None
+    line: int | None = None
+    diff: str | None = None
+    speedup: float | None = None
+    before: Side | None = None
+    after: Side | None = None
+    measured: MeasuredTimes | None = Field(None, description="on a GPU only")
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()
+    trades: tuple[Trade, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    isolation: Isolation | None = Field(None, description="the borders around what was compiled and run")
+    edit: VerifiedEdit | None = None

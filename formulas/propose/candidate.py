@@ -1,0 +1,55 @@
+"""What a rewriter hands to the judge: a whole new text of the file, and why it should help; or its reasoned no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One proposed rewrite of one kernel.
+
+    `text` is the whole file. `expected` says, before anything ran, what it should change. `exact` promises bit-equal
+    results; a rewrite that reorders or rounds floating-point operations sets it to False, and `terms` to how many of
+    them make one element. `assumes` are sentences about the program that hold in every recorded launch and that the
+    rewrite relies on beyond them; the user is shown them.
+    """
+
+    recipe: str
+    title: str
+    text: bytes
+    expected: str
+    exact: bool = True
+    terms: int = 1
+    assumes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Family:
+    """Candidates that differ in numbers only (an unroll factor, launch bounds), the preferred ones first.
+
+    All are compiled; by what the machine code needs, the best `keep` are replayed.
+    """
+
+    candidates: tuple[Candidate, ...]
+    keep: int = 2
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a person could do here, and why hipscope does not do it: `reason` is what cannot be proved."""
+
+    recipe: str
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A rewriter's reasoned no: the sentence names the precondition that does not hold."""
+
+    recipe: str
+    reason: str
+
+
+Proposal = list[Candidate] | Family | Advice | Refusal

@@ -1,0 +1,367 @@
+"""The loop: ask, judge, tell what came of it, ask again from the best so far, until the target or a budget is reached.
+
+Takes what the report is about, a way to ask and a judge; gives the best verified rewrite and all attempts. It verifies
+nothing itself: only what the judge accepts counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.source.syntax import parse
+from hipscope.formulas.propose.candidate import Candidate
+from hipscope.formulas.propose.llm.answer_schema import Belief
+from hipscope.formulas.propose.llm.attempt_hints import direction
+from hipscope.formulas.propose.llm.beliefs import Alignment, CheckedBelief, Trace, align, check_beliefs
+from hipscope.formulas.propose.llm.client import Answer, ModelError, Usage
+from hipscope.formulas.propose.llm.model_settings import ModelSettings
+from hipscope.formulas.propose.llm.prompt import Note, Prompt, Subject, build_prompt
+
+_NOTES_SHOWN = 6
+_FACT_LENGTH = 600
+_SECRETS_OF_THE_JUDGE = re.compile(r"\b(seeds?|tolerances?|rtol|atol)\b", re.IGNORECASE)
+_NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class Ask(Protocol):
+    """How the model is asked; `ModelClient.ask` is one."""
+
+    def __call__(
+        self,
+        reports: Sequence[str],
+        cancel: threading.Event | None = None,
+        timeout: float | None = None,
+        heard: Callable[[int], None] = ...,
+    ) -> list[Answer | ModelError]:
+        """One answer or failure for each report; `heard` is told how many characters have come."""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What the judge says of a candidate, as the model may be told.
+
+    `accepted`: equivalent, faster, and the objective moved. `facts` are sentences that the model is told: compiler
+    errors, refusals, how outputs differ, what it measured. `before` and `after` are metrics of the kernel over the same
+    launches, empty when it did not come to a measurement.
+    """
+
+    accepted: bool
+    facts: tuple[str, ...]
+    speedup: float | None = None
+    before: Mapping[str, float] = field(default_factory=dict)
+    after: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What the judge gets: a candidate, the number of its attempt, and what the model believes of it."""
+
+    number: int
+    candidate: Candidate
+    beliefs: tuple[Belief, ...]
+
+
+Judge = Callable[[Proposal], Ruling]
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One answer and what came of it. `failure` says why there was nothing to judge."""
+
+    number: int
+    direction: str
+    candidate: Candidate | None = None
+    kernel: str | None = None
+    failure: str | None = None
+    ruling: Ruling | None = None
+    beliefs: tuple[CheckedBelief, ...] = ()
+    alignment: Alignment | None = None
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What there is to tell about it."""
+        if self.ruling is not None:
+            return self.ruling.facts
+        return (self.failure,) if self.failure else ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The best accepted attempt, or None, all attempts, what they used up, and why it ended."""
+
+    best: Attempt | None
+    attempts: tuple[Attempt, ...]
+    usage: Usage
+    stopped: str
+
+
+def rewrite_with_model(
+    subject: Subject,
+    settings: ModelSettings,
+    ask: Ask,
+    judge: Judge,
+    *,
+    trace: Trace | None = None,
+    progress: Progress = lambda _message, _fraction: None,
+    cancel: threading.Event | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    profile_bytes: int | None = None,
+) -> Outcome:
+    """Rounds of attempts until one reaches `settings.target_speedup` or a budget ends.
+
+    Raises `ModelError` when the very first round gets no answer at all, `Cancelled` when `cancel` is set, and
+    `UsageError` when the report does not fit its budget.
+    """
+    work = _Work(subject, settings, ask, judge, trace or Trace(None), progress, cancel, clock, profile_bytes)
+    return work.run()
+
+
+class UnusableAnswer(ValueError):
+    """The answer cannot be put in place of the kernel; the message is a fact for the model."""
+
+
+def splice(subject: Subject, kernel: str) -> bytes:
+    """The whole file with `kernel` in place of the old one, with the file's line ends.
+
+    Only the function itself is taken. Raises `UnusableAnswer` when it has another name or brings something along.
+    """
+    text = kernel.replace("\r\n", "\n").encode()
+    name = subject.syntax.name
+    found = parse(text).kernel(name)
+    if found is None:
+        raise UnusableAnswer(f"the answer does not define exactly one kernel named {name}")
+    beside = _NOT_CODE.sub("", (text[: found.span.start] + b"\n" + text[found.span.end :]).decode())
+    beside = re.sub(r"^\s*#\s*include[^\n]*$", "", beside, flags=re.MULTILINE).strip(" \t\n;")
+    if beside:
+        raise UnusableAnswer(f"the answer holds more than the kernel: {beside.splitlines()[0][:80]}")
+    new = text[found.span.start : found.span.end]
+    old = subject.syntax.span
+    if b"\r\n" in subject.source[old.start : old.end]:
+        new = new.replace(b"\n", b"\r\n")
+    return subject.source[: old.start] + new + subject.source[old.end :]
+
+
+@dataclass
+class _Work:
+    """The state of one run of the loop."""
+
+    subject: Subject
+    settings: ModelSettings
+    ask: Ask
+    judge: Judge
+    trace: Trace
+    progress: Progress
+    cancel: threading.Event | None
+    clock: Callable[[], float]
+    profile_bytes: int | None
+    attempts: list[Attempt] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+    best: Attempt | None = None
+    usage: Usage = field(default_factory=Usage)
+    ends: float = 0.0
+
+    def run(self) -> Outcome:
+        self.ends = self.clock() + self.settings.budget.seconds
+        reason = self._over()
+        while reason is None:
+            prompts = self._prompts()
+            if self.usage.tokens + sum(p.tokens for _, p in prompts) > self.settings.budget.tokens:
+                reason = f"the budget of {self.settings.budget.tokens} tokens does not allow another round"
+                break
+            reason = self._round(prompts) or self._over()
+        self.trace.write(
+            "stop", reason=reason, usage=self.usage, best=self.best.number if self.best else None
+        )
+        return Outcome(self.best, tuple(self.attempts), self.usage, reason)
+
+    def _over(self) -> str | None:
+        """Why there is no further round, or None."""
+        budget, target = self.settings.budget, self.settings.target_speedup
+        speedup = self.best.ruling.speedup if self.best and self.best.ruling else None
+        if target is not None and speedup is not None and speedup >= target:
+            return f"the target is reached: {speedup:.2f} times as fast"
+        if len(self.attempts) >= budget.attempts:
+            return f"all {budget.attempts} attempts are used"
+        if self.usage.tokens >= budget.tokens:
+            return f"the budget of {budget.tokens} tokens is used"
+        if self.clock() >= self.ends:
+            return f"the budget of {budget.seconds:g} s is used"
+        if budget.cost is not None and self.usage.cost is None:
+            return (
+                "the price of this model is not known: set llm.price_in and llm.price_out, or no llm.max_cost"
+            )
+        if budget.cost is not None and self.usage.cost is not None and self.usage.cost >= budget.cost:
+            return f"the budget of {budget.cost:g} US dollars is used"
+        return None
+
+    def _prompts(self) -> list[tuple[str, Prompt]]:
+        """The directions and reports of the next round."""
+        count = min(self.settings.candidates, self.settings.budget.attempts - len(self.attempts))
+        formulas = [f.formula for f in self.subject.findings]
+        first = len(self.attempts)
+        ways = [direction(formulas, first + offset) for offset in range(count)]
+        best = self.best
+        notes = [_told(a) for a in self.attempts if a is not best and a.facts][-_NOTES_SHOWN:]
+        return [
+            (
+                way,
+                build_prompt(
+                    self.subject,
+                    sources=self.settings.sources,
+                    max_tokens=self.settings.max_prompt_tokens,
+                    profile_bytes=self.profile_bytes,
+                    best=_told(best) if best else None,
+                    attempts=notes,
+                    direction=way,
+                ),
+            )
+            for way in ways
+        ]
+
+    def _round(self, prompts: Sequence[tuple[str, Prompt]]) -> str | None:
+        """One round; why it must be the last one, or None."""
+        first = len(self.attempts) + 1
+        for number, (way, prompt) in enumerate(prompts, first):
+            self.trace.write(
+                "prompt",
+                attempt=number,
+                direction=way,
+                tokens=prompt.tokens,
+                profile_bytes=prompt.profile_bytes,
+                shown=prompt.shown,
+                left_out=prompt.left_out,
+                report=prompt.report,
+            )
+        what = "a rewrite" if len(prompts) == 1 else f"{len(prompts)} rewrites"
+        self._say(f"asking {self.settings.model} for {what}")
+        left = max(0.1, self.ends - self.clock())
+        reports = [prompt.report for _, prompt in prompts]
+        answers = self.ask(
+            reports, self.cancel, left, lambda n: self._say(f"{n} characters of {what} so far")
+        )
+        final: ModelError | None = None
+        for (way, _), answer in zip(prompts, answers, strict=True):
+            number = len(self.attempts) + 1
+            self._stop_if_cancelled()
+            self.usage += answer.usage
+            if isinstance(answer, ModelError):
+                self.trace.write(
+                    "failure", attempt=number, kind=answer.kind, message=str(answer), text=answer.text
+                )
+                self.attempts.append(Attempt(number, way, failure=_without_address(answer)))
+                final = final if answer.about_the_answer else answer
+            elif self.clock() >= self.ends:
+                self.attempts.append(Attempt(number, way, failure="there was no time left to judge it"))
+            else:
+                self.attempts.append(self._judged(number, way, answer))
+        if final is None:
+            return None
+        if first == 1 and all(isinstance(a, ModelError) for a in answers):
+            self.trace.write("stop", reason=str(final), usage=self.usage, best=None)
+            raise final
+        return str(final)
+
+    def _judged(self, number: int, way: str, answer: Answer) -> Attempt:
+        rewrite = answer.rewrite
+        self.trace.write(
+            "answer",
+            attempt=number,
+            text=answer.text,
+            beliefs=rewrite.beliefs,
+            usage=answer.usage,
+            seconds=answer.seconds,
+        )
+        attempt = Attempt(number, way, kernel=rewrite.kernel)
+        try:
+            text = splice(self.subject, rewrite.kernel)
+        except UnusableAnswer as error:
+            return self._failed(attempt, str(error))
+        if text == self.subject.source:
+            return self._failed(attempt, "the answer is the kernel as it was")
+        digest = hashlib.sha256(b"".join(text.split())).hexdigest()
+        if digest in self.seen:
+            return self._failed(attempt, f"the same kernel as attempt {self.seen[digest]}")
+        self.seen[digest] = number
+        edits = "; ".join(dict.fromkeys(b.edit for b in rewrite.beliefs))
+        expected = "; ".join(dict.fromkeys(f"{b.metric} goes {b.direction}" for b in rewrite.beliefs))
+        candidate = Candidate(
+            recipe="llm",
+            title=f"{_short(edits) or 'Rewrite'} ({self.settings.model}, attempt {number})",
+            text=text,
+            expected=_short(expected) or "nothing stated",
+            exact=False,
+        )
+        self._say(f"judging attempt {number}")
+        ruling = self.judge(Proposal(number, candidate, rewrite.beliefs))
+        ruling = replace(ruling, facts=tuple(f for f in map(_fact, ruling.facts) if f))
+        checked = check_beliefs(rewrite.beliefs, ruling.before, ruling.after)
+        span = self.subject.syntax.span
+        original = self.subject.source[span.start : span.end].decode("utf-8", "replace")
+        alignment = align(checked, self.subject.findings, original, rewrite.kernel, span.line)
+        self.trace.write(
+            "judged",
+            attempt=number,
+            accepted=ruling.accepted,
+            speedup=ruling.speedup,
+            facts=ruling.facts,
+            beliefs=checked,
+            alignment=alignment,
+        )
+        attempt = replace(attempt, candidate=candidate, ruling=ruling, beliefs=checked, alignment=alignment)
+        if ruling.accepted and _speedup(attempt) > _speedup(self.best):
+            self.best = attempt
+        return attempt
+
+    def _failed(self, attempt: Attempt, why: str) -> Attempt:
+        self.trace.write("unusable", attempt=attempt.number, reason=why)
+        return replace(attempt, failure=why)
+
+    def _say(self, message: str) -> None:
+        self.progress(message, len(self.attempts) / self.settings.budget.attempts)
+
+    def _stop_if_cancelled(self) -> None:
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled
+
+
+def _told(attempt: Attempt) -> Note:
+    """An attempt as the model hears of it."""
+    ruling = attempt.ruling
+    facts = list(attempt.facts)
+    facts += [
+        f"you expected {c.belief.metric} to go {c.belief.direction}: {c.reason}"
+        for c in attempt.beliefs
+        if c.after is not None
+    ]
+    if ruling is not None and ruling.accepted:
+        title = f"Attempt {attempt.number}, verified, {ruling.speedup or 1:.3g} times as fast as the source"
+    else:
+        title = f"Attempt {attempt.number}, not accepted"
+    return Note(title, tuple(facts), attempt.kernel)
+
+
+def _fact(text: str) -> str:
+    """A fact as the model may see it: nothing of how the judge tests, and not endless."""
+    kept = "\n".join(line for line in text.splitlines() if not _SECRETS_OF_THE_JUDGE.search(line)).strip()
+    return kept if len(kept) <= _FACT_LENGTH else kept[: _FACT_LENGTH - 3] + "..."
+
+
+def _without_address(error: ModelError) -> str:
+    return error.message.partition(": ")[2] or error.message
+
+
+def _speedup(attempt: Attempt | None) -> float:
+    ruling = attempt.ruling if attempt else None
+    return (ruling.speedup or 1.0) if ruling else 0.0
+
+
+def _short(text: str, length: int = 160) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."

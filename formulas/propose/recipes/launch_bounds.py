@@ -1,0 +1,115 @@
+"""registerPressure: tell the compiler how large workgroups are, so that it may give each thread more registers.
+
+Without `__launch_bounds__` a kernel must fit 1024 threads, 128 registers each on CDNA. With spills the bound is the
+workgroup that is launched; without, the second argument asks for one or two waves per SIMD more. Needs recorded
+launches: a launch with a larger workgroup than the bound fails, so that no such launch exists is shown as assumed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.syntax import KernelSyntax, parse, text_of
+from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.edit_helpers import MAX_THREADS, largest_block
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "launch_bounds"
+
+_MOST = 512  # more threads than this leave the compiler no more registers than it has anyway
+_COMMON = 256
+_REGISTERS = 512  # per lane of a SIMD, both kinds together (CDNA3 ISA)
+_MOST_WAVES = 8
+
+
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """Bounds to try: the launched size and a common one above it, or more waves per SIMD."""
+    del finding
+    threads = max([facts.threads, *(_size(launch.workgroup) for launch in facts.launches)])
+    if not threads:
+        return Refusal(NAME, "no captured launch tells the size of the workgroups")
+    file = parse(source)
+    written = largest_block(kernel, file)
+    threads = max(threads, written or 0)
+    if facts.needs is None:
+        return Refusal(NAME, "what the kernel needs of the registers is not known")
+    bounds = _bounds_of(kernel)
+    spills = facts.needs.vgpr_spills + facts.needs.sgpr_spills > 0 or facts.needs.scratch > 0
+    if spills:
+        if threads > _MOST:
+            return Refusal(
+                NAME, f"the program launches workgroups of {threads} threads: a bound gives nothing"
+            )
+        if bounds is not None and _value(bounds) is not None and (_value(bounds) or 0) <= threads:
+            return Refusal(NAME, "the kernel has launch bounds of that size already")
+        sizes = sorted({threads, max(threads, _COMMON)}, reverse=True)
+        texts = [str(size) for size in sizes]
+    else:
+        waves = max(1, min(_MOST_WAVES, _REGISTERS // max(1, -(-facts.needs.vgprs // 8) * 8)))
+        if waves == _MOST_WAVES:
+            return Refusal(NAME, "the registers already allow all waves of a SIMD")
+        if bounds is not None and len(bounds.named_children) > 1:
+            return Refusal(NAME, "the kernel has launch bounds for the waves already")
+        first = text_of(bounds.named_children[0]) if bounds is not None and bounds.named_children else ""
+        size = first or str(min(MAX_THREADS, max(threads, _COMMON)))
+        texts = [f"{size}, {more}" for more in (waves + 1, waves + 2) if more <= _MOST_WAVES]
+    return Family(tuple(_candidate(source, kernel, bounds, text, threads, spills) for text in texts), keep=1)
+
+
+def _candidate(
+    source: bytes, kernel: KernelSyntax, bounds: Node | None, text: str, threads: int, spills: bool
+) -> Candidate:
+    attribute = f"__launch_bounds__({text})"
+    if bounds is not None:
+        splice = Splice(bounds.start_byte, bounds.end_byte, attribute.encode())
+    else:
+        at = _behind_global(kernel)
+        splice = Splice(at, at, f" {attribute}".encode())
+    first = text.split(",")[0]
+    limit = int(first) if first.isdigit() else threads
+    return Candidate(
+        recipe=NAME,
+        title=f"Add `{attribute}`" if bounds is None else f"Change to `{attribute}`",
+        text=apply_splices(source, [splice]),
+        expected=(
+            "The compiler may use more registers for each thread: fewer values are spilled to memory."
+            if spills
+            else "The compiler uses fewer registers for each thread, so that more waves fit on a SIMD."
+        )
+        + " Results stay the same bit for bit.",
+        assumes=(
+            f"no launch of `{kernel.name}` has more than {limit} threads per workgroup (seen: {threads})",
+        ),
+    )
+
+
+def _size(workgroup: tuple[int, int, int]) -> int:
+    x, y, z = workgroup
+    return x * y * z
+
+
+def _definition(kernel: KernelSyntax) -> Node:
+    return kernel.body_node.parent if kernel.body_node.parent is not None else kernel.body_node
+
+
+def _bounds_of(kernel: KernelSyntax) -> Node | None:
+    """The kernel's `__launch_bounds__(...)`, or None."""
+    return next((c for c in _definition(kernel).children if c.type == "launch_bounds"), None)
+
+
+def _value(bounds: Node) -> int | None:
+    try:
+        return int(evaluate(bounds.named_children[0], Wave({}, 1))[0]) if bounds.named_children else None
+    except NotStatic:
+        return None
+
+
+def _behind_global(kernel: KernelSyntax) -> int:
+    return next(c.end_byte for c in _definition(kernel).children if c.type == "__global__")

@@ -1,0 +1,255 @@
+"""bankConflict, branchDivergence: a tree reduction whose partners move apart, so that lanes idle and banks collide.
+
+The active threads become neighbours: thread t adds element t + ceil(s/2), until one is left. Right for any size.
+Needs the interleaved loop in one of its usual forms over an LDS array, all threads in one dimension, and nobody who
+reads more than element 0 afterwards. Sums of floats are added in another order.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import BARRIERS, LOOPS, child_of, squeeze
+from hipscope.analysis.source.syntax import (
+    FileSyntax,
+    KernelSyntax,
+    SharedArray,
+    ancestors,
+    called,
+    parse,
+    text_of,
+    walk,
+)
+from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    INTEGER_TYPES,
+    changed_names,
+    declared_type,
+    indentation,
+    style_of,
+)
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "sequential_tree"
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """One interleaved reduction. `update` is the statement with `{at}` and `{partner}` for the indices."""
+
+    loop: Node
+    array: SharedArray
+    thread: str
+    limit: str
+    update: str
+    commutes: bool
+
+
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """One candidate with every interleaved reduction of the kernel turned around."""
+    del finding
+    file = parse(source)
+    reasons: list[str] = []
+    trees: list[_Tree] = []
+    for node in walk(kernel.body_node):
+        if node.type == "for_statement" and (start := _doubling(node)) is not None:
+            tree = _tree(node, *start, kernel, file, facts)
+            if isinstance(tree, str):
+                reasons.append(f"the loop on line {node.start_point.row + 1}: {tree}")
+            else:
+                trees.append(tree)
+    if not trees:
+        none = "the kernel has no loop whose step doubles from 1"
+        return Refusal(NAME, "; ".join(reasons) if reasons else none)
+    style = style_of(source, kernel)
+    half = style.fresh("half")
+    splices = []
+    for tree in trees:
+        counter = "int" if declared_type(tree.thread, kernel) == "int" else "unsigned"
+        left = style.fresh("left")
+        outer = indentation(source, tree.loop.start_byte)
+        inner = outer + style.step
+        update = tree.update.format(at=tree.thread, partner=f"{tree.thread} + {half}")
+        lines = [
+            f"for ({counter} {left} = {tree.limit}; {left} > 1;) {{",
+            f"{inner}const {counter} {half} = ({left} + 1) / 2;",
+            f"{inner}if ({tree.thread} < {left} / 2) {update}",
+            f"{inner}{left} = {half};",
+            f"{inner}__syncthreads();",
+            f"{outer}}}",
+        ]
+        text = style.newline.join(lines)
+        splices.append(Splice(tree.loop.start_byte, tree.loop.end_byte, text.encode()))
+    exact = all(tree.commutes for tree in trees)
+    return [
+        Candidate(
+            recipe=NAME,
+            title="Let neighbouring threads do each step of the reduction",
+            text=apply_splices(source, splices),
+            expected="Waves whose threads are done drop out as a whole, and the lanes of the others read neighbouring "
+            "LDS words." + ("" if exact else " Floating-point sums are added in another order."),
+            exact=exact,
+            terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
+        )
+    ]
+
+
+def _doubling(loop: Node) -> tuple[str, str] | None:
+    """(counter, limit) of `for (s = 1; s < limit; s *= 2)`."""
+    start = re.search(r"(\w+)\s*=\s*1\s*;?\s*$", text_of(child_of(loop, "initializer")))
+    condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
+    if start is None or condition is None or update is None or condition.type != "binary_expression":
+        return None
+    name = start[1]
+    text = re.sub(r"\s", "", text_of(update))
+    doubles = text in (f"{name}*=2", f"{name}<<=1", f"{name}={name}*2", f"{name}=2*{name}", f"{name}+={name}")
+    plain = text_of(child_of(condition, "operator")) == "<" and text_of(child_of(condition, "left")) == name
+    return (name, text_of(child_of(condition, "right"))) if doubles and plain else None
+
+
+def _tree(
+    loop: Node, step: str, limit: str, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts
+) -> _Tree | str:
+    if any(a.type in LOOPS or a.type == "if_statement" for a in ancestors(loop, kernel.body_node)):
+        return "it stands in another loop or condition"
+    if (reason := _all_threads(limit, file, facts)) is not None:
+        return reason
+    body = child_of(loop, "body")
+    statements = (
+        [c for c in body.named_children if c.type != "comment"] if body.type == "compound_statement" else []
+    )
+    barriers = [s for s in statements if s.named_children and called(s.named_children[0]) in BARRIERS]
+    work = [s for s in statements if s.id not in {b.id for b in barriers}]
+    if not barriers or not work or work[-1].type != "if_statement":
+        return "its body is not one guarded step and a barrier"
+    if statements[0].id == barriers[0].id and len(barriers) == 1:
+        return "its barrier comes before the step"
+    guard = work[-1]
+    if guard.child_by_field_name("alternative") is not None or len(work) > 2:
+        return "its body is not one guarded step and a barrier"
+    named = _own_index(work[0], step, kernel) if len(work) == 2 else None
+    if len(work) == 2 and named is None:
+        return "its body declares more than the element's number"
+    return _step(loop, guard, step, limit, named, kernel)
+
+
+def _own_index(declaration: Node, step: str, kernel: KernelSyntax) -> tuple[str, str] | None:
+    """(index, thread) of `int index = 2 * s * tid;`."""
+    match = re.fullmatch(
+        r"(?:const)?(?:int|unsigned|unsignedint|size_t|auto)(\w+)=(.*);",
+        re.sub(r"\s", "", text_of(declaration)),
+    )
+    if match is None:
+        return None
+    factors = sorted(match[2].replace("(", "").replace(")", "").split("*"))
+    rest = [f for f in factors if f not in ("2", step)]
+    if len(factors) != 3 or len(rest) != 1 or not _is_thread(rest[0], kernel):
+        return None
+    return match[1], rest[0]
+
+
+def _step(
+    loop: Node, guard: Node, step: str, limit: str, named: tuple[str, str] | None, kernel: KernelSyntax
+) -> _Tree | str:
+    condition = re.sub(r"\s", "", text_of(child_of(guard, "condition"))).removeprefix("(").removesuffix(")")
+    body = child_of(guard, "consequence")
+    inner = (
+        [c for c in body.named_children if c.type != "comment"]
+        if body.type == "compound_statement"
+        else [body]
+    )
+    if len(inner) != 1 or inner[0].type != "expression_statement":
+        return "a step does more than one thing"
+    tight = re.sub(r"\s", "", limit)
+    if named is not None:
+        at, thread = named
+        if condition not in (f"{at}<{tight}", f"{at}+{step}<{tight}"):
+            return f"the condition `{condition}` is not the usual one"
+    else:
+        match = re.match(r"(?:\((\w[\w.]*)%\(2\*(\w+)\)\)|(\w[\w.]*)%\(2\*(\w+)\))==0(?:&&(.*))?$", condition)
+        masked = re.match(r"\((\w[\w.]*)&\(2\*(\w+)-1\)\)==0(?:&&(.*))?$", condition)
+        if match is not None:
+            thread, used, more = match[1] or match[3], match[2] or match[4], match[5]
+        elif masked is not None:
+            thread, used, more = masked[1], masked[2], masked[3]
+        else:
+            return f"the condition `{condition}` is not the usual one"
+        if used != step or (more is not None and more.strip("()") != f"{thread}+{step}<{tight}"):
+            return f"the condition `{condition}` is not the usual one"
+        at = thread
+    if not _is_thread(thread, kernel):
+        return f"`{thread}` is not the number of the thread"
+    return _update(loop, inner[0], at, thread, step, limit, kernel)
+
+
+def _update(
+    loop: Node, statement: Node, at: str, thread: str, step: str, limit: str, kernel: KernelSyntax
+) -> _Tree | str:
+    text = re.sub(r"\s", "", text_of(statement))
+    name = text[: text.find("[")]
+    array = next((a for a in kernel.shared if a.name == name), None)
+    if array is None or len(array.dimensions) != 1:
+        return "it does not work on a one-dimensional LDS array"
+    here, there = f"{name}[{at}]", [f"{name}[{at}+{step}]", f"{name}[{step}+{at}]"]
+    updates = {f"{here}+={t};": f"{name}[{{at}}] += {name}[{{partner}}];" for t in there}
+    updates |= {f"{here}={here}+{t};": f"{name}[{{at}}] += {name}[{{partner}}];" for t in there}
+    for function in ("max", "min", "fmaxf", "fminf"):
+        new = f"{name}[{{at}}] = {function}({name}[{{at}}], {name}[{{partner}}]);"
+        updates |= {f"{here}={function}({here},{t});": new for t in there}
+    update = updates.get(text)
+    if update is None:
+        return f"`{squeeze(text_of(statement))}` is no addition, minimum or maximum of two elements"
+    later = [s for s in kernel.subscripts if s.base == name and s.span.start > loop.end_byte]
+    mentions = [
+        n for n in walk(kernel.body_node)
+        if n.type == "identifier" and text_of(n) == name and n.start_byte > loop.end_byte
+    ]  # fmt: skip
+    if len(mentions) != len(later) or any(text_of(s.indices[0]) not in ("0", "0u") for s in later):
+        return f"more than `{name}[0]` is used after it"
+    return _Tree(loop, array, thread, limit, update, array.element_type in INTEGER_TYPES)
+
+
+def _is_thread(text: str, kernel: KernelSyntax) -> bool:
+    """`threadIdx.x`, or a variable that is it and never changes."""
+    if text in ("threadIdx.x", "hipThreadIdx_x"):
+        return True
+    if text in changed_names(kernel):
+        return False
+    for node in walk(kernel.body_node):
+        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == text:
+            value = node.child_by_field_name("value")
+            return value is not None and text_of(value) in ("threadIdx.x", "hipThreadIdx_x")
+    return False
+
+
+def _all_threads(limit: str, file: FileSyntax, facts: LaunchFacts) -> str | None:
+    """Why the loop does not run over exactly the threads of the workgroup in every recorded launch."""
+    if not facts.launches:
+        return "no captured launch tells the shape of the workgroups"
+    if any(launch.workgroup[1:] != (1, 1) for launch in facts.launches):
+        return "the workgroups have more than one dimension"
+    if limit in ("blockDim.x", "hipBlockDim_x"):
+        return None
+    value = file.constants.get(limit)
+    try:
+        size = (
+            int(limit)
+            if limit.isdigit()
+            else int(evaluate(value, Wave({}, 1))[0])
+            if value is not None
+            else None
+        )
+    except NotStatic:
+        size = None
+    if size is None or any(launch.workgroup[0] != size for launch in facts.launches):
+        return f"`{limit}` is not the size of the workgroup"
+    return None

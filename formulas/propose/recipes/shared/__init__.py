@@ -1,0 +1,1 @@
+"""What several recipes ask and do: index ranges, thread numbering, edits of statements."""

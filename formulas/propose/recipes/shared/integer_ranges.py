@@ -1,0 +1,167 @@
+"""How large integer expressions of a kernel can become: intervals, from the syntax tree and the recorded launches.
+
+Takes expressions, gives (lowest, highest) or None for what is not known. Parameters count with the values that the
+recorded launches passed; which of them were used is told, because other launches may pass others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import arguments_of, called, child_of
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, names_in, text_of, walk
+from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.recipes.shared.edit_helpers import changed_names
+
+Range = tuple[int, int]
+
+
+@dataclass
+class Ranges:
+    """The intervals of one kernel. `used` collects the parameters whose recorded values an answer relies on."""
+
+    kernel: KernelSyntax
+    file: FileSyntax
+    facts: LaunchFacts
+    used: set[str] = field(default_factory=set)
+    _changed: set[str] = field(init=False)
+    _open: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Remember what the kernel changes."""
+        self._changed = changed_names(self.kernel)
+
+    def of(self, node: Node) -> Range | None:
+        """The interval of an integer expression, computed without overflow; None when it is not known."""
+        kind = node.type
+        if kind in ("parenthesized_expression", "condition_clause"):
+            return self.of(node.named_children[0])
+        if kind == "number_literal":
+            try:
+                value = int(evaluate(node, Wave({}, 1))[0])
+            except NotStatic:
+                return None
+            return value, value
+        if kind == "field_expression":
+            return self._built_in(text_of(node)) or self._recorded(text_of(node))
+        if kind == "identifier":
+            return self._name(text_of(node))
+        if kind == "binary_expression":
+            return self._binary(node)
+        if kind == "cast_expression":
+            return self.of(child_of(node, "value"))
+        if kind == "call_expression" and called(node) in ("min", "max"):
+            sides = [self.of(a) for a in arguments_of(node)]
+            known = [s for s in sides if s is not None]
+            if len(known) != len(sides) or not known:
+                return None
+            choose = min if called(node) == "min" else max
+            return choose(s[0] for s in known), choose(s[1] for s in known)
+        if kind == "call_expression" and text_of(child_of(node, "function")).startswith("static_cast"):
+            return self.of(arguments_of(node)[0]) if len(arguments_of(node)) == 1 else None
+        return None
+
+    def _built_in(self, text: str) -> Range | None:
+        base, _, axis = text.partition(".")
+        if axis not in ("x", "y", "z") or not self.facts.launches:
+            return None
+        number = "xyz".index(axis)
+        blocks = [launch.workgroup[number] for launch in self.facts.launches]
+        groups = [launch.grid[number] // launch.workgroup[number] for launch in self.facts.launches]
+        found: dict[str, Range] = {
+            "threadIdx": (0, max(blocks) - 1),
+            "blockDim": (min(blocks), max(blocks)),
+            "blockIdx": (0, max(groups) - 1),
+            "gridDim": (min(groups), max(groups)),
+        }
+        return found.get(base)
+
+    def _name(self, name: str) -> Range | None:
+        parameter = self.kernel.parameter(name)
+        if parameter is not None:
+            return None if parameter.pointer else self._recorded(name)
+        if name in self._open:
+            return None
+        self._open.add(name)
+        try:
+            return self._local(name)
+        finally:
+            self._open.discard(name)
+
+    def _recorded(self, name: str) -> Range | None:
+        """Of a parameter, or a member of one (`grid.nx`), that stays as it is."""
+        values = [launch.scalars[name] for launch in self.facts.launches if name in launch.scalars]
+        if name.partition(".")[0] in self._changed or len(values) != len(self.facts.launches) or not values:
+            return None
+        self.used.add(name)
+        return min(values), max(values)
+
+    def _local(self, name: str) -> Range | None:
+        declared = [
+            n
+            for n in walk(self.kernel.body_node)
+            if n.type == "init_declarator" and text_of(child_of(n, "declarator")) == name
+        ]
+        if not declared:
+            value = self.file.constants.get(name)
+            return self.of(value) if value is not None else None
+        if len(declared) != 1:
+            return None
+        start = declared[0].child_by_field_name("value")
+        first = self.of(start) if start is not None else None
+        if first is None or name not in self._changed:
+            return first
+        return self._counter(name, declared[0], first)
+
+    def _counter(self, name: str, declared: Node, first: Range) -> Range | None:
+        """A `for` counter that only grows, up to what the loop's condition allows."""
+        around = declared.parent.parent if declared.parent is not None else None
+        if around is None or around.type != "for_statement":
+            return None
+        condition, update = around.child_by_field_name("condition"), around.child_by_field_name("update")
+        if condition is None or update is None or condition.type != "binary_expression":
+            return None
+        body = child_of(around, "body")
+        if any(
+            n.type in ("assignment_expression", "update_expression") and name in names_in(n.named_children[0])
+            for n in walk(body)
+        ):
+            return None
+        grows = text_of(update) in (f"++{name}", f"{name}++") or (
+            update.type == "assignment_expression"
+            and text_of(child_of(update, "operator")) == "+="
+            and (step := self.of(child_of(update, "right"))) is not None
+            and step[0] >= 0
+        )
+        last = self.of(child_of(condition, "right"))
+        if not grows or last is None or text_of(child_of(condition, "left")) != name:
+            return None
+        highest = {"<": last[1] - 1, "<=": last[1]}.get(text_of(child_of(condition, "operator")))
+        return None if highest is None else (first[0], max(first[1], highest))
+
+    def _binary(self, node: Node) -> Range | None:
+        left, right = self.of(child_of(node, "left")), self.of(child_of(node, "right"))
+        operator = text_of(child_of(node, "operator"))
+        if left is None or right is None:
+            return None
+        if operator == "+":
+            return left[0] + right[0], left[1] + right[1]
+        if operator == "-":
+            return left[0] - right[1], left[1] - right[0]
+        if operator == "*":
+            corners = [a * b for a in left for b in right]
+            return min(corners), max(corners)
+        if left[0] < 0 or right[0] < 0:
+            return None
+        if operator == "/" and right[0] > 0:
+            return left[0] // right[1], left[1] // right[0]
+        if operator == "%" and right[0] > 0:
+            return 0, min(left[1], right[1] - 1)
+        if operator == ">>" and right[1] < 64:
+            return left[0] >> right[1], left[1] >> right[0]
+        if operator == "&":
+            return 0, min(left[1], right[1])
+        return None

@@ -1,0 +1,407 @@
+"""Where the formulas point, and where they keep silent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.profile import (
+    Dispatch,
+    Frame,
+    Instruction,
+    Kernel,
+    KernelName,
+    MemoryPattern,
+    Profile,
+    Resources,
+    StallReason,
+)
+from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.source.text_queries import column_range, constant_value, shared_array_at, subscripts_at
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.base import Finding, Formula, format_value
+from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, find_formula
+from hipscope.formulas.detect.sites import launch_of
+from tests.formulas.hand_made import modelled_profile
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+KNOWN = {formula.name for formula in FORMULAS}
+
+
+def expectations(program: Path) -> list[tuple[str, int]]:
+    """(formula, line) of each marked line, for the formulas that exist."""
+    marks = re.compile(r"// hipscope: expect (\w+)")
+    found = [
+        (match[1], number)
+        for number, line in enumerate(program.read_text().splitlines(), start=1)
+        if (match := marks.search(line))
+    ]
+    return [mark for mark in found if mark[0] in KNOWN]
+
+
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], ProfileSession]]:
+    """Profiles an example on the emulator, once per test run."""
+    sessions: dict[str, ProfileSession] = {}
+    patch = pytest.MonkeyPatch()
+    patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+    def profile(name: str) -> ProfileSession:
+        if name not in sessions:
+            project = resolve_project(EXAMPLES / name)
+            sessions[name] = profile_project(project, options=ProfileOptions(backend="emulator"))
+        return sessions[name]
+
+    yield profile
+    patch.undo()
+
+
+@pytest.mark.parametrize("program", sorted(p.name for p in EXAMPLES.glob("*.hip")))
+def test_an_example_gives_the_findings_that_it_is_marked_with(
+    program: str, profiled: Callable[[str], ProfileSession]
+) -> None:
+    session = profiled(program)
+    assert session.profile.program.exit_code == 0
+    assert session.profile.program.output.startswith("PASS")
+    found = [(f.formula, f.line) for f in detect_all(session.profile)]
+    assert found == expectations(EXAMPLES / program)
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("lds_column_read.hip", "tile[threadIdx.x][(r + k) % kTile]"),
+        ("strided_access.hip", "out[x * height + y] = in[y * width + x]"),
+        ("contended_atomic.hip", "atomicAdd(sum, value * value)"),
+    ],
+)
+def test_a_finding_underlines_the_expression(
+    program: str, text: str, profiled: Callable[[str], ProfileSession]
+) -> None:
+    finding = detect_all(profiled(program).profile)[0]
+    line = (EXAMPLES / program).read_text().splitlines()[finding.line - 1]
+    assert line[finding.column - 1 : finding.end_column - 1] == text
+    assert Path(finding.file) == EXAMPLES / program
+
+
+def test_a_column_read_is_told_in_plain_words(profiled: Callable[[str], ProfileSession]) -> None:
+    finding = detect_all(profiled("lds_column_read.hip").profile)[0]
+    assert finding.message.startswith(
+        "reads the 32x32 LDS tile `tile` by column: every lane hits the same bank"
+    )
+    assert finding.share > 0.5
+    cycles = next(e for e in finding.evidence if e.metric == "LDS cycles per access")
+    assert cycles.value == pytest.approx(63, abs=0.5)
+    assert cycles.ideal == pytest.approx(2)
+    assert "declared here" in finding.related[0].message
+    assert (
+        "__shared__"
+        in (EXAMPLES / "lds_column_read.hip").read_text().splitlines()[finding.related[0].line - 1]
+    )
+
+
+def test_a_strided_store_counts_the_lines_it_touches(profiled: Callable[[str], ProfileSession]) -> None:
+    finding = detect_all(profiled("strided_access.hip").profile)[0]
+    lines = next(e for e in finding.evidence if e.metric == "cache lines per access")
+    assert lines.value == pytest.approx(62, abs=1)
+    assert lines.ideal == pytest.approx(2, abs=0.1)
+    assert "<<<" in (EXAMPLES / "strided_access.hip").read_text().splitlines()[finding.related[0].line - 1]
+
+
+def test_a_contended_sum_sends_one_atomic_per_wave(profiled: Callable[[str], ProfileSession]) -> None:
+    finding = detect_all(profiled("contended_atomic.hip").profile)[0]
+    operations = next(e.value for e in finding.evidence if e.metric == "atomic operations on memory")
+    assert operations == -(-3000017 // 64)
+    assert finding.share >= 0.5
+
+
+def test_the_explanation_holds_every_number_and_what_helps(profiled: Callable[[str], ProfileSession]) -> None:
+    finding = detect_all(profiled("lds_column_read.hip").profile)[0]
+    formula = find_formula(finding.formula)
+    assert formula is not None
+    text = formula.explain(finding)
+    assert finding.message in text
+    assert all(f"| {e.metric} |" in text for e in finding.evidence)
+    assert "pad the row" in text
+
+
+@pytest.mark.parametrize("formula", all_formulas(), ids=lambda f: f.name)
+def test_every_formula_has_a_page(formula: Formula) -> None:
+    page = Path(__file__).parents[3] / "docs" / "formulas" / f"{formula.name}.md"
+    text = page.read_text()
+    assert all(
+        f"## {part}" in text for part in ("What it means", "How it is detected", "How to fix it", "Limits")
+    )
+
+
+# ---- hand-made profiles: each number is known ----
+
+FULL = (64 * 304 * 32, 1, 1)  # as many waves as the device holds, so that the launch itself is no finding
+
+
+def lds_load(conflict_cycles: float, stall: float) -> Instruction:
+    memory = MemoryPattern(
+        space="lds", kind="load", bytes_per_lane=4, accesses=100, lanes=6400,
+        lds_cycles=200 + conflict_cycles, lds_conflict_cycles=conflict_cycles,
+    )  # fmt: skip
+    return instruction("ds_read_b32 v1, v2", stall, StallReason.LDS, memory)
+
+
+def global_load(used: float, stall: float) -> Instruction:
+    memory = MemoryPattern(
+        space="global",
+        kind="load",
+        bytes_per_lane=4,
+        accesses=100,
+        lanes=6400,
+        lines_needed=200,
+        lines_used=used,
+    )
+    return instruction("global_load_dword v1, v2, s[0:1]", stall, StallReason.GLOBAL_MEMORY, memory)
+
+
+def atomic(share: float | None, stall: float) -> Instruction:
+    memory = MemoryPattern(
+        space="global", kind="atomic", bytes_per_lane=4, accesses=100, lanes=6400, same_address_share=share
+    )
+    return instruction("global_atomic_add v1, v2, off", stall, StallReason.ATOMIC, memory)
+
+
+def instruction(text: str, stall: float, reason: StallReason, memory: MemoryPattern | None) -> Instruction:
+    return Instruction(
+        index=0, address=0, text=text, source=(Frame(file="/k.hip", line=7, column=3),), hits=100, lanes=6400,
+        latency=stall + 400, stall=stall, stalls={reason: stall}, memory=memory,
+    )  # fmt: skip
+
+
+def profile_of(*instructions: Instruction, time_ns: float = 1e4, bound_by: str | None = None) -> Profile:
+    indexed = tuple(i.model_copy(update={"index": n, "address": 8 * n}) for n, i in enumerate(instructions))
+    kernel = Kernel(
+        name=KernelName("k(int)"),
+        mangled="_Z1ki",
+        dispatches=(Dispatch(id=1, grid=FULL, workgroup=(64, 1, 1), start_ns=0, end_ns=time_ns),),
+        resources=Resources(),
+        instructions=indexed,
+        bound_by=bound_by,
+    )
+    return modelled_profile(kernel)
+
+
+def shares(profile: Profile) -> list[tuple[str, float]]:
+    return [(f.formula, round(f.share, 3)) for f in detect_all(profile)]
+
+
+def other(cycles: float) -> Instruction:
+    return instruction("v_add_f32_e32 v0, v1, v2", cycles - 400, StallReason.DEPENDENCY, None)
+
+
+def test_conflicts_are_worth_the_waits_that_they_cause() -> None:
+    # 8000 of 10000 cycles wait for accesses of which 3/4 is conflict; the LDS itself is busy all the time.
+    busy_ns = 0.6 * 600 / 2.1 / 304
+    profile = profile_of(lds_load(600, 8000), other(1600), time_ns=busy_ns)
+    assert shares(profile) == [("bankConflict", 0.6)]
+
+
+def test_conflicts_are_worth_no_more_than_the_lds_was_busy_with_them() -> None:
+    # 600 conflict cycles spread over 304 CUs, in a kernel that lasts ten times as long.
+    profile = profile_of(lds_load(600, 8000), other(1600), time_ns=10 * 600 / 2.1 / 304)
+    assert shares(profile) == [("bankConflict", 0.1)]
+
+
+def test_waiting_at_a_barrier_counts_for_what_the_others_do() -> None:
+    barrier = instruction("s_barrier", 9600, StallReason.BARRIER, None)
+    profile = profile_of(lds_load(600, 8000), other(1600), barrier, time_ns=600 / 2.1 / 304)
+    assert shares(profile) == [("bankConflict", round(8000 * 0.75 / 10400, 3))]
+
+
+def test_who_waits_at_a_barrier_of_the_grid_with_few_lanes_loses_nothing_to_divergence() -> None:
+    few = {"lanes": 100, "hits": 100}
+    at_barrier = instruction("ds_gws_barrier v0 gds", 9000, StallReason.BARRIER, None).model_copy(update=few)
+    computing = instruction("v_fma_f64 v[0:1], v[0:1], v[2:3], v[4:5]", 9000, StallReason.PIPE_BUSY, None)
+    assert "branchDivergence" not in dict(shares(profile_of(at_barrier, other(90000), time_ns=1e6)))
+    alone = computing.model_copy(update=few)
+    assert "branchDivergence" in dict(shares(profile_of(alone, other(90000), time_ns=1e6)))
+
+
+def test_conflicts_that_nobody_waits_for_are_not_reported() -> None:
+    assert shares(profile_of(lds_load(600, 100), other(99500), time_ns=1)) == []
+
+
+def test_an_access_without_conflicts_is_not_reported_however_long_it_takes() -> None:
+    assert shares(profile_of(lds_load(0, 90000), other(1000), time_ns=1)) == []
+
+
+def test_wasted_lines_are_worth_their_part_of_the_memory_time() -> None:
+    # 8000 of 10000 cycles wait, 1800 of 2000 lines are waste.
+    profile = profile_of(global_load(2000, 8000), other(1600))
+    assert shares(profile) == [("memoryAccess", 0.72)]
+
+
+def test_rows_that_straddle_a_line_are_not_reported() -> None:
+    assert shares(profile_of(global_load(400, 80000), other(1600))) == []
+
+
+def test_what_bandwidth_cannot_save_is_not_at_stake() -> None:
+    needed_ns = 200 * 128 / (0.75 * 5.3e12) * 1e9
+    profile = profile_of(global_load(2000, 8000), other(1600), time_ns=needed_ns / 0.7)
+    assert shares(profile) == [("memoryAccess", 0.3)]
+
+
+def test_atomics_on_one_line_are_worth_their_waits() -> None:
+    assert shares(profile_of(atomic(1.0, 7600), other(2000))) == [("atomicContention", 0.76)]
+
+
+def test_atomics_on_many_lines_are_not_contended() -> None:
+    assert shares(profile_of(atomic(0.01, 7600), other(2000))) == []
+
+
+def test_atomics_whose_line_limits_the_kernel_count_although_nobody_waits_for_them() -> None:
+    assert shares(profile_of(atomic(1.0, 0), other(20000), bound_by="atomic")) == [("atomicContention", 0.5)]
+
+
+def test_a_line_that_limits_the_kernel_is_not_shown_as_time_that_waves_waited() -> None:
+    (finding,) = detect_all(profile_of(atomic(1.0, 0), other(20000), bound_by="atomic"))
+    values = {e.metric: e.value for e in finding.evidence}
+    assert values["wave time waiting for these atomics"] == 0
+    assert values["kernel time the busiest line is busy, at least"] == 50
+
+
+def test_waits_are_blamed_on_the_access_they_wait_for() -> None:
+    wait = instruction("s_waitcnt vmcnt(0)", 8000, StallReason.GLOBAL_MEMORY, None)
+    wait = wait.model_copy(update={"waited_for": {0: 8000.0}, "source": (Frame(file="/k.hip", line=9),)})
+    finding = detect_all(profile_of(global_load(2000, 0), wait))[0]
+    assert (finding.line, finding.file) == (7, "/k.hip")
+
+
+def test_a_line_of_a_header_is_reported_where_the_user_called_it() -> None:
+    chain = (Frame(file="/usr/include/hip/x.h", line=900), Frame(file="/k.hip", line=12, column=5))
+    inlined = atomic(1.0, 7600).model_copy(update={"source": chain})
+    assert detect_all(profile_of(inlined, other(2000)))[0].line == 12
+
+
+def test_a_profile_without_instructions_gives_no_findings() -> None:
+    assert shares(profile_of()) == []
+
+
+def test_only_the_formulas_that_are_asked_for_look() -> None:
+    profile = profile_of(atomic(1.0, 7600), other(2000))
+    assert detect_all(profile, formulas=["bankConflict"]) == []
+
+
+def test_a_rewrite_is_measured_by_the_same_metric_as_the_finding() -> None:
+    profile = profile_of(lds_load(600, 8000), global_load(2000, 100), atomic(1.0, 10), other(1600))
+    measured = {n: v for f in FORMULAS for n, v in f.measure(profile.kernels[0], profile.device).items()}
+    assert measured["LDS cycles per access"] == 8.0
+    assert measured["cache lines per access"] == 20.0
+    assert measured["atomic operations on memory"] == 6400.0
+
+
+# ---- places in the source ----
+
+SOURCE = """constexpr int kTile = 32;
+__global__ void k(float* out, float* in, int n) {
+  __shared__ float tile[kTile][kTile + 1];
+  if (n) out[n * 2] = in[n] + tile[threadIdx.x][n];  // a[b] = c
+  f(n)[2]->x = 1;
+}
+void host() { k<<<1, 64>>>(a, b, 3); }
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "k.hip"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "text"),
+    [
+        (4, 10, "out[n * 2]"),
+        (4, 21, "out[n * 2] = in[n] + tile[threadIdx.x][n]"),
+        (4, 31, "tile[threadIdx.x][n]"),
+        (5, 3, "f(n)[2]->x"),
+        (5, 0, "f(n)[2]->x = 1;"),
+    ],
+)
+def test_a_column_becomes_an_expression(line: int, column: int, text: str, source: str) -> None:
+    start, end = column_range(source, line, column)
+    assert SOURCE.splitlines()[line - 1][start - 1 : end - 1] == text
+
+
+def test_without_the_text_columns_are_unknown() -> None:
+    assert column_range("/nowhere/k.hip", 4, 10) == (0, 0)
+
+
+def test_declarations_and_subscripts_are_found(source: str) -> None:
+    array = shared_array_at(source, 4)
+    assert array is not None
+    assert (array.name, array.dimensions, array.line) == ("tile", ("kTile", "kTile + 1"), 3)
+    assert [constant_value(source, d) for d in array.dimensions] == [32, 33]
+    assert subscripts_at(source, 4, "tile") == ("threadIdx.x", "n")
+
+
+def test_a_launch_is_found(source: str) -> None:
+    related = launch_of(profile_of().kernels[0], source)
+    assert related is not None
+    assert related.line == 7
+
+
+def test_of_a_place_in_a_header_the_launch_is_found_beside_the_kernel(source: str, tmp_path: Path) -> None:
+    header = tmp_path / "view.hpp"
+    header.write_text("inline int twice(int i) { return 2 * i; }\n")
+    related = launch_of(profile_of().kernels[0].model_copy(update={"file": source}), str(header))
+    assert related is not None
+    assert (related.file, related.line) == (source, 7)
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "k<<<1, 64>>>(p);",
+        "hipLaunchKernelGGL(k, dim3(1), dim3(64), 0, 0, p);",
+        "hipLaunchKernelGGL(HIP_KERNEL_NAME(k<4>), dim3(1), dim3(64), 0, 0, p);",
+        "hipLaunchCooperativeKernel((void*)k, 1, 64, arguments, 0, nullptr);",
+    ],
+)
+@pytest.mark.parametrize("configured", [True, False])
+def test_the_launch_of_a_kernel_in_a_header_is_found_in_the_program(
+    launch: str, tmp_path: Path, *, configured: bool
+) -> None:
+    header, program = tmp_path / "kernels.hpp", tmp_path / "main.cpp"
+    if configured:
+        program = tmp_path / "src" / "main.cpp"
+        program.parent.mkdir()
+        (tmp_path / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+    header.write_text("__global__ void k(int*) {}\n")
+    program.write_text(f"// k<<<>>>\nvoid launch(int* p) {{\n  {launch}\n}}\n")
+    related = launch_of(profile_of().kernels[0].model_copy(update={"file": str(header)}), str(header))
+    assert related is not None
+    assert (related.file, related.line) == (str(program), 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (62.94, "cycles", "62.9 cycles"),
+        (2.0, "cycles", "2 cycles"),
+        (96.8, "%", "97 %"),
+        (None, "x", "-"),
+        (46876.0, "", "46,876"),
+    ],
+)
+def test_numbers_are_written_with_their_unit(value: float | None, unit: str, text: str) -> None:
+    assert format_value(value, unit) == text
+
+
+def test_findings_of_longer_kernels_come_first() -> None:
+    small = profile_of(atomic(1.0, 7600), other(2000), time_ns=10)
+    large = profile_of(atomic(1.0, 1600), other(8000), time_ns=1000)
+    renamed = small.kernels[0].model_copy(update={"name": KernelName("small()"), "mangled": "s"})
+    both = large.model_copy(update={"kernels": (*large.kernels, renamed)})
+    found: list[Finding] = detect_all(both)
+    assert [f.kernel for f in found] == ["k(int)", "small()"]

@@ -1,0 +1,299 @@
+"""The defences around the proof, each with what it alone stops: the text, the precision, the program, the hardware."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hipscope.accordo.oracle.source import widened
+from hipscope.accordo.proof.validate import validate
+from hipscope.accordo.reference.prepare import prepare_reference
+from hipscope.analysis.devices import find_device
+from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Provenance, Resources, Source
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.judge.bench import Bench, open_bench
+from hipscope.formulas.judge.guard import check_source
+from hipscope.formulas.judge.judge import admit
+from hipscope.formulas.judge.physical_limits import impossible, suspicious
+from hipscope.formulas.judge.timed_replay import measure
+from hipscope.formulas.judge.whole_program import program_difference
+from hipscope.formulas.propose.candidate import Candidate
+
+PROGRAM = """#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void bell(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = expf(-0.5f * in[i] * in[i]) * 0.398942280f;
+}
+int main() {
+  const int n = 2000;
+  float in[n], out[n];
+  for (int i = 0; i < n; ++i) in[i] = i * 0.004f - 4.0f;
+  float *a, *b;
+  (void)hipMalloc(&a, sizeof in);
+  (void)hipMalloc(&b, sizeof out);
+  (void)hipMemcpy(a, in, sizeof in, hipMemcpyHostToDevice);
+  bell<<<8, 256>>>(a, b, n);
+  (void)hipMemcpy(out, b, sizeof out, hipMemcpyDeviceToHost);
+  std::printf("%.3f\\n", out[1000]);
+}
+"""
+KERNEL = """__global__ void k(const float* in, float* out, double* sum, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  double wide = in[i];
+  volatile int keep = n;
+  assert(n > 0);
+  if (i < n) out[i] = wide;
+  atomicAdd(&sum[0], wide);
+}
+"""
+
+
+@contextlib.contextmanager
+def bench_of(source: Path, text: str) -> Iterator[Bench]:
+    """A bench for the first kernel of a program."""
+    source.write_text(text)
+    project = resolve_project(source)
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    with open_bench(project, session, session.profile.kernels[0]) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with bench_of(tmp_path_factory.mktemp("bell") / "bell.hip", PROGRAM) as opened:
+        yield opened
+
+
+def test_less_precision_than_the_reference_is_seen_against_double(bench: Bench) -> None:
+    """The result is within the tolerance of the type: only the comparison with double precision sees it."""
+    text = PROGRAM.replace("0.398942280f", "0.398942f")
+    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False))
+    assert not hasattr(compiled, "stage"), compiled
+    verdict = validate(bench.reference, compiled.path)
+    assert verdict.outcome == "different"
+    assert verdict.mismatches[0].kind == "less_precise"
+    assert "units in the last place, that of the reference" in verdict.reason
+    settings = bench.reference.settings
+    off = type(settings)(**{**vars(settings), "without": frozenset({"oracle"}), "work": bench.work / "off"})
+    loose = prepare_reference(bench.dispatches, off, bench.reference.signature)
+    assert validate(loose, compiled.path).equivalent
+
+
+def test_another_order_of_rounding_is_no_loss_of_precision(bench: Bench) -> None:
+    text = PROGRAM.replace("-0.5f * in[i] * in[i]", "in[i] * (in[i] * -0.5f)")
+    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False))
+    assert not hasattr(compiled, "stage"), compiled
+    assert validate(bench.reference, compiled.path).equivalent
+
+
+def test_a_decision_on_what_nobody_has_written_is_refused_though_all_results_are_right(bench: Bench) -> None:
+    """No content of LDS that the replays try takes the branch: only the check of uninitialised reads sees it."""
+    end = """0.398942280f;
+  if (i < n && in[i] > 1e6f) seen[threadIdx.x] = 1;
+  __syncthreads();
+  if (i < n && seen[255 - threadIdx.x] == 12345.0f) out[i] = 0;
+}"""
+    text = PROGRAM.replace("0.398942280f;\n}", end).replace(
+        "n) {\n", "n) {\n  __shared__ float seen[256];\n", 1
+    )
+    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=True))
+    assert not hasattr(compiled, "stage"), compiled
+    verdict = validate(bench.reference, compiled.path)
+    assert verdict.outcome == "different"
+    assert verdict.mismatches[0].kind == "sanitizer"
+    assert "it uses a value that nobody has written on line 9" in verdict.reason
+
+
+STRUCTURE = """#include <hip/hip_runtime.h>
+struct Params { float* x; const float* y; int n; int mode; float alpha; double beta; };
+__global__ void update(Params p) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= p.n) return;
+  float v = p.alpha * p.y[i];
+  if (p.mode == 1) v += (float)p.beta;
+  p.x[i] = v;
+}
+int main() {
+  float y[300];
+  for (int i = 0; i < 300; ++i) y[i] = i * 0.25f;
+  float* in;
+  Params p{nullptr, nullptr, 300, 0, 0.1f, 0.7};
+  (void)hipMalloc(&p.x, sizeof y);
+  (void)hipMalloc(&in, sizeof y);
+  (void)hipMemcpy(in, y, sizeof y, hipMemcpyHostToDevice);
+  p.y = in;
+  update<<<2, 256>>>(p);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def structure_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with bench_of(tmp_path_factory.mktemp("structure") / "update.hip", STRUCTURE) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "trial"),
+    [
+        ("  if (p.mode == 1) v += (float)p.beta;\n", "", "argument 1, byte 20 1 instead of 0, other floats"),
+        ("(float)p.beta", "0.7f", "argument 1, byte 20 1 instead of 0, other floats"),
+        ("p.alpha * p.y[i]", "0.1f * p.y[i]", "other float and bool arguments"),
+        ("p.y[i]", "(i * 0.25f)", "inputs permuted"),
+    ],
+)
+def test_what_is_built_in_instead_of_read_from_a_structure_is_refused(
+    structure_bench: Bench, old: str, new: str, trial: str
+) -> None:
+    text = STRUCTURE.replace(old, new)
+    compiled = admit(structure_bench, Candidate("by hand", "", text.encode(), "", exact=True))
+    assert not hasattr(compiled, "stage"), compiled
+    verdict = validate(structure_bench.reference, compiled.path)
+    assert (verdict.outcome, verdict.trials[-1].inputs) == ("different", trial)
+
+
+SAME_POINTER = """#include <hip/hip_runtime.h>
+__global__ void product(const float* a, const float* b, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = a[i] * b[i];
+}
+int main() {
+  float *a, *out;
+  (void)hipMalloc(&a, 500 * sizeof(float));
+  (void)hipMalloc(&out, 500 * sizeof(float));
+  (void)hipMemset(a, 0x3f, 500 * sizeof(float));
+  product<<<8, 64>>>(a, a, out, 500);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+def test_what_is_right_only_where_two_pointers_are_the_same_is_refused(tmp_path: Path) -> None:
+    with bench_of(tmp_path / "product.hip", SAME_POINTER) as bench:
+        square = SAME_POINTER.replace("a[i] * b[i]", "a[i] * a[i]")
+        compiled = admit(bench, Candidate("by hand", "", square.encode(), "", exact=True))
+        assert not hasattr(compiled, "stage"), compiled
+        verdict = validate(bench.reference, compiled.path)
+        assert verdict.outcome == "different"
+        assert verdict.trials[-1].inputs == "pointers that share no memory"
+        settings = bench.reference.settings
+        off = type(settings)(
+            **{**vars(settings), "without": frozenset({"pointers_apart"}), "work": bench.work / "off"}
+        )
+        unaware = prepare_reference(bench.dispatches, off, bench.reference.signature)
+        assert validate(unaware, compiled.path).equivalent
+
+
+@pytest.mark.parametrize(
+    ("body", "wide"),
+    [
+        ("float x = 1.5f * sqrtf(y) + 1e-3F;", "double x = 1.5 * sqrt(y) + 1e-3;"),
+        ("// float\n\"float\" 'f' 0x1f", None),
+        ("float floats = 2.f;", "double floats = 2.;"),
+        ("float4 v; int half = 2;", "double4 v; int half = 2;"),
+        ("float w = __int_as_float(3);", None),
+    ],
+)
+def test_a_kernel_in_double_precision_is_made_word_by_word(body: str, wide: str | None) -> None:
+    found, _ = widened(f"__global__ void k() {{ {body} }}\n", "k")
+    assert (found is None) == (wide is None)
+    assert wide is None or wide in (found or "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("out[i] = wide", "in[i]", "never writes to `out`"),
+        ("atomicAdd(&sum[0], wide);", "", "never writes to `sum`"),
+        ("out[i] = wide", "out[i] = wide; ((float*)in)[i] = 0", "casts the const of `in` away"),
+        ("out[i] = wide", "out[i] = wide; const_cast<float*>(in)[i] = 0", "casts the const of `in` away"),
+        ("double wide = in[i]", "float wide = in[i]", "less in double precision"),
+        ("double wide = in[i]", "double wide = (_Float16)in[i]", "`_Float16`, which is less precise"),
+        ("assert(n > 0);", "", "asserts and the rewrite does not"),
+        ("volatile int", "int", "drops a `volatile`"),
+    ],
+)  # fmt: skip
+def test_an_output_a_const_a_precision_and_a_check_are_kept(old: str, new: str, reason: str) -> None:
+    kernel = parse(KERNEL.encode()).kernel("k")
+    assert kernel is not None
+    candidate = KERNEL.replace(old, new)
+    assert candidate != KERNEL
+    assert reason in " ".join(check_source(KERNEL.encode(), candidate.encode(), kernel))
+    harmless = KERNEL.replace("if (i < n) out[i] = wide;", "if (i < n) { float* p = out; p[i] = wide; }")
+    assert check_source(KERNEL.encode(), harmless.encode(), kernel) == ()
+
+
+def profile(*kernels: tuple[str, int, float], output: str = "", exit_code: int = 0) -> Profile:
+    """A program that launched the named kernels so often, each launch that many nanoseconds long."""
+    made = []
+    for name, count, time in kernels:
+        launches = [
+            Dispatch(id=i, grid=(64, 1, 1), workgroup=(64, 1, 1), start_ns=0, end_ns=time)
+            for i in range(count)
+        ]
+        made.append(Kernel(name=name, mangled=name, dispatches=tuple(launches), resources=Resources()))
+    return Profile(
+        source=Source.ROCM, provenance=Provenance.MEASURED, tool="", device=find_device("mi300x"),
+        kernels=tuple(made), program=ProgramRun(command=(), exit_code=exit_code, output=output),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        (profile(("k", 2, 50.0), ("other", 1, 100.0)), None),
+        (profile(("k", 1, 50.0), ("other", 1, 100.0)), "launched 1 times with the rewrite, before 2 times"),
+        (profile(("k", 2, 50.0), ("other", 1, 100.0), ("helper", 1, 1.0)), "runs another kernel, helper"),
+        (profile(("k", 2, 50.0)), "other does not run any more"),
+        (profile(("k", 2, 50.0), ("other", 1, 110.0)), "Another kernel, other, becomes slower"),
+        (profile(("k", 2, 50.0), ("other", 1, 100.0), output="FAIL"), "output changes"),
+        (profile(("k", 2, 50.0), ("other", 1, 100.0), exit_code=1), "exit code changes"),
+    ],
+)
+def test_the_program_runs_the_same_kernels_as_often_and_no_other_is_slower(
+    after: Profile, reason: str | None
+) -> None:
+    before = profile(("k", 2, 100.0), ("other", 1, 100.0))
+    found: Any = program_difference(before, after, {"k"}, [])
+    assert found is None if reason is None else reason in found
+
+
+def test_a_time_that_no_device_can_reach_is_refused() -> None:
+    device = find_device("mi300x")
+    peak = device.l2_bytes_per_s or device.hbm_bytes_per_s
+    assert impossible(1000.0, int(peak * 1e-6), 0.0, device) is None
+    assert "GB/s at most" in str(impossible(1000.0, int(peak * 1.2e-6), 0.0, device))
+    assert "TFLOP/s" in str(impossible(1000.0, 0, device.flops_fp32 * 1.2e-6, device))
+    assert "no time" in str(impossible(0.0, 1, None, device))
+    assert suspicious(3.0) is None
+    assert "look at the diff" in str(suspicious(25.0))
+
+
+def test_a_timed_run_that_leaves_another_result_is_refused(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel that is right when it is checked and wrong when it is timed: here by replacing what is timed."""
+    from hipscope.formulas.judge import judge
+
+    def wrong_code(_path: Path) -> Path:
+        text = PROGRAM.replace("0.398942280f", "0.5f")
+        compiled = admit(bench, Candidate("by hand", "", text.encode(), ""))
+        assert not isinstance(compiled, judge.Judgement)
+        return compiled.path
+
+    plain = measure
+    monkeypatch.setattr(
+        judge, "measure", lambda tool, launches, path, *rest: plain(tool, launches, wrong_code(path), *rest)
+    )
+    same = PROGRAM.replace("-0.5f * in[i] * in[i]", "(-0.5f * in[i]) * in[i]")
+    judgement = judge.judge_candidate(bench, Candidate("by hand", "", same.encode(), "", exact=False))
+    assert judgement.stage == "different"
+    assert "the timed run of dispatch" in judgement.reason

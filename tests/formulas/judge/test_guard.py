@@ -1,0 +1,242 @@
+"""The guard: what a candidate may change in the text and in the machine code, and the reason for each refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
+from hipscope.formulas.judge.guard import check_code_object, check_source
+
+Compile = Callable[..., CodeObject]
+
+SOURCE = b"""#include <hip/hip_runtime.h>
+constexpr int kTile = 64;
+__global__ void k(const float* in, float* out, int n) {
+  __shared__ float tile[kTile];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = i < n ? in[i] : 0.0f;
+  __syncthreads();
+  if (i < n) out[i] = tile[63 - threadIdx.x];
+}
+__global__ void other(float* out) { out[threadIdx.x] = 1.0f; }
+int main() { return 0; }
+"""
+STORE = b"if (i < n) out[i] = tile[63 - threadIdx.x];"
+SYMBOL = "_Z1kPKfPfi"
+
+
+def refusals(candidate: bytes) -> tuple[str, ...]:
+    kernel = parse(SOURCE).kernel("k")
+    assert kernel is not None
+    return check_source(SOURCE, candidate, kernel)
+
+
+def with_body(text: bytes) -> bytes:
+    return SOURCE.replace(STORE, text + b"\n  " + STORE)
+
+
+def test_a_change_inside_the_kernel_may_go_on() -> None:
+    assert refusals(SOURCE.replace(b"tile[kTile]", b"tile[kTile + 1]")) == ()
+    assert refusals(SOURCE.replace(b"__global__ void k", b"__launch_bounds__(64) __global__ void k")) == ()
+    assert refusals(with_body(b"#pragma unroll\n  for (int j = 0; j < 2; ++j) { out[0] += 0; }")) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b"kTile = 64", b"kTile = 65", "outside the kernel"),
+        (b"return 0", b"return 1", "outside the kernel"),
+        (b"out[threadIdx.x] = 1.0f", b"out[threadIdx.x] = 2.0f", "outside the kernel"),
+        (b"void k(const float* in", b"void k(float* in", "parameters changed"),
+        (b"float* out, int n)", b"float* out, long n)", "parameters changed"),
+        (b"void k(", b"void renamed(", "is gone"),
+        (b"__global__ void k(", b"template <int N> __global__ void k(", "template head changed"),
+        (b"if (i < n) out[i]", b"if (i < n out[i]", "syntax error"),
+        (b"__global__ void k(", b"__attribute__((weak)) __global__ void k(", "is new"),
+    ],
+)
+def test_what_is_around_the_body_stays_as_it_is(old: bytes, new: bytes, reason: str) -> None:
+    assert reason in " ".join(refusals(SOURCE.replace(old, new)))
+
+
+def test_the_original_is_no_candidate() -> None:
+    assert "byte for byte" in refusals(SOURCE)[0]
+
+
+def beside(text: bytes, *, behind: bool = False) -> tuple[str, ...]:
+    """What the guard says of the text before (or behind) the kernel, with the kernel itself changed a little."""
+    source = SOURCE.replace(b"0.0f;\n  __sync", b"-0.0f;\n  __sync")
+    if behind:
+        return refusals(
+            source.replace(b"\n}\n__global__ void other", b"\n}\n" + text + b"\n__global__ void other")
+        )
+    return refusals(source.replace(b"__global__ void k(", text + b"\n__global__ void k("))
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        b"static __device__ float twice(float x) { return x + x; }",
+        b"// Only used below.\nstatic __device__ __forceinline__ float twice(float x) { return x + x; }",
+        b"template <typename T>\nstatic __device__ T twice(T x) { return x + x; }",
+        b"constexpr int kHalf = 32;",
+        b"static constexpr int half(int x) { return x / 2; }",
+    ],
+)
+def test_a_helper_without_state_may_stand_beside_the_kernel(helper: bytes) -> None:
+    assert beside(helper) == ()
+    assert beside(helper, behind=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("helper", "reason"),
+    [
+        (b"__device__ int answer() { return 42; }", "not `static __device__`"),
+        (b"static int answer() { return 42; }", "not `static __device__`"),
+        (b"__device__ int calls;", "beside the kernel: `__device__ int calls;`"),
+        (b"static int calls;", "beside the kernel"),
+        (b"constexpr int first = 1, kTile2 = 2;", "beside the kernel"),
+        (b"#define other nothing", "beside the kernel"),
+        (b"using namespace std;", "beside the kernel"),
+        (b"static __global__ void second() {}", "beside the kernel: another kernel"),
+        (b"static __device__ void other(float* p) { *p = 1; }", "`other` is used in the file already"),
+        (b"static __device__ int main2(int tile) { return tile; }\nconstexpr int in = 3;", "`in` is used"),
+        (b"static __device__ int __answer() { return 42; }", "name of the implementation"),
+        (b"static __device__ int answer() { static int n = 0; return ++n; }", "keeps s"),
+        (b"static __device__ int answer() { return clock(); }", "reads a clock"),
+        (b'static __device__ void nop() { asm volatile("s_nop 0"); }', "inline assembly"),
+        (b"static __device__ long answer(float* p) { return (long)p; }", "pointers into integers"),
+        (b"static __device__ void all() { __syncthreads(); }", "has a barrier"),
+    ],
+)
+def test_a_helper_with_state_or_a_known_name_is_refused(helper: bytes, reason: str) -> None:
+    assert reason in "; ".join(beside(helper)), beside(helper)
+
+
+def test_a_pointer_becomes_restrict_only_when_the_launches_show_nothing_else_there() -> None:
+    text = SOURCE.replace(b"float* out, int n)", b"float* __restrict__ out, int n)")
+    kernel = parse(SOURCE).kernel("k")
+    assert kernel is not None
+    assert "`out` becomes __restrict__" in refusals(text)[0]
+    assert "`out` becomes __restrict__" in check_source(SOURCE, text, kernel, {"in"})[0]
+    assert check_source(SOURCE, text, kernel, {"out"}) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b'asm volatile("s_nop 0");', "inline assembly"),
+        (b'printf("%d", n);', "prints"),
+        (b"int* p = (int*)malloc(4); free(p);", "allocates"),
+        (b"static int calls = 0; ++calls;", "static state"),
+        (b"extern __shared__ float more[];", "dynamic LDS"),
+        (b"long long t = clock64();", "clock"),
+        (b"__builtin_trap();", "traps"),
+        (b"volatile const float* v = in;", "volatile"),
+        (b"size_t address = (size_t)in;", "pointers into integers"),
+        (b"auto address = reinterpret_cast<unsigned long long>(out);", "pointers into integers"),
+        (b"#include <cmath>\n", "includes a file"),
+        (b"#define float double\n", "macro"),
+        (b"#pragma clang fp reassociate(on)\n", "directive"),
+        (b"while (atomicAdd((int*)out, 0) < 4) {}", "waits for other workgroups"),
+        (b"int line = __COUNTER__;", "__COUNTER__"),
+    ],
+)
+def test_what_no_rewrite_needs_is_refused(text: bytes, reason: str) -> None:
+    assert reason in " ".join(refusals(with_body(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"const float4* wide = reinterpret_cast<const float4*>(in);",
+        b"int bits = (int)in[i];",
+        b"unsigned half = static_cast<unsigned>(in[0]);",
+        b"// printf and asm are only mentioned here",
+        b"auto twice = [](float v) { return 2 * v; };",
+    ],
+)
+def test_harmless_code_is_not_suspected(text: bytes) -> None:
+    assert refusals(with_body(text)) == ()
+
+
+def test_what_the_original_did_already_may_stay() -> None:
+    source = with_body(b'printf("%d", n);')
+    kernel = parse(source).kernel("k")
+    assert kernel is not None
+    assert check_source(source, source.replace(b"kTile]", b"kTile + 1]"), kernel) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"__syncthreads();", b"if (threadIdx.x < 32) __syncthreads();"),
+        (b"  __syncthreads();", b"  if (i >= n) return;\n  __syncthreads();"),
+        (b"__syncthreads();", b"for (int j = threadIdx.x; j < 64; j += 7) __syncthreads();"),
+    ],
+)
+def test_a_barrier_that_not_all_threads_reach_is_refused(old: bytes, new: bytes) -> None:
+    assert "not all threads of a workgroup reach the barrier" in " ".join(refusals(SOURCE.replace(old, new)))
+
+
+def launches(threads: int = 64, dynamic_lds: int = 0) -> dict[str, LaunchFacts]:
+    return {SYMBOL: LaunchFacts((LaunchFact((640, 1, 1), (threads, 1, 1), dynamic_lds),))}
+
+
+@pytest.fixture
+def original(compile_text: Compile) -> CodeObject:
+    return compile_text(SOURCE)
+
+
+def changed(original: CodeObject, symbol: str, **values: object) -> CodeObject:
+    kernels = {**original.kernels, symbol: replace(original.kernels[symbol], **values)}  # type: ignore[arg-type]
+    return CodeObject(Path("candidate.co"), kernels)
+
+
+def test_a_rewrite_of_the_body_keeps_the_code_object_compatible(
+    original: CodeObject, compile_text: Compile
+) -> None:
+    assert (
+        check_code_object(original, compile_text(SOURCE.replace(b"[kTile]", b"[kTile + 1]")), launches())
+        == ()
+    )
+
+
+def test_another_signature_is_seen_in_the_machine_code(original: CodeObject, compile_text: Compile) -> None:
+    text = SOURCE.replace(b"float* out, int n)", b"float* out, long n)")
+    reasons = " ".join(check_code_object(original, compile_text(text), launches()))
+    assert "_Z1kPKfPfi is gone" in reasons
+    assert "_Z1kPKfPfl" in reasons
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"lds": 65537}, "bytes of LDS"),
+        ({"max_flat_workgroup_size": 32}, "workgroups of 64 threads"),
+        ({"vgpr_spills": 3}, "spilled"),
+        ({"scratch": 16}, "scratch"),
+        ({"wavefront_size": 32}, "wave size"),
+        ({"dynamic_stack": True}, "stack of unknown size"),
+        ({"arguments": ()}, "lie differently"),
+    ],
+)
+def test_resources_and_layout_must_fit(original: CodeObject, change: dict[str, object], reason: str) -> None:
+    assert reason in " ".join(check_code_object(original, changed(original, SYMBOL, **change), launches()))
+
+
+def test_dynamic_lds_of_the_launch_counts(original: CodeObject) -> None:
+    assert "bytes of LDS" in " ".join(
+        check_code_object(original, changed(original, SYMBOL, lds=4096), launches(dynamic_lds=62000))
+    )
+
+
+def test_another_kernel_must_not_change(original: CodeObject) -> None:
+    candidate = changed(original, "_Z5otherPf", vgprs=200)
+    assert "another kernel" in " ".join(check_code_object(original, candidate, launches()))

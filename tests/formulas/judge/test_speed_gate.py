@@ -1,0 +1,105 @@
+"""The gate after timing: speed, the promised metric, occupancy cliffs, and what is told as a trade."""
+
+from __future__ import annotations
+
+from hipscope.analysis.profile import (
+    Dispatch,
+    Frame,
+    Instruction,
+    Kernel,
+    KernelName,
+    MemoryPattern,
+    Resources,
+    StallReason,
+)
+from hipscope.formulas.detect.registry import find_formula
+from hipscope.formulas.judge.speed_gate import Decision, decide, trade_sentence
+from hipscope.formulas.judge.timed_replay import Measured
+from tests.formulas.hand_made import modelled_profile
+
+
+def measured(
+    time_us: float, *, vgprs: int = 64, groups: int = 100000, conflicts: float = 0.0, lines: float = 200.0
+) -> Measured:
+    """One launch of workgroups of 256 with an LDS load of so many conflict cycles and a load of so many lines."""
+    lds = MemoryPattern(
+        space="lds", kind="load", bytes_per_lane=4, accesses=100, lanes=6400,
+        lds_cycles=200 + conflicts, lds_conflict_cycles=conflicts,
+    )  # fmt: skip
+    load = MemoryPattern(
+        space="global", kind="load", bytes_per_lane=4, accesses=100, lanes=6400, lines_needed=200, lines_used=lines,
+    )  # fmt: skip
+    patterns = (("ds_read_b32 v1, v2", lds, StallReason.LDS), ("global_load_dword v1, v[2:3], off", load,
+                StallReason.GLOBAL_MEMORY))  # fmt: skip
+    instructions = tuple(
+        Instruction(
+            index=n, address=8 * n, text=text, source=(Frame(file="/k.hip", line=7 + n, column=3),), hits=100,
+            lanes=6400, latency=10400, stall=10000, stalls={reason: 10000.0}, memory=pattern,
+        )
+        for n, (text, pattern, reason) in enumerate(patterns)
+    )  # fmt: skip
+    kernel = Kernel(
+        name=KernelName("k(int)"),
+        mangled="_Z1ki",
+        dispatches=(
+            Dispatch(
+                id=1, grid=(groups * 256, 1, 1), workgroup=(256, 1, 1), start_ns=0, end_ns=time_us * 1e3
+            ),
+        ),
+        resources=Resources(vgprs=vgprs, agprs=0, sgprs=16, lds_bytes=1024),
+        instructions=instructions,
+    )
+    profile = modelled_profile(kernel)
+    return Measured(profile, kernel)
+
+
+def decided(before: Measured, after: Measured, formula: str | None = "bankConflict") -> Decision:
+    return decide(before, after, find_formula(formula) if formula else None, min_speedup=1.03)
+
+
+BEFORE = measured(100, conflicts=6000)
+
+
+def test_faster_with_fewer_conflicts_is_accepted_without_a_trade() -> None:
+    decision = decided(BEFORE, measured(50, conflicts=0))
+    assert (decision.stage, decision.speedup, decision.trades) == ("accepted", 2.0, ())
+
+
+def test_less_than_three_per_cent_is_not_faster_and_a_metric_that_stays_is_said() -> None:
+    assert decided(BEFORE, measured(98, conflicts=0)).stage == "not_faster"
+    stays = decided(BEFORE, measured(50, conflicts=5900))
+    assert stays.stage == "metric_not_moved"
+    assert "not for the reason it was made" in stays.reason
+    assert decided(BEFORE, measured(50, conflicts=5900), formula=None).stage == "accepted"
+
+
+def test_a_metric_that_was_0_and_is_0_has_not_moved() -> None:
+    assert decided(measured(100), measured(50), formula="precision").stage == "metric_not_moved"
+
+
+def test_half_of_the_waves_may_go_but_not_more() -> None:
+    at_half = decided(BEFORE, measured(50, vgprs=128))  # 4 instead of 8 waves per SIMD
+    assert at_half.stage == "accepted"
+    assert [(t.metric, t.before, t.after) for t in at_half.trades if t.formula == ""] == [
+        ("occupancy in waves per SIMD", 8.0, 4.0)
+    ]
+    over = decided(BEFORE, measured(50, vgprs=168))
+    assert over.stage == "occupancy_cliff"
+    assert "3 instead of 8 waves per SIMD" in over.reason
+
+
+def test_waves_that_no_launch_can_fill_are_no_cliff() -> None:
+    small, smaller = measured(100, conflicts=6000, groups=304), measured(50, vgprs=256, groups=304)
+    assert decided(small, smaller).stage == "accepted"  # one wave per SIMD is launched, two would fit
+
+
+def test_a_new_bottleneck_is_told_as_a_trade_with_its_share() -> None:
+    decision = decided(BEFORE, measured(50, conflicts=0, lines=6400))
+    assert decision.stage == "accepted"
+    (trade,) = (t for t in decision.trades if t.formula == "memoryAccess")
+    assert trade.before is not None
+    assert trade.after > trade.before
+    assert trade.share is not None
+    sentence = trade_sentence(trade)
+    assert sentence.startswith(f"in exchange {trade.metric} went from 2 to 64")
+    assert "of the kernel's time is now at stake there (memoryAccess)" in sentence

@@ -1,0 +1,274 @@
+"""Recipe output before the real judge: what the recipe writes is proved equivalent, and a slip in it is rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config, OptimizeConfig
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.judge.bench import Bench, open_bench
+from hipscope.formulas.judge.judge import admit, judge_candidate, prove
+from hipscope.formulas.propose.candidate import Candidate, Family
+from tests.formulas.propose.recipes.cases import BY_NAME
+
+PROGRAM = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+__global__ void literals(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] * 0.3 + 1.0 / (2.0 + in[i] * in[i]);
+}
+__global__ void tree(const int* in, int* out, int n) {
+  __shared__ int sums[128];
+  const unsigned tid = threadIdx.x;
+  const unsigned i = blockIdx.x * blockDim.x + tid;
+  sums[tid] = i < n ? in[i] : 0;
+  __syncthreads();
+  for (unsigned s = 1; s < blockDim.x; s *= 2) {
+    if (tid % (2 * s) == 0) sums[tid] += sums[tid + s];
+    __syncthreads();
+  }
+  if (tid == 0) out[blockIdx.x] = sums[0];
+}
+__global__ void rows(const float* in, float* out, int width, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const int y = i / width;
+  const int x = i % width;
+  out[i] = in[y] + 2.0f * x;
+}
+__global__ void scaled(const float* in, const float* factor, float* out, float* twice, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  out[i] = in[i] * factor[0];
+  twice[i] = 2.0f * in[i] * factor[0];
+}
+__global__ void columns(const float* in, float* out, int width, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = 0.0f;
+  for (int y = 0; y < width; ++y) sum += in[y * n + i];
+  out[i] = sum;
+}
+__global__ void powers(const float* in, float* out, int width, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = in[i];
+#pragma unroll 16
+  for (int s = 0; s < width; ++s) sum = sum * 0.5f + in[s];
+  out[i] = sum;
+}
+__global__ void fast(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = expf(-0.01f * in[i] * in[i]) + in[i] / 3.0f;
+}
+__global__ void kinds(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float t = in[i];
+  if (in[i] > 3.0f) {
+    for (int step = 0; step < 20; ++step) t -= 0.25f * (t - 2.0f);
+  } else {
+    for (int step = 0; step < 20; ++step) t -= 0.125f * (t - 5.0f);
+  }
+  out[i] = t;
+}
+__global__ void looped(const float* in, float* out, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    float t = in[i];
+    for (int step = 0; step < 12; ++step) t = t * 0.5f + in[i];
+    out[i] = t;
+  }
+}
+__global__ void divided(const float* in, float* out, float scale, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float t = in[i];
+  for (int step = 0; step < 12; ++step) t = (t + 1.0f) / scale;
+  out[i] = t;
+}
+int main() {
+  const int n = 2600;
+  std::vector<float> host(16384);
+  for (int i = 0; i < 16384; ++i) host[i] = i % 37 - 11.0f;
+  float *in, *out, *twice, *factor;
+  (void)hipMalloc(&in, 65536);
+  (void)hipMalloc(&out, 65536);
+  (void)hipMalloc(&twice, 65536);
+  (void)hipMalloc(&factor, 64);
+  (void)hipMemcpy(in, host.data(), 65536, hipMemcpyHostToDevice);
+  (void)hipMemcpy(factor, host.data(), 64, hipMemcpyHostToDevice);
+  literals<<<41, 64>>>(in, out, n);
+  tree<<<21, 128>>>((const int*)in, (int*)out, n);
+  rows<<<21, 128>>>(in, out, 37, n);
+  scaled<<<21, 128>>>(in, factor, out, twice, n);
+  columns<<<5, 128>>>(in, out, 23, 600);
+  powers<<<21, 128>>>(in, out, 37, n);
+  fast<<<41, 64>>>(in, out, n);
+  kinds<<<21, 128>>>(in, out, n);
+  looped<<<5, 128>>>(in, out, n);
+  divided<<<21, 128>>>(in, out, 1.7f, n);
+  return hipDeviceSynchronize();
+}
+"""
+TURNED = """#include <hip/hip_runtime.h>
+#include <vector>
+__global__ void turned(const float* in, float* out) {
+  __shared__ float tile[128][128];
+  for (unsigned r = threadIdx.y; r < 128; r += blockDim.y) {
+    for (unsigned c = threadIdx.x; c < 128; c += blockDim.x) tile[r][c] = in[r * 128 + c];
+  }
+  __syncthreads();
+  for (unsigned r = threadIdx.y; r < 128; r += blockDim.y) {
+    for (unsigned c = threadIdx.x; c < 128; c += blockDim.x) out[r * 128 + c] = tile[c][r];
+  }
+}
+int main() {
+  std::vector<float> host(16384);
+  for (int i = 0; i < 16384; ++i) host[i] = i % 37 - 11.0f;
+  float *in, *out;
+  (void)hipMalloc(&in, 65536);
+  (void)hipMalloc(&out, 65536);
+  (void)hipMemcpy(in, host.data(), 65536, hipMemcpyHostToDevice);
+  turned<<<1, dim3(64, 8)>>>(in, out);
+  return hipDeviceSynchronize();
+}
+"""
+# Recipe, kernel, and slips: a text of the recipe's output and what stands there instead.
+JUDGED = [
+    ("float_math", "literals", [("0.3f", "0.31f"), ("2.0f +", "2.0f -")]),
+    ("xcd_remap", "literals", [("+ rank;", "+ rank / 2;"), (": rest)", ": 0)")]),
+    ("sequential_tree", "tree", [("left / 2)", "left / 2 - 1)"), ("sums[tid + half]", "sums[tid + half - 1]")]),
+    ("division", "rows", [("i - y * width", "i - y * n"), ("unsigned>(i) /", "unsigned>(i + 1) /")]),
+    ("restrict", "scaled", [("in[i] * factor[0];\n  twice", "in[0] * factor[0];\n  twice")]),
+    ("register_cache", "scaled", [("= factor[0];", "= factor[1];"), ("in_i = in[i]", "in_i = in[0]")]),
+    ("unroll", "columns", [("y < width", "y < width - width % 4"), ("+= in[y * n + i]", "+= in[y / 2 * n + i]")]),
+    ("limit_unroll", "powers", [("s < width", "s + 3 < width"), ("int s = 0", "int s = 1")]),
+    ("fast_math", "fast", [("__expf(", "__exp10f("), ("rcpf(3.0f)", "rcpf(3.001f)")]),
+    ("merge_branches", "kinds", [("0.25f : 0.125f", "0.125f : 0.25f"), ("> 3.0f", ">= 3.0f")]),
+    ("packed_float", "looped", [("both ? other : i", "i"), ("[other] = t.y", "[other] = t.x")]),
+    ("reciprocal", "divided", [("1.0f / scale", "1.001f / scale"), ("(t + 1.0f)", "(t + 1.01f)")]),
+    ("xor_swizzle", "turned", [("c ^ (r & 127)", "c ^ (r & 63)"), ("= tile[c][r ^ (c & 127)]", "= tile[c][r]")]),
+]  # fmt: skip
+
+
+class Benches(dict[str, Bench]):
+    """Benches by kernel, opened when they are first asked for."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        super().__init__()
+        self.folder, self.stack = folder, stack
+
+    def __missing__(self, name: str) -> Bench:
+        file = self.folder / f"{name}.hip"
+        file.write_text(TURNED if name == "turned" else PROGRAM)
+        # Only a user who has asked for fast arithmetic gets it, and then double precision is no measure.
+        optimize = OptimizeConfig(fast_math=name == "fast")
+        project = resolve_project(file, config=Config(backend="emulator", optimize=optimize))
+        session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+        kernel = next(k for k in session.profile.kernels if k.name.startswith(name))
+        self[name] = self.stack.enter_context(open_bench(project, session, kernel))
+        return self[name]
+
+
+@pytest.fixture(scope="module")
+def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Benches]:
+    with ExitStack() as stack:
+        yield Benches(tmp_path_factory.mktemp("judged"), stack)
+
+
+def proposed(bench: Bench, recipe: str) -> Candidate:
+    facts = replace(bench.facts, needs=None)  # as if nothing were known of spills: no kernel here has any
+    answer = BY_NAME[recipe](bench.original, bench.kernel, None, facts)
+    found = answer.candidates if isinstance(answer, Family) else answer
+    assert isinstance(found, list | tuple), answer
+    return found[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("recipe", "kernel", "slips"), JUDGED, ids=[f"{r}-{k}" for r, k, _ in JUDGED])
+def test_the_recipe_is_proved_and_a_slip_in_it_is_not(
+    recipe: str, kernel: str, slips: list[tuple[str, str]], benches: Benches
+) -> None:
+    bench = benches[kernel]
+    candidate = proposed(bench, recipe)
+    compiled = admit(bench, candidate)
+    assert not hasattr(compiled, "stage"), compiled
+    verdict = prove(bench, candidate, compiled)
+    assert verdict.equivalent, verdict.reason
+    for right, wrong in slips:
+        text = candidate.text.replace(right.encode(), wrong.encode())
+        assert text != candidate.text, candidate.text.decode()
+        slip = Candidate("slip", "", text, "", exact=candidate.exact)
+        assert judge_candidate(bench, slip).stage in ("different", "refused"), wrong
+
+
+VIEW = """#pragma once
+#define HD __host__ __device__ __forceinline__
+template <typename T> struct View {
+  T* data;
+  int nx, ny;
+  HD T& at(int i, int j) { return data[i * ny + j]; }
+  HD T operator()(int i, int j) const { return data[i * ny + j]; }
+};
+"""
+VIEWED = """#include <hip/hip_runtime.h>
+#include <vector>
+#include "view.hpp"
+template <typename T> __global__ void viewed(const View<T> in, View<T> out) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < in.nx && y < in.ny) out.at(x, y) = T(2) * in(x, y) + T(x);
+}
+int main() {
+  std::vector<float> host(120 * 70);
+  for (int i = 0; i < 120 * 70; ++i) host[i] = i % 37 - 11.0f;
+  View<float> in{nullptr, 120, 70}, out{nullptr, 120, 70};
+  (void)hipMalloc(&in.data, host.size() * 4);
+  (void)hipMalloc(&out.data, host.size() * 4);
+  (void)hipMemcpy(in.data, host.data(), host.size() * 4, hipMemcpyHostToDevice);
+  viewed<<<dim3(8, 5), dim3(16, 16)>>>(in, out);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.slow
+def test_accessors_in_a_header_are_seen_through_and_what_they_hide_is_proved(tmp_path: Path) -> None:
+    (tmp_path / "view.hpp").write_text(VIEW)
+    (tmp_path / "main.hip").write_text(VIEWED)
+    project = resolve_project(tmp_path / "main.hip", config=Config(backend="emulator"))
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    (kernel,) = session.profile.kernels
+    with open_bench(project, session, kernel) as bench:
+        assert not bench.kernel.through.opaque
+        assert bench.facts.member_pointers == {"in.data": "float", "out.data": "float"}
+        assert bench.facts.member_numbers == dict.fromkeys(("in.nx", "in.ny", "out.nx", "out.ny"), "int")
+        assert bench.facts.disjoint == {"in.data", "out.data"}
+        assert bench.facts.launches[0].buffer_bytes["out.data"] == 4 * 120 * 70
+        candidate = proposed(bench, "index_swap")
+        compiled = admit(bench, candidate)
+        assert not hasattr(compiled, "stage"), compiled
+        assert prove(bench, candidate, compiled).equivalent
+        wrong = candidate.text.replace(b"in(x, y)", b"in(y, x)")
+        assert judge_candidate(bench, Candidate("slip", "", wrong, "")).stage == "different"
+
+
+@pytest.mark.slow
+def test_members_that_lead_into_one_allocation_are_not_disjoint(tmp_path: Path) -> None:
+    (tmp_path / "view.hpp").write_text(VIEW)
+    together = VIEWED.replace("(void)hipMalloc(&out.data, host.size() * 4);", "out.data = in.data + 8400;")
+    together = together.replace("(&in.data, host.size() * 4)", "(&in.data, host.size() * 8)")
+    (tmp_path / "main.hip").write_text(together)
+    project = resolve_project(tmp_path / "main.hip", config=Config(backend="emulator"))
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    with open_bench(project, session, session.profile.kernels[0]) as bench:
+        assert not bench.facts.disjoint
+        assert bench.facts.launches[0].buffer_bytes["in.data"] == 8 * 120 * 70
+        assert bench.facts.launches[0].buffer_bytes["out.data"] == 4 * 120 * 70

@@ -1,0 +1,600 @@
+"""Each precondition of each recipe, with a kernel that breaks just this one, and the reason that is given."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hipscope.analysis.source.syntax import parse
+from hipscope.formulas.propose.candidate import Advice, Refusal
+from hipscope.formulas.propose.recipes import recipes_for
+from tests.formulas.propose.recipes.cases import FOLDER, ask, candidates, facts_of, read_facts
+
+Change = tuple[str, str]
+
+
+def said(recipe: str, case: str, *changes: Change, **facts: Any) -> str:
+    """The reason for no rewrite of a golden case whose text or facts are changed."""
+    source = (FOLDER / recipe / f"{case}.hip").read_text()
+    for old, new in changes:
+        assert old in source
+        source = source.replace(old, new)
+    known = read_facts(source.encode())
+    if facts:
+        known = facts_of({**_plain(source), **facts})
+    answer = ask(recipe, source.encode(), known)
+    assert isinstance(answer, Refusal | Advice), answer
+    return f"{'advice: ' if isinstance(answer, Advice) else ''}{answer.reason}"
+
+
+def _plain(source: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(source.splitlines()[0].partition("facts:")[2])
+    return data
+
+
+OFFSET = "__device__ float offset() { return 0.5f * threadIdx.x; } "
+NEXT = "__device__ float next(const float* p, int i) { while (p[i] < 0.0f) ++i; return p[i]; } "
+SUM = "__device__ float sum(const float* p, int i) { return p[i] + p[i + 1]; } "
+ONE = [[[4096, 1, 1], [256, 1, 1]]]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "case", "changes", "facts", "reason"),
+    [
+        (
+            "float_math",
+            "literals",
+            [("float x = in[i]", "double x = in[i]")],
+            {},
+            "asks for `double` itself, on line 8",
+        ),
+        ("float_math", "literals", [("const float* in", "const double* in")], {}, "asks for `double` itself"),
+        (
+            "merge_branches",
+            "two_kinds",
+            [("t += 4.0f;", "t -= 4.0f;")],
+            {},
+            "`t += 2.0f` on line 13 and `t -= 4.0f`",
+        ),
+        ("merge_branches", "two_kinds", [("t += 4.0f;", "")], {}, "different numbers of statements"),
+        ("merge_branches", "two_kinds", [("t += 4.0f;", "t += 4;")], {}, "not known to have the same type"),
+        (
+            "merge_branches",
+            "two_kinds",
+            [("(cold + 1.0f)", "(t + 1.0f)")],
+            {},
+            "`hot` on line 11 and `t` on line 16 change on the way",
+        ),
+        (
+            "merge_branches",
+            "two_kinds",
+            [
+                ("float hot", "float* hot"),
+                ("(hot + 1.0f)", "hot[i]"),
+                ("float cold", "float* cold"),
+                ("(cold + 1.0f)", "cold[i]"),
+            ],
+            {},
+            "`hot` on line 11 and `cold` on line 16 are not the same work",
+        ),
+        (
+            "merge_branches",
+            "two_kinds",
+            [("t += 2.0f;", "t += __shfl_down(t, 1);"), ("t += 4.0f;", "t += __shfl_down(t, 2);")],
+            {},
+            "line 13 depends on which lanes go there together",
+        ),
+        (
+            "merge_branches",
+            "two_kinds",
+            [("kind[i] == 1", "const int a = kind[i]; a == 1")],
+            {},
+            "declares something",
+        ),
+        (
+            "merge_branches",
+            "two_kinds",
+            [("if (kind[i] == 1)", "if constexpr (true)")],
+            {},
+            "when the kernel is compiled",
+        ),
+        ("merge_branches", "one_number", [("  else", "  if (n > 9)")], {}, "no `if` with an `else`"),
+        (
+            "packed_float",
+            "polynomial",
+            [],
+            {"disjoint": ["in", "weights", "sums"]},
+            "may overlap what it loads",
+        ),
+        (
+            "packed_float",
+            "polynomial",
+            [("sum += -(value - 1.0f);", "if (k > 2) sum += value;")],
+            {},
+            "a condition or a jump on line 9",
+        ),
+        (
+            "packed_float",
+            "polynomial",
+            [("-(value - 1.0f)", "sinf(value)")],
+            {},
+            "`sinf(value)` on line 9",
+        ),
+        (
+            "packed_float",
+            "polynomial",
+            [("weights[k]", "weights[i + k]")],
+            {},
+            "which is not the element itself",
+        ),
+        (
+            "packed_float",
+            "polynomial",
+            [("weights[k]", "in[k] + sums[k]")],
+            {},
+            "`sums[k]` on line 8",
+        ),
+        (
+            "packed_float",
+            "polynomial",
+            [("out[i] = value;", "out[i] = value;\n    value = 1.0f;")],
+            {},
+            "does not store at its end",
+        ),
+        (
+            "packed_float",
+            "polynomial",
+            [("out[i] = value;", "out[n - i] = value;")],
+            {},
+            "than an element `[i]` on line 11",
+        ),
+        (
+            "packed_float",
+            "polynomial",
+            [("k < 16", "k < value")],
+            {},
+            "an inner loop on line 7 that may differ",
+        ),
+        (
+            "packed_float",
+            "polynomial",
+            [("sum += -(value - 1.0f);", "sum += k;")],
+            {},
+            "`k` on line 9, which is no float",
+        ),
+        ("packed_float", "polynomial", [("i += gridDim.x * blockDim.x", "++i")], {}, "one element at a time"),
+        (
+            "reciprocal",
+            "steps",
+            [("/ kThird", "/ 4.0f"), ("/ kWidth", "/ 2"), ("dt * damping", "v"), ("changing;", "in[k];")],
+            {},
+            "`4.0f` on line 8 is a power of two",
+        ),
+        (
+            "reciprocal",
+            "steps",
+            [("/ kThird", "* 4.0f"), (" / kWidth", ""), ("dt * damping", "v"), ("changing;", "in[k];")],
+            {},
+            "`(1.0f + v)` on line 11 changes in every step",
+        ),
+        (
+            "reciprocal",
+            "steps",
+            [("/ kThird", "/ dt"), (" / kWidth", ""), ("dt * damping", "v"), ("changing;", "in[k];")],
+            {},
+            "`dt` on line 8 is divided by only once per thread",
+        ),
+        (
+            "reciprocal",
+            "steps",
+            [
+                ("/ kThird", "* 1.0f"),
+                (" / kWidth", ""),
+                ("dt * damping", "step"),
+                ("changing;", "in[k];"),
+                ("float dt", "double dt"),
+                ("float v =", "double v ="),
+                ("] / 2.0f", "]"),
+            ],
+            {},
+            "`(1.0f + step)` on line 14 changes in every step",
+        ),
+        ("launch_bounds", "spilling", [], {"launches": [], "threads": 0}, "no captured launch"),
+        (
+            "launch_bounds",
+            "spilling",
+            [],
+            {"threads": 1024},
+            "workgroups of 1024 threads: a bound gives nothing",
+        ),
+        (
+            "launch_bounds",
+            "spilling",
+            [("__global__ void k(", "__global__ void __launch_bounds__(64) k(")],
+            {},
+            "of that size",
+        ),
+        ("launch_bounds", "few_waves", [], {"needs": {"vgprs": 40}}, "already allow all waves"),
+        ("launch_bounds", "few_waves", [], {"needs": None}, "not known"),
+        ("launch_bounds", "few_waves", [("(256)", "(256, 2)")], {}, "for the waves already"),
+        (
+            "unroll",
+            "gather",
+            [("sum += in[next[s * n + i]];", "atomicAdd(out, in[s]);")],
+            {},
+            "an atomic operation",
+        ),
+        ("unroll", "gather", [("sum += in[next[s * n + i]];", "sum += s;")], {}, "loads nothing"),
+        (
+            "unroll",
+            "gather",
+            [("for (int s = 0; s < steps; ++s) {", "while (n < 9) {")],
+            {},
+            "which the compiler unrolls",
+        ),
+        ("limit_unroll", "polynomial", [], {"needs": {"vgprs": 100}}, "spills no registers"),
+        ("limit_unroll", "polynomial", [("unroll 16", "unroll 2")], {}, "is hardly unrolled"),
+        (
+            "limit_unroll",
+            "polynomial",
+            [("in[s] * kept[0]", "in[s] * kept[s]")],
+            {},
+            "indexes `kept` by its counter",
+        ),
+        (
+            "restrict",
+            "pointers",
+            [],
+            {"disjoint": ["a", "out"]},
+            "advice: in a recorded launch `b` had no allocation",
+        ),
+        ("restrict", "pointers", [], {"launches": []}, "advice: no launch was recorded"),
+        (
+            "restrict",
+            "pointers",
+            [("const float *b", "float b"), ("b[0]", "b"), ("const float* a", "int a"), ("a[i]", "a")],
+            {},
+            "fewer than two pointers",
+        ),
+        ("restrict", "pointers", [("int n)", "float** n)")], {}, "`n` is no plain pointer"),
+        ("restrict", "pointers", [("int n)", "Arguments n)")], {}, "`n` may hold pointers"),
+        (
+            "block_reduce",
+            "guarded",
+            [("atomicAdd(sum, in[i])", "atomicMax(sum, in[i])")],
+            {},
+            "is not the same for a NaN",
+        ),
+        (
+            "block_reduce",
+            "extremes",
+            [
+                ("unsigned* bits", "int* bits"),
+                ("atomicOr(bits, 1u", "atomicOr(bits, 1"),
+                ("n) {", "n) { atomicAdd(bits, n);"),
+            ],
+            {},
+            "depends on the order of its different atomics",
+        ),
+        (
+            "block_reduce",
+            "guarded",
+            [("atomicAdd(", "atomicExch(")],
+            {},
+            "cannot be gathered",
+        ),
+        ("register_cache", "scale", [], {"disjoint": ["factor"]}, "advice: another argument may overlap"),
+        (
+            "register_cache",
+            "scale",
+            [("in[i] + factor[1]", "1.0f"), ("twice[i] =", "factor_[i] ="), ("out[i] =", "float o =")],
+            {},
+            "the compiler keeps it anyway",
+        ),
+        (
+            "division",
+            "grid",
+            [
+                ("i / width", "i / 8"),
+                ("i % width", "i % 8"),
+                ("(count - i) % width", "1"),
+                ("count / width", "7"),
+            ],
+            {},
+            "divides no integers by a variable",
+        ),
+        (
+            "division",
+            "grid",
+            [("i % width", "1"), ("(count - i) % width", "1"), ("count / width", "7")],
+            {"launches": [[[65536, 1, 1], [256, 1, 1], {"width": -1, "count": 65000}]]},
+            "may be negative, zero or",
+        ),
+        (
+            "division",
+            "grid",
+            [("i % width", "1"), ("(count - i) % width", "1"), ("count / width", "7")],
+            {"launches": ONE},
+            "not known to be non-negative",
+        ),
+        ("xcd_remap", "flat", [], {"xcds": 1}, "one XCD"),
+        ("xcd_remap", "flat", [], {"launches": [[[2048, 1, 1], [256, 1, 1]]]}, "only 8 workgroups"),
+        ("xcd_remap", "flat", [], {"launches": []}, "no captured launch"),
+        (
+            "block_reduce",
+            "members",
+            [("t.in[i]);", "t.in[i]); if (t.sum[0] > 9) return;")],
+            {},
+            "`t.sum` is also used on line 11",
+        ),
+        (
+            "block_reduce",
+            "members",
+            [("t.in[i]);", "t.add(i));"), ("int n;", "int n; __device__ int add(int i) { return sum[i]; }")],
+            {},
+            "`t.sum` is also used on line 11",
+        ),
+        (
+            "block_reduce",
+            "members",
+            [
+                ("t.in[i]);", "t.add(i));"),
+                ("int n;", "int n; __device__ int add(int i) { i += 1; return sum[i]; }"),
+            ],
+            {},
+            "`t.sum` is also used on line 11",
+        ),
+        (
+            "register_cache",
+            "members",
+            [("const float* in", "float* in"), ("return out[2", "return in[2"), (" * f.scale[0]", "")],
+            {},
+            "`f.in[i]` is written by the kernel",
+        ),
+        (
+            "register_cache",
+            "members",
+            [('"f.scale", "f.out"], "member', '"f.out"], "member')],
+            {},
+            "advice: another argument may overlap it",
+        ),
+        (
+            "division",
+            "members",
+            [("int x = i % g.nx;", "int x = i / (g.nx + 1); g.nx = 0;")],
+            {},
+            "the operands of `i / g.nx` are not known to be non-negative",
+        ),
+        (
+            "restrict",
+            "pointers",
+            [],
+            {"member_pointers": {"g.out": "float"}, "disjoint": ["g.out"]},
+            "had no allocation of its own",
+        ),
+        (
+            "restrict",
+            "pointers",
+            [
+                ("const float* a", "const float* __restrict__ a"),
+                ("const float *b", "const float* __restrict__ b"),
+            ],
+            {"member_pointers": {"g.in": "float"}, "promised": ["g.in"]},
+            "all pointers are `__restrict__` already, in structures as well",
+        ),
+        (
+            "index_swap",
+            "view",
+            [("HD float& at(int i, int j) {", "HD float& at(int i, int j) { if (i < 0) i = 0;")],
+            {},
+            "advice: `out.at(x, y)` on line 14 cannot be seen through: `at` is defined more than once",
+        ),
+        (
+            "index_swap",
+            "view",
+            [("2.0f * in.at(x, y)", "in.at(x, y) + offset()"), ("struct View", OFFSET + "struct View")],
+            {},
+            "`offset`, which the kernel uses, asks for the thread's number itself",
+        ),
+        (
+            "tile_transpose",
+            "helpers",
+            [("in[flat(y, x, width)]", "next(in, flat(y, x, width))"), ("__global__", NEXT + "__global__")],
+            {},
+            "advice: `next(in, flat(y, x, width))` on line 13 cannot be seen through: `next` is more than one `return`",
+        ),
+        (
+            "tile_transpose",
+            "helpers",
+            [("in[flat(y, x, width)]", "sum(in, flat(y, x, width))"), ("__global__", SUM + "__global__")],
+            {},
+            "there is no single pair of one strided and one contiguous access",
+        ),
+        (
+            "xcd_remap",
+            "flat",
+            [("out[i] = in[i];", "out[i] = in[i]; __threadfence();")],
+            {},
+            "`__threadfence`",
+        ),
+        (
+            "xcd_remap",
+            "flat",
+            [("out[i] = in[i];", "out[i] = atomicAdd(out, 1.0f);")],
+            {},
+            "result of the atomicAdd",
+        ),
+        (
+            "xcd_remap",
+            "flat",
+            [
+                ("out[i] = in[i];", "out[i] = first();"),
+                ("__global__", "static __device__ int first() { return blockIdx.x; }\n__global__"),
+            ],
+            {},
+            "`first`, which the kernel uses, asks",
+        ),
+        (
+            "xor_swizzle",
+            "full_lds",
+            [("tile[threadIdx.x][r] + tile[threadIdx.x + 64][r]", "tile[r][threadIdx.x]")],
+            {},
+            "would have as many bank conflicts",
+        ),
+        ("xor_swizzle", "full_lds", [("kSide = 128", "kSide = 96")], {}, "no power of two"),
+        (
+            "xor_swizzle",
+            "full_lds",
+            [("kSide = 128", "kSide = 32")],
+            {"static_lds": 4096},
+            "room for padding",
+        ),
+        (
+            "xor_swizzle",
+            "full_lds",
+            [("__syncthreads();", "__syncthreads(); float* row = tile[0];")],
+            {},
+            "full subscripts",
+        ),
+        ("sequential_tree", "strided_index", [("s *= 2", "s += 1")], {}, "no loop whose step doubles"),
+        (
+            "sequential_tree",
+            "strided_index",
+            [("+= sums[index + s]", "-= sums[index + s]")],
+            {},
+            "is no addition",
+        ),
+        (
+            "sequential_tree",
+            "strided_index",
+            [("= sums[0]", "= sums[tid]")],
+            {},
+            "more than `sums[0]` is used",
+        ),
+        (
+            "sequential_tree",
+            "strided_index",
+            [("    __syncthreads();\n", "")],
+            {},
+            "not one guarded step and a barrier",
+        ),
+        (
+            "sequential_tree",
+            "strided_index",
+            [],
+            {"launches": [[[64, 64, 1], [16, 16, 1]]]},
+            "more than one dimension",
+        ),
+        ("sequential_tree", "modulo", [], {"launches": ONE}, "`kThreads` is not the size of the workgroup"),
+        ("sequential_tree", "modulo", [("% (2 * step) == 0", "% step == 0")], {}, "is not the usual one"),
+        ("sequential_tree", "modulo", [("__shared__ int best", "int best")], {}, "one-dimensional LDS array"),
+        (
+            "fast_math",
+            "functions",
+            [("expf(-x) + 1.0f / sqrtf(x + 1.0f) + sinf(x) / x / 3.0f", "x * 2.0f")],
+            {},
+            "calls no float function",
+        ),
+    ],
+)
+def test_a_broken_precondition_is_the_reason(
+    recipe: str, case: str, changes: list[Change], facts: dict[str, Any], reason: str
+) -> None:
+    assert reason in said(recipe, case, *changes, **facts)
+
+
+def test_float_math_keeps_what_becomes_an_integer_and_what_is_no_float() -> None:
+    body = "  out[0] = (int)(in[0] + 0.5);\n  int a = in[1] * 2.0;\n  out[(int)1.5] = 1e-300;\n"
+    source = f"__global__ void k(const float* in, float* out) {{\n{body}}}\n".encode()
+    answer = ask("float_math", source, facts_of({}))
+    assert isinstance(answer, Refusal)
+    for reason in ("`0.5` on line 2 is turned", "`2.0` on line 3 becomes", "`1e-300` on line 4 is no float"):
+        assert reason in answer.reason
+
+
+def test_literals_in_a_helper_are_advice() -> None:
+    source = b"""static __device__ float half(float x) { return x * 0.5; }
+__global__ void k(const float* in, float* out) { out[0] = half(in[0]); }
+"""
+    answer = ask("float_math", source, facts_of({}))
+    assert isinstance(answer, Advice)
+    assert "`half` is outside of the kernel" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("if (in[0] > 0) { out[0] = in[i]; out[1] = in[i]; }", None),
+        ("out[0] = 1; if (i > 3) out[0] = in[i]; out[1] = in[i];", "under a condition"),
+        ("out[0] = i > 3 ? in[i] : 1; out[1] = in[i];", "under a condition"),
+        ("if (i < 3 && in[i] > 0) out[0] = 1; out[1] = in[i];", "under a condition"),
+        ("out[0] = in[i]; ++i; out[1] = in[i];", "index that changes (`i`)"),
+        ("out[0] = in[i]; in[2] = 1; out[1] = in[i];", "is written by the kernel"),
+        ("out[0] = in[i]; float* p = in; *p = 1; out[1] = in[i];", "is written by the kernel"),
+        ("out[0] = in[i]; float* p = in; ++p; *p = 1; out[1] = in[i];", "other than by subscripts"),
+        ("for (int k = 0; k < i; ++k) out[k] = in[i];", "under a condition"),
+        ("for (int k = 0; k < 4; ++k) out[k] = in[i];", None),
+        ("out[0] = in[(int)out[1]]; out[2] = in[(int)out[1]];", "itself loaded"),
+    ],
+)
+def test_the_register_cache_loads_only_what_is_read_anyway(body: str, reason: str | None) -> None:
+    text = f"__global__ void k(float* in, float* out) {{\n  int i = threadIdx.x;\n  {body}\n}}\n"
+    facts = facts_of({"launches": ONE, "disjoint": ["in", "out"]})
+    answer = ask("register_cache", text.encode(), facts)
+    if reason is None:
+        assert candidates(answer)[0].text.count(b"= in[i];") == 1
+    else:
+        assert isinstance(answer, Refusal)
+        assert reason in answer.reason
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 15, 64, 100])
+@pytest.mark.parametrize("xcds", [2, 6, 8])
+def test_the_new_numbers_of_workgroups_are_the_old_ones_in_another_order(columns: int, xcds: int) -> None:
+    for count in range(1, columns * 5):
+        share, rest = count // xcds, count % xcds
+        numbers = [b % xcds * share + min(b % xcds, rest) + b // xcds for b in range(count)]
+        assert sorted(numbers) == list(range(count))
+
+
+def test_fast_math_is_advice_where_the_project_does_not_ask_for_it() -> None:
+    source = b"__global__ void k(const float* in, float* out, float d) { out[0] = in[0] / d; }\n"
+    kernel = parse(source).kernel("k")
+    assert kernel is not None
+    said_so = [recipe(source, kernel, None, facts_of({})) for recipe in recipes_for("precision")]
+    (advice,) = [answer for answer in said_so if isinstance(answer, Advice)]
+    assert advice.recipe == "fast_math"
+    assert "optimize.fast_math" in advice.reason
+    assert "`in[0] * __builtin_amdgcn_rcpf(d)` for `in[0] / d` (line 1)" in advice.title
+
+
+def test_the_advice_names_only_members_without_the_promise() -> None:
+    source = (FOLDER / "restrict" / "pointers.hip").read_text()
+    inside = {"g.in": "float", "g.out": "float"}
+    known = {**_plain(source), "member_pointers": inside, "promised": ["g.in"]}
+    answer = ask("restrict", source.encode(), facts_of(known))
+    assert isinstance(answer, Advice)
+    assert "overlaps `g.out`" in answer.title
+    assert "`g.in`" not in answer.title
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("1.0f / sqrtf(x)", "rsqrtf(x)"),
+        ("1 / std::sqrt(x)", "rsqrtf(x)"),
+        ("1.f / sqrt(x)", "rsqrtf(x)"),
+        ("expf(x) / (x + 1.0f)", "__expf(x) * __builtin_amdgcn_rcpf(x + 1.0f)"),
+    ],
+)
+def test_a_fast_form_of_each_expression(old: str, new: str) -> None:
+    source = f"__global__ void k(float x, double y, float* out) {{ out[0] = {old}; }}\n".encode()
+    (candidate,) = candidates(ask("fast_math", source, facts_of({})))
+    assert f"out[0] = {new};" in candidate.text.decode()
+
+
+def test_a_root_in_double_precision_has_no_fast_form() -> None:
+    source = b"__global__ void k(double y, float* out) { out[0] = 1.f / sqrt(y); }\n"
+    assert isinstance(ask("fast_math", source, facts_of({})), Refusal)
