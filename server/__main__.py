@@ -1,6 +1,6 @@
 """`python -m hipscope.server`: the same command line as `hipscope`."""
 
-from hipscope.server.cli import main
+from hipscope.server.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -21,7 +21,7 @@ from hipscope.server.features import (
     lifecycle,
     restore,
 )
-from hipscope.server.language_server import HipServer
+from hipscope.server.session.language_server import HipServer
 
 FEATURES = (
     lifecycle,

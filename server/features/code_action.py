@@ -12,9 +12,9 @@ from lsprotocol import types as lsp
 
 from hipscope.server.features.code_lens import OPTIMIZE
 from hipscope.server.features.diagnostics import SOURCE
-from hipscope.server.language_server import HipServer
-from hipscope.server.store import Marks
-from hipscope.server.view import Kernel
+from hipscope.server.reports.profile_reader import Kernel
+from hipscope.server.session.known_profiles import Marks
+from hipscope.server.session.language_server import HipServer
 
 KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, lsp.CodeActionKind.Source)
 CHECK = "hipscope.server.check"

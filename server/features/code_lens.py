@@ -6,12 +6,12 @@ import re
 
 from lsprotocol import types as lsp
 
-from hipscope.server.language_server import HipServer
-from hipscope.server.positions import Encoding, name_range, split_lines
+from hipscope.server.edit.positions import Encoding, name_range, split_lines
 from hipscope.server.render.explain import bound_words
 from hipscope.server.render.words import duration, percent
-from hipscope.server.store import Marks
-from hipscope.server.view import Kernel
+from hipscope.server.reports.profile_reader import Kernel
+from hipscope.server.session.known_profiles import Marks
+from hipscope.server.session.language_server import HipServer
 
 PROFILE = "hipscope.server.profile"
 OPTIMIZE = "hipscope.server.optimize"

@@ -7,8 +7,8 @@ import asyncio
 from lsprotocol import types as lsp
 
 from hipscope.server.features.diagnostics import publish_all
-from hipscope.server.language_server import HipServer
-from hipscope.server.settings import SECTION, read_settings
+from hipscope.server.session.editor_settings import SECTION, read_settings
+from hipscope.server.session.language_server import HipServer
 
 _ANSWER_SECONDS = 5.0
 

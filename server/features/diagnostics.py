@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
-from hipscope.server.docs import formula_page
-from hipscope.server.language_server import HipServer, path_of
-from hipscope.server.positions import Encoding, code_range, span_range, split_lines, word_range
+from hipscope.server.edit.positions import Encoding, code_range, span_range, split_lines, word_range
+from hipscope.server.render.formula_pages import formula_page
 from hipscope.server.render.words import percent, reason, top_reasons
-from hipscope.server.settings import Settings
-from hipscope.server.store import Marks, Problem
-from hipscope.server.view import Finding, Kernel, Line
+from hipscope.server.reports.profile_reader import Finding, Kernel, Line
+from hipscope.server.session.editor_settings import Settings
+from hipscope.server.session.known_profiles import Marks, Problem
+from hipscope.server.session.language_server import HipServer, path_of
 
 SOURCE = "hipscope"
 CHECK_SOURCE = "hipscope check"

@@ -11,8 +11,8 @@ from lsprotocol import types as lsp
 from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.execute_command import HEADERS, key_of, profile
 from hipscope.server.features.heat import send_heat
-from hipscope.server.language_server import HipServer, disk_text, path_of
-from hipscope.server.saved import load_report
+from hipscope.server.session.language_server import HipServer, disk_text, path_of
+from hipscope.server.session.saved_reports import load_report
 
 PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
 _GPU_CODE = re.compile(r"__global__|\bhip_runtime\b|<<<")

@@ -14,19 +14,19 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
-from hipscope.server.check_view import check_problems
-from hipscope.server.edits import EditSide, StaleEdit, workspace_edit
+from hipscope.server.edit.workspace_edit import EditSide, StaleEdit, workspace_edit
 from hipscope.server.features.code_action import CHECK, kernels_around
 from hipscope.server.features.code_lens import OPTIMIZE, PROFILE
 from hipscope.server.features.diagnostics import publish_project
 from hipscope.server.features.heat import send_heat
 from hipscope.server.features.restore import keep
-from hipscope.server.jobs import JobFailed, JobStopped, ReportProgress, run_worker
-from hipscope.server.language_server import HipServer, dirty_texts, disk_text, path_of
-from hipscope.server.progress import progress_bar
-from hipscope.server.saved import save_report
-from hipscope.server.store import Problem, project_key
-from hipscope.server.view import Optimization, base_name, read_optimization, read_report
+from hipscope.server.jobs.jobs import JobFailed, JobStopped, ReportProgress, run_worker
+from hipscope.server.reports.profile_reader import Optimization, base_name, read_optimization, read_report
+from hipscope.server.session.check_problems import check_problems
+from hipscope.server.session.known_profiles import Problem, project_key
+from hipscope.server.session.language_server import HipServer, dirty_texts, disk_text, path_of
+from hipscope.server.session.progress import progress_bar
+from hipscope.server.session.saved_reports import save_report
 
 CANCEL = "hipscope.server.cancel"
 HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})

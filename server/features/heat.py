@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hipscope.server.language_server import HipServer, path_of
 from hipscope.server.render.words import reason
-from hipscope.server.store import Marks
+from hipscope.server.session.known_profiles import Marks
+from hipscope.server.session.language_server import HipServer, path_of
 
 _SMALLEST_GPU_SHARE = 0.002
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
-from hipscope.server.language_server import HipServer
-from hipscope.server.positions import Encoding, code_range, split_lines, units
+from hipscope.server.edit.positions import Encoding, code_range, split_lines, units
 from hipscope.server.render.blocks import Block, to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel, explain_line
-from hipscope.server.store import Marks
+from hipscope.server.session.known_profiles import Marks
+from hipscope.server.session.language_server import HipServer
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 

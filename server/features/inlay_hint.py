@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from hipscope.server.language_server import HipServer
-from hipscope.server.positions import Encoding, code_range, split_lines
+from hipscope.server.edit.positions import Encoding, code_range, split_lines
 from hipscope.server.render.blocks import to_markdown
 from hipscope.server.render.explain import explain_line
 from hipscope.server.render.words import percent, reason
-from hipscope.server.settings import Settings
-from hipscope.server.store import Marks
+from hipscope.server.session.editor_settings import Settings
+from hipscope.server.session.known_profiles import Marks
+from hipscope.server.session.language_server import HipServer
 
 
 def register(server: HipServer) -> None:

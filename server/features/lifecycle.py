@@ -10,8 +10,8 @@ from lsprotocol import types as lsp
 
 from hipscope.server.features.configuration import pull
 from hipscope.server.features.documents import restore
-from hipscope.server.language_server import HipServer
-from hipscope.server.settings import read_settings
+from hipscope.server.session.editor_settings import read_settings
+from hipscope.server.session.language_server import HipServer
 
 
 def register(server: HipServer) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
-from hipscope.server.language_server import HipServer, path_of
-from hipscope.server.view import Edit
+from hipscope.server.reports.profile_reader import Edit
+from hipscope.server.session.language_server import HipServer, path_of
 
 RESTORE = "hipscope.server.restore"
 _BOM = b"\xef\xbb\xbf"

@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from hipscope.server.check_view import second_place
 from hipscope.server.render.text import short_path
+from hipscope.server.session.check_problems import second_place
 
 
 def render_check(report: Mapping[str, Any], console: Console) -> None:

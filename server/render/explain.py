@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hipscope.server.docs import formula_page
 from hipscope.server.render.blocks import Block, Heading, Table
+from hipscope.server.render.formula_pages import formula_page
 from hipscope.server.render.words import (
     REASONS,
     bar,
@@ -22,8 +22,8 @@ from hipscope.server.render.words import (
     size,
     three,
 )
-from hipscope.server.store import Marks
-from hipscope.server.view import Evidence, Finding, Kernel, Line, Memory, Report
+from hipscope.server.reports.profile_reader import Evidence, Finding, Kernel, Line, Memory, Report
+from hipscope.server.session.known_profiles import Marks
 
 _STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
 _MOST_COUNTERS = 12

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from hipscope.server.render.explain import bound_words, evidence_values, possible_speedup
 from hipscope.server.render.words import bar, borders, duration, percent, reason, sparkline, top_reasons
-from hipscope.server.view import Finding, Kernel, Line, Optimization, Report, base_name
+from hipscope.server.reports.profile_reader import Finding, Kernel, Line, Optimization, Report, base_name
 
 DEFAULT_KERNELS = 5
 _HOT_LINES = 6

@@ -12,7 +12,7 @@ from hipscope.server.features.code_action import CHECK
 from hipscope.server.features.code_lens import OPTIMIZE, PROFILE
 from hipscope.server.features.execute_command import CANCEL
 from hipscope.server.features.restore import RESTORE
-from hipscope.server.settings import Settings, camel_case, read_settings
+from hipscope.server.session.editor_settings import Settings, camel_case, read_settings
 
 EXTENSION = Path(__file__).parents[2] / "vscode-extension"
 MANIFEST: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text())

@@ -1,4 +1,4 @@
-"""Stands in for `hipscope.server.worker`: answers from comments in the source, so that tests need no compiler.
+"""Stands in for `hipscope.server.jobs.worker`: answers from comments in the source, so that tests need no compiler.
 
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`

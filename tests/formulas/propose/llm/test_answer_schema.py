@@ -115,10 +115,17 @@ def test_without_dspy_the_command_that_installs_it_is_named(monkeypatch: pytest.
 
 
 MODULES = [
-    "hipscope.formulas.detect.registry", "hipscope.formulas.optimize.loop", "hipscope.formulas.propose.llm.client",
-    "hipscope.formulas.propose.llm.attempts", "hipscope.formulas.propose.llm.prompt",
-    "hipscope.server.cli", "hipscope.server.app", "hipscope.server.language_server", "hipscope.server.worker", "hipscope.server.tasks",
-]  # fmt: skip
+    "hipscope.formulas.detect.registry",
+    "hipscope.formulas.optimize.loop",
+    "hipscope.formulas.propose.llm.client",
+    "hipscope.formulas.propose.llm.attempts",
+    "hipscope.formulas.propose.llm.prompt",
+    "hipscope.server.cli.main",
+    "hipscope.server.app",
+    "hipscope.server.session.language_server",
+    "hipscope.server.jobs.worker",
+    "hipscope.server.jobs.tasks",
+]
 
 
 def test_nothing_imports_an_llm_library_before_it_is_needed() -> None:

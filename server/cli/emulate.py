@@ -1,0 +1,83 @@
+"""`hipscope emulate [OPTIONS] -- PROGRAM [ARGS]`: a stand-in for `rocprofv3` that needs no GPU."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+import typer.core
+
+from hipscope.server.cli.terminal import STOPPED, failures_reported, stop_asked
+
+_HELP = """Run a program that is linked against HIP on the emulator and write the files that rocprofv3 writes.
+
+Usage: hipscope emulate [OPTIONS] -- PROGRAM [ARGS]
+
+  -d, --output-directory DIR       where the files go (the current directory)
+  -o, --output-file NAME           start of their names (HOST/PID)
+  -f, --output-format csv json     tables, results.json, or both (csv)
+  --kernel-trace                   start, end and resources of each launch
+  --stats                          sums per kernel; needs --kernel-trace
+  --pmc NAME...                    hardware counters
+  --att, --advanced-thread-trace   thread trace of the first launch of each kernel
+  --kernel-include-regex REGEX     counters and traces of these kernels only
+  --kernel-exclude-regex REGEX     not of these
+  --kernel-iteration-range [1,3-5] of these launches of each kernel, counted from 1
+  -M, --mangled-kernels            kernel names as they are in the code object
+  -T, --truncate-kernels           kernel names without parameters
+  -i, --input FILE                 jobs as JSON or YAML, or `pmc:` lines in a .txt file
+  --device NAME                    GPU to model (mi300x)
+  --timeout SECONDS                stop the program after this long (600)
+
+Times and cycles are modelled. The exit code is the program's, 124 when the time was over, 130 when it was stopped by
+Ctrl-C; what had ended by then is written.
+"""
+
+
+class _Unparsed(typer.core.TyperCommand):
+    """Leaves all words alone: the first `--` says where the program begins, and click would drop it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.args = list(args)
+        return args
+
+
+def add(app: typer.Typer) -> None:
+    """Register the subcommand."""
+
+    @app.command(
+        cls=_Unparsed, short_help="Run a HIP program without a GPU and write the files of rocprofv3."
+    )
+    def emulate(context: typer.Context) -> None:
+        with failures_reported():
+            words = list(context.args)
+            if not words or words[0] in ("-h", "--help"):
+                sys.stdout.write(_HELP)
+                return
+            from hipscope.analysis.config import Config
+            from hipscope.analysis.errors import UsageError
+            from hipscope.analysis.runs import rocprof_options
+            from hipscope.analysis.runs.emulate import emulate as run
+
+            before, program = _split(words)
+            jobs = rocprof_options.parse(before)
+            if not program or not program[0].strip():
+                raise UsageError("no program", "hipscope emulate [OPTIONS] -- PROGRAM [ARGS]")
+            code = 0
+            with stop_asked() as interrupt:
+                for job in jobs:
+                    done = run(job, program, Config(), interrupt)
+                    for note in done.notes:
+                        sys.stderr.write(f"hipscope: {note}\n")
+                    if done.interrupted:
+                        raise typer.Exit(STOPPED)
+                    code = code or done.exit_code
+            if code:
+                raise typer.Exit(code if code > 0 else 128 - code)
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The options, and the program with its arguments."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]

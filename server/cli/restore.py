@@ -1,0 +1,30 @@
+"""`hipscope restore FILE`: take back the rewrite that hipscope wrote into a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hipscope.server.cli.options import named_path
+from hipscope.server.cli.terminal import failures_reported
+
+
+def add(app: typer.Typer) -> None:
+    """Register the subcommand."""
+
+    @app.command()
+    def restore(
+        file: Annotated[Path, typer.Argument(parser=named_path, metavar="FILE", help="The file to restore.")],
+        force: Annotated[
+            bool, typer.Option("--force", help="Also if it has changed since; later changes are lost.")
+        ] = False,
+    ) -> None:
+        """Put back the text that a file had before its last rewrite, from .hipscope/backup beside it."""
+        with failures_reported():
+            from hipscope.formulas.optimize import verified_edit
+
+            kept = verified_edit.restore(file, force=force)
+            sys.stdout.write(f"{file} has its text of {kept.name} again\n")

@@ -1,0 +1,172 @@
+"""What all commands do at their edge: exit codes, failures in one line, progress, where the result goes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hipscope.analysis.errors import HipscopeError
+    from hipscope.server.jobs.tasks import Progress, Request
+
+INTERNAL_ERROR = 70
+STOPPED = 130
+NO_READER = 128 + signal.SIGPIPE  # as the shell reports a program that SIGPIPE ended
+_FILE_WIDTH = 110
+
+
+def run_task(
+    task: Callable[[Request, Progress, threading.Event], dict[str, Any]], request: Request
+) -> dict[str, Any]:
+    """Do a task with progress on standard error, and stop it when we are asked to."""
+    with stop_asked() as cancel, progress_shown() as progress:
+        return task(request, progress, cancel)
+
+
+@contextlib.contextmanager
+def stop_asked() -> Iterator[threading.Event]:
+    """What Ctrl-C and SIGTERM set instead of ending us; a second one does not wait for that."""
+    asked = threading.Event()
+
+    def stop(_number: int, _frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    with _handled(stop):
+        yield asked
+
+
+@contextlib.contextmanager
+def _handled(handler: Callable[[int, object], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
+@contextlib.contextmanager
+def progress_shown() -> Iterator[Progress]:
+    """Progress as a line on standard error; nothing at all when that is not a terminal."""
+    if not sys.stderr.isatty():
+        yield _nowhere
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def report(message: str, fraction: float | None = None) -> None:
+            known = fraction is not None
+            bar.update(task, description=message, total=1.0 if known else None, completed=fraction or 0.0)
+
+        yield report
+
+
+def _nowhere(_message: str, _fraction: float | None = None) -> None:
+    """Where progress goes when nobody watches."""
+
+
+@contextlib.contextmanager
+def failures_reported() -> Iterator[None]:
+    """Turn every failure, and being stopped, into one line on standard error and an exit code."""
+    from hipscope.analysis.errors import Cancelled, HipscopeError, of_the_system
+
+    def stop(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        with _handled(stop):
+            yield
+    except Cancelled:
+        sys.stderr.write("hipscope: stopped\n")
+        raise typer.Exit(STOPPED) from None
+    except HipscopeError as failure:
+        print_failure(failure)
+        raise typer.Exit(failure.exit_code) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("hipscope: stopped\n")
+        raise typer.Exit(STOPPED) from None
+    except BrokenPipeError:
+        _reader_gone()
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except Exception as error:
+        if os.environ.get("HIPSCOPE_DEBUG"):
+            raise
+        if isinstance(error, OSError) and (known := of_the_system(error)):
+            print_failure(known)
+            raise typer.Exit(known.exit_code) from None
+        where = "set HIPSCOPE_DEBUG=1 to see where"
+        sys.stderr.write(f"hipscope: internal error: {type(error).__name__}: {error} ({where})\n")
+        raise typer.Exit(INTERNAL_ERROR) from None
+
+
+def print_failure(failure: HipscopeError) -> None:
+    """What the program or the compiler said, unchanged, then our line and what to do next."""
+    output = str(getattr(failure, "output", "")).rstrip("\n")
+    if output:
+        sys.stderr.write(printable(output) + "\n")
+    sys.stderr.write(f"hipscope: {failure.message}\n")
+    if failure.hint:
+        sys.stderr.write(f"  {failure.hint}\n")
+
+
+def printable(text: str) -> str:
+    """The text without the control characters that could change the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
+@contextlib.contextmanager
+def result_stream(path: Path | None, format: StrEnum) -> Iterator[Any]:
+    """Standard output, or the file that the result is to be written to."""
+    from hipscope.analysis.errors import UsageError
+
+    if path is None:
+        yield sys.stdout
+        return
+    try:
+        with path.open("w", encoding="utf-8") as stream:
+            yield stream
+    except OSError as error:
+        raise UsageError(f"cannot write the {format.value} result to {path}: {error.strerror}") from error
+
+
+def text_console(stream: Any, path: Path | None) -> Console:
+    """A console on a stream; a file gets no colours and a fixed width."""
+    from rich.console import Console
+
+    if path is not None or not sys.stdout.isatty():
+        console = Console(
+            file=stream, width=_FILE_WIDTH, no_color=True, highlight=False, legacy_windows=False
+        )
+    else:
+        console = Console(file=stream, highlight=False)
+    console.on_broken_pipe = _reader_gone  # type: ignore[method-assign]  # rich would leave with 1, a verdict of ours
+    return console
+
+
+def _reader_gone() -> NoReturn:
+    # Whoever read our output has gone; a later flush must not complain about that.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(NO_READER)

@@ -1,0 +1,1 @@
+"""The state of one editor session: the server, its settings, what is known of each project."""

@@ -1,0 +1,248 @@
+"""What is known about each project, and what of it still holds for the text in the editor.
+
+A `Known` is the last report of one project with the text it was made from. A `Marks` puts it on the current text of
+one file: where each line is now, and which kernels changed since. Nothing here speaks LSP.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from hipscope.server.edit.positions import LineMap, digest
+from hipscope.server.reports.profile_reader import Kernel, Line, Report, base_name
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A compiler's or a runtime's message with its place."""
+
+    file: str
+    line: int
+    column: int
+    severity: str
+    message: str
+    code: str = ""
+    related: tuple[tuple[str, int, str], ...] = ()
+    """Other places that belong to it: file, line, what is there."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the sanitizers reported for a project, and the texts that were checked."""
+
+    problems: tuple[Problem, ...]
+    texts: Mapping[str, str]
+
+
+@dataclass
+class Known:
+    """One project's last good report, the texts it is of, and the problems of the last job."""
+
+    report: Report | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    checked: Checked | None = None
+    told: str = ""
+    """The last failure that the user was told about, so that it is not repeated on every save."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """A report on the current text of one file.
+
+    `other_headers`: a header of the project that it includes has changed.
+    """
+
+    report: Report
+    file: str
+    profiled: str
+    current: str
+    other_headers: bool = False
+
+    @cached_property
+    def lines(self) -> LineMap:
+        """Profiled lines to current lines."""
+        return LineMap(self.profiled, self.current)
+
+    @cached_property
+    def stale(self) -> frozenset[str]:
+        """Mangled names of the kernels of which something has changed: their text, that of a function they call here,
+        a constant, macro or type of this file that they use, or a header.
+        """
+        if self.profiled == self.current and not self.other_headers:
+            return frozenset()
+        return frozenset(k.mangled for k in self.report.kernels if self._changed(k))
+
+    def is_stale(self, kernel: Kernel | None) -> bool:
+        """Whether that kernel's numbers are of an older text."""
+        return kernel is not None and kernel.mangled in self.stale
+
+    def kernels(self) -> Iterator[tuple[Kernel, int]]:
+        """The kernels defined in this file with the line they start on now."""
+        for kernel in self.report.kernels_in(self.file):
+            now = self.lines.to_new(kernel.line) or self._near(kernel.line)
+            if now is not None:
+                yield kernel, now
+
+    def hot_lines(self) -> Iterator[tuple[int, float, list[tuple[Kernel, Line]]]]:
+        """Each line that costs something: its number now, its share of all GPU time, and its kernels."""
+        rows: dict[int, list[tuple[Kernel, Line]]] = {}
+        for kernel in self.report.kernels:
+            for row in kernel.lines:
+                if row.file == self.file and (now := self.lines.to_new(row.line)) is not None:
+                    rows.setdefault(now, []).append((kernel, row))
+        for number in sorted(rows):
+            yield number, sum(k.share * r.share for k, r in rows[number]), rows[number]
+
+    def _changed(self, kernel: Kernel) -> bool:
+        own = kernel.file == self.file and kernel.start_line and kernel.end_line
+        if own and (self.other_headers or self.lines.changed(kernel.start_line, kernel.end_line)):
+            return True
+        name = base_name(kernel.name)
+        if own and self._declarations[0].get(name) != self._declarations[1].get(name):
+            return True
+        return any(r.file == self.file and self.lines.to_new(r.line) is None for r in kernel.lines)
+
+    @cached_property
+    def _declarations(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
+        """What each kernel uses of the file around it, as it was profiled and as it is now."""
+        from hipscope.analysis.source.declarations import needed_declarations
+        from hipscope.analysis.source.syntax import parse
+
+        def used(text: str) -> dict[str, list[str]]:
+            source = text.encode("utf-8", "surrogatepass")
+            return {
+                k.name: [" ".join(d.text.split()) for d in needed_declarations(source, k)]
+                for k in parse(source).kernels
+            }
+
+        return used(self.profiled), used(self.current)
+
+    def _near(self, line: int) -> int | None:
+        """The new place of a changed line, from the closest line above that is still there."""
+        for above in range(1, 6):
+            if (now := self.lines.to_new(line - above)) is not None:
+                return now + above
+        return None
+
+
+class Store:
+    """All projects of the session, by key."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Known] = {}
+
+    def project(self, key: str) -> Known:
+        """What is known of a project; empty at first."""
+        return self._known.setdefault(key, Known())
+
+    def update(self, key: str, report: Report, read: Callable[[str], str | None]) -> Known:
+        """Keep a new report. `read` gives a file's text; a text that is not the profiled one is not kept."""
+        texts = {f: t for f in report.files() if (t := read(f)) is not None and _is_of(report, f, t)}
+        problems = tuple(
+            Problem(f.file, f.line, f.column, "fault", f"{f.message} (kernel {f.kernel})")
+            for f in report.faults
+        )
+        self._known[key] = Known(report, texts, problems, self.project(key).checked)
+        return self._known[key]
+
+    def fail(self, key: str, problems: tuple[Problem, ...]) -> Known:
+        """Keep the last good report and show the problems of a failed job."""
+        known = self.project(key)
+        known.problems = problems
+        return known
+
+    def keep_checks(self, key: str, problems: tuple[Problem, ...], read: Callable[[str], str | None]) -> None:
+        """Replace the sanitizers' reports of a project. `read` gives a file's text as it was checked."""
+        texts = {f: t for f in {p.file for p in problems} if (t := read(f)) is not None}
+        self.project(key).checked = Checked(problems, texts)
+
+    def is_checked(self, file: str) -> bool:
+        """Whether some project's last check reported something in that file."""
+        return any(
+            known.checked is not None and file in known.checked.texts for known in self._known.values()
+        )
+
+    def checks(self, file: str, current: str) -> list[Problem]:
+        """The sanitizers' reports in that file, on the lines of its current text; those on changed lines are gone."""
+        found = []
+        for known in self._known.values():
+            if known.checked is None or file not in known.checked.texts:
+                continue
+            lines = LineMap(known.checked.texts[file], current)
+            for problem in known.checked.problems:
+                now = lines.to_new(problem.line) if problem.file == file else None
+                if now is not None:
+                    found.append(replace(problem, line=now))
+        return found
+
+    def forget(self, key: str) -> None:
+        """Drop what is known of a project."""
+        self._known.pop(key, None)
+
+    def marks(self, file: str, current: str, read: Callable[[str], str | None]) -> Marks | None:
+        """The newest report that has something on this file, put on its current text. `read` gives that of headers."""
+        for known in reversed(self._known.values()):
+            if known.report is not None and file in known.texts:
+                headers = (h for h in known.report.headers.get(file, ()) if h in known.texts)
+                changed = any(_words(read(h) or "") != _words(known.texts[h]) for h in headers)
+                return Marks(known.report, file, known.texts[file], current, changed)
+        return None
+
+    def including(self, header: str) -> set[str]:
+        """The files with marks that include this header of the project."""
+        reports = (known.report for known in self._known.values() if known.report is not None)
+        return {file for report in reports for file, headers in report.headers.items() if header in headers}
+
+    def owner(self, file: str) -> str | None:
+        """The key of the project that was profiled last with that file in it."""
+        return next((key for key, known in reversed(self._known.items()) if file in known.texts), None)
+
+    def problems(self, file: str) -> list[Problem]:
+        """The problems in that file, over all projects."""
+        return [p for known in self._known.values() for p in known.problems if p.file == file]
+
+    def files(self, key: str) -> set[str]:
+        """Every file of which a project shows something."""
+        known = self.project(key)
+        checked = known.checked.problems if known.checked else ()
+        return set(known.texts) | {p.file for p in (*known.problems, *checked)}
+
+    def is_current(self, key: str, texts: Mapping[str, str]) -> bool:
+        """Whether the last report is of exactly these texts and nothing went wrong."""
+        known = self.project(key)
+        return bool(known.report and not known.problems) and all(
+            known.texts.get(f) == t for f, t in texts.items()
+        )
+
+
+def project_key(path: Path, folders: tuple[Path, ...] = ()) -> Path:
+    """What is profiled when this file is asked for: the folder whose `hipscope.toml` builds it, else the file."""
+    for folder in path.parents:
+        if (folder / "hipscope.toml").is_file():
+            return folder if _has_build(folder / "hipscope.toml") else path
+        if folder in folders or (folder / ".git").exists():
+            break
+    return path
+
+
+def _has_build(config: Path) -> bool:
+    try:
+        return "build" in tomllib.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
+def _words(text: str) -> list[str]:
+    """A text without its layout and comments, which no kernel depends on."""
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL).split()
+
+
+def _is_of(report: Report, file: str, text: str) -> bool:
+    known = report.sources.get(file)
+    return known is None or known == digest(text)

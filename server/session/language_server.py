@@ -1,0 +1,164 @@
+"""The state of one editor session: settings, jobs, what is known, and what the client can do.
+
+Features read it and call its few methods; it decides nothing about how things look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException, PyglsError
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+from pygls.workspace import TextDocument
+
+from hipscope.server.edit.positions import Encoding
+from hipscope.server.jobs.jobs import Jobs, Spare
+from hipscope.server.session.editor_settings import Settings
+from hipscope.server.session.known_profiles import Marks, Store
+from hipscope.server.session.protocol import HipscopeProtocol
+
+
+class HipServer(LanguageServer):
+    """A pygls server with the state of one session."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(
+            "hipscope",
+            version,
+            text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
+            protocol_cls=HipscopeProtocol,
+        )
+        self.settings = Settings()
+        self.jobs = Jobs()
+        self.spare = Spare()
+        self.store = Store()
+        self.published: dict[str, set[str]] = {}
+        self.initialization_options: dict[str, Any] = {}
+        # Keys for language models from the editor's secret store. Taken out of the environment, so that no child
+        # inherits them; a worker that asks a model gets them over its standard input.
+        self.stored_keys = os.environ.pop("HIPSCOPE_MODEL_KEYS", "")
+        self._marks: dict[str, Marks] = {}
+        self._background: set[asyncio.Task[None]] = set()
+
+    @property
+    def encoding(self) -> Encoding:
+        """The units of a character offset that were agreed with the client."""
+        return self.workspace.position_encoding or lsp.PositionEncodingKind.Utf16
+
+    @property
+    def has_extension(self) -> bool:
+        """Whether the client is our own extension, which understands the `hipscope/*` notifications."""
+        return bool(self.initialization_options.get("hipscopeExtension"))
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let something run that nobody waits for; it ends with its job."""
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def can(self, *path: str) -> Any:
+        """The value of one client capability, `can("workspace", "apply_edit")`; None when it is not there."""
+        value: Any = self.client_capabilities
+        for name in path:
+            value = getattr(value, name, None)
+        return value
+
+    def open_documents(self) -> Iterator[TextDocument]:
+        """Every document that the editor has open from a file."""
+        return (d for d in self.workspace.text_documents.values() if to_fs_path(d.uri))
+
+    def document(self, file: str) -> TextDocument | None:
+        """The open document of a file."""
+        return next((d for d in self.open_documents() if path_of(d.uri) == file), None)
+
+    def text(self, file: str) -> str | None:
+        """The text of a file as the editor has it, else as the disk has it; None when it is not UTF-8 text."""
+        document = self.document(file)
+        return document.source if document else disk_text(file)
+
+    def uri(self, file: str) -> str:
+        """The client's URI of an open file, else the canonical one."""
+        document = self.document(file)
+        return document.uri if document else from_fs_path(file) or ""
+
+    def marks(self, uri: str) -> Marks | None:
+        """What is known about a document, put on its current text."""
+        file = path_of(uri)
+        text = self.text(file) if file else None
+        if file is None or text is None:
+            return None
+        kept = self._marks.get(file)
+        fresh = self.store.marks(file, text, self.text)
+        if (
+            kept
+            and fresh
+            and (kept.report, kept.profiled, kept.current, kept.other_headers)
+            == (fresh.report, fresh.profiled, fresh.current, fresh.other_headers)
+        ):
+            return kept
+        if fresh:
+            self._marks[file] = fresh
+        return fresh
+
+    def folders(self) -> tuple[Path, ...]:
+        """The workspace folders of the client."""
+        paths = [to_fs_path(f.uri) for f in self.workspace.folders.values()]
+        return tuple(Path(os.path.realpath(p)) for p in paths if p)
+
+    def tell(self, message: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
+        """Show the user one line."""
+        self.window_show_message(lsp.ShowMessageParams(type=kind, message=message))
+
+    def log(self, message: str) -> None:
+        """Put a text into the client's log."""
+        self.window_log_message(lsp.LogMessageParams(type=lsp.MessageType.Log, message=message))
+
+    def status(self, state: str, message: str = "") -> None:
+        """Tell our extension what is going on; other clients are not bothered."""
+        if self.has_extension:
+            self.protocol.notify("hipscope/status", {"state": state, "message": message})
+
+    async def refresh(self) -> None:
+        """Ask the client to fetch lenses and hints again, where it can be asked."""
+        asks = []
+        if self.can("workspace", "inlay_hint", "refresh_support"):
+            asks.append(self.workspace_inlay_hint_refresh_async(None))
+        if self.can("workspace", "code_lens", "refresh_support"):
+            asks.append(self.workspace_code_lens_refresh_async(None))
+        await asyncio.shield(asyncio.gather(*asks, return_exceptions=True))
+
+    def report_server_error(
+        self, error: Exception, source: type[PyglsError] | type[JsonRpcException]
+    ) -> None:
+        """Log what went wrong inside; the user is told by whoever was asked for something."""
+        self.log(f"{source.__name__}: {error}")
+
+
+def path_of(uri: str) -> str | None:
+    """The real path of a document, None when it is not a file."""
+    path = to_fs_path(uri)
+    return os.path.realpath(path) if path else None
+
+
+def disk_text(file: str) -> str | None:
+    """The text of a file on disk with its line ends as they are; None when it cannot be read as UTF-8."""
+    try:
+        return Path(file).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def dirty_texts(documents: Sequence[TextDocument]) -> dict[str, str]:
+    """The texts of open files that differ from the disk, by real path."""
+    texts = {path: d.source for d in documents if (path := path_of(d.uri))}
+    return {
+        file: text
+        for file, text in texts.items()
+        if (disk := disk_text(file)) is None or disk.lstrip("\ufeff") != text.lstrip("\ufeff")
+    }

@@ -1,0 +1,144 @@
+"""The report in a terminal of any width."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
+from hipscope.server.render.text import heat_strip, render_optimization, render_profile
+from hipscope.server.reports.profile_reader import Attempt, Fault, Optimization, Report
+
+
+def printed(report: Report, width: int = 110, top: int | None = None) -> str:
+    console = Console(file=io.StringIO(), width=width, no_color=True, highlight=False)
+    render_profile(report, console, top)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 110, 200])
+def test_the_numbers_are_whole_at_any_width(report: Report, width: int) -> None:
+    text = printed(report, width)
+    for part in ("49.4 us", "67 %", "LDS bound", "4/8 waves", "modelled", "60 %", "bankConflict"):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_only_the_longest_kernels_are_shown_and_the_rest_is_counted(report: Report) -> None:
+    text = printed(report, top=1)
+    assert "copy" not in text
+    assert "1 more with 33 % of GPU time" in text
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("void axpy<float>(float*, int)", "copy(int*)"), ("axpy", "copy")),
+        (
+            ("void n::axpy<float>(float*, int)", "void n::axpy<S<2> >(S<2>*, int)"),
+            ("axpy<float>", "axpy<S<2> >"),
+        ),
+        (("axpy(float*, int)", "axpy(double*, int)"), ("axpy(float*, int)", "axpy(double*, int)")),
+        (("a::axpy(int*)", "b::axpy(int*)"), ("a::axpy(int*)", "b::axpy(int*)")),
+    ],
+)
+def test_kernels_of_one_name_are_told_apart(
+    report: Report, names: tuple[str, str], shown: tuple[str, str]
+) -> None:
+    kernels = tuple(replace(k, name=n, mangled=n) for k, n in zip(report.kernels, names, strict=True))
+    renamed = replace(
+        report, kernels=kernels, findings=(replace(report.findings[0], kernel=names[0], mangled=names[0]),)
+    )
+    assert tuple(map(renamed.short_name, kernels)) == shown
+    text = printed(renamed, width=200)
+    assert all(f"\n{name}  " in text for name in shown)
+    assert (f"  {shown[0]}  " in text.partition("bankConflict")[2].split("\n")[0]) is (shown[0] != "axpy")
+
+
+def test_a_finding_with_little_at_stake_is_named_without_its_numbers(report: Report) -> None:
+    finding = report.findings[0]
+    metric = finding.evidence[0].metric
+    assert metric in printed(report)
+    text = printed(replace(report, findings=(replace(finding, share=0.005),)))
+    assert finding.formula in text
+    assert metric not in text
+
+
+def test_what_is_not_known_is_not_shown_as_a_number(report: Report) -> None:
+    bare = replace(report.kernels[0], time_ns=None, occupancy={}, bound=None)
+    text = printed(replace(report, kernels=(bare,)))
+    assert text.count("unknown") == 3
+
+
+def test_a_kernel_is_drawn_as_a_strip_with_its_hottest_line_highest(report: Report) -> None:
+    assert heat_strip(report.kernels[0]) == "▁▁▂▃█▁"
+
+
+def test_a_partial_profile_and_a_fault_say_so(report: Report) -> None:
+    fault = Fault(
+        "transpose", "access outside any allocation", "/project/transpose.hip", 6, 3, "global_store"
+    )
+    text = printed(replace(report, partial="2 of 9 launches", faults=(fault,)))
+    assert "Partial: 2 of 9 launches" in text
+    assert "fault in transpose: access outside any allocation" in text
+    assert "transpose.hip:6" in text
+
+
+def test_markup_in_names_is_shown_and_not_obeyed(report: Report) -> None:
+    odd = replace(report.findings[0], message="[bold]tile[0][/bold]")
+    assert "[bold]tile[0][/bold]" in printed(replace(report, findings=(odd,)))
+
+
+def test_advice_is_said_once() -> None:
+    reason = "Advice: Share rows. Not done here: launches stand in host code."
+    attempt = Attempt(recipe="row_per_wave", outcome="advice", reason=reason, title="Share rows")
+    console = Console(file=io.StringIO(), width=80, no_color=True)
+    render_optimization(Optimization("no_improvement", attempts=(attempt,)), console)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().count("Share rows") == 1
+    assert "    Not done here: launches stand in host code." in console.file.getvalue()
+
+
+def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
+    attempt = Attempt(
+        recipe="pad_lds",
+        outcome="not_faster",
+        reason="only 1 % faster",
+        title="Pad `tile`",
+        notes=("refuted: fewer",),
+    )
+    found = Optimization("no_improvement", message="No verified improvement.", attempts=(attempt,))
+    console = Console(file=io.StringIO(), width=80, no_color=True)
+    render_optimization(found, console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "Pad `tile`" in text
+    assert "only 1 % faster" in text
+    assert "note: refuted: fewer" in text
+    assert "The file stays as it is." in text
+
+
+def test_the_lines_of_a_change_are_never_cut() -> None:
+    diff = f"--- a/k.hip\n+++ b/k.hip\n@@ -1,2 +1,2 @@\n-{'x' * 150}\n+{'y' * 150}\n \n"
+    stream = io.StringIO()
+    render_optimization(Optimization(status="verified", diff=diff), Console(file=stream, width=80))
+    assert diff in stream.getvalue()
+
+
+def test_blocks_are_the_same_in_markdown_and_in_plain_text() -> None:
+    blocks: list[Block] = [
+        Heading("kernel"),
+        Table(("a", "b"), (("x|y", "10"), ("`z`", "2")), frozenset({1})),
+        "**bold** end",
+    ]
+    assert to_markdown(blocks).splitlines()[2:6] == [
+        "| a | b |",
+        "| :-- | --: |",
+        "| x\\|y | 10 |",
+        "| `z` | 2 |",
+    ]
+    assert to_plain(blocks).splitlines() == ["kernel", "", "a     b", "x|y  10", "z     2", "", "bold end"]
