@@ -197,9 +197,65 @@ void decode_buffer_format(const Line& line, Instruction& in) {
 }
 
 /// Why an instruction of the table is refused all the same in this form, or nothing.
-std::string_view form_not_supported(Format format, const Line& line, std::string_view name) {
+std::string_view form_not_supported(Format format, const Line& line, const Entry& entry) {
     if (format == Format::memory && flag(line.modifiers, "tfe")) return "texture fail enable";
-    if (format == Format::ds && !name.starts_with("ds_gws_") && flag(line.modifiers, "gds")) return "global data share, which these devices lack";
+    if (format == Format::ds && !entry.all_waves && flag(line.modifiers, "gds")) return "global data share, which these devices lack";
+    return {};
+}
+
+/// Why no row has this mnemonic.
+std::string no_row(const Line& line, std::string_view name, std::string_view target) {
+    if (line.mnemonic.starts_with(".")) return "these bytes are no instruction of " + std::string(target);  // .long, .byte
+    const std::string_view why = isa::reason_for(name);
+    return why.empty() ? "unknown mnemonic " + std::string(line.mnemonic) : "refused: " + std::string(why);
+}
+
+/// Where an encoding of VOP carries a second word of modifiers (13.3.8, 13.3.9).
+bool has_sdwa(Format format, const Line& line) { return format == Format::vop && line.word_count == 2 && (line.words[0] & 0x1ffU) == 0xf9; }
+bool has_dpp(Format format, const Line& line) { return format == Format::vop && line.word_count == 2 && (line.words[0] & 0x1ffU) == 0xfa; }
+
+/// The modifiers of the formats that have them in fixed places.
+void decode_modifiers(Format format, const Line& line, const Entry& entry, Instruction& in) {
+    if (format == Format::vop3) decode_vop3(line, entry.destinations == 2, in);
+    if (entry.truth_table) in.target = (in.modifiers.omod << 6U) | ((line.words[0] >> 8U) & 7U) << 3U | line.words[1] >> 29U;
+    if (format == Format::vop3p && entry.unit == Unit::mfma) decode_matrix(line, in);
+    else if (format == Format::vop3p) decode_vop3p(line, in);
+}
+
+/// Source k as written, with the constants that the encoding holds in fewer bits than the text shows.
+bool decode_source(Format format, const Line& line, std::string_view text, Type type, std::size_t k, Instruction& in) {
+    if (!parse_operand(text, type, line, in.source[k])) return false;
+    if (in.source[k].kind != OperandKind::literal) return true;
+    if (format == Format::sopk && in.bytes == 4) {
+        in.source[k].literal = static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int16_t>(line.words[0] & 0xffffU)));
+    }
+    if (format == Format::scalar && in.unit == Unit::smem && k >= 1) in.source[k].literal = static_cast<std::uint32_t>(number(text));
+    return true;
+}
+
+/// Operands in the order of the text: destinations, then sources. Returns why not, or an empty string.
+std::string decode_operands(Format format, const Line& line, const Entry& entry, Instruction& in) {
+    const std::size_t results = entry.returns ? (in.modifiers.sc0 ? 1U : 0U) : entry.destinations;
+    std::size_t next = 0;
+    for (; next < results; ++next) {
+        if (next == line.operand_count || !parse_operand(line.operands[next], Type::none, line, in.destination[next])) {
+            return "destination of " + in.text;
+        }
+    }
+    in.destinations = static_cast<std::uint8_t>(results);
+    const std::size_t expected = entry.sources - (entry.accumulates ? 1U : 0U);
+    for (std::size_t k = 0; k < expected && next < line.operand_count; ++k, ++next) {
+        if (entry.source[k] == Type::none) continue;  // hwreg(...), taken from the encoding
+        if (!decode_source(format, line, line.operands[next], entry.source[k], k, in)) return "unknown operand " + std::string(line.operands[next]);
+    }
+    if (next < line.operand_count && entry.sources != 0) return "operands of " + in.text;
+    if (entry.accumulates) in.source[expected] = in.destination[0];
+    if (entry.reads_vcc) {
+        in.source[3].kind = OperandKind::sgpr;
+        in.source[3].index = sreg::vcc;
+        in.source[3].dwords = 2;
+    }
+    in.sources = entry.sources;
     return {};
 }
 
@@ -215,22 +271,13 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
     const Format format = format_of(line.words[0], line.mnemonic);
     bool writes_exec = false;
     const Entry* entry = find_row(name, target, writes_exec);
-    if (entry == nullptr) {
-        const std::string_view why = isa::reason_for(name);
-        if (line.mnemonic.starts_with(".")) return "these bytes are no instruction of " + std::string(target);  // .long, .byte
-        return why.empty() ? "unknown mnemonic " + std::string(line.mnemonic) : "refused: " + std::string(why);
-    }
-    if (const std::string_view why = form_not_supported(format, line, name); !why.empty()) return std::string(why);
+    if (entry == nullptr) return no_row(line, name, target);
+    if (const std::string_view why = form_not_supported(format, line, *entry); !why.empty()) return std::string(why);
+    decode_modifiers(format, line, *entry, in);
 
-    const bool compare = name.starts_with("v_cmp");
-    if (format == Format::vop3) decode_vop3(line, entry->destinations == 2, in);
-    // v_bitop3: the sign and output modifier fields are the table of the function.
-    if (name.starts_with("v_bitop3")) in.target = (in.modifiers.omod << 6U) | ((line.words[0] >> 8U) & 7U) << 3U | line.words[1] >> 29U;
-    if (format == Format::vop3p && entry->unit == Unit::mfma) decode_matrix(line, in);
-    else if (format == Format::vop3p) decode_vop3p(line, in);
-    const bool sdwa = format == Format::vop && line.word_count == 2 && (line.words[0] & 0x1ffU) == 0xf9;
+    const bool sdwa = has_sdwa(format, line);
     const bool clamp = in.modifiers.clamp || (sdwa && sdwa_clamps(line.words[1]));
-    const bool integer_clamp = clamp && !compare && !entry->float_result && !is_float(entry->source[0]);
+    const bool integer_clamp = clamp && !entry->mask_result && !entry->float_result && !is_float(entry->source[0]);
     if (integer_clamp) {
         entry = isa::find(std::string(name) + "_clamp");
         if (entry == nullptr) return "clamp on " + std::string(name);
@@ -240,51 +287,20 @@ std::string decode_line(const Line& line, std::string_view target, Instruction& 
     in.extra = writes_exec ? 1 : entry->extra;
     in.keeps_high = entry->keeps_high;
     decode_immediates(format, line, in);
-
-    // Operands in the order of the text: destinations, then sources.
-    const std::size_t results = entry->returns ? (in.modifiers.sc0 ? 1U : 0U) : entry->destinations;
-    std::size_t next = 0;
-    for (std::size_t d = 0; d < results; ++d) {
-        if (next == line.operand_count || !parse_operand(line.operands[next], Type::none, line, in.destination[d])) {
-            return "destination of " + in.text;
-        }
-        ++next;
-    }
-    in.destinations = static_cast<std::uint8_t>(results);
-    std::size_t expected = entry->sources;
-    if (entry->accumulates) --expected;
-    for (std::size_t k = 0; k < expected && next < line.operand_count; ++k, ++next) {
-        const std::string_view text = line.operands[next];
-        if (entry->source[k] == Type::none) continue;  // hwreg(...), taken from the encoding
-        if (!parse_operand(text, entry->source[k], line, in.source[k])) return "unknown operand " + std::string(text);
-        if (format == Format::sopk && in.source[k].kind == OperandKind::literal && in.bytes == 4) {
-            in.source[k].literal = static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int16_t>(line.words[0] & 0xffffU)));
-        }
-        if (format == Format::scalar && in.unit == Unit::smem && k >= 1 && in.source[k].kind == OperandKind::literal) {
-            in.source[k].literal = static_cast<std::uint32_t>(number(text));
-        }
-    }
-    if (next < line.operand_count && entry->sources != 0) return "operands of " + in.text;
-    if (entry->accumulates) in.source[expected] = in.destination[0];
-    if (name.starts_with("v_div_fmas")) {
-        in.source[3].kind = OperandKind::sgpr;
-        in.source[3].index = sreg::vcc;
-        in.source[3].dwords = 2;
-    }
-    in.sources = entry->sources;
+    if (std::string why = decode_operands(format, line, *entry, in); !why.empty()) return why;
     if (in.unit == Unit::smem) decode_scalar_offset(line, entry->destinations == 0 ? 2 : 1, in);
-    if (name.starts_with("tbuffer_")) decode_buffer_format(line, in);
+    if (entry->data_format) decode_buffer_format(line, in);
     in.modifiers.scalar_base = format == Format::memory && (in.source[1].kind == OperandKind::sgpr || in.source[2].kind == OperandKind::sgpr);
 
     if (sdwa) {
-        decode_sdwa(line.words[1], compare, in);
+        decode_sdwa(line.words[1], entry->mask_result, in);
         if (in.modifiers.dst_select == 7) return "its destination selects a reserved part of a register";
     }
-    if (format == Format::vop && line.word_count == 2 && (line.words[0] & 0x1ffU) == 0xfa) decode_dpp(line.words[1], in);
+    if (has_dpp(format, line)) decode_dpp(line.words[1], in);
     if (integer_clamp) in.modifiers.clamp = false;  // the row does it
     for (std::size_t k = 0; k < entry->sources; ++k) in.source[k].plain = is_plain(in, k, entry->source[k]);
     if (in.keeps_high) in.simple = false;
-    if (name.ends_with("mixhi_f16")) in.modifiers.op_sel |= 8U;  // the result goes to the upper half
+    if (entry->upper_half) in.modifiers.op_sel |= 8U;
     in.run = handler_for(*entry, in);
     return {};
 }

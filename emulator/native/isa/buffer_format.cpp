@@ -162,6 +162,7 @@ constexpr Entry loads(std::string_view name, u32 typed_by_instruction) {
     e.sources = 3;
     e.source = {Type::wide, Type::wide, Type::b32};
     e.extra = typed_by_instruction;
+    e.data_format = typed_by_instruction != 0;
     return e;
 }
 template <u32 components, Result kind>
@@ -173,6 +174,7 @@ constexpr Entry stores(std::string_view name, u32 typed_by_instruction) {
     e.sources = 4;
     e.source = {Type::wide, Type::wide, Type::wide, Type::b32};
     e.extra = typed_by_instruction;
+    e.data_format = typed_by_instruction != 0;
     return e;
 }
 

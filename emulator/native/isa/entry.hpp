@@ -27,6 +27,12 @@ struct Entry {
     bool returns = false;           // atomics: sc0 adds a destination
     bool keeps_high = false;        // 16-bit result that leaves the other half alone
     bool float_result = false;      // clamp means [0, 1], not the limits of an integer
+    bool mask_result = false;       // a bit for each lane: no clamp, and SDWA selects no part of the destination
+    bool reads_vcc = false;         // VCC is a source beside those in the text
+    bool truth_table = false;       // the fields of sign and output modifiers hold the function's table (v_bitop3)
+    bool data_format = false;       // the instruction holds the format of memory (MTBUF, 13.6)
+    bool upper_half = false;        // the result goes to the upper half of the register
+    bool all_waves = false;         // global wave sync: the gds bit is part of the instruction
     std::uint32_t extra = 0;
     std::uint8_t passes = 1;
     /// Handlers for plain operands: bit k of the index says that source k is an SGPR or a constant. From `signed_forms` on,
@@ -36,6 +42,9 @@ struct Entry {
     // Options of a table row, chained after the row's constructor.
     [[nodiscard]] constexpr Entry accumulate() const { Entry e = *this; e.accumulates = true; return e; }
     [[nodiscard]] constexpr Entry keep_high() const { Entry e = *this; e.keeps_high = true; return e; }
+    [[nodiscard]] constexpr Entry to_upper_half() const { Entry e = *this; e.upper_half = true; return e; }
+    [[nodiscard]] constexpr Entry of_truth_table() const { Entry e = *this; e.truth_table = true; return e; }
+    [[nodiscard]] constexpr Entry of_all_waves() const { Entry e = *this; e.all_waves = true; return e; }
     [[nodiscard]] constexpr Entry with(std::uint32_t value) const { Entry e = *this; e.extra = value; return e; }
 };
 

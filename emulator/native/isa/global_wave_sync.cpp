@@ -75,12 +75,12 @@ Step release_semaphore(Wave& w, const Instruction& in) {
 
 Table global_wave_sync() {
     static constexpr Entry rows[] = {
-        special("ds_gws_init", Unit::message, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return initialise(w, in); }),
-        special("ds_gws_barrier", Unit::message, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return barrier(w, in); }),
-        special("ds_gws_sema_v", Unit::message, 0, {}, [](Wave& w, const Instruction& in) { return add_to_semaphore(w, in, 1); }),
-        special("ds_gws_sema_br", Unit::message, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return add_to_semaphore(w, in, operand(w, in)); }),
-        special("ds_gws_sema_p", Unit::message, 0, {}, [](Wave& w, const Instruction& in) { return take_semaphore(w, in); }),
-        special("ds_gws_sema_release_all", Unit::message, 0, {}, [](Wave& w, const Instruction& in) { return release_semaphore(w, in); }),
+        special("ds_gws_init", Unit::message, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return initialise(w, in); }).of_all_waves(),
+        special("ds_gws_barrier", Unit::message, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return barrier(w, in); }).of_all_waves(),
+        special("ds_gws_sema_v", Unit::message, 0, {}, [](Wave& w, const Instruction& in) { return add_to_semaphore(w, in, 1); }).of_all_waves(),
+        special("ds_gws_sema_br", Unit::message, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return add_to_semaphore(w, in, operand(w, in)); }).of_all_waves(),
+        special("ds_gws_sema_p", Unit::message, 0, {}, [](Wave& w, const Instruction& in) { return take_semaphore(w, in); }).of_all_waves(),
+        special("ds_gws_sema_release_all", Unit::message, 0, {}, [](Wave& w, const Instruction& in) { return release_semaphore(w, in); }).of_all_waves(),
     };
     return rows;
 }

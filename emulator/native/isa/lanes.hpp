@@ -373,6 +373,7 @@ constexpr Entry lane_entry(std::string_view name, Unit unit) {
     e.destinations = (Lane<R>::dwords != 0 ? 1 : 0) + (Lane<R>::masks ? 1 : 0);
     e.sources = sizeof...(A);
     e.float_result = is_float<R>;
+    e.mask_result = Lane<R>::masks && Lane<R>::dwords == 0;
     std::size_t k = 0;
     ((e.source[k++] = Lane<A>::type), ...);
     return e;
@@ -442,6 +443,7 @@ constexpr Entry fixed_op(std::string_view name, Unit unit, F) { return entry_wit
 template <class Common, class Rare>
 constexpr Entry op_unless_vcc(std::string_view name, Unit unit, Common common, Rare) {
     Entry e = op(name, unit, common);
+    e.reads_vcc = true;
     e.run = [](Wave& w, const Instruction& in) -> Step {
         constexpr Handler usual = op({}, Unit::valu, Common{}).run, exceptional = slow_op({}, Unit::valu, Rare{}).run;
         return (w.vcc() & w.exec()) == 0 ? usual(w, in) : exceptional(w, in);

@@ -104,8 +104,8 @@ Step read_transposed(Wave& w, const Instruction& in) {
 
 Table valu_gfx950() {
     static constexpr Entry rows[] = {
-        special("v_bitop3_b32", Unit::valu, 1, {Type::b32, Type::b32, Type::b32}, [](Wave& w, const Instruction& in) { return bit_operation<u32>(w, in); }),
-        special("v_bitop3_b16", Unit::valu, 1, {Type::b16, Type::b16, Type::b16}, [](Wave& w, const Instruction& in) { return bit_operation<u16>(w, in); }).keep_high(),
+        special("v_bitop3_b32", Unit::valu, 1, {Type::b32, Type::b32, Type::b32}, [](Wave& w, const Instruction& in) { return bit_operation<u32>(w, in); }).of_truth_table(),
+        special("v_bitop3_b16", Unit::valu, 1, {Type::b16, Type::b16, Type::b16}, [](Wave& w, const Instruction& in) { return bit_operation<u16>(w, in); }).keep_high().of_truth_table(),
         op("v_prng_b32", Unit::valu, [](u32 a) { return next_random(a); }),
         op("v_ashr_pk_i8_i32", Unit::valu, [](i32 a, i32 b, u32 n) { return static_cast<u16>(limited(a >> (n & 31U), -128, 127) | limited(b >> (n & 31U), -128, 127) << 8U); }).keep_high(),
         op("v_ashr_pk_u8_i32", Unit::valu, [](i32 a, i32 b, u32 n) { return static_cast<u16>(limited(a >> (n & 31U), 0, 255) | limited(b >> (n & 31U), 0, 255) << 8U); }).keep_high(),

@@ -103,9 +103,9 @@ Table valu_packed() {
         mode_op("v_fma_mix_f32", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return m.fma(a.value, b.value, c.value); }),
         mode_op("v_mad_mix_f32", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return m.add(m.mul(a.value, b.value), c.value); }),
         mode_op("v_fma_mixlo_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.fma(a.value, b.value, c.value), a, b, c); }).keep_high(),
-        mode_op("v_fma_mixhi_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.fma(a.value, b.value, c.value), a, b, c); }).keep_high(),
+        mode_op("v_fma_mixhi_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.fma(a.value, b.value, c.value), a, b, c); }).keep_high().to_upper_half(),
         mode_op("v_mad_mixlo_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.add(m.mul(a.value, b.value), c.value), a, b, c); }).keep_high(),
-        mode_op("v_mad_mixhi_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.add(m.mul(a.value, b.value), c.value), a, b, c); }).keep_high(),
+        mode_op("v_mad_mixhi_f16", Unit::valu, [](auto m, mixed a, mixed b, mixed c) { return mixed_half(m, m.add(m.mul(a.value, b.value), c.value), a, b, c); }).keep_high().to_upper_half(),
 
         fixed_op("v_dot2_f32_f16", Unit::valu, [](f16x2 a, f16x2 b, f32 c) { return dot(a, b, c); }),
         fixed_op("v_dot2c_f32_f16", Unit::valu, [](f16x2 a, f16x2 b, f32 c) { return dot(a, b, c); }).accumulate(),
