@@ -17,16 +17,14 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from hipscope.accordo.dispatch.disassembly import disassemble
 from hipscope.analysis.errors import HipscopeError
-from hipscope.analysis.system.process import run_process
 from hipscope.analysis.toolchain.code_object import read_code_object
 
 _LARGEST_WORKGROUP = 1024
 _RSRC2 = 52  # offset in the kernel descriptor
 _MODULE_MARK = re.compile(r"__hip_cuid_\w+")
-_CLOCK = re.compile(rb"\bs_(?:memtime|memrealtime)\b")
-# SMEM encoding 0b110000 in bits 31:26, opcode in bits 25:18 (36 and 37).
-_CLOCK_WORDS = ((0xC0 << 24) | 36 << 18, (0xC0 << 24) | 37 << 18)
+_CLOCKS = frozenset({"s_memtime", "s_memrealtime"})
 
 
 @dataclass(frozen=True)
@@ -78,12 +76,7 @@ def own_state(candidate: Path, reference: Path) -> list[str]:
 
 def reads_a_clock(code_object: Path, objdump: Path) -> bool:
     """Whether an instruction of it reads the time."""
-    text = _section(code_object, ".text")
-    words = struct.unpack(f"<{len(text) // 4}I", text[: len(text) // 4 * 4])
-    if not any(word & 0xFFFC0000 in _CLOCK_WORDS for word in words):
-        return False
-    done = run_process([str(objdump), "-d", str(code_object)], timeout=60)
-    return _CLOCK.search(done.stdout) is not None
+    return any(one.mnemonic in _CLOCKS for one in disassemble(code_object, objdump))
 
 
 def _writable(path: Path) -> set[str]:
@@ -100,12 +93,3 @@ def _writable(path: Path) -> set[str]:
             }
     except (OSError, ELFError):
         return set()
-
-
-def _section(path: Path, name: str) -> bytes:
-    try:
-        with path.open("rb") as file:
-            section = ELFFile(file).get_section_by_name(name)
-            return section.data() if section is not None else b""
-    except (OSError, ELFError):
-        return b""

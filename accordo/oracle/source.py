@@ -16,6 +16,7 @@ import tree_sitter_cuda
 from tree_sitter import Language, Node, Parser
 
 from hipscope.analysis.source.kernel_definitions import split_arguments
+from hipscope.analysis.source.number_types import NUMBER_TYPES
 
 NAMESPACE = "hipscope_wide"
 
@@ -39,8 +40,7 @@ _WORDS = {
     "float": "double", **{f"{name}f": name for name in _MATH},
     **{f"float{n}": f"double{n}" for n in (1, 2, 3, 4)}, **{f"make_float{n}": f"make_double{n}" for n in (1, 2, 3, 4)},
     "__expf": "exp", "__logf": "log", "__sinf": "sin", "__cosf": "cos", "__powf": "pow", "__tanf": "tan",
-    "_Float16": "double", "__bf16": "double", "__half": "double", "__half2": "double2",
-    "__hip_bfloat16": "double", "hip_bfloat16": "double", "__hip_bfloat162": "double2",
+    **{n: t.wider for n, t in NUMBER_TYPES.items() if n.startswith(("_", "hip_")) and t.wider},
 }  # fmt: skip
 _NAMED_IN_HALF_HEADER = {"half": "double", "half2": "double2"}  # elsewhere these are names of variables
 _REFUSED = re.compile(

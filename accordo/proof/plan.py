@@ -53,10 +53,10 @@ class Proof:
 def with_named(proof: Proof) -> list[Prepared]:
     """What the reference was tried on, and inputs with the numbers that only the candidate names."""
     reference, known = proof.reference, []
-    own = named_in(proof.candidate)
+    own = named_in(proof.candidate, reference.settings.objdump)
     for number, prepared in enumerate(reference.prepared):
         first, folder = prepared.runs[0], proof.folder / f"named_{number}"
-        named = own.without(named_in(first.dispatch.code_object))
+        named = own.without(named_in(first.dispatch.code_object, reference.settings.objdump))
         planned = plan_named(prepared.repeated, named, reference.settings, folder)
         if planned:
             symbol = prepared.dispatch.kernel

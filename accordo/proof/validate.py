@@ -93,7 +93,7 @@ def check_state(proof: Proof) -> Rejection | None:
     """Nothing that makes one launch differ from the next: variables of its own, or a clock. Replays start afresh."""
     if not proof.on("state"):
         return None
-    objdump = proof.reference.settings.cxxfilt.with_name("llvm-objdump")
+    objdump = proof.reference.settings.objdump
     for prepared in proof.reference.prepared:
         original = prepared.dispatch.code_object
         name = ""

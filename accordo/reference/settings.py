@@ -35,3 +35,8 @@ class Settings:
     widened: Callable[[str], WidenedKernel | str] | None = None
     less_precise: bool = False
     sanitize: str = ""
+
+    @property
+    def objdump(self) -> Path:
+        """LLVM's disassembler, beside its demangler."""
+        return self.cxxfilt.with_name("llvm-objdump")

@@ -68,7 +68,7 @@ def plan(
     """
     guessed = _guessed(part)
     planned = []
-    named = named_in(part.dispatch.code_object, part.dispatch.kernel)
+    named = named_in(part.dispatch.code_object, settings.objdump, part.dispatch.kernel)
     for number in fresh_inputs.TRIALS:
         if number == fresh_inputs.SCALED and captured is not part:
             planned += _with_inputs(captured, _guessed(captured), number, settings, work, named)

@@ -14,6 +14,7 @@ from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import Project
 
+OBJDUMP = find_toolchain(Config()).objdump
 SOURCE = b"""#include <hip/hip_runtime.h>
 extern "C" __global__ void singles(const float* in, float* out, int uniform) {
   const float x = in[threadIdx.x];
@@ -59,18 +60,18 @@ def compiled(folder: Path, source: bytes) -> CodeObject:
 def test_what_a_kernel_compares_with_is_found(
     code: CodeObject, kernel: str, floats: set[float], integers: set[int]
 ) -> None:
-    found = named_in(code.path, kernel)
+    found = named_in(code.path, OBJDUMP, kernel)
     assert floats <= found.floats
     near = {n + d for n in found.integers for d in (-1, 0, 1)}
     assert integers <= near  # `<` may have become `<=` of the next
-    others = named_in(code.path, "halves" if kernel != "halves" else "doubles")
+    others = named_in(code.path, OBJDUMP, "halves" if kernel != "halves" else "doubles")
     assert not floats & others.floats
 
 
 def test_a_file_that_is_no_machine_code_names_nothing(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"no ELF")
-    assert named_in(tmp_path / "x") == NONE
-    assert not named_in(tmp_path / "missing")
+    assert named_in(tmp_path / "x", OBJDUMP) == NONE
+    assert not named_in(tmp_path / "missing", OBJDUMP)
 
 
 def test_neighbours_are_tried_and_only_what_fits_the_type() -> None:
@@ -100,7 +101,7 @@ def test_plain_numbers_go_first_and_constants_of_its_own() -> None:
 def test_where_a_condition_turns_that_is_worked_out(
     computing: CodeObject, kernel: str, solutions: set[float]
 ) -> None:
-    assert solutions <= set(named_in(computing.path, kernel).for_floats().solved)
+    assert solutions <= set(named_in(computing.path, OBJDUMP, kernel).for_floats().solved)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,9 @@ def test_where_a_condition_turns_that_is_worked_out(
     ],
 )
 def test_where_a_condition_on_integers_turns(computing: CodeObject, kernel: str, solutions: set[int]) -> None:
-    assert solutions <= set(named_in(computing.path, kernel).for_integers(element_of("unsigned")).solved)
+    assert solutions <= set(
+        named_in(computing.path, OBJDUMP, kernel).for_integers(element_of("unsigned")).solved
+    )
 
 
 COMPUTING = b"""#include <hip/hip_runtime.h>

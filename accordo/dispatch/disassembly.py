@@ -1,0 +1,57 @@
+"""The instructions of a code object as LLVM prints them.
+
+Takes an ELF file for an AMD GPU, gives mnemonics and operands. A file that cannot be read has no instructions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.system.process import run_process
+
+_LINE = re.compile(r"^\s+([a-z]\w*)(?: ([^\n]*?))?\s*// [0-9A-F]+:", re.MULTILINE)
+_ENCODING = re.compile(r"_(?:e32|e64|sdwa|dpp|e64_dpp)$")
+
+
+@dataclass(frozen=True)
+class AssemblyInstruction:
+    """One instruction: the mnemonic without its encoding (`v_add_f32`), the operands as printed."""
+
+    mnemonic: str
+    operands: tuple[str, ...]
+
+
+def disassemble(
+    code_object: Path, objdump: Path, kernel: str | None = None
+) -> tuple[AssemblyInstruction, ...]:
+    """The instructions of a kernel by its mangled name, or of all of the code."""
+    try:
+        changed = code_object.stat().st_mtime_ns
+    except OSError:
+        return ()
+    return _disassemble(code_object, changed, objdump, kernel)
+
+
+@lru_cache(maxsize=8)
+def _disassemble(
+    code_object: Path, _changed_ns: int, objdump: Path, kernel: str | None
+) -> tuple[AssemblyInstruction, ...]:
+    wanted = f"--disassemble-symbols={kernel}" if kernel else "--disassemble"
+    try:
+        done = run_process([str(objdump), wanted, str(code_object)], timeout=60)
+    except HipscopeError:
+        return ()
+    if done.returncode != 0:
+        return ()
+    text = done.stdout.decode("utf-8", "replace")
+    return tuple(
+        AssemblyInstruction(
+            _ENCODING.sub("", found[1]),
+            tuple(word.strip() for word in (found[2] or "").split(",")) if found[2] else (),
+        )
+        for found in _LINE.finditer(text)
+    )
