@@ -17,6 +17,7 @@ from hipscope.analysis.source.array_accesses import accesses, chains
 from hipscope.analysis.source.expansion import KERNEL, WHOLE, CannotSee, Scope, expand, scope_of, structure_at
 from hipscope.analysis.source.functions import Callables
 from hipscope.analysis.source.nodes import called, child_of, squeeze, text_of, walk
+from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.struct_layout import Definitions
 from hipscope.analysis.source.syntax import (
     KernelSyntax,
@@ -29,9 +30,9 @@ from hipscope.analysis.source.syntax import (
 from hipscope.analysis.source.thread_dependence import thread_dependent_names
 
 _BUILT_INS = re.compile(r"\b(threadIdx|blockIdx|hipThreadIdx|hipBlockIdx|__lane_id)")
+_WORDS = sorted({word for name in NUMBER_TYPES for word in name.split()} | {"auto", "signed", "ptrdiff_t"})
 _NUMBER = re.compile(
-    r"(?:const )?(?:(?:unsigned|signed|long|int|short|char|bool|float|double|size_t|half|__half|_Float16|auto|"
-    r"ptrdiff_t|u?int\d+_t|uint|float[234]|int[234]|uint[234]|double[234]) ?)+"
+    rf"(?:const )?(?:(?:{'|'.join(map(re.escape, _WORDS))}|u?(?:char|short|int|long|float|double)[1-4]|uint) ?)+"
 )
 _REACHES = (
     "subscript_expression",

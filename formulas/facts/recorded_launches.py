@@ -19,8 +19,6 @@ from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 
-_FLOATS = ("float", "double", "bool", "half", "__half", "_Float16")
-
 
 def launch_facts(
     dispatches: Sequence[CapturedDispatch],
@@ -210,6 +208,11 @@ def _between_angles(text: str) -> str:
     return text[1:]
 
 
+def _is_float_or_bool(name: str) -> bool:
+    element = element_of(name)
+    return element.kind == "float" or element.name == "bool"
+
+
 def _is_number_type(name: str) -> bool:
     return element_of(name).kind != "bytes"
 
@@ -267,7 +270,9 @@ def _launch(
 ) -> LaunchFact:
     names = [p.name for p in kernel.parameters]
     values = {
-        p.name: dispatch.scalar(i) for i, p in enumerate(kernel.parameters) if p.element_type not in _FLOATS
+        p.name: dispatch.scalar(i)
+        for i, p in enumerate(kernel.parameters)
+        if not _is_float_or_bool(p.element_type)
     }
     inside: dict[str, int] = {}
     places = _member_places(dispatch, kernel, members)

@@ -9,9 +9,9 @@ from collections import Counter
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.number_types import SMALL_FLOATS
 from hipscope.analysis.source.syntax import KernelSyntax, arguments_of, called, names_in, text_of, walk
 
-_SMALL_FLOATS = {"half", "half2", "__half", "__half2", "_Float16", "__bf16", "hip_bfloat16", "__hip_bfloat16"}
 _KEPT_CALLS = {"printf": "prints", "assert": "asserts", "__builtin_trap": "traps", "abort": "aborts"}
 
 
@@ -28,7 +28,7 @@ def store_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
         reasons.append("it computes less in double precision than the original")
     reasons += [
         f"it uses `{word}`, which is less precise"
-        for word in sorted(_SMALL_FLOATS)
+        for word in sorted(SMALL_FLOATS)
         if new[word] and not old[word]
     ]
     was, now = _checks(before), _checks(after)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.syntax import KernelSyntax, Parameter
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -19,10 +21,34 @@ if TYPE_CHECKING:
 
 NAME = "restrict"
 
-_PLAIN = frozenset({
-    "bool", "char", "short", "int", "long", "float", "double", "unsigned", "signed", "size_t", "half", "__half",
-    "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "dim3", "const",
-})  # fmt: skip
+_PLAIN = frozenset(word for name in NUMBER_TYPES for word in name.split()) | {"signed", "dim3", "const"}
+
+
+def _several_pointers(kernel: KernelSyntax) -> str | None:
+    enough = sum(p.pointer for p in kernel.parameters) >= 2
+    return None if enough else "the kernel has fewer than two pointers: nothing can overlap"
+
+
+def _not_promised_yet(kernel: KernelSyntax) -> str | None:
+    promised = all("restrict" in p.type for p in kernel.parameters if p.pointer)
+    return "all pointers are `__restrict__` already" if promised else None
+
+
+def _writes_to_an_argument(kernel: KernelSyntax) -> str | None:
+    writes = any(p.pointer and not p.const_pointee for p in kernel.parameters)
+    return None if writes else "the kernel writes to no argument"
+
+
+def _plain_parameters(kernel: KernelSyntax) -> str | None:
+    for parameter in kernel.parameters:
+        if parameter.type.count("*") > 1 or "&" in parameter.type or "[" in parameter.type:
+            return f"`{parameter.name}` is no plain pointer: what it leads to is not known"
+        if not parameter.pointer and not set(parameter.type.split()) <= _PLAIN:
+            return f"`{parameter.name}` may hold pointers too"
+    return None
+
+
+_PRECONDITIONS = (_several_pointers, _not_promised_yet, _writes_to_an_argument, _plain_parameters)
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
@@ -31,17 +57,8 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     pointers = [p for p in kernel.parameters if p.pointer]
     if facts.member_pointers and len(pointers) + len(facts.member_pointers) > 1:
         return _of_members(kernel, facts)
-    if len(pointers) < 2:
-        return Refusal(NAME, "the kernel has fewer than two pointers: nothing can overlap")
-    if all("restrict" in p.type for p in pointers):
-        return Refusal(NAME, "all pointers are `__restrict__` already")
-    if not any(not p.const_pointee for p in pointers):
-        return Refusal(NAME, "the kernel writes to no argument")
-    for parameter in kernel.parameters:
-        if parameter.type.count("*") > 1 or "&" in parameter.type or "[" in parameter.type:
-            return Refusal(NAME, f"`{parameter.name}` is no plain pointer: what it leads to is not known")
-        if not parameter.pointer and not set(parameter.type.split()) <= _PLAIN:
-            return Refusal(NAME, f"`{parameter.name}` may hold pointers too")
+    if (why := first_refusal(kernel, _PRECONDITIONS)) is not None:
+        return Refusal(NAME, why)
     advice = "Promise with `__restrict__` that the pointers do not overlap"
     if not facts.launches:
         return Advice(NAME, advice, "no launch was recorded that shows that they do not")

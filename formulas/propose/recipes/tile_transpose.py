@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import KernelSyntax, names_in, parse, text_of, thread_dependent, walk
+from hipscope.analysis.source.nodes import LOOPS
+from hipscope.analysis.source.syntax import (
+    KernelSyntax,
+    Subscript,
+    names_in,
+    parse,
+    text_of,
+    thread_dependent,
+    walk,
+)
 from hipscope.formulas.facts.lane_model import lds_conflict_cycles
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -27,6 +36,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     renamed,
     style_of,
 )
+from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
 from hipscope.formulas.propose.recipes.shared.thread_renumbering import Access, Shape, read_shape, unseen
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
@@ -89,23 +99,54 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     ]
 
 
-def _plan(shape: Shape, kernel: KernelSyntax) -> _Plan | str:
-    reads = [a for a in shape.accesses if a.subscript.use == "read"]
+def _one_write(shape: Shape) -> str | None:
     writes = [a for a in shape.accesses if a.subscript.use != "read"]
-    if len(writes) != 1 or writes[0].subscript.use != "write":
-        return "the kernel does not write exactly one element per thread"
-    write = writes[0]
-    crossing = [r for r in reads if r.gains != write.gains]
-    if not write.gains and not any(r.gains for r in reads):
-        return "no access would touch fewer cache lines with x and y of the threads exchanged"
-    if len(crossing) != 1:
-        return "there is no single pair of one strided and one contiguous access"
-    if any(
-        n.type in ("for_statement", "while_statement", "do_statement") for s in shape.region for n in walk(s)
-    ):
-        return "the accesses stand in a loop"
+    single = len(writes) == 1 and writes[0].subscript.use == "write"
+    return None if single else "the kernel does not write exactly one element per thread"
+
+
+def _gains_from_the_exchange(shape: Shape) -> str | None:
+    gains = any(a.gains for a in shape.accesses)
+    return None if gains else "no access would touch fewer cache lines with x and y of the threads exchanged"
+
+
+def _one_crossing_read(shape: Shape) -> str | None:
+    single = len(_crossing(shape)) == 1
+    return None if single else "there is no single pair of one strided and one contiguous access"
+
+
+def _no_loop(shape: Shape) -> str | None:
+    loop = any(n.type in LOOPS for s in shape.region for n in walk(s))
+    return "the accesses stand in a loop" if loop else None
+
+
+def _crossing(shape: Shape) -> list[Access]:
+    """The reads that run along the other axis than the only write."""
+    write = next(a for a in shape.accesses if a.subscript.use != "read")
+    return [a for a in shape.accesses if a.subscript.use == "read" and a.gains != write.gains]
+
+
+_PRECONDITIONS = (_one_write, _gains_from_the_exchange, _one_crossing_read, _no_loop)
+
+
+def _plan(shape: Shape, kernel: KernelSyntax) -> _Plan | str:
+    if (why := first_refusal(shape, _PRECONDITIONS)) is not None:
+        return why
     if (name := _reassigned(kernel)) is not None:
         return f"`{name}` is changed after its declaration"
+    guarded = _guarded_work(shape, kernel)
+    if isinstance(guarded, str):
+        return guarded
+    guards, work = guarded
+    write = next(a for a in shape.accesses if a.subscript.use != "read")
+    read = _crossing(shape)[0]
+    if (why := _movable(read.subscript, write.subscript, work, kernel)) is not None:
+        return why
+    return _Plan(read, write.gains, guards, work)
+
+
+def _guarded_work(shape: Shape, kernel: KernelSyntax) -> tuple[tuple[_Guard, ...], tuple[Node, ...]] | str:
+    """The conditions under which the kernel works, and the statements under all of them; or why they are not known."""
     guards = tuple(_Guard(r.condition, True, kernel) for r in shape.returns)
     work = shape.region
     while len(work) == 1 and work[0].type == "if_statement":
@@ -125,10 +166,12 @@ def _plan(shape: Shape, kernel: KernelSyntax) -> _Plan | str:
             if inner.type == "compound_statement"
             else (inner,)
         )
-    if not work:
-        return "there is no work in the kernel"
-    read = crossing[0].subscript
-    if not (read.whole and write.subscript.whole):
+    return (guards, work) if work else "there is no work in the kernel"
+
+
+def _movable(read: Subscript, write: Subscript, work: tuple[Node, ...], kernel: KernelSyntax) -> str | None:
+    """Why the element that is read cannot be read by another thread of the workgroup, ahead of the work."""
+    if not (read.whole and write.whole):
         return f"`{text_of(read.node)}` is not one element"
     local = {n for s in work if s.type == "declaration" for n in _declared(s)}
     if names_in(read.node) & local:
@@ -140,7 +183,7 @@ def _plan(shape: Shape, kernel: KernelSyntax) -> _Plan | str:
         inside = any(s.start_byte <= node.start_byte < s.end_byte for s in work)
         if conditional and inside and node.start_byte <= read.node.start_byte < node.end_byte:
             return f"`{text_of(read.node)}` is read only under a further condition"
-    return _Plan(crossing[0], write.gains, guards, work)
+    return None
 
 
 def _reassigned(kernel: KernelSyntax) -> str | None:
