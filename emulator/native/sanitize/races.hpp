@@ -211,6 +211,7 @@ private:
     void heap_operation(const Access& access);
     [[nodiscard]] bool handed_on(const GroupFences& from, const Segment& earlier, const GroupFences& to, std::uint64_t address) const;
     [[nodiscard]] bool hold(const Access& access);
+    void follow_stores(const Access& access);
     void note_held(HeldAccesses& all, std::uint32_t base, WordBlocks* lds);
     void piece_of_words(const Access& access, const Piece& piece);
     void part_of_word(const Access& access, std::uint64_t first, std::uint64_t end, int lane);

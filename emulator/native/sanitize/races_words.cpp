@@ -346,6 +346,32 @@ void Races::scattered_words(const Access& a) {
     }
 }
 
+/// The lanes of a flat access that do not go to global memory.
+std::uint64_t lanes_in_apertures(const MemoryAccess& made) {
+    std::uint64_t found = 0;
+    for (std::uint64_t rest = made.lanes; rest != 0; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        const std::uint64_t high = made.address[0][lane] >> 32U;
+        if (high == aperture::shared_base >> 32U || high == aperture::private_base >> 32U) found |= std::uint64_t{1} << static_cast<unsigned>(lane);
+    }
+    return found;
+}
+
+/// A load that waits for a store: whoever made it is before this wave from now on. Neither side of this meeting is a race.
+void Races::follow_stores(const Access& a) {
+    GroupOrder& order = a.order;
+    if (a.lds) note_held(order.lds_held, order.epoch, &order.lds);
+    else note_held(held_, base_, nullptr);
+    WaveOrder& w = order.waves[a.wave.id_in_group];
+    for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+        const Trace wrote{word_at(a, a.made.at(0, static_cast<std::size_t>(std::countr_zero(rest)))).write};
+        if (wrote.segment() < a.base || segment(wrote.segment()).group != a.group) continue;
+        const std::uint32_t by = segment(wrote.segment()).wave;
+        join(w.clocks, order.waves[by].clocks);
+        next_segment(order, a.group, by);
+    }
+}
+
 void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, const Shape& shape, const Found& found) {
     const MemoryAccess& made = wave.access;
     if (made.space == Space::scratch || wave.pc > Trace::max_pc) return;
@@ -356,23 +382,9 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     if (lds && order.waves.size() == 1 && (atomic || made.kind == AccessKind::load)) return;  // nobody to race with
     Access a{order, wave, in, made, found, wave.group->number, {}, lds ? order.epoch : base_, made.kind == AccessKind::load || atomic,
              made.kind != AccessKind::load, lds, atomic && swaps(in), made.lanes, shape};
-    if (!lds && in.text.starts_with("flat_"))
-        for (std::uint64_t rest = made.lanes; rest != 0; rest &= rest - 1) {
-            const int lane = std::countr_zero(rest);
-            const std::uint64_t high = made.address[0][lane] >> 32U;
-            if (high == aperture::shared_base >> 32U || high == aperture::private_base >> 32U) a.lanes &= ~(std::uint64_t{1} << static_cast<unsigned>(lane));
-        }
+    if (!lds && in.text.starts_with("flat_")) a.lanes &= ~lanes_in_apertures(made);
     if (role(wave.pc) == Role::poll && made.kind == AccessKind::load && level == scope::plain) {
-        // It waits for a store: whoever made it is before us from now on. Neither side of this meeting is a race.
-        if (lds) note_held(order.lds_held, order.epoch, &order.lds);
-        else note_held(held_, base_, nullptr);
-        for (std::uint64_t rest = a.lanes; rest != 0; rest &= rest - 1) {
-            const Trace wrote{word_at(a, made.at(0, static_cast<std::size_t>(std::countr_zero(rest)))).write};
-            if (wrote.segment() < a.base || segment(wrote.segment()).group != a.group) continue;
-            const std::uint32_t by = segment(wrote.segment()).wave;
-            join(w.clocks, order.waves[by].clocks);
-            next_segment(order, a.group, by);
-        }
+        follow_stores(a);
         if (lds) return;
     }
     const bool meets = learns_ && (atomic || level != scope::plain) && made.space != Space::scalar;

@@ -50,8 +50,25 @@ struct Uninitialised::Trial {
         std::uint8_t operand = 0, dword = 0;
         bool top = false, source = false, written = false, undefined = false;
     };
+    /// What a wave holds beside its vector registers.
+    struct Scalars {
+        decltype(Wave::sgpr) sgpr{};
+        bool scc = false;
+        u32 pc = 0, mode = 0;
+
+        static Scalars of(const Wave& wave) { return {wave.sgpr, wave.scc, wave.pc, wave.mode}; }
+        void put_into(Wave& wave) const {
+            wave.sgpr = sgpr;
+            wave.scc = scc;
+            wave.pc = pc;
+            wave.mode = mode;
+        }
+    };
     std::vector<Register> rows, scalars;
     std::vector<Row32> original, shadow, result, varies;
+    Scalars before, after;
+    std::array<u32, 128> scalar_varies{};
+    bool scc_varies = false;
 
     enum class As : std::uint8_t { source, kept, written };
 
@@ -91,6 +108,99 @@ struct Uninitialised::Trial {
             if (s.scc) return s.scc_origin;
         }
         return 0;
+    }
+    /// What the registers hold before the instruction, and which of their bits are undefined.
+    void remember(const Wave& wave, const WaveShadow& s) {
+        before = Scalars::of(wave);
+        for (std::size_t n = 0; n < rows.size(); ++n) {
+            Register& r = rows[n];
+            r.undefined = s.dirty[r.index] != 0;
+            std::copy_n(wave.vgpr[r.index], kLanes, original[n].data());
+            if (r.written) varies[n].fill(0);
+            if (r.undefined) s.expand(r.index, shadow[n]);
+            else shadow[n].fill(0);
+        }
+        for (Register& r : scalars) r.undefined = s.scalar_bits(r.index) != 0;
+        scalar_varies = {};
+        scc_varies = false;
+    }
+    /// What the instruction made of the values that were there.
+    void note_result(const Wave& wave) {
+        after = Scalars::of(wave);
+        for (std::size_t n = 0; n < rows.size(); ++n)
+            if (rows[n].written) std::copy_n(wave.vgpr[rows[n].index], kLanes, result[n].data());
+    }
+    /// The inputs once more, with other values for their undefined bits.
+    void put_other_values(u32 trial, const Instruction& in, Wave& wave, const WaveShadow& s) {
+        for (const Register& r : scalars) wave.sgpr[r.index] = before.sgpr[r.index];
+        wave.scc = s.scc ? trial % 2 != 0 : before.scc;
+        wave.pc = before.pc;
+        wave.mode = before.mode;
+        Row32 values;
+        for (std::size_t n = 0; n < rows.size(); ++n) {
+            const Register& r = rows[n];
+            u32* to = wave.vgpr[r.index];
+            if (!r.undefined) {
+                if (r.written) std::copy_n(original[n].data(), kLanes, to);
+                continue;
+            }
+            const u32 fill = filling(trial, r.operand % 2 != 0, r.top, r.index);
+            if (trial == kEqual) neighbour(in, r, s, values);
+            else values.fill(fill);
+            if (trial > kEqual)
+                for (u32 lane = 0; lane < kLanes; ++lane) values[lane] = scrambled(fill + lane);
+            const Row32 &held = original[n], &bits = shadow[n];
+            for (std::size_t lane = 0; lane < kLanes; ++lane) to[lane] = (held[lane] & ~bits[lane]) | (values[lane] & bits[lane]);
+        }
+        for (const Register& r : scalars) {
+            if (!r.undefined) continue;
+            const u32 bits = s.scalar_bits(r.index);
+            if (trial == kEqual) neighbour(in, r, s, values);
+            const u32 value = trial == kEqual ? values[0] : filling(trial, r.operand % 2 != 0, r.top, r.index + 1000U);
+            wave.sgpr[r.index] = (before.sgpr[r.index] & ~bits) | (value & bits);
+        }
+    }
+    /// Where the results are not those of the values that were there.
+    void note_differences(const Wave& wave) {
+        for (std::size_t n = 0; n < rows.size(); ++n) {
+            if (!rows[n].written) continue;
+            const u32* now = wave.vgpr[rows[n].index];
+            u32* differs = varies[n].data();
+            const u32* first = result[n].data();
+            for (std::size_t lane = 0; lane < kLanes; ++lane) differs[lane] |= now[lane] ^ first[lane];
+        }
+        for (const Register& r : scalars)
+            if (r.written) scalar_varies[r.index] |= wave.sgpr[r.index] ^ after.sgpr[r.index];
+        scc_varies |= wave.scc != after.scc;
+    }
+    /// The wave as the instruction left it, and the shadows of what it wrote.
+    void settle(const Instruction& in, u32 origin, Wave& wave, WaveShadow& s) const {
+        after.put_into(wave);
+        for (std::size_t n = 0; n < rows.size(); ++n) {
+            const Register& r = rows[n];
+            std::copy_n(r.written ? result[n].data() : original[n].data(), kLanes, wave.vgpr[r.index]);
+            if (!r.written) continue;
+            s.set_row(r.index, varies[n]);
+            s.origin[r.index] = origin;
+        }
+        for (const Register& r : scalars)
+            if (r.written) s.set_scalar(r.index, scalar_varies[r.index], origin);
+        if (in.unit != Unit::salu) return;
+        if (scc_varies && !s.scc) s.scc_origin = origin;
+        s.scc = scc_varies;
+    }
+
+private:
+    /// What the operand next to this one (the first and the second are neighbours) holds in the same dword, where it is defined.
+    void neighbour(const Instruction& in, const Register& r, const WaveShadow& s, Row32& values) const {
+        values.fill(0);
+        if (r.operand > 1 || in.sources < 2) return;
+        const Operand& o = in.source[1 - r.operand];
+        if (o.kind == OperandKind::literal) values.fill(static_cast<u32>(o.literal >> (r.dword == 0 ? 0U : 32U)));
+        if (o.kind == OperandKind::sgpr && o.index < sreg::count && r.dword < o.dwords) values.fill(before.sgpr[o.index + r.dword] & ~s.scalar_bits(o.index + r.dword));
+        for (std::size_t n = 0; n < rows.size(); ++n)
+            if (is_vector(o) && rows[n].index == o.index + r.dword)
+                for (std::size_t lane = 0; lane < kLanes; ++lane) values[lane] = original[n][lane] & ~shadow[n][lane];
     }
 };
 
@@ -282,99 +392,18 @@ Step Uninitialised::wide_sum(Wave& wave, const Instruction& in, WaveShadow& s, u
 Step Uninitialised::propagate(Wave& wave, const Instruction& in, const Flow& f, WaveShadow& s) {
     Trial& t = *trial_;
     t.collect(in, f);
-    const auto before = wave.sgpr;
-    const bool scc_before = wave.scc;
-    const u32 pc = wave.pc, mode = wave.mode;
-    for (std::size_t n = 0; n < t.rows.size(); ++n) {
-        Trial::Register& r = t.rows[n];
-        r.undefined = s.dirty[r.index] != 0;
-        std::copy_n(wave.vgpr[r.index], kLanes, t.original[n].data());
-        if (r.written) t.varies[n].fill(0);
-        if (r.undefined) s.expand(r.index, t.shadow[n]);
-        else t.shadow[n].fill(0);
-    }
-    for (Trial::Register& r : t.scalars) r.undefined = s.scalar_bits(r.index) != 0;
+    t.remember(wave, s);
     const u32 origin = t.origin(s, f.reach == Reach::active ? wave.exec() : ~u64{0});
-
     const Step step = in.run(wave, in);
     if (step == Step::fault) return step;
-    const auto after = wave.sgpr;
-    const bool scc_after = wave.scc;
-    const u32 pc_after = wave.pc, mode_after = wave.mode;
-    for (std::size_t n = 0; n < t.rows.size(); ++n)
-        if (t.rows[n].written) std::copy_n(wave.vgpr[t.rows[n].index], kLanes, t.result[n].data());
-
-    // What the operand next to this one (the first and the second are neighbours) holds in the same dword, where it is defined.
-    const auto neighbour = [&](const Trial::Register& r, Row32& values) {
-        values.fill(0);
-        if (r.operand > 1 || in.sources < 2) return;
-        const Operand& o = in.source[1 - r.operand];
-        if (o.kind == OperandKind::literal) values.fill(static_cast<u32>(o.literal >> (r.dword == 0 ? 0U : 32U)));
-        if (o.kind == OperandKind::sgpr && o.index < sreg::count && r.dword < o.dwords) values.fill(before[o.index + r.dword] & ~s.scalar_bits(o.index + r.dword));
-        for (std::size_t n = 0; n < t.rows.size(); ++n)
-            if (is_vector(o) && t.rows[n].index == o.index + r.dword)
-                for (std::size_t lane = 0; lane < kLanes; ++lane) values[lane] = t.original[n][lane] & ~t.shadow[n][lane];
-    };
-    Row32 values;
-    std::array<u32, 128> scalar_varies{};
-    bool scc_varies = false;
+    t.note_result(wave);
     for (u32 trial = 0; trial < kTrials; ++trial) {
-        for (const Trial::Register& r : t.scalars) wave.sgpr[r.index] = before[r.index];
-        wave.scc = s.scc ? trial % 2 != 0 : scc_before;
-        wave.pc = pc;
-        wave.mode = mode;
-        for (std::size_t n = 0; n < t.rows.size(); ++n) {
-            const Trial::Register& r = t.rows[n];
-            u32* to = wave.vgpr[r.index];
-            if (!r.undefined) {
-                if (r.written) std::copy_n(t.original[n].data(), kLanes, to);
-                continue;
-            }
-            const u32 fill = filling(trial, r.operand % 2 != 0, r.top, r.index);
-            if (trial == kEqual) neighbour(r, values);
-            else values.fill(fill);
-            if (trial > kEqual)
-                for (u32 lane = 0; lane < kLanes; ++lane) values[lane] = scrambled(fill + lane);
-            const Row32 &original = t.original[n], &bits = t.shadow[n];
-            for (std::size_t lane = 0; lane < kLanes; ++lane) to[lane] = (original[lane] & ~bits[lane]) | (values[lane] & bits[lane]);
-        }
-        for (const Trial::Register& r : t.scalars) {
-            if (!r.undefined) continue;
-            const u32 bits = s.scalar_bits(r.index);
-            if (trial == kEqual) neighbour(r, values);
-            const u32 value = trial == kEqual ? values[0] : filling(trial, r.operand % 2 != 0, r.top, r.index + 1000U);
-            wave.sgpr[r.index] = (before[r.index] & ~bits) | (value & bits);
-        }
+        t.put_other_values(trial, in, wave, s);
         in.run(wave, in);
-        for (std::size_t n = 0; n < t.rows.size(); ++n) {
-            if (!t.rows[n].written) continue;
-            const u32* now = wave.vgpr[t.rows[n].index];
-            u32* varies = t.varies[n].data();
-            const u32* result = t.result[n].data();
-            for (std::size_t lane = 0; lane < kLanes; ++lane) varies[lane] |= now[lane] ^ result[lane];
-        }
-        for (const Trial::Register& r : t.scalars)
-            if (r.written) scalar_varies[r.index] |= wave.sgpr[r.index] ^ after[r.index];
-        scc_varies |= wave.scc != scc_after;
+        t.note_differences(wave);
     }
-    wave.sgpr = after;
-    wave.scc = scc_after;
-    wave.pc = pc_after;
-    wave.mode = mode_after;
-    for (std::size_t n = 0; n < t.rows.size(); ++n) {
-        const Trial::Register& r = t.rows[n];
-        std::copy_n(r.written ? t.result[n].data() : t.original[n].data(), kLanes, wave.vgpr[r.index]);
-        if (!r.written) continue;
-        s.set_row(r.index, t.varies[n]);
-        s.origin[r.index] = origin;
-    }
-    for (const Trial::Register& r : t.scalars)
-        if (r.written) s.set_scalar(r.index, scalar_varies[r.index], origin);
-    if (in.unit == Unit::salu) {
-        if (scc_varies && !s.scc) s.scc_origin = origin;
-        s.scc = scc_varies;
-    }
-    settle_exec(wave, pc, s);
+    t.settle(in, origin, wave, s);
+    settle_exec(wave, t.before.pc, s);
     return step;
 }
 
