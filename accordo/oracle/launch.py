@@ -5,7 +5,6 @@ Takes a launch, its inputs and the code object with doubles, gives the launch to
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,9 +16,9 @@ from numpy.typing import NDArray
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
+from hipscope.accordo.dispatch.writer import write_dispatch
 from hipscope.analysis.source.number_types import WIDENED, Element
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelArgument
-from hipscope.emulator.captures import seal
 
 Images = Mapping[int, NDArray[np.float64]]  # by buffer, as many numbers as the buffer has floats
 
@@ -52,11 +51,11 @@ def write_widened(
     """
     if dispatch.variables:
         raise NoOracle("the code object has device variables")
-    folder.mkdir(parents=True, exist_ok=True)
     wide = {b.index: _wide_element(b, pieces[b.index]) for b in dispatch.buffers}
     at = -(-min((b.address for b in dispatch.buffers), default=0) // _PAGE) * _PAGE
     places: dict[int, int] = {}
-    buffers = []
+    buffers: list[CapturedBuffer] = []
+    contents: dict[str, bytes] = {}
     for buffer in dispatch.buffers:
         data = _contents(buffer, inputs)
         if (element := wide[buffer.index]) is not None:
@@ -64,9 +63,8 @@ def write_widened(
         elif _holds_addresses(data, dispatch):
             raise NoOracle("memory holds addresses of buffers")
         places[buffer.index] = at
-        path = folder / f"buffer_{buffer.index}.before"
-        path.write_bytes(data)
-        buffers.append({"address": at, "bytes": len(data)})
+        contents[buffer.before_file.name] = data
+        buffers.append(replace(buffer, address=at, size=len(data)))
         at += -(-len(data) // _PAGE) * _PAGE + _GAP
     metadata = kernel.code.kernels[kernel.symbol]
     kernarg = bytearray(metadata.kernarg_size)
@@ -78,18 +76,19 @@ def write_widened(
         value = raw[before.offset : before.offset + before.size]
         value = _argument(value, before.value_kind, after, dispatch, wide, places)
         kernarg[after.offset : after.offset + after.size] = value
-    (folder / "kernarg.bin").write_bytes(kernarg)
-    meta = json.loads((dispatch.directory / "meta.json").read_text(encoding="utf-8"))
-    for entry, place in zip(meta["buffers"], buffers, strict=True):
-        entry |= place
-    explicit = max((a.offset + a.size for a in new), default=0)
-    meta |= {
-        "kernel": kernel.symbol, "globals": [], "explicit_bytes": explicit, "kernarg_bytes": metadata.kernarg_size,
-        "dynamic_lds": max(map(_times, wide.values()), default=1) * dispatch.dynamic_lds,
-    }  # fmt: skip
-    (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
-    seal(folder)
-    return replace(dispatch, directory=folder, kernel=kernel.symbol, code_object=kernel.code.path)
+    derived = replace(
+        dispatch,
+        kernel=kernel.symbol,
+        code_object=kernel.code.path,
+        dynamic_lds=max(map(_times, wide.values()), default=1) * dispatch.dynamic_lds,
+        buffers=tuple(buffers),
+    )
+    sizes = {
+        "explicit_bytes": max((a.offset + a.size for a in new), default=0),
+        "kernarg_bytes": metadata.kernarg_size,
+    }
+    written = write_dispatch(derived, folder, bytes(kernarg), contents, sizes)
+    return replace(written, buffers=dispatch.buffers)
 
 
 def float_buffers(

@@ -8,20 +8,19 @@ there, the caller must see.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
+from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.code_properties import asked_dimensions
+from hipscope.accordo.dispatch.writer import write_dispatch
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.device_variables import other_value
 from hipscope.accordo.trials.moved_buffers import relocated
 from hipscope.accordo.trials.scalar_variants import other_arguments
 from hipscope.accordo.trials.unaliased_pointers import Copy, pointers_apart
-from hipscope.emulator.captures import PACKED, read_checksums, seal, share
 
 Shape = tuple[int, int, int]
 
@@ -46,7 +45,7 @@ def smaller_launch(dispatch: CapturedDispatch, folder: Path) -> CapturedDispatch
     x, y, z = groups = _groups(dispatch)
     if x * y * z <= _MANY_GROUPS:
         return None
-    return _write(dispatch, folder, dispatch.workgroup, _bounded(groups), dispatch.kernarg())
+    return _write(dispatch, folder, dispatch.workgroup, _bounded(groups))
 
 
 def launch_variants(
@@ -71,13 +70,13 @@ def launch_variants(
     kernarg, copies = pointers_apart(dispatch, types)
     if copies:
         at = folder / "apart"
-        varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), kernarg, copies=copies)
+        varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), kernarg, _Memory(copies=copies))
         found.append(Variant("pointers_apart", "pointers that share no memory", varied))
     found += _more_dimensions(dispatch, folder)
     others = {v.index: other_value(v, dispatch.buffers) for v in dispatch.variables}
     if any(others[v.index] != v.before() for v in dispatch.variables):
         at = folder / "variables"
-        varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), dispatch.kernarg(), others)
+        varied = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), memory=_Memory(others))
         found.append(Variant("other_variables", "device variables with other values", varied))
     # The last, as it ends the trials of a candidate whose launch bounds do not allow it.
     return found + (_larger_workgroups(dispatch, folder) if larger else [])
@@ -94,7 +93,7 @@ def _other_arguments(
         else:
             contents = others if other.defence == "turned_flags" else {}
             made = _write(
-                dispatch, at, dispatch.workgroup, _groups(dispatch), other.kernarg, contents=contents
+                dispatch, at, dispatch.workgroup, _groups(dispatch), other.kernarg, _Memory(buffers=contents)
             )
         found.append(Variant(other.defence, other.label, made))
     return found
@@ -112,7 +111,7 @@ def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[V
         Variant(
             "other_workgroups",
             label,
-            _write(dispatch, folder / f"shape_{number}", workgroup, count, dispatch.kernarg()),
+            _write(dispatch, folder / f"shape_{number}", workgroup, count),
         )
         for number, (label, workgroup, count) in enumerate(launches)
     ]
@@ -134,7 +133,7 @@ def _larger_workgroups(dispatch: CapturedDispatch, folder: Path) -> list[Variant
         Variant(
             "larger_workgroups",
             f"workgroups of {_shown(shape)}",
-            _write(dispatch, folder / f"larger_{number}", shape, few, dispatch.kernarg()),
+            _write(dispatch, folder / f"larger_{number}", shape, few),
         )
         for number, shape in enumerate(dict.fromkeys(found))
     ]
@@ -160,7 +159,7 @@ def _more_dimensions(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
         Variant(
             "more_dimensions",
             label,
-            _write(dispatch, folder / f"dimensions_{number}", workgroup, count, dispatch.kernarg()),
+            _write(dispatch, folder / f"dimensions_{number}", workgroup, count),
         )
         for number, (label, workgroup, count) in enumerate(launches)
     ]
@@ -187,63 +186,32 @@ def _shortened(workgroup: Shape, eighths: int) -> Shape:
     return sides[0], sides[1], sides[2]
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """What memory holds other than the captured: device variables and buffers by index, and buffers that are added."""
+
+    variables: Mapping[int, bytes] = field(default_factory=dict)
+    buffers: Mapping[int, bytes] = field(default_factory=dict)
+    copies: Sequence[Copy] = ()
+
+
 def _write(
     dispatch: CapturedDispatch,
     folder: Path,
     workgroup: Shape,
     groups: Shape,
-    kernarg: bytes,
-    variables: Mapping[int, bytes] | None = None,
-    copies: Sequence[Copy] = (),
-    contents: Mapping[int, bytes] | None = None,
+    kernarg: bytes | None = None,
+    memory: _Memory | None = None,
 ) -> CapturedDispatch:
-    """A dispatch directory that shares the captured one's files, but for the `variables` and the `contents` of buffers
-    that are others, and for `copies`, which are there besides.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    held = {f"global_{index}.before": value for index, value in (variables or {}).items()}
-    held |= {f"buffer_{index}.before": value for index, value in (contents or {}).items()}
-    held |= {f"buffer_{copy.buffer.index}.before": copy.contents for copy in copies}
-    shared = {
-        name: check
-        for name, check in read_checksums(dispatch.directory).items()
-        if (plain := name.removesuffix(PACKED)).endswith(".before") and plain not in held
-    }
-    for name in shared:
-        share(dispatch.directory / name, folder / name)
-    for name, value in held.items():
-        (folder / name).write_bytes(value)
-    if not (folder / "code_object.co").exists():
-        share(dispatch.code_object, folder / "code_object.co")
-    (folder / "kernarg.bin").write_bytes(kernarg)
+    """The dispatch with so many workgroups of that shape, and with the captured arguments and memory unless given."""
+    memory = memory or _Memory()
     x, y, z = (n * size for n, size in zip(groups, workgroup, strict=True))
-    meta = json.loads((dispatch.directory / "meta.json").read_text(encoding="utf-8"))
-    meta |= {"grid": [x, y, z], "workgroup": list(workgroup)}
-    more = [replace(c.buffer, before_file=folder / f"buffer_{c.buffer.index}.before") for c in copies]
-    meta["buffers"] += [
-        {"index": b.index, "address": b.address, "bytes": b.size, "before": b.before_file.name} for b in more
-    ]
-    (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
-    seal(folder, shared)
-    own = tuple(
-        replace(v, before_file=folder / f"global_{v.index}.before") if v.index in (variables or {}) else v
-        for v in dispatch.variables
-    )
-    return replace(
-        dispatch,
-        directory=folder,
-        grid=(x, y, z),
-        workgroup=workgroup,
-        buffers=(*(_holding(b, folder, contents or {}) for b in dispatch.buffers), *more),
-        variables=own,
-    )
-
-
-def _holding(buffer: CapturedBuffer, folder: Path, contents: Mapping[int, bytes]) -> CapturedBuffer:
-    """The buffer as it is written to a folder."""
-    if buffer.index not in contents:
-        return buffer
-    return replace(buffer, before_file=folder / f"buffer_{buffer.index}.before")
+    added = [replace(c.buffer, before_file=folder / f"buffer_{c.buffer.index}.before") for c in memory.copies]
+    contents = {f"global_{index}.before": value for index, value in memory.variables.items()}
+    contents |= {f"buffer_{index}.before": value for index, value in memory.buffers.items()}
+    contents |= {f"buffer_{copy.buffer.index}.before": copy.contents for copy in memory.copies}
+    derived = replace(dispatch, grid=(x, y, z), workgroup=workgroup, buffers=(*dispatch.buffers, *added))
+    return write_dispatch(derived, folder, dispatch.kernarg() if kernarg is None else kernarg, contents)
 
 
 def _shown(shape: Shape) -> str:

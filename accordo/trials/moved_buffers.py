@@ -6,15 +6,14 @@ new places. It shows a candidate that looks at addresses, runs from one buffer i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
-from hipscope.emulator.captures import PACKED, read_checksums, seal, share
+from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.dispatch.writer import write_dispatch
 
 _PAGE = 4096
 _GAP = 1 << 20
@@ -35,34 +34,19 @@ def relocated(
 
     `kernarg` replaces the captured arguments (with the captured addresses in them).
     """
-    folder.mkdir(parents=True, exist_ok=True)
     moves, sizes = _places(dispatch, longer)
+    contents: dict[str, bytes] = {}
     buffers = []
-    recorded, shared = read_checksums(dispatch.directory), {}
     for buffer, move in zip(dispatch.buffers, moves, strict=True):
         before = buffer.before()
-        data = _moved(before, moves)
-        size = sizes[buffer.index]
-        path = folder / f"buffer_{buffer.index}.before"
-        if size == len(data) and data is before:
-            kept = path.name if path.name in recorded else path.name + PACKED
-            share(dispatch.directory / kept, folder / kept)
-            shared[kept] = recorded[kept]
-        else:
-            path.write_bytes(_lengthened(data, size))
-        buffers.append(replace(buffer, address=move.new, size=size, before_file=path))
-    variables = []
+        data, size = _moved(before, moves), sizes[buffer.index]
+        if size != len(data) or data is not before:
+            contents[buffer.before_file.name] = _lengthened(data, size)
+        buffers.append(replace(buffer, address=move.new, size=size))
     for variable in dispatch.variables:
-        path = folder / variable.before_file.name
-        path.write_bytes(_moved(variable.before(), moves))
-        variables.append(replace(variable, before_file=path))
+        contents[variable.before_file.name] = _moved(variable.before(), moves)
     arguments = _moved(dispatch.kernarg() if kernarg is None else kernarg, moves)
-    (folder / "kernarg.bin").write_bytes(arguments)
-    if not (folder / "code_object.co").exists():
-        share(dispatch.code_object, folder / "code_object.co")
-    _write_meta(dispatch, folder, buffers)
-    seal(folder, shared)
-    return replace(dispatch, directory=folder, buffers=tuple(buffers), variables=tuple(variables))
+    return write_dispatch(replace(dispatch, buffers=tuple(buffers)), folder, arguments, contents)
 
 
 def _places(dispatch: CapturedDispatch, longer: bool) -> tuple[list[_Move], dict[int, int]]:
@@ -100,10 +84,3 @@ def _lengthened(data: bytes, size: int) -> bytes:
     """The bytes, and as many of them again as it takes."""
     repeats, rest = divmod(size, max(1, len(data)))
     return data * repeats + data[:rest]
-
-
-def _write_meta(dispatch: CapturedDispatch, folder: Path, buffers: Sequence[CapturedBuffer]) -> None:
-    meta = json.loads((dispatch.directory / "meta.json").read_text(encoding="utf-8"))
-    for entry, buffer in zip(meta["buffers"], buffers, strict=True):
-        entry |= {"address": buffer.address, "bytes": buffer.size}
-    (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
