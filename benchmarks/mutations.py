@@ -26,6 +26,7 @@ from elftools.elf.elffile import ELFFile
 from benchmarks.mutate import Mutant, Subject, mutants
 from benchmarks.mutation_log import ROOT, Bases, Done, Log, Result, key_of
 from hipscope.analysis.config import load_config
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.source.syntax import parse
 from hipscope.analysis.toolchain.project import resolve_project
@@ -106,13 +107,14 @@ def examine(file: Path, plan: Plan) -> Report:
     if (known := log.done(file_key)) is not None:
         return Report(tuple(_reviewed_result(r) for r in known[0]), known[1], time.monotonic() - start)
     project = resolve_project(file, config=load_config(file.parent))
-    session = profile_project(project, options=ProfileOptions(capture_dispatches=()))
-    findings = detect_all(session.profile)
+    run = Run()
+    session = profile_project(project, run, options=ProfileOptions(capture_dispatches=()))
+    findings = detect_all(session.profile, run.texts)
     results: dict[str, Result] = {}
     wronged: list[str] = []
     for kernel in session.profile.kernels:
         try:
-            with open_bench(project, session, kernel) as bench:
+            with open_bench(project, session, kernel, run) as bench:
                 key = key_of(bench.original, kernel.mangled)
                 bases = log.bases(key)
                 if bases is None:
@@ -135,7 +137,9 @@ def _bases(bench: Bench, findings: Sequence[Finding]) -> Bases:
     texts = {"original": bench.original.decode()}
     wronged = []
     for finding in findings:
-        for judgement in contest(bench, ask_recipes(bench, finding), find_formula(finding.formula)):
+        for judgement in contest(
+            bench, ask_recipes(bench, finding), find_formula(finding.formula), bench.run
+        ):
             candidate = judgement.candidate
             if judgement.accepted:
                 texts.setdefault(candidate.recipe, candidate.text.decode())
@@ -147,7 +151,7 @@ def _bases(bench: Bench, findings: Sequence[Finding]) -> Bases:
 def _mutate(bench: Bench, log: Log, file: str, base: str, text: bytes, per_kind: int) -> dict[str, Result]:
     """Judge the mutants of one text: results by key. A text that is no kernel's of the bench gives none."""
     kernel = parse(text).kernel(bench.kernel.name)
-    compiled = bench.compiled if text == bench.original else admit(bench, _candidate(base, text))
+    compiled = bench.compiled if text == bench.original else admit(bench, _candidate(base, text), bench.run)
     if kernel is None or isinstance(compiled, Judgement):
         return {}
     results: dict[str, Result] = {}
@@ -166,12 +170,12 @@ def _mutate(bench: Bench, log: Log, file: str, base: str, text: bytes, per_kind:
 def _judge(bench: Bench, mutant: Mutant, judged: dict[bytes, tuple[str, str]]) -> tuple[str, str]:
     """The outcome; `judged` holds those of machine code that was seen, and gets this one's."""
     candidate = _candidate(mutant.kind, mutant.text)
-    compiled = admit(bench, candidate)
+    compiled = admit(bench, candidate, bench.run)
     if isinstance(compiled, Judgement):
         return ("not compiled" if compiled.stage == "not_compiled" else "refused"), compiled.reason
     code = _machine_code(compiled.path)
     if code not in judged:
-        verdict = prove(bench, candidate, compiled)
+        verdict = prove(bench, candidate, compiled, bench.run)
         judged[code] = ("passed" if verdict.equivalent else "rejected"), verdict.reason
     return judged[code]
 

@@ -39,13 +39,21 @@ _NAMED = 5  # kernels without a time are named, these many of them
 PREFIX = "hipscope"
 
 
+def _no_line(_file: str, _line: int) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class ProgramInfo:
-    """How the profiled program ended; `exit_code` is None when it was stopped."""
+    """How the profiled program ended; `exit_code` is None when it was stopped.
+
+    `source_line` gives a line of the text that it was built from, "" where that is not known.
+    """
 
     command: Sequence[str]
     exit_code: int | None
     output: str
+    source_line: Callable[[str, int], str] = _no_line
 
 
 def _every(_launch: raw.RawDispatch) -> bool:
@@ -105,7 +113,9 @@ def write_rocprofv3(
         results = Results(device, list(program.command), timed, counted, kernels, names)
         write_results(Path(f"{prefix}_results.json"), results)
     traced = []
-    with MemoryAnalysisWriter(out_dir / "memory_analysis.json", device.arch) as memory_analysis:
+    with MemoryAnalysisWriter(
+        out_dir / "memory_analysis.json", device.arch, program.source_line
+    ) as memory_analysis:
         for dispatch in launches:
             if not dispatch.profiled or not chosen.traced(dispatch):
                 continue

@@ -20,14 +20,14 @@ _LINE_BYTES = 128
 
 
 class MemoryAnalysisWriter:
-    """A context manager around the file; `add` appends one dispatch."""
+    """A context manager around the file; `add` appends one dispatch. `source_line` gives a line of a source file."""
 
-    def __init__(self, path: Path, arch: str) -> None:
+    def __init__(self, path: Path, arch: str, source_line: Callable[[str, int], str]) -> None:
         self._path = path
         self._arch = arch
         self._stream: TextIO | None = None
         self._empty = True
-        self._sources: dict[str, list[str]] = {}
+        self._source_line = source_line
 
     def __enter__(self) -> MemoryAnalysisWriter:
         self._stream = self._path.open("w", encoding="utf-8")
@@ -86,7 +86,7 @@ class MemoryAnalysisWriter:
         size = int(memory.get("bytes", 0))
         return {
             "source_location": {"file": where.file, "line": where.line, "column": where.column},
-            "code_context": self._text(where.file, where.line),
+            "code_context": self._source_line(where.file, where.line),
             "access_info": {
                 "type": kind,
                 "execution_count": int(memory.get("accesses", instruction.hits)),
@@ -96,15 +96,6 @@ class MemoryAnalysisWriter:
                 **numbers,
             },
         }
-
-    def _text(self, file: str, line: int) -> str:
-        if file not in self._sources:
-            try:
-                self._sources[file] = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
-            except OSError:
-                self._sources[file] = []
-        lines = self._sources[file]
-        return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
 def _cache_lines(memory: Any) -> dict[str, int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hipscope.analysis.profile import Device, Kernel, Profile
+from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 
 # Below this share of a kernel's time, fixing it cannot be told from noise (the model is good to a few per cent).
 MIN_SHARE = 0.05  # the default of the setting `min_share`
@@ -40,9 +41,10 @@ class Related:
 class Finding:
     """One bottleneck at one place.
 
-    Lines and columns count from 1; `end_column` is behind the last character, 0 means that the columns are unknown.
-    A capture without line information gives the kernel's own line, or 0. `share` is the part of the kernel's time
-    at stake, 0..1. `estimated_speedup`: about how many times as fast the kernel can become; None when not known.
+    Lines count from 1, columns in bytes of UTF-8 from 1, as compilers count; `end_column` is behind the last byte, 0
+    means that the columns are unknown. A capture without line information gives the kernel's own line, or 0. `share` is
+    the part of the kernel's time at stake, 0..1. `estimated_speedup`: about how many times as fast the kernel can
+    become; None when not known.
     """
 
     formula: str
@@ -51,8 +53,8 @@ class Finding:
     file: str
     line: int
     end_line: int
-    column: int
-    end_column: int
+    column: ByteColumn
+    end_column: ByteColumn
     share: float
     message: str
     evidence: tuple[Evidence, ...]
@@ -106,8 +108,11 @@ class Formula(ABC):
     guidance: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
-        """The findings in one kernel, worst first; empty when nothing is wrong or nothing is recorded."""
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
+        """The findings in one kernel, worst first; empty when nothing is wrong or nothing is recorded.
+
+        `texts` are those that the program was built from.
+        """
 
     @abstractmethod
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:

@@ -10,6 +10,7 @@ from hipscope.analysis.profile import Instruction as Instruction
 from hipscope.analysis.profile import Kernel as Kernel
 from hipscope.analysis.profile import Profile as Profile
 from hipscope.analysis.profile import StallReason as StallReason
+from hipscope.analysis.source.texts import SourceTexts as SourceTexts
 from hipscope.formulas.base import Evidence as Evidence
 from hipscope.formulas.base import Finding as Finding
 from hipscope.formulas.base import Formula as Formula

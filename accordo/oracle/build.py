@@ -12,6 +12,7 @@ from pathlib import Path
 from hipscope.accordo.oracle.launch import WidenedKernel
 from hipscope.accordo.oracle.source import NAMESPACE, widened
 from hipscope.analysis.errors import BuildFailed
+from hipscope.analysis.run import Run
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject
@@ -22,24 +23,14 @@ from hipscope.emulator.symbolize import demangle
 
 @dataclass(eq=False)
 class WidenedSource:
-    """A kernel of a source in double precision, compiled when somebody first asks for it, by whatever thread.
-
-    `symbols` are the mangled names of its instances that were launched; all of one kernel.
-    """
+    """A kernel of a source in double precision, compiled when it is first asked for, by whatever thread."""
 
     project: Project
     toolchain: Toolchain
     source: Path
-    original: bytes
-    symbols: tuple[str, ...]
-    cancel: threading.Event | None
+    run: Run
     _made: dict[str, WidenedKernel | str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def prepare(self) -> None:
-        """Compile all instances. Raises Cancelled."""
-        for symbol in self.symbols:
-            self.kernel(symbol)
 
     def kernel(self, symbol: str) -> WidenedKernel | str:
         """The kernel of that mangled name in double precision, or why there is none. Raises Cancelled."""
@@ -58,12 +49,13 @@ class WidenedSource:
 
     def _compiled(self, symbol: str) -> CodeObject | str:
         name = demangle(symbol)
-        text, why = widened(self.original.decode("utf-8", "surrogateescape"), base_name(name), (name,))
+        original = self.run.texts.needed(self.source).decode("utf-8", "surrogateescape")
+        text, why = widened(original, base_name(name), (name,))
         if text is None:
             return why
-        data = text.encode("utf-8", "surrogateescape")
+        changed = self.run.replacing(self.source, text.encode("utf-8", "surrogateescape"))
         try:
-            return compile_device(self.project, self.toolchain, self.source, data, cancel=self.cancel)
+            return compile_device(self.project, self.toolchain, self.source, changed)
         except BuildFailed as failure:
             first = next((d.message for d in failure.diagnostics if d.severity == "error"), failure.message)
             return f"it does not compile with `double` for `float`: {first}"

@@ -7,8 +7,7 @@ inputs with numbers that only the candidate names.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from hipscope.accordo.reference.trials import Reason, Trials, plan_named
 from hipscope.accordo.replay.poison import POISONS, Poison, fill
 from hipscope.accordo.replay.replay import Request, patience
 from hipscope.accordo.trials.code_constants import named_in
+from hipscope.analysis.run import Run
 
 _SEEDS = (3, 4)
 _NATURAL = 0  # workgroups and waves in their order, each until it ends or waits
@@ -37,8 +37,7 @@ class Proof:
     reference: Reference
     candidate: Path
     exact: bool
-    progress: Callable[[str], None]
-    cancel: threading.Event | None
+    run: Run
     folder: Path
     trials: list[Trial] = field(default_factory=list)
     errors: Errors = field(default_factory=Errors)
@@ -62,7 +61,7 @@ def with_named(proof: Proof) -> list[Prepared]:
             symbol = prepared.dispatch.kernel
             name = element_types.demangle(symbol, reference.settings.cxxfilt)
             types = reference.signature.pointees(symbol, name)
-            trials = Trials(first, types, reference.settings, reference.signature, proof.cancel)
+            trials = Trials(first, types, reference.settings, reference.signature, proof.run.cancel)
             seen = trials.run(planned, folder)
             dropped = (
                 Trial(dispatch=prepared.dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)

@@ -7,7 +7,7 @@ candidates of one kernel.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hipscope.accordo.dispatch.access_map import WRITTEN
@@ -31,6 +31,7 @@ from hipscope.accordo.reference.trials import Planned, Reason, Trials, permuted_
 from hipscope.accordo.replay.replay import Replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.launch_variants import smaller_launch
+from hipscope.analysis.run import Run
 
 CAPTURED = "captured inputs"
 TOLD = tuple(fresh_inputs.describe(n) for n in (fresh_inputs.PERMUTED, fresh_inputs.SCALED))
@@ -77,23 +78,21 @@ def prepare_reference(
     dispatches: Sequence[CapturedDispatch],
     settings: Settings,
     signature: Signature | None = None,
-    *,
-    progress: Callable[[str], None] = lambda _: None,
-    cancel: threading.Event | None = None,
+    run: Run | None = None,
 ) -> Reference:
     """Replay the reference on its own dispatches and on fresh inputs.
 
     A reference that does not reproduce its own recorded result, or writes nothing, cannot judge: `broken` says so.
     """
-    signature = signature or Signature()
+    signature, run = signature or Signature(), run or Run()
     if not dispatches:
         return Reference(settings, signature, (), "no launch of the kernel was recorded")
     prepared: list[Prepared] = []
     notes: list[str] = []
     for dispatch in dispatches if "all_dispatches" not in settings.without else dispatches[:1]:
-        progress(f"replay of dispatch {dispatch.id}")
+        run.say(f"replay of dispatch {dispatch.id}")
         try:
-            one = _prepare(dispatch, settings, signature, cancel)
+            one = _prepare(dispatch, settings, signature, run.cancel)
         except _NotReproducible as reason:
             return Reference(settings, signature, (), str(reason))
         prepared.append(one)

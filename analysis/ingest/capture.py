@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hipscope.analysis.devices import device_of_agent, find_device
@@ -45,14 +45,18 @@ from hipscope.analysis.profile import (
     StallReason,
 )
 from hipscope.analysis.source.kernel_definitions import base_name, definition_line
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.code_object import KernelMetadata, code_object_metadata
 from hipscope.emulator.symbolize import demangle
 
 _NO_SHAPE = (0, 0, 0)
 
 
-def read_capture(directory: Path) -> Profile:
-    """The Profile of a capture. Raises `UsageError` when there is nothing in it that can be read."""
+def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
+    """The Profile of a capture; `texts` are those that its program was built from.
+
+    Raises `UsageError` when there is nothing in it that can be read.
+    """
     if not directory.is_dir():
         raise UsageError(f"{directory}: no such directory")
     files = _recognise(directory)
@@ -70,7 +74,7 @@ def read_capture(directory: Path) -> Profile:
     metadata = _metadata(directory)
     agents = [agent for path in files.agents for agent in read_agents(path)]
     device = _device(sidecar, agents, launches)
-    sources = _Sources(directory)
+    sources = _Sources(directory, texts or SourceTexts())
     kernels = []
     for name in names.kernels:
         kernel_traces = [t for t in traces if names.of_trace(t) == name]
@@ -374,10 +378,11 @@ def _device(sidecar: Mapping[str, Any], agents: Sequence[Agent], launches: Seque
 
 
 class _Sources:
-    """Finds where kernels are defined, reading each source file once."""
+    """Finds where kernels are defined; a file that is not on this machine may have a copy in the capture."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, texts: SourceTexts) -> None:
         self._directory = directory
+        self._texts = texts
         self._known: dict[tuple[str, str], int | None] = {}
 
     def definition(self, kernel: str, instructions: Sequence[Instruction]) -> tuple[str | None, int | None]:
@@ -393,8 +398,26 @@ class _Sources:
         first = min(frame.line for frame in outermost if frame.file == file)
         key = (file, kernel)
         if key not in self._known:
-            self._known[key] = definition_line(self._directory, file, kernel, first)
+            self._known[key] = definition_line(self._lines(file), kernel, first)
         return file, self._known[key] or first
+
+    def _lines(self, file: str) -> Sequence[bytes]:
+        copy = _copy(self._directory, file) if self._texts.read(file) is None else None
+        return self._texts.lines(copy or file)
+
+
+def _copy(directory: Path, file: str) -> Path | None:
+    """The copy of a source that the trace made, found through its snapshots.json."""
+    for snapshots in sorted(directory.rglob("snapshots.json")):
+        try:
+            branch = json.loads(snapshots.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        for part in PurePosixPath(file).parts:
+            branch = branch.get(part) if isinstance(branch, dict) else None
+        if isinstance(branch, str):
+            return snapshots.parent / branch
+    return None
 
 
 def _fault(data: Mapping[str, Any]) -> Fault:

@@ -6,21 +6,18 @@ Takes a built program and settings, gives a filled capture directory. No profile
 from __future__ import annotations
 
 import signal
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import ProgramFailed
 from hipscope.analysis.ingest.launches import Launch
+from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed
 from hipscope.analysis.toolchain.build import BuiltProgram
 from hipscope.analysis.toolchain.discovery import Toolchain
-
-Progress = Callable[[str, float | None], None]
 
 # Of the program's time; a kernel that still runs then is named, not killed with the program.
 KERNEL_TIME = 0.9
@@ -44,7 +41,7 @@ class ProfilerRun:
     time_budget_s: float
     directory: Path
     capture_kernels: tuple[str, ...] | None = None
-    cancel: threading.Event | None = None
+    run: Run = field(default_factory=Run)
     confined: bool = False
     clock_percent: int | None = None
     timed: bool = True
@@ -56,8 +53,8 @@ class Profiler(ABC):
     title: ClassVar[str]
 
     @abstractmethod
-    def record(self, run: ProfilerRun, progress: Progress) -> Path | None:
-        """Run the program and fill `run.directory`; give the directory of recorded dispatches, if asked for.
+    def record(self, job: ProfilerRun) -> Path | None:
+        """Run the program and fill `job.directory`; give the directory of recorded dispatches, if asked for.
 
         Raises `ProgramFailed` when the program left nothing to look at, `MissingTool` when the profiler is missing.
         """
@@ -75,8 +72,8 @@ class MeasuringProfiler(Profiler):
     """One that runs the program on a GPU: its times are measured, and differ from run to run."""
 
     @abstractmethod
-    def time_launches(self, run: ProfilerRun) -> TimedRun:
-        """Run the program once with nothing but time stamps. Nothing is left in `run.directory`.
+    def time_launches(self, job: ProfilerRun) -> TimedRun:
+        """Run the program once with nothing but time stamps. Nothing is left in `job.directory`.
 
         Raises `ProgramFailed` when the program or the tool failed, `MissingTool` when there is no tool.
         """

@@ -18,7 +18,6 @@ from hipscope.analysis.profilers.base import (
     KERNEL_TIME,
     Profiler,
     ProfilerRun,
-    Progress,
     program_failed,
     shown,
 )
@@ -40,82 +39,83 @@ class EmulatorProfiler(Profiler):
 
     title: ClassVar[str] = "the emulator"
 
-    def record(self, run: ProfilerRun, progress: Progress) -> Path | None:
+    def record(self, job: ProfilerRun) -> Path | None:
         """Run once with everything recorded."""
-        device = find_device(run.device)
-        if device.arch != run.config.arch:
+        device = find_device(job.device)
+        if device.arch != job.config.arch:
             raise UsageError(
-                f"the emulated device {device.name} is {device.arch}; the program is compiled for {run.config.arch}",
+                f"the emulated device {device.name} is {device.arch}; the program is compiled for {job.config.arch}",
                 f'set arch = "{device.arch}", or leave `arch` out',
             )
-        raw = run.directory / "raw"
+        raw = job.directory / "raw"
         raw.mkdir()
-        recorded = run.directory / RECORDED_DISPATCHES if run.capture_kernels is not None else None
-        completed = run_emulated(run, raw, recorded)
+        recorded = job.directory / RECORDED_DISPATCHES if job.capture_kernels is not None else None
+        completed = run_emulated(job, raw, recorded)
         if next(read_dispatches(raw), None) is None and not read_faults(raw):
-            raise program_failed(completed, run.config.timeout_s)
-        progress("writing the capture", None)
+            raise program_failed(completed, job.config.timeout_s)
+        job.run.say("writing the capture")
         write_rocprofv3(
             raw,
-            run.directory,
-            device=device_info(find_device(run.device).name),
+            job.directory,
+            device=device_info(find_device(job.device).name),
             program=ProgramInfo(
-                command=run.built.argv,
+                command=job.built.argv,
                 exit_code=None if completed.timed_out else completed.returncode,
                 output=shown(completed),
+                source_line=job.run.texts.shown,
             ),
-            stopped=f"the program was stopped after {run.config.timeout_s:g} s (timeout_s)"
+            stopped=f"the program was stopped after {job.config.timeout_s:g} s (timeout_s)"
             if completed.timed_out
             else None,
             # What a rewrite does, no viewer opens. What is not timed is listed all the same.
-            selection=Selection(waves=not run.confined, untimed_ns=None if run.timed else _SOME_NS),
+            selection=Selection(waves=not job.confined, untimed_ns=None if job.timed else _SOME_NS),
         )
         shutil.rmtree(raw)
         return recorded
 
 
 def run_emulated(
-    run: ProfilerRun, raw: Path | None, recorded: Path | None, sanitize: str | None = None
+    job: ProfilerRun, raw: Path | None, recorded: Path | None, sanitize: str | None = None
 ) -> Completed:
     """Run the program on the emulator; `raw` and `recorded` None record nothing of that kind.
 
     Raises `CannotWrite` when what was to be recorded could not be written.
     """
-    config = run.config
+    config = job.config
     cache = cache_directory() / "disassembly"
     cache.mkdir(parents=True, exist_ok=True)
-    device_config = run.directory / "device.txt"
-    write_device_config(find_device(run.device).name, device_config)
+    device_config = job.directory / "device.txt"
+    write_device_config(find_device(job.device).name, device_config)
     options = EmulatorOptions(
         out=raw,
-        objdump=run.toolchain.objdump,
-        compiler=run.toolchain.compiler,
+        objdump=job.toolchain.objdump,
+        compiler=job.toolchain.compiler,
         device_config=device_config,
         cache=cache,
         threads=config.emulator.threads,
-        time_budget_s=run.time_budget_s,
+        time_budget_s=job.time_budget_s,
         time_limit_s=KERNEL_TIME * config.timeout_s,
-        profile_launches=config.emulator.profile_launches if run.timed else 0,
+        profile_launches=config.emulator.profile_launches if job.timed else 0,
         capture=recorded,
-        capture_kernels=run.capture_kernels or (),
+        capture_kernels=job.capture_kernels or (),
         capture_per_shape=config.accordo.max_dispatches_per_shape if recorded else None,
         capture_max_bytes=config.accordo.max_bytes if recorded else None,
         sanitize=sanitize,
-        clock_percent=run.clock_percent,
+        clock_percent=job.clock_percent,
     )
     try:
         variables = emulator_environment(options)
     except NativePartsMissing as error:
         raise MissingTool(str(error), "run make, or install a wheel of hipscope") from error
-    if run.confined:
-        completed = _run_confined(run, variables, [d for d in (raw, recorded, cache) if d is not None])
+    if job.confined:
+        completed = _run_confined(job, variables, [d for d in (raw, recorded, cache) if d is not None])
     else:
         completed = run_process(
-            run.built.argv,
+            job.built.argv,
             timeout=config.timeout_s,
-            cwd=run.built.directory,
-            env={**os.environ, **config.env, **run.built.env, **variables},
-            cancel=run.cancel,
+            cwd=job.built.directory,
+            env={**os.environ, **config.env, **job.built.env, **variables},
+            cancel=job.run.cancel,
         )
     if raw is not None:
         join_processes(raw)
@@ -124,22 +124,22 @@ def run_emulated(
     return completed
 
 
-def _run_confined(run: ProfilerRun, variables: Mapping[str, str], writable: Sequence[Path]) -> Completed:
+def _run_confined(job: ProfilerRun, variables: Mapping[str, str], writable: Sequence[Path]) -> Completed:
     """The program with no network, a private home, and a copy of its directory to write to."""
-    with private_copy(run.built.directory) as shown:
-        words = [*run.built.argv, *variables.values(), *run.config.env.values()]
+    with private_copy(job.built.directory) as shown:
+        words = [*job.built.argv, *variables.values(), *job.config.env.values()]
         read = (
-            run.built.directory,
+            job.built.directory,
             *(p if p.is_dir() else p.parent for p in paths_in(words)),
-            *run.config.optimize.read_paths,
+            *job.config.optimize.read_paths,
         )
         for directory in writable:
             directory.mkdir(parents=True, exist_ok=True)
         return run_confined(
-            run.built.argv,
+            job.built.argv,
             Box(read=read, write=tuple(writable), shown=shown),
-            timeout=run.config.timeout_s,
-            cwd=run.built.directory,
-            env=plain_environment({**run.config.env, **run.built.env, **variables}),
-            cancel=run.cancel,
+            timeout=job.config.timeout_s,
+            cwd=job.built.directory,
+            env=plain_environment({**job.config.env, **job.built.env, **variables}),
+            cancel=job.run.cancel,
         )

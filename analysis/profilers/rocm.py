@@ -19,7 +19,6 @@ from hipscope.analysis.ingest.launches import read_kernel_trace
 from hipscope.analysis.profilers.base import (
     MeasuringProfiler,
     ProfilerRun,
-    Progress,
     TimedRun,
     program_failed,
     shown,
@@ -50,43 +49,43 @@ class RocmProfiler(MeasuringProfiler):
 
     title: ClassVar[str] = "the AMD GPU"
 
-    def record(self, run: ProfilerRun, progress: Progress) -> Path | None:
+    def record(self, job: ProfilerRun) -> Path | None:
         """Trace, then counters, then a thread trace; only the trace has to succeed."""
         tool = _tool()
-        offers = _help(tool, run)
+        offers = _help(tool, job)
         passes = list(counter_passes(_COUNTERS)) if "--pmc" in offers else []
         steps = 1 + len(passes)
-        progress("kernel trace", 0.0)
-        traced = _rocprofv3(tool, run, run.directory / "trace", ["--kernel-trace", "--stats"])
-        if traced.timed_out or not list((run.directory / "trace").rglob("*kernel_trace.csv")):
-            raise program_failed(traced, run.config.timeout_s)
+        job.run.say("kernel trace", 0.0)
+        traced = _rocprofv3(tool, job, job.directory / "trace", ["--kernel-trace", "--stats"])
+        if traced.timed_out or not list((job.directory / "trace").rglob("*kernel_trace.csv")):
+            raise program_failed(traced, job.config.timeout_s)
         notes = []
         for number, counters in enumerate(passes, start=1):
-            progress(f"counters, pass {number} of {len(passes)}", number / steps)
-            completed = _rocprofv3(tool, run, run.directory / f"pass_{number}", ["--pmc", *counters])
+            job.run.say(f"counters, pass {number} of {len(passes)}", number / steps)
+            completed = _rocprofv3(tool, job, job.directory / f"pass_{number}", ["--pmc", *counters])
             if not completed.ok:
                 notes.append(f"counter pass {number} failed")
         decoder = _decoder(tool)
         if "--att" in offers and decoder is not None:
-            progress("thread trace", None)
+            job.run.say("thread trace")
             options = ["--att", "--att-library-path", str(decoder)]
-            if not _rocprofv3(tool, run, run.directory / "att", options).ok:
+            if not _rocprofv3(tool, job, job.directory / "att", options).ok:
                 notes.append("the thread trace failed")
         else:
             notes.append(
                 "no thread trace: this rocprofv3 or its decoder is missing, so there is no cost per line"
             )
-        _write_sidecar(run, traced, tool, notes)
+        _write_sidecar(job, traced, tool, notes)
         return None
 
-    def time_launches(self, run: ProfilerRun) -> TimedRun:
+    def time_launches(self, job: ProfilerRun) -> TimedRun:
         """The kernel trace of one run."""
-        out = run.directory / "timing"
+        out = job.directory / "timing"
         try:
-            traced = _rocprofv3(_tool(), run, out, ["--kernel-trace"])
+            traced = _rocprofv3(_tool(), job, out, ["--kernel-trace"])
             traces = sorted(out.rglob("*kernel_trace.csv"))
             if traced.timed_out or (not traced.ok and not traces):
-                raise program_failed(traced, run.config.timeout_s)
+                raise program_failed(traced, job.config.timeout_s)
             if not traces:
                 raise ProgramFailed("rocprofv3 wrote no kernel trace", output=shown(traced))
             launches = tuple(launch for trace in traces for launch in read_kernel_trace(trace))
@@ -119,20 +118,20 @@ def _tool() -> str:
     return tool
 
 
-def _rocprofv3(tool: str, run: ProfilerRun, out: Path, options: Sequence[str]) -> Completed:
+def _rocprofv3(tool: str, job: ProfilerRun, out: Path, options: Sequence[str]) -> Completed:
     # The default format and file names changed between versions, so all of them are said.
-    argv = [tool, *options, "-f", "csv", "-d", str(out), "-o", "out", "--", *run.built.argv]
+    argv = [tool, *options, "-f", "csv", "-d", str(out), "-o", "out", "--", *job.built.argv]
     return run_process(
         argv,
-        timeout=run.config.timeout_s,
-        cwd=run.built.directory,
-        env={**os.environ, **run.config.env, **run.built.env},
-        cancel=run.cancel,
+        timeout=job.config.timeout_s,
+        cwd=job.built.directory,
+        env={**os.environ, **job.config.env, **job.built.env},
+        cancel=job.run.cancel,
     )
 
 
-def _help(tool: str, run: ProfilerRun) -> str:
-    return run_process([tool, "--help"], timeout=60, cancel=run.cancel).text
+def _help(tool: str, job: ProfilerRun) -> str:
+    return run_process([tool, "--help"], timeout=60, cancel=job.run.cancel).text
 
 
 def _decoder(tool: str) -> Path | None:
@@ -143,7 +142,7 @@ def _decoder(tool: str) -> Path | None:
     return next((d for d in candidates if (d / _DECODER).exists()), None)
 
 
-def _write_sidecar(run: ProfilerRun, completed: Completed, tool: str, notes: Sequence[str]) -> None:
+def _write_sidecar(job: ProfilerRun, completed: Completed, tool: str, notes: Sequence[str]) -> None:
     version = re.search(r"version:?\s*([\w.]+)", run_process([tool, "--version"], timeout=60).text)
     sidecar = {
         "schema": "hipscope.capture/1",
@@ -151,10 +150,10 @@ def _write_sidecar(run: ProfilerRun, completed: Completed, tool: str, notes: Seq
         "provenance": "measured",
         "tool": f"rocprofv3 {version[1]}" if version else "rocprofv3",
         "program": {
-            "command": list(run.built.argv),
+            "command": list(job.built.argv),
             "exit_code": completed.returncode,
             "output": shown(completed),
         },
         "partial": "; ".join(notes) or None,
     }
-    (run.directory / "hipscope.json").write_text(json.dumps(sidecar, indent=1), encoding="utf-8")
+    (job.directory / "hipscope.json").write_text(json.dumps(sidecar, indent=1), encoding="utf-8")

@@ -5,8 +5,7 @@ Takes a `Project`, gives the reports with their source positions. Nothing is pro
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import ProgramFailed, UsageError
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed, shown, signal_name
 from hipscope.analysis.profilers.emulator import run_emulated
+from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Completed
 from hipscope.analysis.toolchain.build import build_program
@@ -22,8 +22,6 @@ from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.raw import RawFault, read_faults
 from hipscope.emulator.sanitize import SanitizerRun, read_sanitizer_run
 from hipscope.emulator.symbolize import Position, Symbolizer, demangle
-
-Progress = Callable[[str, float | None], None]
 
 # Without unaligned accesses the compiler takes no wider instruction than the C++ type's alignment allows, so that an
 # address which does not suit its instruction shows a pointer that broke the promise of its type. Private arrays that
@@ -67,30 +65,21 @@ class CheckResult:
     faults: tuple[Fault, ...]
 
 
-def check_project(
-    project: Project,
-    *,
-    checks: str = "all",
-    overlay: Mapping[Path, bytes] | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
-) -> CheckResult:
+def check_project(project: Project, run: Run | None = None, *, checks: str = "all") -> CheckResult:
     """Build and run `project` under `checks` ("all", or names with commas).
 
     Raises `MissingTool`, `BuildFailed`, `UsageError`, `Cancelled`, or `ProgramFailed` when no kernel was launched.
     """
-    config = project.config
+    run, config = run or Run(), project.config
     if config.arch not in _TARGETS:
         raise UsageError(f"the sanitizers know how {' and '.join(_TARGETS)} order memory, not {config.arch}")
-    progress("finding the compiler", None)
+    run.say("finding the compiler")
     toolchain = find_toolchain(config)
-    progress("compiling", None)
-    built = build_program(
-        project, toolchain, overlay=overlay or None, device_flags=ALIGNED_ACCESSES, cancel=cancel
-    )
+    run.say("compiling")
+    built = build_program(project, toolchain, run, device_flags=ALIGNED_ACCESSES)
     if project.build_kind == "single" and checks == "all":
         checks = "all,exact-alignment"
-    progress("running under the sanitizers", None)
+    run.say("running under the sanitizers")
     with work_directory("check") as directory:
         raw = directory / "raw"
         raw.mkdir()
@@ -101,23 +90,23 @@ def check_project(
             device=find_device(config.device).name,
             time_budget_s=config.emulator.time_budget_s,
             directory=directory,
-            cancel=cancel,
+            run=run,
         )
         completed = run_emulated(prepared, raw, None, sanitize=checks)
-        progress("reading the reports", None)
+        run.say("reading the reports")
 
         def code_object(digest: str) -> Path:
             return raw / "code_objects" / f"{digest}.co"
 
-        run = read_sanitizer_run(raw, code_object)
-        if run is None or run.dispatches == 0:
+        found = read_sanitizer_run(raw, code_object)
+        if found is None or found.dispatches == 0:
             raise _nothing_checked(completed, config.timeout_s)
         return CheckResult(
             argv=built.argv,
             exit_code=None if completed.timed_out else completed.returncode,
             output=shown(completed),
             failure=_failure(completed, config.timeout_s),
-            run=run,
+            run=found,
             faults=tuple(_fault(f, code_object) for f in read_faults(raw)),
         )
 

@@ -20,6 +20,7 @@ from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
 from hipscope.analysis.profilers.base import KERNEL_TIME, shown, signal_name
 from hipscope.analysis.runs.rocprof_options import Job
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import cache_directory, work_directory
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.toolchain.discovery import find_toolchain
@@ -106,7 +107,9 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
                 raw,
                 out,
                 device=device,
-                program=ProgramInfo(list(argv), None if stopped else done.returncode, shown(done)),
+                program=ProgramInfo(
+                    list(argv), None if stopped else done.returncode, shown(done), SourceTexts().shown
+                ),
                 stopped=stopped,
                 tool="hipscope emulate",
                 selection=_selection(job, launches),

@@ -10,23 +10,21 @@ import contextlib
 import hashlib
 import os
 import shutil
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers import ProfilerRun, choose_profiler
+from hipscope.analysis.run import Run
 from hipscope.analysis.source.kernel_definitions import definition_in
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.toolchain.build import BuiltProgram, build_program
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.analysis.toolchain.project import Project
-
-Progress = Callable[[str, float | None], None]
 
 _KEPT_CAPTURES = 4
 _IN_USE_SECONDS = 600.0  # a capture this young may still be read by another process
@@ -36,7 +34,7 @@ _IN_USE_SECONDS = 600.0  # a capture this young may still be read by another pro
 class ProfileOptions:
     """What to do differently from the project's settings; None leaves what they say.
 
-    `overlay` replaces the text of files without touching them. `capture_dispatches` asks the emulator to record the
+    `capture_dispatches` asks the emulator to record the
     dispatches of the kernels it names (mangled; empty: of all) for replay. `confined` builds and runs without network
     and without any file but the project's: for a rewrite that nobody has looked at yet. `clock_percent`: of
     the modelled time, what the emulator's events tell the program; it shows what of its output is a time. `timed`:
@@ -46,7 +44,6 @@ class ProfileOptions:
     device: str | None = None
     backend: str | None = None
     time_budget_s: float | None = None
-    overlay: Mapping[Path, bytes] = field(default_factory=dict)
     capture_dispatches: tuple[str, ...] | None = None
     confined: bool = False
     clock_percent: int | None = None
@@ -70,31 +67,25 @@ class ProfileSession:
 
 
 def profile_project(
-    project: Project,
-    *,
-    options: ProfileOptions | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
+    project: Project, run: Run | None = None, *, options: ProfileOptions | None = None
 ) -> ProfileSession:
     """Build and profile a project.
 
-    Raises `MissingTool`, `BuildFailed`, `ProgramFailed` or `UsageError`, and `Cancelled` when `cancel` is set.
+    Raises `MissingTool`, `BuildFailed`, `ProgramFailed` or `UsageError`, and `Cancelled` when the run is cancelled.
     Whatever the failure, no process and no half-written capture stays behind.
     """
-    options = options or ProfileOptions()
+    run, options = run or Run(), options or ProfileOptions()
     config = project.config
-    progress("finding the compiler", None)
+    run.say("finding the compiler")
     profiler = choose_profiler(options.backend or config.backend)
     toolchain = find_toolchain(config)
-    _check(cancel)
-    progress("compiling", None)
-    built = build_program(
-        project, toolchain, overlay=options.overlay or None, confined=options.confined, cancel=cancel
-    )
-    _check(cancel)
-    progress(f"running on {profiler.title}", None)
+    run.check()
+    run.say("compiling")
+    built = build_program(project, toolchain, run, confined=options.confined)
+    run.check()
+    run.say(f"running on {profiler.title}")
     with _new_capture(project) as directory:
-        run = ProfilerRun(
+        job = ProfilerRun(
             built=built,
             toolchain=toolchain,
             config=config,
@@ -105,20 +96,20 @@ def profile_project(
             confined=options.confined,
             clock_percent=options.clock_percent,
             timed=options.timed,
-            cancel=cancel,
+            run=run,
         )
-        capture_dir = profiler.record(run, progress)
-        _check(cancel)
-        progress("reading the profile", None)
-        profile = placed(read_capture(directory), project)
+        capture_dir = profiler.record(job)
+        run.check()
+        run.say("reading the profile")
+        profile = placed(read_capture(directory, run.texts), project, run.texts)
     return ProfileSession(profile, built, toolchain, directory, capture_dir)
 
 
-def placed(profile: Profile, project: Project) -> Profile:
+def placed(profile: Profile, project: Project, texts: SourceTexts) -> Profile:
     """The profile, with kernels that the capture gives no place for at their definition in the project."""
     kernels = []
     for kernel in profile.kernels:
-        place = None if kernel.file else definition_in(project.sources, kernel.name)
+        place = None if kernel.file else definition_in(texts, project.sources, kernel.name)
         if place is not None:
             kernel = kernel.model_copy(update={"file": place[0], "line": place[1]})
         kernels.append(kernel)
@@ -149,8 +140,3 @@ def _prune(parent: Path) -> None:
         with contextlib.suppress(OSError):
             if time.time() - old.stat().st_mtime > _IN_USE_SECONDS:
                 shutil.rmtree(old)
-
-
-def _check(cancel: threading.Event | None) -> None:
-    if cancel is not None and cancel.is_set():
-        raise Cancelled

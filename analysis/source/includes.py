@@ -1,31 +1,47 @@
-"""The texts of a program in which the types may be defined that a kernel uses.
+"""What a source includes in quotation marks, directly and through its headers, and the texts of all of that.
 
-Takes a source and its project, gives the contents of it, of the project's headers and of what it includes by quotes.
+Takes the texts of a run and a source, gives files and their contents. Headers in angle brackets are not looked for:
+where these are, only the compiler knows.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
-from hipscope.analysis.toolchain.project import HEADER_SUFFIXES, Project
+from hipscope.analysis.source.texts import SourceTexts
 
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
-def texts_with_types(project: Project, source: Path, overlay: Mapping[Path, bytes]) -> tuple[bytes, ...]:
-    """The source first. Headers outside of the project are left out, as are files that cannot be read."""
-    root = project.root.resolve()
-    texts: dict[Path, bytes] = {}
-    left = [source, *(p for p in project.sources if p.suffix in HEADER_SUFFIXES)]
-    while left:
-        path = left.pop(0).resolve()
-        if path in texts or not path.is_relative_to(root):
+def included_files(
+    texts: SourceTexts, sources: Iterable[Path], within: Path | None = None
+) -> tuple[Path, ...]:
+    """The sources and what they include from beside them, each once and without links, in the order of the reading.
+
+    Files that cannot be read are left out, and those that do not lie below `within`.
+    """
+    root = within.resolve() if within is not None else None
+    found: list[Path] = []
+    waiting = list(sources)
+    while waiting:
+        path = waiting.pop(0).resolve()
+        if path in found or (root is not None and not path.is_relative_to(root)):
             continue
-        try:
-            texts[path] = overlay[path] if path in overlay else path.read_bytes()
-        except OSError:
-            continue
-        left += [path.parent / name.decode("utf-8", "replace") for name in _INCLUDED.findall(texts[path])]
-    return tuple(texts.values())
+        text = texts.read(path)
+        if text is not None:
+            found.append(path)
+            waiting += [path.parent / os.fsdecode(name) for name in _INCLUDED.findall(text)]
+    return tuple(found)
+
+
+def texts_with_types(
+    texts: SourceTexts, source: Path, headers: Iterable[Path], root: Path
+) -> tuple[bytes, ...]:
+    """The texts in which the types may be defined that a kernel of `source` uses: its own first, then the headers'.
+
+    Those outside of the project's `root` are left out.
+    """
+    return tuple(texts.read(path) or b"" for path in included_files(texts, (source, *headers), root))

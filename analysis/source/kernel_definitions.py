@@ -1,27 +1,23 @@
 """Where a kernel is defined in its source text.
 
-Takes the file and the first line that its machine code names, gives the line of the definition's name. Line tables
-alone do not tell it. The capture's own copies of the sources are used when the file is not on this machine.
+Takes the text and the first line that the kernel's machine code names, gives the line of the definition's name, which
+line tables alone do not hold; and what demangled names consist of.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hipscope.analysis.source.texts import SourceTexts
 
 
-def definition_line(capture: Path, file: str, kernel: str, before: int) -> int | None:
+def definition_line(lines: Sequence[bytes], kernel: str, before: int) -> int | None:
     """The last line up to `before` that names the kernel followed by an opening parenthesis, or None."""
-    text = _text(capture, file)
-    if text is None:
-        return None
-    name = re.escape(base_name(kernel))
-    pattern = re.compile(rf"\b{name}\s*(?:\(|$)")
-    lines = text.splitlines()
+    pattern = re.compile(rb"\b" + re.escape(base_name(kernel)).encode() + rb"\s*(?:\(|$)")
     for number in range(min(before, len(lines)), 0, -1):
-        if pattern.search(lines[number - 1].split("//", 1)[0]):
+        if pattern.search(lines[number - 1].split(b"//", 1)[0]):
             return number
     return None
 
@@ -58,42 +54,15 @@ def split_arguments(text: str) -> list[str]:
     return [*parts, text[start:].strip()]
 
 
-def _text(capture: Path, file: str) -> str | None:
-    for path in (Path(file), _copy(capture, file)):
-        if path is None:
-            continue
-        try:
-            return path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-    return None
-
-
-def _copy(capture: Path, file: str) -> Path | None:
-    """The copy of a source that the trace made, found through its snapshots.json."""
-    for snapshots in sorted(capture.rglob("snapshots.json")):
-        try:
-            branch = json.loads(snapshots.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        for part in PurePosixPath(file).parts:
-            branch = branch.get(part) if isinstance(branch, dict) else None
-        if isinstance(branch, str):
-            return snapshots.parent / branch
-    return None
-
-
-def definition_in(sources: Iterable[Path], kernel: str) -> tuple[str, int] | None:
+def definition_in(texts: SourceTexts, sources: Iterable[Path], kernel: str) -> tuple[str, int] | None:
     """File and line of the only `__global__` function of that name in the sources; None when there is none or several.
 
     For captures without machine code, which name their kernels only.
     """
-    pattern = re.compile(rf"__global__\b[^;{{}}]*?\b({re.escape(base_name(kernel))})\s*\(")
+    name = re.escape(base_name(kernel)).encode()
+    pattern = re.compile(rb"__global__\b[^;{}]*?\b(" + name + rb")\s*\(")
     found = []
     for path in sources:
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        found += [(str(path), text.count("\n", 0, match.start(1)) + 1) for match in pattern.finditer(text)]
+        text = texts.read(path) or b""
+        found += [(str(path), text.count(b"\n", 0, match.start(1)) + 1) for match in pattern.finditer(text)]
     return found[0] if len(found) == 1 else None

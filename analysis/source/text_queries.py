@@ -1,6 +1,6 @@
 """Questions about one line of a source: the expression at a column, the shared array it uses, the branch around it.
 
-Takes a file and a line, gives columns, declarations, numbers. Without the text the answers are empty.
+Takes the texts of a run, a file and a line, gives columns, declarations, numbers; nothing where there is no text.
 """
 
 from __future__ import annotations
@@ -9,18 +9,26 @@ import functools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, parse
+from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 
-_OPENING = {"(": ")", "[": "]"}
+UNKNOWN = ByteColumn(0)
+_OPENING = {b"(": b")", b"[": b"]"}
+_CLOSING = frozenset(_OPENING.values())
+_NAME = re.compile(rb"[A-Za-z0-9_$\x80-\xff]+")
+_COMMENT_OR_STRING = re.compile(
+    rb"//(?:[^\\\r\n]|\\(?:\r\n|.|\n))*|/\*.*?(?:\*/|\Z)"
+    rb"|R\"([^()\\\s]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\r\n])*\"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\r\n])*'",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
-class SharedArray:
+class SharedDeclaration:
     """A `__shared__` declaration: name, element type, dimensions as written, and its line."""
 
     name: str
@@ -29,68 +37,61 @@ class SharedArray:
     line: int
 
 
-def column_range(file: str, line: int, column: int) -> tuple[int, int]:
+def column_range(
+    texts: SourceTexts, file: str, line: int, column: ByteColumn
+) -> tuple[ByteColumn, ByteColumn]:
     """The expression that starts at `column`, or the statement around an assignment; (0, 0) without the text.
 
-    Columns count characters from 1 and the second one is behind the end. Expressions that go on over the end of the
-    line are cut there.
+    The second column is behind the end. Expressions that go on over the end of the line are cut there.
     """
-    lines = source_lines(file)
-    if not 0 < line <= len(lines):
-        return 0, 0
-    text = without_comment(lines[line - 1])
+    text = code_line(texts, file, line)
     if not text.strip():
-        return 0, 0
+        return UNKNOWN, UNKNOWN
     if not 0 < column <= len(text):
-        return len(text) - len(text.lstrip()) + 1, len(text) + 1
+        return ByteColumn(len(text) - len(text.lstrip()) + 1), ByteColumn(len(text) + 1)
     start = column - 1
-    if text[start] in "=+-*/%&|^<>":
-        return _statement(text, start)
-    end = _expression_end(text, start)
-    return start + 1, end + 1
+    if text[start : start + 1] in b"=+-*/%&|^<>":
+        first, end = _statement(text, start)
+    else:
+        first, end = start, _expression_end(text, start)
+    return ByteColumn(first + 1), ByteColumn(end + 1)
 
 
-def shared_array_at(file: str, line: int) -> SharedArray | None:
+def shared_array_at(texts: SourceTexts, file: str, line: int) -> SharedDeclaration | None:
     """The `__shared__` array that the line subscripts, if the file declares it."""
-    lines = source_lines(file)
-    if not 0 < line <= len(lines):
-        return None
-    text = without_comment(lines[line - 1])
-    for array in _shared_arrays(file):
+    text = code_line(texts, file, line).decode("utf-8", "replace")
+    for array in _shared_arrays(texts, file) if text else ():
         if re.search(rf"\b{re.escape(array.name)}\s*\[", text):
             return array
     return None
 
 
-def subscripts_at(file: str, line: int, name: str) -> tuple[str, ...]:
+def subscripts_at(texts: SourceTexts, file: str, line: int, name: str) -> tuple[str, ...]:
     """The subscripts of the first use of `name[...][...]` on a line, as written."""
-    lines = source_lines(file)
-    text = without_comment(lines[line - 1]) if 0 < line <= len(lines) else ""
-    match = re.search(rf"\b{re.escape(name)}\s*(?=\[)", text)
+    text = code_line(texts, file, line)
+    match = re.search(rb"\b" + re.escape(name.encode()) + rb"\s*(?=\[)", text)
     if match is None:
         return ()
     found = []
     position = match.end()
-    while position < len(text) and text[position] == "[":
+    while text[position : position + 1] == b"[":
         end = _closing(text, position)
-        found.append(text[position + 1 : end - 1].strip())
+        found.append(text[position + 1 : end - 1].strip().decode("utf-8", "replace"))
         position = end
     return tuple(found)
 
 
-def branch_around(file: str, line: int) -> tuple[int, int] | None:
-    """Line and column (from 1) of the innermost condition that decides how often a line runs, within its function.
+def branch_around(texts: SourceTexts, file: str, line: int) -> tuple[int, ByteColumn] | None:
+    """Line and column of the innermost condition that decides how often a line runs, within its function.
 
     A loop that makes the same steps for every lane decides nothing; it counts only where no other condition is.
     """
-    lines = source_lines(file)
-    if not 0 < line <= len(lines):
+    text, data = texts.line(file, line), texts.read(file)
+    if text is None or data is None:
         return None
-    text = lines[line - 1]
     row, indent = line - 1, len(text) - len(text.lstrip())
-    end = len(text.rstrip().encode())  # tree-sitter counts bytes; blanks are one each
-    syntax = _syntax("\n".join(lines))
-    node = syntax.root.descendant_for_point_range((row, indent), (row, end))
+    syntax = _syntax(data)
+    node = syntax.root.descendant_for_point_range((row, indent), (row, len(text.rstrip())))
     found: list[Node] = []
     while node is not None and node.type != "function_definition":
         if node.child_by_field_name("condition") is not None and node.start_point.row <= row:
@@ -103,8 +104,7 @@ def branch_around(file: str, line: int) -> tuple[int, int] | None:
     start = (condition.named_children[0] if condition.named_children else condition).start_point
     if condition.type != "condition_clause":
         start = condition.start_point
-    before = lines[start.row].encode()[: start.column]
-    return start.row + 1, len(before.decode("utf-8", "replace")) + 1
+    return start.row + 1, ByteColumn(start.column + 1)
 
 
 def _same_for_all(loop: Node, constants: frozenset[str]) -> bool:
@@ -126,58 +126,71 @@ def _same_for_all(loop: Node, constants: frozenset[str]) -> bool:
     )
 
 
-def function_text(file: str, line: int) -> str:
+def function_text(texts: SourceTexts, file: str, line: int) -> str:
     """The function around a line, without comments; empty when it cannot be read."""
-    lines = source_lines(file)
-    if not 0 < line <= len(lines):
+    data = texts.read(file)
+    if data is None or texts.line(file, line) is None:
         return ""
-    node: Node | None = _syntax("\n".join(lines)).root.descendant_for_point_range(
-        (line - 1, 0), (line - 1, 0)
-    )
+    node: Node | None = _syntax(data).root.descendant_for_point_range((line - 1, 0), (line - 1, 0))
     while node is not None and node.type != "function_definition":
         node = node.parent
     if node is None:
         return ""
-    return "\n".join(without_comment(text) for text in lines[node.start_point.row : node.end_point.row + 1])
+    code = _without_comments(data)
+    end = code.find(b"\n", node.end_byte)
+    first, last = code.rfind(b"\n", 0, node.start_byte) + 1, len(code) if end < 0 else end
+    return code[first:last].decode("utf-8", "replace")
 
 
 @functools.lru_cache(maxsize=8)
-def _syntax(text: str) -> FileSyntax:
-    return parse(text.encode())
+def _syntax(text: bytes) -> FileSyntax:
+    return parse(text)
 
 
-def source_lines(file: str) -> tuple[str, ...]:
-    """The lines of a file as it is on disk now; empty when it cannot be read."""
-    try:
-        status = Path(file).stat()
-    except OSError:
-        return ()
-    return _read(file, status.st_mtime_ns, status.st_size)
+def code_line(texts: SourceTexts, file: str, line: int) -> bytes:
+    """A line with blanks for its comments and nothing behind its last word, every byte in its column; b"" for none."""
+    lines = code_lines(texts, file)
+    return lines[line - 1] if 0 < line <= len(lines) else b""
 
 
-@functools.lru_cache(maxsize=64)
-def _read(file: str, _changed: int, _size: int) -> tuple[str, ...]:
-    try:
-        return tuple(Path(file).read_text(encoding="utf-8", errors="replace").splitlines())
-    except OSError:
-        return ()
+def code_lines(texts: SourceTexts, file: str) -> tuple[bytes, ...]:
+    """All lines of a file as `code_line` gives them."""
+    data = texts.read(file)
+    return () if data is None else _code_lines(data)
 
 
-def _shared_arrays(file: str) -> Iterable[SharedArray]:
+@functools.lru_cache(maxsize=32)
+def _code_lines(data: bytes) -> tuple[bytes, ...]:
+    return tuple(line.rstrip() for line in re.split(rb"\r\n|\n|\r", _without_comments(data)))
+
+
+@functools.lru_cache(maxsize=8)
+def _without_comments(data: bytes) -> bytes:
+    """The text with a blank for each byte of a comment; its line ends stay."""
+
+    def blank(match: re.Match[bytes]) -> bytes:
+        text = match[0]
+        return re.sub(rb"[^\r\n]", b" ", text) if text.startswith(b"/") else text
+
+    return _COMMENT_OR_STRING.sub(blank, data)
+
+
+def _shared_arrays(texts: SourceTexts, file: str) -> Iterable[SharedDeclaration]:
     declaration = re.compile(
-        r"__shared__\s+(?P<type>[\w:<>, ]+?)\s+(?P<name>\w+)\s*(?P<dims>(?:\[[^\]]*\]\s*)+)"
+        rb"__shared__\s+(?P<type>[\w:<>, ]+?)\s+(?P<name>\w+)\s*(?P<dims>(?:\[[^\]]*\]\s*)+)"
     )
-    for number, text in enumerate(source_lines(file), start=1):
-        for match in declaration.finditer(without_comment(text)):
-            dimensions = tuple(d.strip() for d in re.findall(r"\[([^\]]*)\]", match["dims"]))
-            yield SharedArray(match["name"], match["type"], dimensions, number)
+    for number, text in enumerate(code_lines(texts, file), start=1):
+        for match in declaration.finditer(text) if b"__shared__" in text else ():
+            parts = (match["name"], match["type"], *re.findall(rb"\[([^\]]*)\]", match["dims"]))
+            name, element, *dimensions = (part.decode("utf-8", "replace").strip() for part in parts)
+            yield SharedDeclaration(name, element, tuple(dimensions), number)
 
 
-def constant_value(file: str, text: str) -> int | None:
+def constant_value(texts: SourceTexts, file: str, text: str) -> int | None:
     """A dimension as a number: a literal, or a constant of the file that is set to a literal; sums of those."""
     total = 0
     for part in text.split("+"):
-        value = _constants(file).get(part.strip())
+        value = _constants(texts, file).get(part.strip())
         if value is None:
             try:
                 value = int(part.strip(), 0)
@@ -187,63 +200,54 @@ def constant_value(file: str, text: str) -> int | None:
     return total
 
 
-def _constants(file: str) -> Mapping[str, int]:
+def _constants(texts: SourceTexts, file: str) -> Mapping[str, int]:
     found: dict[str, int] = {}
-    pattern = re.compile(r"(?:#define\s+(\w+)\s+|\bconst(?:expr)?\b[^=;()]*?\b(\w+)\s*=\s*)(\d+)\b")
-    for text in source_lines(file):
+    pattern = re.compile(rb"(?:#define\s+(\w+)\s+|\bconst(?:expr)?\b[^=;()]*?\b(\w+)\s*=\s*)(\d+)\b")
+    for text in code_lines(texts, file):
         for match in pattern.finditer(text):
-            found[match[1] or match[2]] = int(match[3])
+            found[(match[1] or match[2]).decode()] = int(match[3])
     return found
 
 
-def without_comment(line: str) -> str:
-    """The line without a trailing comment and white space. Quotes are respected only as far as `//` needs it."""
-    quoted = False
-    for position, character in enumerate(line):
-        if character == '"' and (position == 0 or line[position - 1] != "\\"):
-            quoted = not quoted
-        elif not quoted and line.startswith("//", position):
-            return line[:position].rstrip()
-    return line.rstrip()
-
-
-def _statement(text: str, position: int) -> tuple[int, int]:
+def _statement(text: bytes, position: int) -> tuple[int, int]:
     """From the start of the statement around `position` to its semicolon."""
-    start = max(text.rfind(mark, 0, position) for mark in ";{}") + 1
-    guard = re.match(r"\s*(?:if|for|while)\s*\(", text[start:])
+    start = max(text.rfind(mark, 0, position) for mark in (b";", b"{", b"}")) + 1
+    guard = re.match(rb"\s*(?:if|for|while)\s*\(", text[start:])
     if guard is not None:
         start = _closing(text, start + guard.end() - 1)
     start += len(text[start:]) - len(text[start:].lstrip())
-    end = text.find(";", position)
-    return start + 1, (len(text) if end < 0 else end) + 1
+    end = text.find(b";", position)
+    return start, len(text) if end < 0 else end
 
 
-def _expression_end(text: str, start: int) -> int:
+def _expression_end(text: bytes, start: int) -> int:
     """Behind an identifier with everything that is called on it, indexed or selected from it."""
     position = start
-    if text[position] in "*&!~-(":
-        position = _closing(text, position) if text[position] == "(" else position + 1
+    if text[position : position + 1] in b"*&!~-(":
+        position = _closing(text, position) if text[position : position + 1] == b"(" else position + 1
     while position < len(text):
-        if text[position].isalnum() or text[position] == "_":
-            position += 1
-        elif text[position] in _OPENING:
+        name = _NAME.match(text, position)
+        if name is not None:
+            position = name.end()
+        elif text[position : position + 1] in _OPENING:
             position = _closing(text, position)
-        elif text.startswith(("::", "->"), position):
+        elif text.startswith((b"::", b"->"), position):
             position += 2
-        elif text[position] == "." and position + 1 < len(text):
+        elif text.startswith(b".", position) and position + 1 < len(text):
             position += 1
         else:
             break
     return max(position, start + 1)
 
 
-def _closing(text: str, position: int) -> int:
+def _closing(text: bytes, position: int) -> int:
     """Behind the bracket that closes the one at `position`, or the end of the line."""
     depth = 0
     for index in range(position, len(text)):
-        if text[index] in _OPENING:
+        mark = text[index : index + 1]
+        if mark in _OPENING:
             depth += 1
-        elif text[index] in _OPENING.values():
+        elif mark in _CLOSING:
             depth -= 1
             if depth == 0:
                 return index + 1

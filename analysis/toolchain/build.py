@@ -1,8 +1,8 @@
 """Turns a project into something to run, and one source into a code object, without ever doing the same work twice.
 
 Takes a `Project` and a `Toolchain`, gives a `BuiltProgram` or a `CodeObject`. Results live in the user's cache, keyed
-by the content of everything that went in. `overlay` replaces files in the compiler's eyes only: what is on disk is
-never touched, and messages and debug information still name the user's own path.
+by the content of everything that went in. The run's unsaved texts replace files in the compiler's eyes only: what is on
+disk is never touched, and messages and debug information still name the user's own path.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from hipscope.analysis.errors import BuildFailed, UsageError
+from hipscope.analysis.run import Run
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined
 from hipscope.analysis.toolchain.cache import BuildCache, Entry
@@ -69,36 +71,34 @@ class BuiltProgram:
 def build_program(
     project: Project,
     toolchain: Toolchain,
+    run: Run | None = None,
     *,
-    overlay: Mapping[Path, bytes] | None = None,
     device_flags: Sequence[str] = (),
     confined: bool = False,
-    cancel: threading.Event | None = None,
 ) -> BuiltProgram:
-    """Build `project` with the files of `overlay` in place of those on disk.
+    """Build `project` with the run's unsaved texts in place of what is on disk.
 
     `device_flags` are added where GPU code is compiled; a build command of the project's own does not get them.
     `confined` lets the compiler see the project and the system only: for text that nobody has looked at yet.
     Raises `BuildFailed` with the compiler's own messages, `Cancelled`, or `UsageError` for text that is no source.
     """
-    texts = {path.absolute(): data for path, data in (overlay or {}).items()}
-    for path, data in texts.items():
+    run = run or Run()
+    for path, data in run.texts.unsaved.items():
         decode_source(path, data)
     if project.build_kind == "command":
-        return _from_tree(project, build_in_tree(project, toolchain, texts, confined=confined, cancel=cancel))
+        return _from_tree(project, build_in_tree(project, toolchain, run, confined=confined))
     assert project.main_source is not None
     unit = _single_unit(project, project.main_source)
+    host_side = _Order(project, toolchain, unit, "host", run.texts, run.cancel, confined)
+    device_side = replace(host_side, unit=unit.with_flags(device_flags), side="device")
     # Neither side needs the other before the link, so they are compiled at the same time.
     with ThreadPoolExecutor(max_workers=2) as pool:
-        sides: tuple[tuple[Side, _Unit], ...] = (("device", unit.with_flags(device_flags)), ("host", unit))
-        jobs = [
-            pool.submit(_compile, project, toolchain, u, texts, side, confined, cancel) for side, u in sides
-        ]
+        jobs = [pool.submit(_compile, order) for order in (device_side, host_side)]
         failures = [error for job in jobs if isinstance(error := job.exception(), BuildFailed)]
         if failures:
             raise build_failed(str(project.main_source), _said_once(failures), returncode=1)
         device, host = (job.result() for job in jobs)
-    program = _link(project, toolchain, device, host, cancel)
+    program = _link(project, toolchain, device, host, run.cancel)
     return BuiltProgram(
         argv=(str(program.directory / "program"), *project.program_args),
         directory=project.root,
@@ -111,38 +111,27 @@ def build_program(
 
 
 def compile_device(
-    project: Project,
-    toolchain: Toolchain,
-    source: Path,
-    text: bytes,
-    *,
-    confined: bool = False,
-    cancel: threading.Event | None = None,
+    project: Project, toolchain: Toolchain, source: Path, run: Run, *, confined: bool = False
 ) -> CodeObject:
-    """Compile only the GPU side of `source`, as if it held `text`, with the flags of the program's own build.
+    """Compile only the GPU side of `source`, as the run has it, with the flags of the program's own build.
 
     For a header, a source that includes it is compiled. Takes less than half of a full build, and a later
     `build_program` with the same text uses the result. Raises `BuildFailed`.
     """
     source = source.absolute()
-    decode_source(source, text)
-    main = _translation_unit(project, source)
+    decode_source(source, run.texts.needed(source))
+    main = _translation_unit(project, source, run.texts)
     if project.build_kind == "single":
-        unit, texts = _single_unit(project, main), {source: text}
+        unit, texts = _single_unit(project, main), run.texts
     else:
-        tree = build_in_tree(project, toolchain, {}, cancel=cancel)
-        unit, texts = _tree_unit(project, tree, main), {tree.path_of(source): text}
-    entry = _compile(project, toolchain, unit, texts, "device", confined, cancel)
+        tree = build_in_tree(project, toolchain, Run(run.cancel))
+        unit = _tree_unit(project, tree, main)
+        texts = SourceTexts({tree.path_of(path): data for path, data in run.texts.unsaved.items()})
+    entry = _compile(_Order(project, toolchain, unit, "device", texts, run.cancel, confined))
     return read_code_object(entry.directory / "device.co")
 
 
-def precompile_headers(
-    project: Project,
-    toolchain: Toolchain,
-    *,
-    overlay: Mapping[Path, bytes] | None = None,
-    cancel: threading.Event | None = None,
-) -> None:
+def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None:
     """Precompile what the program's source begins with, for both sides, so that later compiles are quick.
 
     Without effect for a build command, and where that cannot be done.
@@ -150,9 +139,9 @@ def precompile_headers(
     if project.build_kind != "single" or project.main_source is None:
         return
     unit = _single_unit(project, project.main_source)
-    texts = {unit.file: unit.file.read_bytes(), **(overlay or {})}
     for side in _OUTPUT:
-        _preamble(project, toolchain, unit, texts, _flags(toolchain, unit, side), "now", cancel)
+        order = _Order(project, toolchain, unit, side, run.texts, run.cancel)
+        _preamble(order, _flags(order), "now")
 
 
 def _said_once(failures: Sequence[BuildFailed]) -> str:
@@ -182,6 +171,24 @@ class _Unit:
         return text.replace(str(self.prefix_map[0]), str(self.prefix_map[1]))
 
 
+@dataclass(frozen=True)
+class _Order:
+    """One side of one file to compile, from these texts. `confined`: it is text that nobody has looked at yet."""
+
+    project: Project
+    toolchain: Toolchain
+    unit: _Unit
+    side: Side
+    texts: SourceTexts
+    cancel: threading.Event | None
+    confined: bool = False
+
+    @property
+    def given(self) -> dict[Path, bytes]:
+        """What the compiler is given in place of files: the main file too, so that it compiles what the key says."""
+        return {self.unit.file: self.texts.needed(self.unit.file), **self.texts.unsaved}
+
+
 def _single_unit(project: Project, source: Path) -> _Unit:
     command = from_database(source, project.root)
     if command is None:
@@ -200,105 +207,84 @@ def _tree_unit(project: Project, tree: BuildTree, source: Path) -> _Unit:
     return _Unit(file, command, (tree.directory, project.root))
 
 
-def _translation_unit(project: Project, source: Path) -> Path:
+def _translation_unit(project: Project, source: Path, texts: SourceTexts) -> Path:
     if source.suffix not in HEADER_SUFFIXES:
         return source
     if project.main_source is not None and project.main_source.suffix not in HEADER_SUFFIXES:
         return project.main_source
     name = source.name.encode()
     for path in project.sources:
-        if path.suffix not in HEADER_SUFFIXES and name in path.read_bytes():
+        if path.suffix not in HEADER_SUFFIXES and name in (texts.read(path) or b""):
             return path
     raise UsageError(f"{source}: no source of the project includes this header")
 
 
-def _compile(
-    project: Project,
-    toolchain: Toolchain,
-    unit: _Unit,
-    overlay: Mapping[Path, bytes],
-    side: Side,
-    confined: bool,
-    cancel: threading.Event | None,
-) -> Entry:
+def _compile(order: _Order) -> Entry:
     """Compile one side of one file, or find it in the cache."""
-    # The main file is given to the compiler as it was read here: what is compiled is what the key says.
-    texts = {unit.file: unit.file.read_bytes(), **overlay}
-    flags = _flags(toolchain, unit, side)
+    unit, toolchain, texts = order.unit, order.toolchain, order.given
+    flags = _flags(order)
     # Names of internal kernels hold this number; fixed, so that a candidate's kernel has the name of the original's.
     arguments = [*flags, "-c", f"-cuid={_digest(str(unit.file).encode())}"]
     if unit.prefix_map is not None:
         arguments += [f"-fdebug-prefix-map={unit.prefix_map[0]}={unit.prefix_map[1]}"]
     cache = BuildCache(
-        side, [toolchain.identity, str(unit.command.directory), str(unit.file), *arguments], texts
+        order.side, [toolchain.identity, str(unit.command.directory), str(unit.file), *arguments], texts
     )
     known = cache.find()
     if known is not None:
         return known
-    ahead = _preamble(project, toolchain, unit, texts, flags, "never" if confined else "again", cancel)
+    ahead = _preamble(order, flags, "never" if order.confined else "again")
     with cache.draft() as draft:
         files = written(texts, draft)
         completed = None
         if ahead is not None:
             command = [str(toolchain.clang), *arguments, *ahead.flags]
-            read = (ahead.header, ahead.text)
-            completed = _call(project, unit, command, files, read, draft, _OUTPUT[side], confined, cancel)
+            completed = _call(order, command, files, draft, (ahead.header, ahead.text))
         if completed is None or not completed.ok:  # what the compiler says comes from the source as it is
-            command = [str(toolchain.clang), *arguments]
-            completed = _call(project, unit, command, files, (), draft, _OUTPUT[side], confined, cancel)
+            completed = _call(order, [str(toolchain.clang), *arguments], files, draft)
         output = unit.in_users_words(completed.text)
-        _check(project, str(unit.file), completed, output, draft)
+        _check(order.project, str(unit.file), completed, output, draft)
         seen = set(read_dependencies(draft / _DEPENDENCIES, unit.command.directory))
         if ahead is not None:
             seen -= {ahead.text, ahead.header}
         return cache.store(draft, sorted(seen), seconds=completed.seconds, output=output)
 
 
-def _flags(toolchain: Toolchain, unit: _Unit, side: Side) -> list[str]:
+def _flags(order: _Order) -> list[str]:
     """What decides what the compiler makes of a text, its name left aside."""
+    own = order.unit.command.flags
     return [
-        *("-x", "hip", *toolchain.hip_flags, *unit.command.flags, *DEBUG_FLAGS, *_SIDE_FLAGS[side]),
+        *("-x", "hip", *order.toolchain.hip_flags, *own, *DEBUG_FLAGS, *_SIDE_FLAGS[order.side]),
         *("-fno-color-diagnostics", "-Wno-unused-command-line-argument"),
     ]
 
 
-def _preamble(
-    project: Project,
-    toolchain: Toolchain,
-    unit: _Unit,
-    texts: Mapping[Path, bytes],
-    flags: Sequence[str],
-    make: Make,
-    cancel: threading.Event | None,
-) -> Precompiled | None:
+def _preamble(order: _Order, flags: Sequence[str], make: Make) -> Precompiled | None:
     """The headers that the source begins with, precompiled, if that stands for what the compiler would read."""
-    preamble = preamble_of(texts[unit.file])
+    texts = order.given
+    preamble = preamble_of(texts[order.unit.file])
     if preamble is None:
         return None
-    compiler = [str(toolchain.clang), *flags]
     found = precompiled(
-        compiler, toolchain.identity, unit.command, preamble,
-        make=make, timeout=project.config.build_timeout_s, cancel=cancel,
+        [str(order.toolchain.clang), *flags], order.toolchain.identity, order.unit.command, preamble,
+        make=make, timeout=order.project.config.build_timeout_s, cancel=order.cancel,
     )  # fmt: skip
     return None if found is None or found.files & texts.keys() else found
 
 
 def _call(
-    project: Project,
-    unit: _Unit,
+    order: _Order,
     command: Sequence[str],
     files: Mapping[Path, Path],
-    read: tuple[Path, ...],
     draft: Path,
-    output: str,
-    confined: bool,
-    cancel: threading.Event | None,
+    read: tuple[Path, ...] = (),
 ) -> Completed:
     """Run the compiler; it sees the contents of `files` under their names and writes into the draft."""
+    project, unit, cancel = order.project, order.unit, order.cancel
     argv = [*command, *overlay_flags(files, draft), *dependency_flags(draft / _DEPENDENCIES)]
-    argv += [str(unit.file), "-o", str(draft / output)]
+    argv += [str(unit.file), "-o", str(draft / _OUTPUT[order.side])]
     timeout, directory = project.config.build_timeout_s, unit.command.directory
-    if not confined:
+    if not order.confined:
         return run_process(argv, timeout=timeout, cwd=directory, env=private(draft), cancel=cancel)
     box = Box(read=(*_readable(project, unit, argv), *read), write=(draft,))
     return run_confined(argv, box, timeout=timeout, cwd=directory, env=plain_environment({}), cancel=cancel)

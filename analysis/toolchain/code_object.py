@@ -71,6 +71,11 @@ class KernelMetadata:
         """The arguments that the source names, in order."""
         return tuple(argument for argument in self.arguments if not argument.hidden)
 
+    @property
+    def layout(self) -> tuple[tuple[int, int, str], ...]:
+        """Offset, size and kind of each of these: how a launch hands them over."""
+        return tuple((a.offset, a.size, a.value_kind) for a in self.explicit_arguments)
+
 
 @dataclass(frozen=True)
 class CodeObject:

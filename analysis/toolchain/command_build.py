@@ -2,8 +2,8 @@
 
 The user's tree is never written to, and a build there that is older, for another GPU or without debug information does
 not get in the way. The copy is brought up to date file by file, so the project's own build stays incremental. There are
-two copies, each built for itself: one of what is on disk, and one for a candidate (`overlay`). Neither is a copy of the
-other, because builds write down the absolute paths of what they read.
+two copies, each built for itself: one of what is on disk, and one for unsaved texts or a candidate. Neither is a copy
+of the other, because builds write down the absolute paths of what they read.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import json
 import os
 import shlex
 import shutil
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.errors import BuildFailed
+from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import cache_directory, locked, write_atomically
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined, tool_directories
@@ -61,12 +61,13 @@ class BuildTree:
 def build_in_tree(
     project: Project,
     toolchain: Toolchain,
-    overlay: Mapping[Path, bytes],
+    run: Run,
     *,
     confined: bool = False,
-    cancel: threading.Event | None = None,
 ) -> BuildTree:
     """Bring the copy up to date and run the build command, unless nothing changed since it last succeeded.
+
+    Files are copied as they are on disk, whatever they hold, but for the run's unsaved texts.
 
     Raises `BuildFailed` with the messages of the compiler, which name the user's files.
     """
@@ -75,6 +76,7 @@ def build_in_tree(
     settings = [toolchain.identity, _WRAPPER, build, json.dumps(project.config.env, sort_keys=True)]
     identity = hashlib.sha256("\0".join([str(project.root), *settings]).encode()).hexdigest()[:16]
     home = Path(os.path.realpath(cache_directory())) / "trees" / f"{project.root.name}-{identity}"
+    overlay = run.texts.unsaved
     slot = home / ("candidate" if overlay else "base")
     tree = slot / "tree"
     with locked(home / "lock"):
@@ -102,10 +104,10 @@ def build_in_tree(
             )
             kept = {name: value for name, value in environment.items() if os.environ.get(name) != value}
             completed = run_confined(
-                argv, box, timeout=timeout, cwd=tree, env=plain_environment(kept), cancel=cancel
+                argv, box, timeout=timeout, cwd=tree, env=plain_environment(kept), cancel=run.cancel
             )
         else:
-            completed = run_process(argv, timeout=timeout, cwd=tree, env=environment, cancel=cancel)
+            completed = run_process(argv, timeout=timeout, cwd=tree, env=environment, cancel=run.cancel)
         output = completed.text.replace(str(tree), str(project.root))
         if completed.timed_out:
             raise BuildFailed(

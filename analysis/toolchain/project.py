@@ -13,6 +13,7 @@ from typing import Literal
 
 from hipscope.analysis.config import CONFIG_FILE, Config, load_config
 from hipscope.analysis.errors import UsageError
+from hipscope.analysis.source.texts import SourceTexts
 
 PROGRAM_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
 HEADER_SUFFIXES = (".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc")
@@ -38,15 +39,25 @@ class Project:
     program_args: tuple[str, ...]
     build_kind: BuildKind
 
+    @property
+    def headers(self) -> tuple[Path, ...]:
+        """The headers among its sources."""
+        return tuple(path for path in self.sources if path.suffix in HEADER_SUFFIXES)
 
-def resolve_project(target: Path, program_args: Sequence[str] = (), config: Config | None = None) -> Project:
-    """The project that a file or a directory belongs to.
+
+def resolve_project(
+    target: Path,
+    program_args: Sequence[str] = (),
+    config: Config | None = None,
+    texts: SourceTexts | None = None,
+) -> Project:
+    """The project that a file or a directory belongs to, as it is in the given texts.
 
     A `hipscope.toml` beside the target or above it decides (as far up as the repository it is in). Without one, or
     without `build` in it, the program is a single source file. `config` replaces what would be read from disk.
     Raises `UsageError`: no such file, no `main`, several, empty, or not text.
     """
-    target = target.absolute()
+    target, texts = target.absolute(), texts or SourceTexts()
     if not target.exists():
         raise UsageError(f"{target}: no such file or directory")
     if not (target.is_file() or target.is_dir()):
@@ -59,13 +70,13 @@ def resolve_project(target: Path, program_args: Sequence[str] = (), config: Conf
         root = home or start
         main = target if target.is_file() else None
         if main is not None:
-            read_source(main)
+            read_source(main, texts)
         return Project(root, main, tuple(find_sources(root, settings)), settings, arguments, "command")
-    main = target if target.is_file() else _only_program(target, home)
+    main = target if target.is_file() else _only_program(target, home, texts)
     if home is not None and home != main.parent:
         flags = _found_from(home, main.parent, settings.flags)
         settings = settings.model_copy(update={"flags": flags})
-    text = read_source(main)
+    text = read_source(main, texts)
     if main.suffix in HEADER_SUFFIXES:
         raise UsageError(f"{main}: a header is not a program", _build_hint())
     if not has_main(text):
@@ -79,17 +90,13 @@ def resolve_config(target: Path) -> Config:
     return load_config(_config_directory(start) or start)
 
 
-def read_source(path: Path) -> str:
+def read_source(path: Path, texts: SourceTexts) -> str:
     """The text of a source file. Raises `UsageError` when it is empty, unreadable or not UTF-8."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    return decode_source(path, data)
+    return decode_source(path, texts.needed(path))
 
 
 def decode_source(path: Path, data: bytes) -> str:
-    """`read_source` for text that is not on disk."""
+    """`read_source` for text that is at hand."""
     if not data.strip():
         raise UsageError(f"{path}: the file is empty")
     if b"\0" in data:
@@ -124,6 +131,12 @@ def find_sources(root: Path, config: Config) -> Iterator[Path]:
                         "narrow `source_dirs` in hipscope.toml",
                     )
                 yield path
+
+
+def sources_to_search(project: Project) -> tuple[Path, ...]:
+    """The files in which something of a program may be looked for: its own, and what lies around its main source."""
+    around = sources_around(project.main_source) if project.main_source is not None else ()
+    return tuple(dict.fromkeys((*project.sources, *around)))
 
 
 def sources_around(file: Path) -> tuple[Path, ...]:
@@ -169,11 +182,11 @@ def _found_from(home: Path, source_directory: Path, flags: Sequence[str]) -> lis
 _INCLUDING = ("-I", "-isystem", "-iquote", "-include")
 
 
-def _only_program(directory: Path, home: Path | None) -> Path:
+def _only_program(directory: Path, home: Path | None, texts: SourceTexts) -> Path:
     candidates = [
         path for path in sorted(directory.iterdir()) if path.suffix in PROGRAM_SUFFIXES and path.is_file()
     ]
-    programs = [path for path in candidates if _defines_main(path)]
+    programs = [path for path in candidates if _defines_main(path, texts)]
     if len(programs) == 1:
         return programs[0]
     if not candidates:
@@ -189,9 +202,9 @@ def _only_program(directory: Path, home: Path | None) -> Path:
     )
 
 
-def _defines_main(path: Path) -> bool:
+def _defines_main(path: Path, texts: SourceTexts) -> bool:
     try:
-        return has_main(read_source(path))
+        return has_main(read_source(path, texts))
     except UsageError:
         return False
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
@@ -63,7 +64,7 @@ class AtomicContention(Formula):
         "In this attempt let each thread add up several elements before it does an atomic.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first; one per kernel from counters."""
         if not has_patterns(kernel):
             return _counted(self.name, profile, kernel)
@@ -75,7 +76,7 @@ class AtomicContention(Formula):
             waits = _waits(kernel, site, part)
             busy = _BUSY_AT_LEAST * part if kernel.bound_by == "atomic" else 0.0
             if max(waits, busy) >= THRESHOLDS["atomicContention.wait"]:
-                found.append(_finding(self.name, kernel, site, waits, busy))
+                found.append(_finding(self.name, kernel, site, waits, busy, texts))
         return sorted(found, key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
@@ -116,10 +117,12 @@ def _waits(kernel: Kernel, site: Site, part: float) -> float:
     return min(1.0, own + part * queued)
 
 
-def _finding(formula: str, kernel: Kernel, site: Site, waits: float, busy: float) -> Finding:
+def _finding(
+    formula: str, kernel: Kernel, site: Site, waits: float, busy: float, texts: SourceTexts
+) -> Finding:
     pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
     share_of_line = pattern.same_address_share or 0.0
-    launch = launch_of(kernel, site.file)
+    launch = launch_of(kernel, site.file, texts)
     place = "one address" if share_of_line > 0.99 else "a few addresses"
     waves = pattern.accesses
     return finding_at(

@@ -12,6 +12,7 @@ from hipscope.analysis.metrics.memory_patterns import conflict_degree, sum_patte
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import constant_value, shared_array_at, subscripts_at
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, sites
@@ -48,7 +49,7 @@ class BankConflict(Formula):
         "In this attempt avoid the LDS for what a shuffle between lanes or a register can hold.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first; one per kernel from counters."""
         if not has_patterns(kernel):
             return _counted(self.name, kernel, profile.device)
@@ -61,6 +62,7 @@ class BankConflict(Formula):
                 profile.device,
                 site,
                 wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions])),
+                texts,
             )
             if finding is not None:
                 found.append(finding)
@@ -85,7 +87,9 @@ def _conflict_cycles(instruction: Instruction) -> float:
     return instruction.memory.lds_conflict_cycles if instruction.memory is not None else 0.0
 
 
-def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: float) -> Finding | None:
+def _finding(
+    formula: str, kernel: Kernel, device: Device, site: Site, waits: float, texts: SourceTexts
+) -> Finding | None:
     pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
     degree = conflict_degree(pattern)
     if degree is None or not pattern.accesses:
@@ -94,7 +98,7 @@ def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: fl
     share = smaller(waits * excess, unit_share(kernel, device, pattern.lds_conflict_cycles))
     cycles = pattern.lds_cycles / pattern.accesses
     ideal = cycles / degree
-    array = shared_array_at(site.file, site.line)
+    array = shared_array_at(texts, site.file, site.line)
     related = (
         (
             Related(
@@ -109,7 +113,7 @@ def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: fl
         kernel,
         site,
         share=share,
-        message=_message(site, cycles, ideal),
+        message=_message(site, cycles, ideal, texts),
         evidence=(
             Evidence(_PER_ACCESS, cycles, ideal, "cycles"),
             Evidence("conflict degree", degree, 1.0, "x"),
@@ -120,19 +124,19 @@ def _finding(formula: str, kernel: Kernel, device: Device, site: Site, waits: fl
     )
 
 
-def _message(site: Site, cycles: float, ideal: float) -> str:
+def _message(site: Site, cycles: float, ideal: float, texts: SourceTexts) -> str:
     kinds = {i.memory.kind for i in site.instructions if i.memory is not None}
     if "atomic" in kinds:
         verb = "updates"
     else:
         verb = "reads and writes" if len(kinds) > 1 else "writes" if "store" in kinds else "reads"
     turns = f"the lanes of a wave take turns, {cycles:.0f} LDS cycles per access instead of {ideal:.0f}"
-    array = shared_array_at(site.file, site.line)
+    array = shared_array_at(texts, site.file, site.line)
     if array is None:
         return f"{verb} LDS so that many lanes hit the same bank: {turns}"
-    sizes = [constant_value(site.file, d) for d in array.dimensions]
+    sizes = [constant_value(texts, site.file, d) for d in array.dimensions]
     shape = "x".join(str(s) if s is not None else d for s, d in zip(sizes, array.dimensions, strict=True))
-    subscripts = subscripts_at(site.file, site.line, array.name)
+    subscripts = subscripts_at(texts, site.file, site.line, array.name)
     if len(subscripts) < 2 or not any(index in subscripts[0] for index in _LANE_INDEX):
         return f"{verb} the LDS array `{array.name}` so that many lanes hit the same bank: {turns}"
     whole_row = sizes[-1] is not None and sizes[-1] % 32 == 0

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import branch_around
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
 from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, is_valu, launched_lanes
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, sites
@@ -49,7 +50,7 @@ class BranchDivergence(Formula):
         "In this attempt let a lane that is done fetch its next element, so that the loop runs with full waves.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding for the kernel, or none."""
         full = launched_lanes(kernel)
         if full is None or not long_enough(kernel):
@@ -57,7 +58,7 @@ class BranchDivergence(Formula):
         if not counts_all(kernel):
             found = _counted(self.name, profile, kernel, full)
         else:
-            found = _placed(self.name, profile, kernel, full)
+            found = _placed(self.name, profile, kernel, full, texts)
         return [] if found is None else [found]
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
@@ -70,7 +71,9 @@ class BranchDivergence(Formula):
         return {LANES: threads / active} if threads is not None and active else {}
 
 
-def _placed(formula: str, profile: Profile, kernel: Kernel, full: float) -> Finding | None:
+def _placed(
+    formula: str, profile: Profile, kernel: Kernel, full: float, texts: SourceTexts
+) -> Finding | None:
     """All idle lane time of the kernel, on the branch that loses most of it."""
 
     def idle(instruction: Instruction) -> float:
@@ -87,7 +90,7 @@ def _placed(formula: str, profile: Profile, kernel: Kernel, full: float) -> Find
         if (site.file, site.line) in waiting:
             continue  # one lane that asks again and again waits for another wave, not for its lanes
         share = cost_share(kernel, site.instructions, idle)
-        line, column = branch_around(site.file, site.line) or (site.line, site.column)
+        line, column = branch_around(texts, site.file, site.line) or (site.line, site.column)
         before, _ = lost.get((site.file, line), (0.0, site))
         lost[site.file, line] = (before + share, Site(site.file, line, column, site.instructions))
         every += site.instructions

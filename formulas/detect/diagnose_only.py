@@ -12,6 +12,7 @@ from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.metrics.roofline import Bound, Roofline, roofline
 from hipscope.analysis.metrics.stalls import stall_table, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Profile
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.detect.sites import finding_at, kernel_site
 
@@ -25,7 +26,7 @@ class DiagnoseOnly(Formula):
     remedy: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "what the counters and instructions tell"),)
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
         """One finding for the kernel; none when nothing is known of what bounds it."""
         roof = roofline(kernel, profile.device, profile.provenance)
         if roof.bound == "unknown":

@@ -13,6 +13,7 @@ from hipscope.analysis.metrics.occupancy import achieved_waves, occupancy
 from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, mnemonic, waves
 from hipscope.formulas.detect.memory_access import wasteful
@@ -53,7 +54,7 @@ class LatencyHiding(Formula):
         "In this attempt use wider loads (float4) where addresses are contiguous and aligned.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first."""
         number = waves(kernel)
         if (
@@ -68,7 +69,8 @@ class LatencyHiding(Formula):
         if (roof.memory_fraction or 0.0) >= THRESHOLDS["latencyHiding.bandwidth"]:
             return []
         found = [
-            _finding(self.name, profile, kernel, site, number) for site in sites(kernel, _load, _latency)
+            _finding(self.name, profile, kernel, site, number, texts)
+            for site in sites(kernel, _load, _latency)
         ]
         return sorted((f for f in found if f is not None), key=lambda f: -f.share)
 
@@ -94,7 +96,9 @@ def _latency(instruction: Instruction) -> float:
     return instruction.latency
 
 
-def _finding(formula: str, profile: Profile, kernel: Kernel, site: Site, number: float) -> Finding | None:
+def _finding(
+    formula: str, profile: Profile, kernel: Kernel, site: Site, number: float, texts: SourceTexts
+) -> Finding | None:
     """The waits for the loads of one line, when every wave comes there often enough to load ahead."""
     rounds = max(i.hits for i in site.instructions) / number
     if rounds < THRESHOLDS["latencyHiding.rounds"]:
@@ -118,7 +122,7 @@ def _finding(formula: str, profile: Profile, kernel: Kernel, site: Site, number:
         evidence.append(Evidence("memory bandwidth used", 100 * roof.memory_fraction, 100.0, "%"))
     few = running is not None and allowed is not None and running < allowed.theoretical / 2
     meanwhile = f" and {running:.1f} waves per SIMD" if few and running is not None and running >= 0.5 else ""
-    launch = launch_of(kernel, site.file)
+    launch = launch_of(kernel, site.file, texts)
     return finding_at(
         formula,
         kernel,

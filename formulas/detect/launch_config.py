@@ -11,6 +11,8 @@ from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile
+from hipscope.analysis.source.text_queries import UNKNOWN
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
@@ -54,12 +56,12 @@ class LaunchConfig(Formula):
         ),
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding for the kernel, or none."""
         launches = [d for d in kernel.dispatches if d.profiled and workgroups(d) and d.time_ns > 0]
         if not launches or not long_enough(kernel):
             return []
-        found = _finding(self.name, profile, kernel, max(launches, key=lambda d: d.time_ns))
+        found = _finding(self.name, profile, kernel, max(launches, key=lambda d: d.time_ns), texts)
         return [] if found is None else [found]
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:
@@ -78,7 +80,9 @@ class LaunchConfig(Formula):
         )
 
 
-def _finding(formula: str, profile: Profile, kernel: Kernel, launch: Dispatch) -> Finding | None:
+def _finding(
+    formula: str, profile: Profile, kernel: Kernel, launch: Dispatch, texts: SourceTexts
+) -> Finding | None:
     """The worst of: CUs without a workgroup, SIMDs without a wave, a last round that is nearly empty, idle lanes."""
     device = profile.device
     groups = workgroups(launch)
@@ -113,7 +117,7 @@ def _finding(formula: str, profile: Profile, kernel: Kernel, launch: Dispatch) -
     return finding_at(
         formula,
         kernel,
-        _place(kernel),
+        _place(kernel, texts),
         smaller(1 - parts[worst], beyond_traffic(profile, kernel)),
         messages[named],
         evidence,
@@ -133,7 +137,7 @@ def _groups_at_once(profile: Profile, kernel: Kernel, size: int) -> int:
     return max(1, int(fits.theoretical * device.simds_per_cu / waves)) * device.compute_units
 
 
-def _place(kernel: Kernel) -> Site:
+def _place(kernel: Kernel, texts: SourceTexts) -> Site:
     """The launch in the source, else the kernel."""
-    launch = launch_of(kernel, kernel.file) if kernel.file else None
-    return kernel_site(kernel) if launch is None else Site(launch.file, launch.line, 0, ())
+    launch = launch_of(kernel, kernel.file, texts) if kernel.file else None
+    return kernel_site(kernel) if launch is None else Site(launch.file, launch.line, UNKNOWN, ())

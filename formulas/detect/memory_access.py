@@ -17,7 +17,8 @@ from hipscope.analysis.metrics.memory_patterns import (
 )
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
-from hipscope.analysis.source.text_queries import column_range, source_lines
+from hipscope.analysis.source.text_queries import column_range
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
@@ -63,7 +64,7 @@ class MemoryAccess(Formula):
         "In this attempt load each element once into LDS or a register and use it from there.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first; one per kernel from counters."""
         if not has_patterns(kernel):
             return _counted(self.name, kernel)
@@ -74,7 +75,7 @@ class MemoryAccess(Formula):
         waits = memory_wait(kernel)
         limit = beyond_bandwidth(kernel, profile.device, _unavoidable_bytes(kernel))
         found = [
-            _finding(self.name, kernel, site, waits, moved, limit)
+            _finding(self.name, kernel, site, waits, moved, limit, texts)
             for site in sites(kernel, wasteful, _excess_lines)
         ]
         return sorted(found, key=lambda f: -f.share)
@@ -129,7 +130,13 @@ def _unavoidable_bytes(kernel: Kernel) -> float:
 
 
 def _finding(
-    formula: str, kernel: Kernel, site: Site, waits: float, moved: float, limit: float | None
+    formula: str,
+    kernel: Kernel,
+    site: Site,
+    waits: float,
+    moved: float,
+    limit: float | None,
+    texts: SourceTexts,
 ) -> Finding:
     patterns = [p for i in site.instructions if (p := _global(i)) is not None]
     pattern = sum_patterns(patterns)
@@ -138,8 +145,7 @@ def _finding(
     needed = ideal_lines_per_access(pattern) or 0.0
     efficiency = coalescing(pattern) or 0.0
     excess = (pattern.lines_used - pattern.lines_needed) / moved
-    start, end = column_range(site.file, site.line, site.column)
-    launch = launch_of(kernel, site.file)
+    launch = launch_of(kernel, site.file, texts)
     verb = "reads and writes" if len(kinds) > 1 else "writes" if "store" in kinds else "reads"
     return finding_at(
         formula,
@@ -147,7 +153,7 @@ def _finding(
         site,
         share=smaller(waits * excess, limit),
         message=(
-            f"{verb} global memory {_manner(site.file, site.line, start, end)}: "
+            f"{verb} global memory {_manner(site, texts)}: "
             f"each access of a wave touches {used:.0f} cache lines "
             f"where {needed:.0f} would hold its data"
         ),
@@ -161,12 +167,12 @@ def _finding(
     )
 
 
-def _manner(file: str, line: int, start: int, end: int) -> str:
+def _manner(site: Site, texts: SourceTexts) -> str:
     """An index that is itself read from an array scatters the lanes; anything else strides."""
-    lines = source_lines(file)
-    text = lines[line - 1][start - 1 : end - 1] if 0 < start <= end and line <= len(lines) else ""
+    start, end = column_range(texts, site.file, site.line, site.column)
+    text = texts.line(site.file, site.line) if start else None
     depth = deepest = 0
-    for character in text:
+    for character in (text or b"")[max(0, start - 1) : max(0, end - 1)].decode("utf-8", "replace"):
         depth += {"[": 1, "]": -1}.get(character, 0)
         deepest = max(deepest, depth)
     return "at scattered places" if deepest > 1 else "with a stride"

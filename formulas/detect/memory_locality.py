@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.detect.memory_access import memory_wait, wasteful
 from hipscope.formulas.detect.sites import Site, finding_at, launch_of, sites
@@ -38,7 +39,7 @@ class MemoryLocality(Formula):
         "In this attempt stage what a workgroup loads more than once in LDS.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first."""
         patterns = [i.memory for i in kernel.instructions if i.memory is not None]
         moved = sum(p.memory_lines or 0.0 for p in patterns if p.space == "global")
@@ -48,7 +49,7 @@ class MemoryLocality(Formula):
         unavoidable = sum(_once(p) * p.line_bytes for p in patterns if p.space == "global")
         limit = beyond_bandwidth(kernel, profile.device, unavoidable)
         found = [
-            _finding(self.name, profile.device, kernel, site, waits, moved, limit)
+            _finding(self.name, profile.device, kernel, site, waits, moved, limit, texts)
             for site in sites(
                 kernel, _comes_again, lambda i: i.memory.memory_lines or 0.0 if i.memory else 0.0
             )
@@ -87,7 +88,14 @@ def _comes_again(instruction: Instruction) -> bool:
 
 
 def _finding(
-    formula: str, device: Device, kernel: Kernel, site: Site, waits: float, moved: float, limit: float | None
+    formula: str,
+    device: Device,
+    kernel: Kernel,
+    site: Site,
+    waits: float,
+    moved: float,
+    limit: float | None,
+    texts: SourceTexts,
 ) -> Finding | None:
     pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
     fetched, distinct = pattern.memory_lines or 0.0, pattern.distinct_lines or 0.0
@@ -95,7 +103,7 @@ def _finding(
     if times < THRESHOLDS["memoryLocality.fetches"]:
         return None
     excess = (fetched - distinct) / moved
-    launch = launch_of(kernel, site.file)
+    launch = launch_of(kernel, site.file, texts)
     # Every XCD has an L2 of its own: up to once per XCD is what sharing between XCDs costs, more is lost within one.
     shared = times <= device.xcds * 1.1
     why = (

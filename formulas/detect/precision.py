@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import function_text
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
@@ -60,11 +61,11 @@ class Precision(Formula):
         "In this attempt simplify the mathematics: fewer roots, exponentials and divisions for the same value.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line and kind, worst first."""
         if kernel.sampled or not kernel.instructions or not long_enough(kernel):
             return []
-        found = [*_doubles(self.name, profile, kernel), *_slow(self.name, profile, kernel)]
+        found = [*_doubles(self.name, profile, kernel, texts), *_slow(self.name, profile, kernel)]
         return sorted(found, key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
@@ -79,7 +80,7 @@ class Precision(Formula):
         return {DOUBLE: double / number, SLOW: slow / number, VECTOR_CYCLES: cycles}
 
 
-def _doubles(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
+def _doubles(formula: str, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
     """Lines that compute in double precision what comes from float or integers and goes back to float."""
     names = {mnemonic(i).removesuffix("_e32").removesuffix("_e64") for i in kernel.instructions if i.hits}
     if _NARROW not in names or not names & _WIDEN:
@@ -95,7 +96,7 @@ def _doubles(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
 
     found = []
     for site in sites(kernel, is_double, lambda i: i.latency):
-        if "double" in function_text(site.file, site.line):
+        if "double" in function_text(texts, site.file, site.line):
             continue
         share = cost_share(kernel, site.instructions, saved)
         valu = [i for i in kernel.instructions if is_valu(i)]

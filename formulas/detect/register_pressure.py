@@ -12,6 +12,7 @@ from typing import ClassVar
 from hipscope.analysis.metrics.occupancy import Occupancy, granted_vgprs, occupancy
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Kernel, Profile, StallReason
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.detect.instruction_mix import executions, is_scratch, largest_workgroup, waves
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of, sites
@@ -73,11 +74,11 @@ class RegisterPressure(Formula):
         "In this attempt keep the largest per-thread array in LDS or recompute its elements.",
     )
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """Spills by line, or the step of occupancy; worst first."""
         if not long_enough(kernel):
             return []
-        found = [_spills(self.name, kernel), _step(self.name, profile, kernel)]
+        found = [_spills(self.name, kernel, texts), _step(self.name, profile, kernel)]
         return sorted((f for f in found if f is not None), key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:
@@ -92,7 +93,7 @@ class RegisterPressure(Formula):
         return found
 
 
-def _spills(formula: str, kernel: Kernel) -> Finding | None:
+def _spills(formula: str, kernel: Kernel, texts: SourceTexts) -> Finding | None:
     """All scratch accesses of the kernel as one finding, on the line that pays most for them."""
     places = sites(kernel, is_scratch, lambda i: i.latency)
     if not places:
@@ -119,7 +120,7 @@ def _spills(formula: str, kernel: Kernel) -> Finding | None:
             evidence.append(Evidence(metric, float(value), ideal, unit))
     share = cost_share(kernel, every)
     evidence.append(Evidence("wave time in scratch accesses", 100 * share, 0.0, "%"))
-    launch = launch_of(kernel, worst.file)
+    launch = launch_of(kernel, worst.file, texts)
     return finding_at(
         formula,
         kernel,

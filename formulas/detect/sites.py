@@ -1,23 +1,21 @@
 """From instructions to places in the user's source: lines, column ranges, declarations, launches.
 
-Takes instructions with inline chains and the text of the file, gives what a finding points at. Without the text (the
+Takes instructions with inline chains and the texts of the run, gives what a finding points at. Without the text (the
 profile is from another machine) lines remain and columns are 0.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Instruction, Kernel
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.analysis.source.text_queries import column_range, source_lines, without_comment
-from hipscope.analysis.toolchain.project import sources_around
+from hipscope.analysis.source.text_queries import UNKNOWN, code_lines, column_range
+from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Related
 
 
@@ -27,7 +25,7 @@ class Site:
 
     file: str
     line: int
-    column: int
+    column: ByteColumn
     instructions: tuple[Instruction, ...]
 
 
@@ -44,13 +42,13 @@ def sites(
     for (file, line), instructions in grouped.items():
         worst = max(instructions, key=weight)
         frame = user_frame(worst.source)
-        found.append(Site(file, line, frame.column if frame else 0, tuple(instructions)))
+        found.append(Site(file, line, ByteColumn(frame.column) if frame else UNKNOWN, tuple(instructions)))
     return found
 
 
 def kernel_site(kernel: Kernel) -> Site:
     """The kernel's definition: where a finding of the whole kernel is shown. Unknown: line 0 of no file."""
-    return Site(kernel.file or "", kernel.line or 0, 0, ())
+    return Site(kernel.file or "", kernel.line or 0, UNKNOWN, ())
 
 
 def costliest_site(kernel: Kernel, wanted: Callable[[Instruction], bool]) -> Site:
@@ -73,8 +71,7 @@ def finding_at(
     evidence: Sequence[Evidence],
     related: Sequence[Related] = (),
 ) -> Finding:
-    """A finding on one line, with the columns of the expression there."""
-    start, end = column_range(site.file, site.line, site.column)
+    """A finding on one line. It begins at the site's column; where it ends is for `underlined` to say."""
     return Finding(
         formula=formula,
         kernel=kernel.name,
@@ -82,8 +79,8 @@ def finding_at(
         file=site.file,
         line=site.line,
         end_line=site.line,
-        column=start,
-        end_column=end,
+        column=site.column,
+        end_column=UNKNOWN,
         share=share,
         message=message,
         evidence=tuple(evidence),
@@ -91,16 +88,31 @@ def finding_at(
     )
 
 
-def launch_of(kernel: Kernel, file: str) -> Related | None:
+def underlined(finding: Finding, texts: SourceTexts) -> Finding:
+    """The finding with the columns of the expression that it points at, unless it has them."""
+    if finding.end_column:
+        return finding
+    start, end = column_range(texts, finding.file, finding.line, finding.column)
+    return replace(finding, column=start, end_column=end)
+
+
+def launch_of(kernel: Kernel, file: str, texts: SourceTexts) -> Related | None:
     """The first `kernel<<<...>>>` or `hipLaunch...(kernel, ...)` in the file, else in the kernel's own (the place may
-    be in a header), else in another source of the project (the kernel may be in one, too).
+    be in a header), else in another source of the program (the kernel may be in one, too).
     """
     name = base_name(kernel.name)
-    word = rf"\b{re.escape(name)}\b"
-    launch = re.compile(rf"{word}\s*(?:<[^;]*>)?\s*<<<|\bhip(?:Ext)?Launch\w*\s*\((?:[^;]*\W)?{word}")
-    own = dict.fromkeys((file, kernel.file or file))
-    for path in itertools.chain(own, (str(p) for p in sources_around(Path(file)) if str(p) not in own)):
-        for number, text in enumerate(source_lines(path), start=1):
-            if name in text and launch.search(without_comment(text)):
+    word = rb"\b" + re.escape(name).encode() + rb"\b"
+    launch = re.compile(
+        word + rb"\s*(?:<[^;]*>)?\s*<<<|\bhip(?:Ext)?Launch\w*\s*\((?:[^;]*\W)?" + word,
+    )
+    for path in _searched(file, kernel.file or file, texts):
+        for number, text in enumerate(code_lines(texts, path), start=1):
+            if name.encode() in text and launch.search(text):
                 return Related(path, number, f"{name} is launched here")
     return None
+
+
+def _searched(file: str, own: str, texts: SourceTexts) -> Iterator[str]:
+    """The two files, then those of the program."""
+    yield from dict.fromkeys((file, own))
+    yield from (str(path) for path in texts.sources if str(path) not in (file, own))

@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dispatch.element_types import MemberPointer, pointees
+from hipscope.accordo.dispatch.parameters import members_of, spelled, template_values
 from hipscope.analysis.profile import Device
-from hipscope.analysis.source.kernel_definitions import split_arguments
-from hipscope.analysis.source.number_types import BYTES, WIDENED, element_bytes, element_of
+from hipscope.analysis.source.number_types import element_bytes, element_of
 from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.code_object import CodeObject
@@ -39,7 +38,7 @@ def launch_facts(
         types |= _structures(kernel, values, types, definitions)
         constants = {name: int(value) for name, value in values.items() if re.fullmatch(r"-?\d+", value)}
         of_symbol = [d for d in dispatches if d.kernel == symbol]
-        members = _members(of_symbol[0], kernel, values, definitions)
+        members = members_of(of_symbol[0], kernel, values, definitions)
         facts[symbol] = LaunchFacts(
             launches=tuple(_launch(d, kernel, constants, members) for d in of_symbol),
             type_bytes=types,
@@ -69,52 +68,6 @@ def launch_facts(
             needs=metadata,
         )
     return facts
-
-
-def pointers_inside(
-    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, definitions: Callable[[], Definitions]
-) -> dict[str, dict[int, tuple[MemberPointer, ...]]]:
-    """For each symbol of the kernel the pointers in the structures that it is given by value, by parameter."""
-    found: dict[str, dict[int, tuple[MemberPointer, ...]]] = {}
-    for dispatch in dispatches:
-        if dispatch.kernel not in found:
-            members = _members(
-                dispatch, kernel, template_values(kernel, demangle(dispatch.kernel)), definitions
-            )
-            found[dispatch.kernel] = {
-                i: tuple(
-                    MemberPointer(m.offset, m.path, m.type.removesuffix("*"))
-                    for m in listed
-                    if m.type.endswith("*")
-                )
-                for i, listed in members.items()
-            }
-    return found
-
-
-def float_structures(
-    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, definitions: Callable[[], Definitions]
-) -> dict[str, str]:
-    """Of the types that the kernel's pointers lead to, the structures that hold floats of one type, with that type.
-
-    Only those without gaps and arrays: then an array of structures is one of floats.
-    """
-    types = [p.type for p in kernel.parameters]
-    inside = pointers_inside(dispatches, kernel, definitions)
-    found: dict[str, str] = {}
-    for symbol, members in inside.items():
-        named = [
-            *pointees(demangle(symbol), types).values(),
-            *(m.pointee for of in members.values() for m in of),
-        ]
-        for name in named:
-            layout = layout_of(definitions(), name) if element_of(name) is BYTES else None
-            if layout is None or sum(m.size for m in layout.members) != layout.size:
-                continue
-            elements = {element_of(m.type) for m in layout.members}
-            if len(elements) == 1 and elements.pop().name in WIDENED:
-                found[name] = layout.members[0].type
-    return found
 
 
 def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
@@ -183,31 +136,6 @@ def _member_places(
     return found
 
 
-def template_values(kernel: KernelSyntax, demangled: str) -> dict[str, str]:
-    """Template parameter -> argument of one instance, integers as plain digits; empty when it is no template."""
-    names = [
-        match[1]
-        for parameter in split_arguments(kernel.template_head.removeprefix("<").removesuffix(">"))
-        if (match := re.search(r"(\w+)\s*(?:=.*)?$", parameter)) is not None
-    ]
-    start = demangled.find(f"{kernel.name}<")
-    if not names or start < 0:
-        return {}
-    inner = _between_angles(demangled[start + len(kernel.name) :])
-    values = [re.sub(r"^\((?:unsigned )?\w+\)|(?<=\d)u?l?$", "", v) for v in split_arguments(inner)]
-    return dict(zip(names, values, strict=False))
-
-
-def _between_angles(text: str) -> str:
-    """What stands between the `<` that the text begins with and its `>`."""
-    depth = 0
-    for position, character in enumerate(text):
-        depth += {"<": 1, ">": -1}.get(character, 0)
-        if depth == 0:
-            return text[1:position]
-    return text[1:]
-
-
 def _is_float_or_bool(name: str) -> bool:
     element = element_of(name)
     return element.kind == "float" or element.name == "bool"
@@ -228,38 +156,10 @@ def _structures(
     for name in {p.element_type for p in kernel.parameters if p.pointer}:
         if name in known or element_bytes(name) is not None:
             continue
-        layout = layout_of(definitions(), _spelled(name, values))
+        layout = layout_of(definitions(), spelled(name, values))
         if layout is not None:
             sizes[name] = layout.size
     return sizes
-
-
-def _spelled(type_name: str, values: Mapping[str, str]) -> str:
-    """A type with the template parameters in it replaced by their arguments."""
-    return "".join(values.get(word, word) for word in re.split(r"(\w+)", type_name))
-
-
-def _members(
-    dispatch: CapturedDispatch,
-    kernel: KernelSyntax,
-    values: Mapping[str, str],
-    definitions: Callable[[], Definitions],
-) -> dict[int, tuple[Member, ...]]:
-    """Parameter -> what lies in the structure that it is, where its definition gives the size that was passed."""
-    found = {}
-    for i, (parameter, argument) in enumerate(
-        zip(kernel.parameters, dispatch.explicit_arguments, strict=False)
-    ):
-        if (
-            argument.value_kind != "by_value"
-            or parameter.pointer
-            or element_of(parameter.type).kind != "bytes"
-        ):
-            continue
-        layout = layout_of(definitions(), _spelled(parameter.type, values))
-        if layout is not None and layout.size == argument.size and layout.members[:1] != ():
-            found[i] = tuple(m for m in layout.members if m.path)
-    return found
 
 
 def _launch(

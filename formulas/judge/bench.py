@@ -6,7 +6,6 @@ Takes a project, a profile and a kernel, gives a Bench for the length of a `with
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import math
 import threading
@@ -15,10 +14,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hipscope.accordo.compare.tolerance import UserTolerance, user_tolerances
 from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
+from hipscope.accordo.dispatch.parameters import template_values
 from hipscope.accordo.dispatch.signature import Signature
-from hipscope.accordo.oracle.build import WidenedSource
+from hipscope.accordo.oracle.launch import WidenedKernel
+from hipscope.accordo.proof.inputs import KernelText, Recording, proof_inputs
 from hipscope.accordo.reference.prepare import Reference, prepare_reference
 from hipscope.accordo.reference.saved import read_reference
 from hipscope.accordo.reference.settings import Settings
@@ -26,13 +26,14 @@ from hipscope.accordo.replay.emulator_tool import replay_tool
 from hipscope.accordo.replay.replay import ReplayTool
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.profile import Kernel
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileSession
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.includes import texts_with_types
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax, parse
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Stop
 from hipscope.analysis.toolchain.build import compile_device
@@ -40,17 +41,10 @@ from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.facts.recorded_launches import (
-    all_facts,
-    float_structures,
-    launch_facts,
-    pointers_inside,
-    template_values,
-)
+from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
 from hipscope.formulas.facts.template_instances import instances
 from hipscope.formulas.judge.timed_replay import Measured, measure, read_measured
 
-Progress = Callable[[str, float | None], None]
 BASELINE = "baseline"
 
 
@@ -67,14 +61,14 @@ class Ahead:
     pool: ThreadPoolExecutor
     baseline: Future[Measured]
     reference: Future[Reference]
-    widened: WidenedSource
+    widened: Callable[[str], WidenedKernel | str] | None
 
 
 @dataclass(frozen=True)
 class Bench:
     """Everything that candidates for one kernel are held against. Valid inside `open_bench` only.
 
-    `symbols` are the mangled names of all instances of the kernel.
+    `symbols` are the mangled names of all instances of the kernel. `run` is the one that opened it.
     `timed_later`: a GPU decides about time, so the model only says in which order candidates are tried.
     """
 
@@ -92,6 +86,7 @@ class Bench:
     tool: ReplayTool
     work: Path
     ahead: Ahead
+    run: Run
     timed_later: bool = False
 
     @property
@@ -106,7 +101,9 @@ class Bench:
 
     def prepare_precision(self) -> None:
         """Compile the kernel in double precision in the meantime: a candidate will probably ask for it."""
-        self.ahead.pool.submit(self.ahead.widened.prepare)
+        if self.ahead.widened is not None:
+            for symbol in self.facts_by_symbol:
+                self.ahead.pool.submit(self.ahead.widened, symbol)
 
 
 @contextlib.contextmanager
@@ -114,13 +111,11 @@ def open_bench(
     project: Project,
     session: ProfileSession,
     kernel: Kernel,
+    run: Run | None = None,
     *,
-    overlay: Mapping[Path, bytes] | None = None,
     work: Path | None = None,
     wait: bool = True,
     timed_later: bool = False,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
 ) -> Iterator[Bench]:
     """Prepare the judgement of rewrites of `kernel`: find its source, replay and time the reference.
 
@@ -128,51 +123,37 @@ def open_bench(
     taken up when the session has them prepared. Raises CannotJudge with the reason, or what the build raises. All that
     is written is removed at the end, unless `work` names a directory for it.
     """
-    source, original, syntax = find_source(project, kernel, overlay or {})
+    run = run or Run()
+    found = find_source(project, kernel, run.texts)
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
-    compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    texts = texts_with_types(project, source, {**(overlay or {}), source: original})
-    definitions = functools.cache(lambda: definitions_in(texts))
-    by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device, definitions)
-    syntax = see_through(syntax, callables_in(texts), definitions(), _same_types(syntax, by_symbol))
+    compiled = compile_device(project, session.toolchain, found.file, run)
+    by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
+    shared = _same_types(found.syntax, by_symbol)
+    syntax = see_through(found.syntax, callables_in(found.texts), found.definitions(), shared)
     with (
         work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
-        _threads(cancel) as (pool, stop),
+        _threads(run.cancel) as (pool, stop),
     ):
         tool = replay_tool(project.config, session.toolchain, work)
-        widened = WidenedSource(project, session.toolchain, source, original, tuple(by_symbol), stop)
-        settings = Settings(
-            tool=tool,
-            cxxfilt=session.toolchain.bin / "llvm-cxxfilt",
-            work=work / "proof",
-            tolerance=UserTolerance(project.config.tolerance) if project.config.tolerance else None,
-            tolerances=user_tolerances(project.config.accordo.tolerances),
-            odd_workgroups=not (syntax.barriers or syntax.shared),
-            larger_workgroups=False,  # all launches of this program are known
-            widened=widened.kernel,
-            less_precise=project.config.optimize.fast_math,  # who asks for it has agreed to less precision
-            sanitize="all",
+        until = run.quietly().until(stop)
+        recording = Recording(
+            syntax.name, dispatches, found.file, project, session.toolchain, tool, work, until
         )
-        signature = Signature(
-            names=tuple(p.name for p in syntax.parameters),
-            types=tuple(p.type for p in syntax.parameters),
-            members=pointers_inside(dispatches, syntax, definitions),
-            structures=float_structures(dispatches, syntax, definitions),
-        )
-        progress("replaying the kernel as it is", None)
+        settings, signature = proof_inputs(recording, found, rewrite=True)
+        run.say("replaying the kernel as it is")
         ready = _prepared_folder(session, kernel)
         if ready is None:
-            baseline = pool.submit(_timed, tool, dispatches, work / BASELINE, project, syntax.name, stop)
-            reference = pool.submit(_replayed, dispatches, settings, signature, syntax.name, stop)
+            baseline = pool.submit(_timed, recording, work / BASELINE)
+            reference = pool.submit(_replayed, recording, settings, signature)
         else:
-            baseline = pool.submit(read_measured, ready / BASELINE)
+            baseline = pool.submit(read_measured, ready / BASELINE, run.texts)
             reference = pool.submit(read_reference, ready, ready.parent, settings, signature)
         bench = Bench(
             project=project,
             session=session,
-            source=source,
-            original=original,
+            source=found.file,
+            original=run.texts.needed(found.file),
             kernel=syntax,
             name=kernel.name,
             symbols=frozenset(k.mangled for k in same),
@@ -182,7 +163,8 @@ def open_bench(
             compiled=compiled,
             tool=tool,
             work=work,
-            ahead=Ahead(pool, baseline, reference, widened),
+            ahead=Ahead(pool, baseline, reference, settings.widened),
+            run=run,
             timed_later=timed_later,
         )
         if wait:
@@ -216,76 +198,54 @@ def _prepared_folder(session: ProfileSession, kernel: Kernel) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _timed(
-    tool: ReplayTool,
-    dispatches: Sequence[CapturedDispatch],
-    work: Path,
-    project: Project,
-    name: str,
-    cancel: threading.Event,
-) -> Measured:
+def _timed(recording: Recording, work: Path) -> Measured:
     """The kernel as it is under the profiler. Raises CannotJudge."""
-    found = measure(tool, dispatches, None, work, project.config.device, cancel)
+    device = recording.project.config.device
+    found = measure(recording.tool, recording.dispatches, None, work, device, recording.run)
     if isinstance(found, str):
-        raise CannotJudge(f"`{name}` cannot be replayed: {found}")
+        raise CannotJudge(f"`{recording.kernel}` cannot be replayed: {found}")
     return found
 
 
-def _replayed(
-    dispatches: Sequence[CapturedDispatch],
-    settings: Settings,
-    signature: Signature,
-    name: str,
-    cancel: threading.Event,
-) -> Reference:
+def _replayed(recording: Recording, settings: Settings, signature: Signature) -> Reference:
     """The kernel as it is, as the measure of its rewrites. Raises CannotJudge."""
-    reference = prepare_reference(dispatches, settings, signature, cancel=cancel)
+    reference = prepare_reference(recording.dispatches, settings, signature, recording.run)
     if reference.broken is not None:
-        raise CannotJudge(f"no rewrite of `{name}` can be proved: {reference.broken}")
+        raise CannotJudge(f"no rewrite of `{recording.kernel}` can be proved: {reference.broken}")
     return reference
 
 
-def find_source(
-    project: Project, kernel: Kernel, overlay: Mapping[Path, bytes]
-) -> tuple[Path, bytes, KernelSyntax]:
-    """The file that defines the kernel, its text, and the kernel in it. Raises CannotJudge."""
+def find_source(project: Project, kernel: Kernel, texts: SourceTexts) -> KernelText:
+    """The file that defines the kernel, and the kernel in it. Raises CannotJudge."""
     name = base_name(kernel.name)
     named = [project.root / kernel.file] if kernel.file else []
     for path in [*named, *project.sources]:
         file = path.absolute()
-        if file not in overlay and not file.is_file():
+        text = texts.read(file)
+        if text is None:
             continue
-        text = overlay.get(file, b"") or file.read_bytes()
-        syntax = parse(text)
-        at_line = syntax.kernel_at(kernel.line) if kernel.line and path in named else None
-        found = at_line if at_line is not None and at_line.name == name else syntax.kernel(name)
-        if found is not None:
+        read = parse(text)
+        at_line = read.kernel_at(kernel.line) if kernel.line and path in named else None
+        syntax = at_line if at_line is not None and at_line.name == name else read.kernel(name)
+        if syntax is not None:
             if not file.resolve().is_relative_to(project.root.resolve()):
                 raise CannotJudge(
                     f"`{name}` is defined in {file}, outside of the project {project.root}. A hipscope.toml with "
                     "`build` and `run` in a folder above both makes them one project"
                 )
-            return file, text, found
+            around = texts_with_types(texts, file, project.headers, project.root)
+            return KernelText(file, syntax, around)
     raise CannotJudge(f"the source of `{kernel.name}` was not found in the project")
 
 
 def recorded_launches(
-    project: Project,
-    session: ProfileSession,
-    source: Path,
-    original: bytes,
-    kernel: Kernel,
-    syntax: KernelSyntax,
-    cancel: threading.Event | None = None,
+    project: Project, session: ProfileSession, kernel: Kernel, found: KernelText, run: Run
 ) -> LaunchFacts:
     """What a bench would know of the kernel's launches, without replaying anything. Raises as `open_bench` does."""
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
-    compiled = compile_device(project, session.toolchain, source, original, cancel=cancel)
-    definitions = functools.cache(
-        lambda: definitions_in(texts_with_types(project, source, {source: original}))
-    )
-    by_symbol = launch_facts(dispatches, syntax, compiled, session.profile.device, definitions)
+    compiled = compile_device(project, session.toolchain, found.file, run)
+    by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
     return _facts(same, by_symbol)
 
 

@@ -8,20 +8,19 @@ when its machine code is the original's (or another candidate's), or when it fal
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata, machine_code
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.judge import Judgement, admit
+from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.speed_gate import usable_waves
 from hipscope.formulas.propose.candidate import Candidate
-
-Progress = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True)
@@ -43,20 +42,18 @@ class Swept:
 def sweep(
     bench: Bench,
     candidates: Sequence[Candidate],
+    run: Run,
     *,
     keep: int | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
 ) -> Swept:
     """Compile all candidates and keep the best `keep` (None: all that may go on, in their order).
 
     Best is: least spilled, then most waves per SIMD, then first in the given order. Raises Cancelled.
     """
-    progress(
-        f"compiling {len(candidates)} candidates" if len(candidates) > 1 else "compiling the candidate", None
-    )
+    several = len(candidates) > 1
+    run.say(f"compiling {len(candidates)} candidates" if several else "compiling the candidate")
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        answers = list(pool.map(lambda c: admit(bench, c, cancel=cancel), candidates))
+        answers = list(pool.map(lambda c: admit(bench, c, run), candidates))
     admitted: list[Admitted] = []
     dropped: list[Judgement] = []
     seen = {machine_code(bench.compiled.path): "the original"}
@@ -65,9 +62,9 @@ def sweep(
             dropped.append(answer)
         elif (twin := seen.get(machine_code(answer.path))) is not None:
             reason = f"Not tried: the compiler makes the same machine code of it as of {twin}."
-            dropped.append(Judgement(candidate, "not_faster", reason))
+            dropped.append(Judgement(candidate, Outcome.NOT_FASTER, reason))
         elif (cliff := _cliff(bench, answer)) is not None:
-            dropped.append(Judgement(candidate, "occupancy_cliff", cliff))
+            dropped.append(Judgement(candidate, Outcome.OCCUPANCY_CLIFF, cliff))
         else:
             seen[machine_code(answer.path)] = f"`{candidate.title}`"
             admitted.append(Admitted(candidate, answer))
@@ -75,7 +72,7 @@ def sweep(
         ranked = sorted(admitted, key=lambda a: _rank(bench, a.compiled))
         admitted, rest = ranked[:keep], ranked[keep:]
         reason = "Not tried: by what the machine code needs, other values of the same recipe are as good or better."
-        dropped += [Judgement(a.candidate, "not_tried", reason) for a in rest]
+        dropped += [Judgement(a.candidate, Outcome.NOT_TRIED, reason) for a in rest]
     return Swept(tuple(admitted), tuple(dropped))
 
 

@@ -7,23 +7,22 @@ whole program run with it on the emulator before, so what is left to ask here is
 from __future__ import annotations
 
 import statistics
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
 from hipscope.analysis.ingest.launches import Launch
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers import MeasuringProfiler, ProfilerRun
+from hipscope.analysis.run import Run
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.toolchain.build import BuiltProgram, build_program
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.template_instances import launches_of
-from hipscope.formulas.judge.bench import Bench, Progress
+from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.judge import Judgement
-from hipscope.formulas.judge.outcome import MeasuredTimes, PairedRatio
+from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, PairedRatio
 from hipscope.formulas.judge.paired_timing import Cache, Side, Timing, decide_measured
 from hipscope.formulas.judge.physical_limits import measured_beyond_physics
 
@@ -58,29 +57,18 @@ class _Run:
 
 
 def time_on_hardware(
-    bench: Bench,
-    hardware: Hardware,
-    judgement: Judgement,
-    *,
-    overlay: Mapping[Path, bytes] | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
+    bench: Bench, hardware: Hardware, judgement: Judgement, run: Run | None = None
 ) -> Judgement:
     """The judgement of an accepted candidate after its times on the GPU: accepted with them, or why not.
 
     Raises MissingTool when the profiler is gone, and Cancelled.
     """
-    texts = dict(overlay or {})
+    run = run or bench.run
+    changed = run.replacing(bench.source, judgement.candidate.text)
     try:
         programs: dict[Side, BuiltProgram] = {
-            "before": build_program(bench.project, bench.session.toolchain, overlay=texts, cancel=cancel),
-            "after": build_program(
-                bench.project,
-                bench.session.toolchain,
-                overlay={**texts, bench.source: judgement.candidate.text},
-                confined=True,
-                cancel=cancel,
-            ),
+            "before": build_program(bench.project, bench.session.toolchain, run),
+            "after": build_program(bench.project, bench.session.toolchain, changed, confined=True),
         }
         if programs["before"].argv == programs["after"].argv and (
             programs["before"].directory == programs["after"].directory
@@ -88,7 +76,7 @@ def time_on_hardware(
             raise _NotMeasured(
                 "unsaved files and a build command of its own leave one place for both versions"
             )
-        pairs = _run_pairs(bench, hardware, programs, progress, cancel)
+        pairs = _run_pairs(bench, hardware, programs, run)
     except BuildFailed as failure:
         return _refused(judgement, f"Not timed on {hardware.profiler.title}: {failure.message}.")
     except _NotMeasured as reason:
@@ -97,30 +85,26 @@ def time_on_hardware(
 
 
 def _run_pairs(
-    bench: Bench,
-    hardware: Hardware,
-    programs: Mapping[Side, BuiltProgram],
-    progress: Progress,
-    cancel: threading.Event | None,
+    bench: Bench, hardware: Hardware, programs: Mapping[Side, BuiltProgram], run: Run
 ) -> list[tuple[_Run, _Run]]:
     """The original and the rewrite in turn, without pairs of which a time stamp is damaged. Raises _NotMeasured."""
     pairs: list[tuple[_Run, _Run]] = []
     with work_directory("pairs") as directory:
         for number in range(1, PAIRS + 1):
-            progress(f"timing on {hardware.profiler.title}, pair {number} of {PAIRS}", (number - 1) / PAIRS)
+            run.say(f"timing on {hardware.profiler.title}, pair {number} of {PAIRS}", (number - 1) / PAIRS)
             found: list[_Run | None] = []
             for side, program in programs.items():
-                run = ProfilerRun(
+                job = ProfilerRun(
                     built=program,
                     toolchain=bench.session.toolchain,
                     config=bench.project.config,
                     device=bench.project.config.device,
                     time_budget_s=bench.project.config.emulator.time_budget_s,
                     directory=directory,
-                    cancel=cancel,
+                    run=run,
                 )
                 try:
-                    found.append(_one_run(bench, hardware, run))
+                    found.append(_one_run(bench, hardware, job))
                 except (ProgramFailed, _NotMeasured) as failure:
                     said = failure.message if isinstance(failure, ProgramFailed) else str(failure)
                     raise _NotMeasured(f"pair {number} of {PAIRS}, {_TITLES[side]}: {said}") from failure
@@ -130,9 +114,9 @@ def _run_pairs(
     return pairs
 
 
-def _one_run(bench: Bench, hardware: Hardware, run: ProfilerRun) -> _Run | None:
+def _one_run(bench: Bench, hardware: Hardware, job: ProfilerRun) -> _Run | None:
     """The times of one run, or None when a time stamp in it is damaged. Raises _NotMeasured and ProgramFailed."""
-    timed = hardware.profiler.time_launches(run)
+    timed = hardware.profiler.time_launches(job)
     expected = hardware.profile.program.exit_code
     if expected is not None and timed.exit_code != expected:
         raise _NotMeasured(f"the program left with exit code {timed.exit_code} instead of {expected}")
@@ -160,7 +144,8 @@ def _decide(
         fastest = min(after.total_ns for _, after in pairs)
         why = measured_beyond_physics(fastest, judgement.after, bench.reference, hardware.profile.device)
         if why is not None:
-            return replace(judgement, stage="implausible", reason=f"Refused: {why} (measured).", speedup=None)
+            reason = f"Refused: {why} (measured)."
+            return replace(judgement, stage=Outcome.IMPLAUSIBLE, reason=reason, speedup=None)
     warm = bool(pairs) and len(pairs[0][0].launches) > 1
     decision = decide_measured(
         _timings(pairs, _FIRST) + (_timings(pairs, _LATER) if warm else []),
@@ -192,7 +177,7 @@ def _decide(
 
 
 def _refused(judgement: Judgement, reason: str) -> Judgement:
-    return replace(judgement, stage="not_measured", reason=reason, speedup=None)
+    return replace(judgement, stage=Outcome.NOT_MEASURED, reason=reason, speedup=None)
 
 
 def _timings(pairs: Sequence[tuple[_Run, _Run]], cache: Cache) -> list[Timing]:

@@ -244,11 +244,8 @@ def _barrier_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
 
 
 def _abi_reasons(before: KernelMetadata, after: KernelMetadata) -> list[str]:
-    def layout(kernel: KernelMetadata) -> list[tuple[int, int, str]]:
-        return [(a.offset, a.size, a.value_kind) for a in kernel.explicit_arguments]
-
     reasons = []
-    if layout(before) != layout(after):
+    if before.layout != after.layout:
         reasons.append(f"the arguments of {before.symbol} lie differently in memory")
     if before.wavefront_size != after.wavefront_size:
         reasons.append(f"the wave size changed from {before.wavefront_size} to {after.wavefront_size}")

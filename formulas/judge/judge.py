@@ -6,30 +6,25 @@ rewriter and `hipscope validate` all go through `judge_candidate`; none of them 
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.model.verdict import Verdict
-from hipscope.accordo.proof.validate import check_timed_run, validate
+from hipscope.accordo.proof.checks.results import check_timed_run
+from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.replay.replay import Replay
 from hipscope.analysis.errors import BuildFailed
+from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.base import Formula
-from hipscope.formulas.judge.bench import Bench, Progress
+from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.guard import check_code_object, check_source
-from hipscope.formulas.judge.outcome import MeasuredTimes, Trade
+from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, trade_sentence
 from hipscope.formulas.judge.timed_replay import Measured, measure
 from hipscope.formulas.propose.candidate import Candidate
-
-Stage = Literal[
-    "accepted", "refused", "not_compiled", "different", "inconclusive", "not_faster", "metric_not_moved",
-    "occupancy_cliff", "implausible", "not_tried", "program_differs", "not_measured",
-]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,7 +34,7 @@ class Judgement:
     """
 
     candidate: Candidate
-    stage: Stage
+    stage: Outcome
     reason: str
     verdict: Verdict | None = None
     after: Measured | None = None
@@ -52,80 +47,64 @@ class Judgement:
     @property
     def accepted(self) -> bool:
         """Equivalent, faster, and the promised metric moved."""
-        return self.stage == "accepted"
+        return self.stage is Outcome.ACCEPTED
 
 
 def judge_candidate(
     bench: Bench,
     candidate: Candidate,
     formula: Formula | None = None,
-    *,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
+    run: Run | None = None,
 ) -> Judgement:
     """Guard, compile, prove, time: the first gate that does not open gives the reason.
 
     `formula` names the metric that must move; None asks for speed only. Raises Cancelled, and what a broken replay
     executable raises; never because of what the candidate is.
     """
-    progress("compiling the candidate", None)
-    compiled = admit(bench, candidate, cancel=cancel)
+    run = run or bench.run
+    run.say("compiling the candidate")
+    compiled = admit(bench, candidate, run)
     if isinstance(compiled, Judgement):
         return compiled
-    verdict = prove(bench, candidate, compiled, progress=progress, cancel=cancel)
+    verdict = prove(bench, candidate, compiled, run)
     if not verdict.equivalent:
         return not_proved(candidate, verdict)
-    progress("timing the candidate", None)
-    after = time_candidate(bench, compiled, cancel=cancel)
+    run.say("timing the candidate")
+    after = time_candidate(bench, candidate, compiled, run)
     if isinstance(after, str):
-        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after}"), verdict)
+        return Judgement(candidate, Outcome.DIFFERENT, _sentence(f"Not equivalent: {after}"), verdict)
     return weigh(bench, candidate, formula, after, verdict)
 
 
-def admit(
-    bench: Bench, candidate: Candidate, *, cancel: threading.Event | None = None
-) -> CodeObject | Judgement:
+def admit(bench: Bench, candidate: Candidate, run: Run) -> CodeObject | Judgement:
     """The candidate's machine code, if the guard lets the text and the code pass; else why not. Nothing is executed."""
     if reasons := check_source(bench.original, candidate.text, bench.kernel, bench.facts.disjoint):
-        return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
+        return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
     try:
+        changed = run.replacing(bench.source, candidate.text)
         compiled = compile_device(
-            bench.project, bench.session.toolchain, bench.source, candidate.text, confined=True, cancel=cancel
+            bench.project, bench.session.toolchain, bench.source, changed, confined=True
         )
     except BuildFailed as failure:
-        return Judgement(candidate, "not_compiled", _compiler_words(failure))
+        return Judgement(candidate, Outcome.NOT_COMPILED, _compiler_words(failure))
     if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol):
-        return Judgement(candidate, "refused", _sentence("Refused: " + "; ".join(reasons)))
+        return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
     return compiled
 
 
-def prove(
-    bench: Bench,
-    candidate: Candidate,
-    compiled: CodeObject,
-    *,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
-) -> Verdict:
+def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) -> Verdict:
     """Hold the candidate's machine code against the reference."""
-    return validate(
-        bench.reference,
-        compiled.path,
-        exact=candidate.exact,
-        terms=candidate.terms,
-        progress=lambda message: progress(message, None),
-        cancel=cancel,
-    )
+    return validate(bench.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
 
 
 def not_proved(candidate: Candidate, verdict: Verdict) -> Judgement:
     """The judgement of a candidate whose verdict is not "equivalent"."""
-    stage: Stage = "different" if verdict.outcome == "different" else "inconclusive"
+    stage = Outcome.DIFFERENT if verdict.outcome == "different" else Outcome.INCONCLUSIVE
     return Judgement(candidate, stage, verdict.reason, verdict)
 
 
 def time_candidate(
-    bench: Bench, compiled: CodeObject, *, work: str = "candidate", cancel: threading.Event | None = None
+    bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run, *, work: str = "candidate"
 ) -> Measured | str:
     """Profile the candidate's machine code on the recorded launches; a str says what failed."""
     tool, device = bench.tool, bench.project.config.device
@@ -133,7 +112,8 @@ def time_candidate(
     def audit(dispatch: CapturedDispatch, result: Replay) -> str | None:
         return check_timed_run(bench.reference, dispatch, result)
 
-    return measure(tool, bench.dispatches, compiled.path, bench.work / work, device, cancel, audit)
+    changed = run.replacing(bench.source, candidate.text)
+    return measure(tool, bench.dispatches, compiled.path, bench.work / work, device, changed, audit)
 
 
 def weigh(
@@ -152,7 +132,7 @@ def weigh(
         min_share=bench.project.config.min_share,
         proved=verdict is not None,
     )
-    accepted = decision.stage == "accepted"
+    accepted = decision.stage is Outcome.ACCEPTED
     notes = tuple(trade_sentence(t) for t in decision.trades)
     notes += tuple(f"it assumes that {text}" for text in candidate.assumes) if accepted else ()
     if accepted and (note := suspicious(decision.speedup)) is not None:
@@ -174,9 +154,10 @@ def with_proof(bench: Bench, weighed: Judgement, verdict: Verdict) -> Judgement:
     """The decision on a timed candidate, now that it is proved."""
     candidate, after = weighed.candidate, weighed.after
     if after is not None and after.wrong is not None:
-        return Judgement(candidate, "different", _sentence(f"Not equivalent: {after.wrong}"), verdict, after)
+        reason = _sentence(f"Not equivalent: {after.wrong}")
+        return Judgement(candidate, Outcome.DIFFERENT, reason, verdict, after)
     if after is not None and (why := beyond_physics(after, bench.reference)) is not None:
-        return Judgement(candidate, "implausible", _sentence(f"Refused: {why}"), verdict, after)
+        return Judgement(candidate, Outcome.IMPLAUSIBLE, _sentence(f"Refused: {why}"), verdict, after)
     reason = f"{weighed.reason} {verdict.reason}" if weighed.accepted else weighed.reason
     return replace(weighed, verdict=verdict, reason=reason)
 

@@ -1,11 +1,48 @@
-"""Numbers of a decided candidate that the result shows: times measured on a GPU, and what became worse.
+"""What came of a candidate, and the numbers that the result shows: times measured on a GPU, and what became worse.
 
 Data only.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from pydantic import BaseModel, ConfigDict
+
+
+class Outcome(StrEnum):
+    """What came of an attempt. The first ones say most about why there is no rewrite, the last ones say nothing."""
+
+    PROGRAM_DIFFERS = "program_differs"
+    DIFFERENT = "different"
+    INCONCLUSIVE = "inconclusive"
+    IMPLAUSIBLE = "implausible"
+    REFUSED = "refused"
+    NOT_COMPILED = "not_compiled"
+    METRIC_NOT_MOVED = "metric_not_moved"
+    OCCUPANCY_CLIFF = "occupancy_cliff"
+    NOT_FASTER = "not_faster"
+    NOT_MEASURED = "not_measured"
+    CANNOT_JUDGE = "cannot_judge"
+    ADVICE = "advice"
+    NO_RECIPE = "no_recipe"
+    NOT_TRIED = "not_tried"
+    MODEL_FAILED = "model_failed"
+    UNUSABLE = "unusable"
+    ACCEPTED = "accepted"
+
+    @property
+    def rank(self) -> int:
+        """How much it says about why there is no rewrite: less is more, and what says nothing ranks alike."""
+        return min(_RANKED.index(self), _RANKED.index(Outcome.NOT_TRIED))
+
+    @property
+    def wrong(self) -> bool:
+        """Something was wrong with a rewrite, however fast it was."""
+        return self.rank <= _RANKED.index(Outcome.NOT_COMPILED)
+
+
+_RANKED = tuple(Outcome)
 
 
 class FrozenRecord(BaseModel):

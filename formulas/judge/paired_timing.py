@@ -15,9 +15,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hipscope.formulas.judge.outcome import Outcome
+
 Side = Literal["before", "after"]
 Cache = Literal["warm", "cold"]
-MeasuredStage = Literal["accepted", "not_faster", "not_measured", "program_differs", "implausible"]
 
 LEAST_PAIRS = 20
 LEAST_GAIN = 0.03
@@ -55,14 +56,14 @@ class Ratio:
 class MeasuredDecision:
     """Whether the gate opens, why, and the ratios that it went by."""
 
-    stage: MeasuredStage
+    stage: Outcome
     reason: str
     ratios: Mapping[Cache, Ratio]
 
     @property
     def accepted(self) -> bool:
         """Faster beyond noise, at no other kernel's cost."""
-        return self.stage == "accepted"
+        return self.stage is Outcome.ACCEPTED
 
     @property
     def speedup(self) -> float | None:
@@ -83,35 +84,37 @@ def decide_measured(
     """
     ratios: dict[Cache, Ratio] = {}
 
-    def closed(stage: MeasuredStage, reason: str) -> MeasuredDecision:
+    def closed(stage: Outcome, reason: str) -> MeasuredDecision:
         return MeasuredDecision(stage, reason, ratios)
 
     for cache in caches:
         series = [t for t in timings if t.cache == cache]
         if (wrong := _unpaired(series)) is not None:
-            return closed("not_measured", f"with {cache} caches {wrong}")
+            return closed(Outcome.NOT_MEASURED, f"with {cache} caches {wrong}")
         ratios[cache] = ratio_of(series)
     for cache, ratio in ratios.items():
         said = (
             f"{ratio.estimate:.3f}x with {cache} caches (95 % between {ratio.low:.3f} and {ratio.high:.3f})"
         )
         if ratio.low <= 1.0:
-            return closed("not_faster", f"not faster beyond noise: {said}")
+            return closed(Outcome.NOT_FASTER, f"not faster beyond noise: {said}")
         needed = 1 + max(least_gain, _NOISES * ratio.noise)
         if ratio.estimate < needed:
             return closed(
-                "not_faster",
+                Outcome.NOT_FASTER,
                 f"not fast enough: {said}, {needed:.3f}x is asked for at a noise of {ratio.noise:.1%}",
             )
     for name, told in (others or {}).items():
         if _unpaired(told) is None and (other := ratio_of(told)).high < 1 / _OTHERS_SLOWER:
-            return closed("program_differs", f"another kernel, {name}, becomes slower: {other.estimate:.3f}x")
+            return closed(
+                Outcome.PROGRAM_DIFFERS, f"another kernel, {name}, becomes slower: {other.estimate:.3f}x"
+            )
     said = " and ".join(
         f"{r.estimate:.3f}x as fast with {cache} caches (95 % between {r.low:.3f} and {r.high:.3f})"
         for cache, r in ratios.items()
     )
     pairs = min(r.pairs for r in ratios.values())
-    return MeasuredDecision("accepted", f"{said} over {pairs} pairs (measured)", ratios)
+    return MeasuredDecision(Outcome.ACCEPTED, f"{said} over {pairs} pairs (measured)", ratios)
 
 
 def ratio_of(timings: Sequence[Timing]) -> Ratio:

@@ -8,7 +8,6 @@ in order of speed, when the caller asks for the next one.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -16,11 +15,13 @@ from typing import Self
 
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Stop
 from hipscope.formulas.base import Finding, Formula
-from hipscope.formulas.judge.bench import Bench, Progress
+from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.compile_sweep import Admitted, Swept, sweep
 from hipscope.formulas.judge.judge import Judgement, not_proved, prove, time_candidate, weigh, with_proof
+from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Refusal
 from hipscope.formulas.propose.recipes import recipes_for
@@ -61,10 +62,9 @@ def contest(
     bench: Bench,
     offers: Offers,
     formula: Formula | None,
+    run: Run,
     *,
     rehearsals: Rehearsals | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
 ) -> Iterator[Judgement]:
     """A judgement of each candidate: first those that drop out, then the hopeful ones, fastest first, each proved
     when it is asked for. At most `optimize.max_attempts` are replayed. While one is proved, `rehearsals` builds and
@@ -73,24 +73,19 @@ def contest(
     listed = (*offers.single, *(c for family in offers.families for c in family.candidates))
     if any(not candidate.exact for candidate in listed):
         bench.prepare_precision()
-    swept = admitted(bench, offers, progress=progress, cancel=cancel)
+    swept = admitted(bench, offers, run)
     yield from swept.dropped
     most = bench.project.config.optimize.max_attempts
     for one in swept.kept[most:]:
-        yield Judgement(one.candidate, "not_tried", f"Not tried: at most {most} candidates are replayed.")
-    yield from _replayed(bench, swept.kept[:most], formula, rehearsals, progress, cancel)
+        reason = f"Not tried: at most {most} candidates are replayed."
+        yield Judgement(one.candidate, Outcome.NOT_TRIED, reason)
+    yield from _replayed(bench, swept.kept[:most], formula, rehearsals, run)
 
 
-def admitted(
-    bench: Bench,
-    offers: Offers,
-    *,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
-) -> Swept:
+def admitted(bench: Bench, offers: Offers, run: Run) -> Swept:
     """Compile all that is offered, and sweep each family. Nothing is executed. Raises Cancelled."""
     groups = [(offers.single, None), *((f.candidates, f.keep) for f in offers.families)]
-    swept = [sweep(bench, c, keep=keep, progress=progress, cancel=cancel) for c, keep in groups if c]
+    swept = [sweep(bench, c, run, keep=keep) for c, keep in groups if c]
     return Swept(tuple(a for s in swept for a in s.kept), tuple(j for s in swept for j in s.dropped))
 
 
@@ -99,16 +94,15 @@ def _replayed(
     tried: Sequence[Admitted],
     formula: Formula | None,
     rehearsals: Rehearsals | None,
-    progress: Progress,
-    cancel: threading.Event | None,
+    run: Run,
 ) -> Iterator[Judgement]:
     if not tried:
         return
     if len(tried) == 1 and rehearsals is not None:
         rehearsals.begin(tried[0].candidate.text)
-    progress(f"timing {len(tried)} candidates" if len(tried) > 1 else "timing the candidate", None)
-    with _Proofs(bench, progress, cancel) as proofs:
-        yield from _timed_and_proved(bench, tried, formula, rehearsals, proofs, cancel)
+    run.say(f"timing {len(tried)} candidates" if len(tried) > 1 else "timing the candidate")
+    with _Proofs(bench, run) as proofs:
+        yield from _timed_and_proved(bench, tried, formula, rehearsals, proofs, run)
 
 
 def _timed_and_proved(
@@ -117,14 +111,14 @@ def _timed_and_proved(
     formula: Formula | None,
     rehearsals: Rehearsals | None,
     proofs: _Proofs,
-    cancel: threading.Event | None,
+    run: Run,
 ) -> Iterator[Judgement]:
     # The proof of the only one will be wanted, unless it turns out to be slow.
     if len(tried) == 1:
         proofs.begin(tried[0])
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         jobs = [
-            pool.submit(time_candidate, bench, one.compiled, work=f"candidate_{number}", cancel=cancel)
+            pool.submit(time_candidate, bench, one.candidate, one.compiled, run, work=f"candidate_{number}")
             for number, one in enumerate(tried)
         ]
     hopeful = []
@@ -132,7 +126,7 @@ def _timed_and_proved(
         after = job.result()
         if isinstance(after, str):
             proofs.drop(one)
-            yield Judgement(one.candidate, "different", f"Not equivalent: {after}.")
+            yield Judgement(one.candidate, Outcome.DIFFERENT, f"Not equivalent: {after}.")
             continue
         quick = weigh(bench, one.candidate, formula, after, None)
         if quick.accepted:
@@ -160,10 +154,10 @@ class _Proofs:
     Nothing of them outlives the `with` block.
     """
 
-    def __init__(self, bench: Bench, progress: Progress, cancel: threading.Event | None) -> None:
+    def __init__(self, bench: Bench, run: Run) -> None:
         self._bench = bench
-        self._progress = progress
-        self._stop = Stop(cancel)
+        self._run = run
+        self._stop = Stop(run.cancel)
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._begun: dict[bytes, tuple[Stop, Future[Verdict]]] = {}
 
@@ -195,4 +189,4 @@ class _Proofs:
             if stop.is_set():
                 raise Cancelled
             wait([self._bench.ahead.reference], timeout=_LOOK_SECONDS)
-        return prove(self._bench, one.candidate, one.compiled, progress=self._progress, cancel=stop)
+        return prove(self._bench, one.candidate, one.compiled, self._run.until(stop))

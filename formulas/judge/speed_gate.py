@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from hipscope.analysis.metrics.occupancy import occupancy
-from hipscope.formulas.base import MIN_SHARE, Finding, Formula, Objective, format_value
-from hipscope.formulas.detect.registry import all_formulas, measure_one
+from hipscope.formulas.base import MIN_SHARE, Formula, Objective, format_value
+from hipscope.formulas.detect.registry import all_formulas, ask_formula, measure_one
 from hipscope.formulas.detect.thresholds import THRESHOLDS
-from hipscope.formulas.judge.outcome import Trade
+from hipscope.formulas.judge.outcome import Outcome, Trade
 from hipscope.formulas.judge.timed_replay import Measured
-
-Opened = Literal["accepted", "not_faster", "metric_not_moved", "occupancy_cliff"]
 
 _MOVED = 0.97  # the objective's metric must become at least 3 % better
 _WORSE = 1.10  # another metric that becomes worse than this is a part of the price
@@ -28,7 +25,7 @@ class Decision:
     before, after.
     """
 
-    stage: Opened
+    stage: Outcome
     reason: str
     speedup: float
     metric: tuple[str, float | None, float | None] | None
@@ -54,29 +51,29 @@ def decide(
     gain = f"Faster ({speedup:.2f}x)" if speedup > 1 else f"{speedup:.2f}x as fast by the model"
     head = "Equivalent, but " if proved else "Not proved, because it is "
 
-    def closed(stage: Opened, reason: str) -> Decision:
+    def closed(stage: Outcome, reason: str) -> Decision:
         return Decision(stage, reason, speedup, metric, ())
 
     if speedup < min_speedup:
         word = "slower" if speedup < 0.9995 else "not fast enough" if speedup > 1.0005 else "not faster"
         return closed(
-            "not_faster",
+            Outcome.NOT_FASTER,
             f"{head}{word}: {speedup:.3f}x, at least {min_speedup:g}x is asked for ({times}).",
         )
     if metric is not None and not moved:
         return closed(
-            "metric_not_moved",
+            Outcome.METRIC_NOT_MOVED,
             f"{gain}, but not for the reason it was made: {metric[0]} went from "
             f"{_shown(metric[1])} to {_shown(metric[2])}.",
         )
     was, now = usable_waves(before), usable_waves(after)
     if was is not None and now is not None and now < was * THRESHOLDS["gate.occupancy_cliff"]:
         return closed(
-            "occupancy_cliff",
+            Outcome.OCCUPANCY_CLIFF,
             f"{gain}, but over an occupancy cliff: {_shown(now)} instead of {_shown(was)} waves per SIMD.",
         )
     return Decision(
-        "accepted",
+        Outcome.ACCEPTED,
         f"{speedup:.2f}x as fast: {times}.",
         speedup,
         metric,
@@ -160,7 +157,7 @@ def _worse(was: float | None, now: float, objective: Objective) -> bool:
 
 def _share(measured: Measured, formula: Formula, min_share: float) -> float | None:
     """The largest share of time that the formula finds at stake, or None when it finds nothing worth reporting."""
-    found: list[Finding] = formula.detect(measured.profile, measured.kernel)
+    found = ask_formula(formula, measured.profile, measured.kernel, measured.texts)
     return max((f.share for f in found if f.share >= min_share), default=None)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,8 @@ from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.run import Run
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.emulator.devices import device_info
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 
@@ -29,10 +30,14 @@ _PROFILE = "profile.json"
 
 @dataclass(frozen=True)
 class Measured:
-    """A kernel over its recorded launches. `profile` holds nothing else. `wrong`: what a timed run left wrong."""
+    """A kernel over its recorded launches. `profile` holds nothing else. `wrong`: what a timed run left wrong.
+
+    `texts` are those that its code was compiled from.
+    """
 
     profile: Profile
     kernel: Kernel
+    texts: SourceTexts
     wrong: str | None = None
 
     @property
@@ -53,7 +58,7 @@ def measure(
     code_object: Path | None,
     work: Path,
     device: str,
-    cancel: threading.Event | None = None,
+    run: Run,
     audit: Callable[[CapturedDispatch, Replay], str | None] = lambda _dispatch, _result: None,
 ) -> Measured | str:
     """Replay every dispatch with the profiler on; `code_object` None takes each dispatch's own. A str: what failed.
@@ -69,7 +74,7 @@ def measure(
         for number, dispatch in enumerate(dispatches, 1):
             out = work / f"replay_{number}"
             request = Request(dispatch, code_object or dispatch.code_object, out, seed=_SEED, profile=True)
-            result = replay(tool, request, cancel=cancel)
+            result = replay(tool, request, cancel=run.cancel)
             if result.status != "ok":
                 return f"dispatch {dispatch.id} could not be timed ({result.status}): {result.message}"
             if wrong is None and (difference := audit(dispatch, result)) is not None:
@@ -77,15 +82,15 @@ def measure(
             listing.write(json.dumps(_renumbered(out, merged, number)) + "\n")
             shutil.rmtree(out, ignore_errors=True)
     capture = work / _CAPTURE
-    program = ProgramInfo(command=(), exit_code=0, output="")
+    program = ProgramInfo(command=(), exit_code=0, output="", source_line=run.texts.shown)
     # No viewer opens this: the profile does not need the waves one by one.
     write_rocprofv3(
         merged, capture, device=device_info(device), program=program, selection=Selection(waves=False)
     )
-    profile = read_capture(capture)
+    profile = read_capture(capture, run.texts)
     if not profile.kernels:
         return "the replay left no profile"
-    return Measured(profile, profile.kernels[0], wrong)
+    return Measured(profile, profile.kernels[0], run.texts, wrong)
 
 
 def keep_measured(measured: Measured, work: Path) -> None:
@@ -95,13 +100,13 @@ def keep_measured(measured: Measured, work: Path) -> None:
     (work / _PROFILE).write_text(measured.profile.model_dump_json(), encoding="utf-8")
 
 
-def read_measured(work: Path) -> Measured:
+def read_measured(work: Path, texts: SourceTexts) -> Measured:
     """What was kept there. Raises HipscopeError when it cannot be read."""
     try:
         profile = Profile.model_validate_json((work / _PROFILE).read_bytes())
     except (OSError, ValueError) as error:
         raise HipscopeError(f"{work / _PROFILE} cannot be read") from error
-    return Measured(profile, profile.kernels[0])
+    return Measured(profile, profile.kernels[0], texts)
 
 
 def _renumbered(out: Path, merged: Path, number: int) -> dict[str, object]:

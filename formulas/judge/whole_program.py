@@ -5,21 +5,20 @@ Takes a bench and the new text, gives what is different or slower, in words. Not
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
 from hipscope.analysis.profile import Profile
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.system.process import Stop
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
-from hipscope.formulas.judge.bench import Bench, Progress
+from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.program_output import Varied, lines_that_vary, output_difference
 
 _OTHERS_SLOWER = 1.03
@@ -40,22 +39,15 @@ class Rehearsed:
     notes: tuple[str, ...] = ()
 
 
-def try_program(
-    bench: Bench,
-    text: bytes,
-    *,
-    exact: bool,
-    overlay: Mapping[Path, bytes] | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
-) -> Rehearsed:
+def try_program(bench: Bench, text: bytes, run: Run | None = None, *, exact: bool) -> Rehearsed:
     """Build and run the whole program with the new text, and then the project's tests, if it has any.
 
     `exact` as for `Rehearsals.finish`.
     """
-    progress("running the program with the rewrite", None)
-    with Rehearsals(bench, overlay, cancel) as rehearsals:
-        return rehearsals.finish(text, progress, exact=exact)
+    run = run or bench.run
+    run.say("running the program with the rewrite")
+    with Rehearsals(bench, run) as rehearsals:
+        return rehearsals.finish(text, exact=exact)
 
 
 class Rehearsals:
@@ -64,12 +56,10 @@ class Rehearsals:
     Nothing of them outlives the `with` block.
     """
 
-    def __init__(
-        self, bench: Bench, overlay: Mapping[Path, bytes] | None, cancel: threading.Event | None
-    ) -> None:
+    def __init__(self, bench: Bench, run: Run) -> None:
         self._bench = bench
-        self._overlay = dict(overlay or {})
-        self._stop = Stop(cancel)
+        self._asked = run
+        self._stop = Stop(run.cancel)
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
         self._originals: list[str] = []
@@ -94,7 +84,7 @@ class Rehearsals:
         if text in self._begun:
             self._begun.pop(text)[0].set()
 
-    def finish(self, text: bytes, progress: Progress, *, exact: bool) -> Rehearsed:
+    def finish(self, text: bytes, *, exact: bool) -> Rehearsed:
         """How the program with this text compares. Raises Cancelled.
 
         Unless the rewrite was `exact`, bit for bit, printed floats may differ as much as computed ones.
@@ -125,15 +115,15 @@ class Rehearsals:
         different = program_difference(was, now, bench.symbols, ignored)
         command = bench.project.config.optimize.test_command
         if different is None and command is not None:
-            progress("running the project's tests on the rewrite", None)
-            different = failed_tests(bench.project, session, self._texts(text), command, cancel=self._stop)
+            self._asked.say("running the project's tests on the rewrite")
+            different = failed_tests(bench.project, session, command, self._beside(self._stop, text))
         notes = [f"Not compared: `{line}`. {_VARIES}" for line in varied.lines]
         notes += [f"Compared within {rounding:g} of each number: `{line}`." for line in varied.rounded]
         return Rehearsed(different, tuple(notes))
 
     def _run(self, text: bytes, timed: bool, stop: Stop) -> ProfileSession:
-        options = ProfileOptions(overlay=self._texts(text), backend="emulator", confined=True, timed=timed)
-        return profile_project(self._bench.project, options=options, cancel=stop)
+        options = ProfileOptions(backend="emulator", confined=True, timed=timed)
+        return profile_project(self._bench.project, self._beside(stop, text), options=options)
 
     def _varying(self, was: Profile, new: Profile, ignored: Sequence[str], rounding: float) -> Varied:
         """The lines that differ only in times: in numbers that other runs of the original print otherwise, too."""
@@ -171,14 +161,14 @@ class Rehearsals:
 
     def _original(self, clock_percent: int | None) -> str:
         """What the program prints without a rewrite."""
-        options = ProfileOptions(
-            overlay=self._overlay, backend="emulator", confined=True, clock_percent=clock_percent
-        )
-        session = profile_project(self._bench.project, options=options, cancel=self._stop)
+        options = ProfileOptions(backend="emulator", confined=True, clock_percent=clock_percent)
+        session = profile_project(self._bench.project, self._beside(self._stop), options=options)
         return session.profile.program.output
 
-    def _texts(self, text: bytes) -> dict[Path, bytes]:
-        return {**self._overlay, self._bench.source: text}
+    def _beside(self, stop: Stop, text: bytes | None = None) -> Run:
+        """The run of something that goes on beside what is shown, with that text in place of the source's."""
+        beside = self._asked.quietly().until(stop)
+        return beside if text is None else beside.replacing(self._bench.source, text)
 
 
 def _times_as_fast(was: Profile, new: Profile, rewritten: Collection[str]) -> list[float]:
@@ -187,15 +177,8 @@ def _times_as_fast(was: Profile, new: Profile, rewritten: Collection[str]) -> li
     return [k.time_ns / again.time_ns for k, again in pairs if again is not None and again.time_ns > 0]
 
 
-def failed_tests(
-    project: Project,
-    session: ProfileSession,
-    texts: Mapping[Path, bytes],
-    command: str,
-    *,
-    cancel: threading.Event | None = None,
-) -> str | None:
-    """Run the project's own tests confined, in a copy of the project with `texts` in it; why they fail, or None."""
+def failed_tests(project: Project, session: ProfileSession, command: str, run: Run) -> str | None:
+    """Run the project's own tests confined, in a copy of the project with the run's texts; why they fail, or None."""
     root = session.built.directory
     cache = cache_directory() / "disassembly"
     options = EmulatorOptions(objdump=session.toolchain.objdump, cache=cache)
@@ -203,7 +186,7 @@ def failed_tests(
     with private_copy(root) as shown:
         if not shown:
             return f"The test command was not run: {root} is too large to copy."
-        for path, text in texts.items():
+        for path, text in run.texts.unsaved.items():
             if path.is_relative_to(project.root):
                 (shown[root] / path.relative_to(project.root)).write_bytes(text)
         words = paths_in([session.built.argv[0], *variables.values(), *project.config.env.values()])
@@ -217,7 +200,7 @@ def failed_tests(
             timeout=project.config.timeout_s,
             cwd=root,
             env=plain_environment({**project.config.env, **session.built.env, **variables}),
-            cancel=cancel,
+            cancel=run.cancel,
         )
     if done.ok:
         return None

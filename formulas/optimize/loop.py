@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import difflib
 import shutil
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from hipscope.analysis.errors import ProgramFailed, UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.profilers import MeasuringProfiler, choose_profiler
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import all_formulas, detect_all, find_formula, measure_all
-from hipscope.formulas.judge.bench import Bench, CannotJudge, Progress, open_bench
+from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
+from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import ask_recipes, contest
 from hipscope.formulas.judge.timed_replay import Measured
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
@@ -46,15 +46,10 @@ __all__ = [
     "optimize_project", "try_program",
 ]  # fmt: skip
 
-_WRONG = ("program_differs", "different", "inconclusive", "implausible", "refused", "not_compiled")
-_TELLING = (
-    *_WRONG, "metric_not_moved", "occupancy_cliff", "not_faster", "not_measured", "cannot_judge", "advice", "no_recipe",
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class OptimizeOptions:
-    """What to optimize and who proposes. `overlay` holds texts of unsaved files.
+    """What to optimize and who proposes.
 
     `yes_send` says that the user agrees to send this project's kernels to the configured language model.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
@@ -63,25 +58,42 @@ class OptimizeOptions:
     formula: str = "auto"
     kernel: str | None = None
     rewriter: str = "recipes"
-    overlay: Mapping[Path, bytes] = field(default_factory=dict)
     yes_send: bool = False
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True)
+class Optimizing:
+    """One optimization on a profiled run of the program. `hardware` is None where the model's times count."""
+
+    project: Project
+    session: ProfileSession
+    hardware: Hardware | None
+    options: OptimizeOptions
+    proposer: ModelProposer | None
+    run: Run
+
+    @property
+    def formulas(self) -> tuple[str, ...]:
+        """The names of the formulas that are asked. Raises UsageError when there is none of the wanted name."""
+        return _formulas(self.options, self.project)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile whose times count."""
+        return self.hardware.profile if self.hardware is not None else self.session.profile
+
+
 def optimize_project(
-    project: Project,
-    *,
-    options: OptimizeOptions | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
+    project: Project, run: Run | None = None, *, options: OptimizeOptions | None = None
 ) -> OptimizeResult:
     """Profile, take the worst finding that can be answered, and verify a rewrite for it.
 
     Raises UsageError for an unknown formula, kernel or rewriter, ConsentNeeded and ModelError of the language model,
     and whatever building and running raise.
     """
-    options = options or OptimizeOptions()
-    formulas = _formulas(options, project)
+    run, options = run or Run(), options or OptimizeOptions()
+    _formulas(options, project)
     _check_rewriter(options.rewriter)
     proposer = (
         None
@@ -90,35 +102,24 @@ def optimize_project(
     )
     with ThreadPoolExecutor(max_workers=1) as early:
         early.submit(isolation)  # tried out once, and every candidate needs to know
-        return _optimize(project, formulas, options, proposer, progress, cancel)
+        return _optimize(project, options, proposer, run)
 
 
 def _optimize(
-    project: Project,
-    formulas: Sequence[str],
-    options: OptimizeOptions,
-    proposer: ModelProposer | None,
-    progress: Progress,
-    cancel: threading.Event | None,
+    project: Project, options: OptimizeOptions, proposer: ModelProposer | None, run: Run
 ) -> OptimizeResult:
     """On what was prepared, if there is something, else on a new run of the program."""
-    hardware = _on_hardware(project, options, progress, cancel)
-    with prepared_session(project, options.overlay, cancel) as ready:
+    hardware = _on_hardware(project, run)
+    with prepared_session(project, run) as ready:
         if ready is not None:
-            result = _optimize_profiled(
-                project, ready, hardware, formulas, options, proposer, progress, cancel
-            )
-            if not any(a.outcome == "program_differs" for a in result.attempts):
+            result = _optimize_profiled(Optimizing(project, ready, hardware, options, proposer, run))
+            if not any(a.outcome is Outcome.PROGRAM_DIFFERS for a in result.attempts):
                 return result
             forget(ready)  # the program may have got other data: judge it on what it does now
-    session = profile_project(
-        project,
-        options=ProfileOptions(overlay=options.overlay, backend="emulator", capture_dispatches=()),
-        progress=progress,
-        cancel=cancel,
-    )
+    recorded = ProfileOptions(backend="emulator", capture_dispatches=())
+    session = profile_project(project, run, options=recorded)
     try:
-        return _optimize_profiled(project, session, hardware, formulas, options, proposer, progress, cancel)
+        return _optimize_profiled(Optimizing(project, session, hardware, options, proposer, run))
     finally:
         if session.capture_dir is not None:
             shutil.rmtree(
@@ -126,46 +127,30 @@ def _optimize(
             )  # it holds the program's memory, and is large
 
 
-def _on_hardware(
-    project: Project, options: OptimizeOptions, progress: Progress, cancel: threading.Event | None
-) -> Hardware | None:
+def _on_hardware(project: Project, run: Run) -> Hardware | None:
     """The program's profile on a GPU, when the project is profiled on one: that is where time counts then."""
     profiler = choose_profiler(project.config.backend)
     if not isinstance(profiler, MeasuringProfiler):
         return None
-    measured = profile_project(
-        project, options=ProfileOptions(overlay=options.overlay), progress=progress, cancel=cancel
-    )
-    return Hardware(profiler, measured.profile)
+    return Hardware(profiler, profile_project(project, run).profile)
 
 
-def _optimize_profiled(
-    project: Project,
-    session: ProfileSession,
-    hardware: Hardware | None,
-    formulas: Sequence[str],
-    options: OptimizeOptions,
-    proposer: ModelProposer | None,
-    progress: Progress,
-    cancel: threading.Event | None,
-) -> OptimizeResult:
-    _check_ended(session.profile)
-    profile = hardware.profile if hardware is not None else session.profile
-    findings = detect_all(profile, formulas=formulas, min_share=project.config.min_share)
-    wanted = _select(findings, profile, options.kernel)
+def _optimize_profiled(work: Optimizing) -> OptimizeResult:
+    _check_ended(work.session.profile)
+    config = work.project.config
+    findings = detect_all(work.profile, work.run.texts, formulas=work.formulas, min_share=config.min_share)
+    wanted = _select(findings, work.profile, work.options.kernel)
     if not wanted:
-        return OptimizeResult(status="nothing_to_do", message=_nothing(profile, options))
+        return OptimizeResult(status="nothing_to_do", message=_nothing(work.profile, work.options))
     attempts: list[Attempt] = []
-    for kernel, group in _by_kernel(wanted, profile):
-        result = _optimize_kernel(
-            project, session, hardware, kernel, group, options, proposer, attempts, progress, cancel
-        )
+    for kernel, group in _by_kernel(wanted, work.profile):
+        result = _optimize_kernel(work, kernel, group, attempts)
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
-        if len(attempts) >= project.config.optimize.max_attempts:
+        if len(attempts) >= config.optimize.max_attempts:
             break
     return OptimizeResult(
-        status="rejected" if any(a.outcome in _WRONG for a in attempts) else "no_improvement",
+        status="rejected" if any(a.outcome.wrong for a in attempts) else "no_improvement",
         message="No verified improvement. " + _why_not(attempts),
         formula=wanted[0].formula,
         kernel=wanted[0].kernel,
@@ -189,35 +174,18 @@ def _check_ended(profile: Profile) -> None:
 
 
 def _optimize_kernel(
-    project: Project,
-    session: ProfileSession,
-    hardware: Hardware | None,
-    kernel: Kernel,
-    findings: Sequence[Finding],
-    options: OptimizeOptions,
-    proposer: ModelProposer | None,
-    attempts: list[Attempt],
-    progress: Progress,
-    cancel: threading.Event | None,
+    work: Optimizing, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
 ) -> OptimizeResult | None:
     """Try the findings of one kernel in turn; attempts are added to the list. None when nothing was verified."""
+    later = work.hardware is not None
     try:
-        with open_bench(
-            project,
-            session,
-            kernel,
-            overlay=options.overlay,
-            wait=False,
-            timed_later=hardware is not None,
-            progress=progress,
-            cancel=cancel,
-        ) as bench:
-            for finding in findings if options.rewriter != "llm" else ():
-                result = _try_recipes(bench, hardware, finding, options, attempts, progress, cancel)
+        with open_bench(work.project, work.session, kernel, work.run, wait=False, timed_later=later) as bench:
+            for finding in findings if work.options.rewriter != "llm" else ():
+                result = _try_recipes(work, bench, finding, attempts)
                 if result is not None:
                     return result
-            if proposer is not None:
-                return _ask_model(bench, hardware, kernel, options, proposer, attempts, progress, cancel)
+            if work.proposer is not None:
+                return _ask_model(work, work.proposer, bench, kernel, attempts)
     except CannotJudge as reason:
         first = findings[0]
         attempts.append(
@@ -226,7 +194,7 @@ def _optimize_kernel(
                 kernel=kernel.name,
                 recipe="",
                 title="",
-                outcome="cannot_judge",
+                outcome=Outcome.CANNOT_JUDGE,
                 reason=reason.message,
             )
         )
@@ -234,31 +202,23 @@ def _optimize_kernel(
 
 
 def _try_recipes(
-    bench: Bench,
-    hardware: Hardware | None,
-    finding: Finding,
-    options: OptimizeOptions,
-    attempts: list[Attempt],
-    progress: Progress,
-    cancel: threading.Event | None,
+    work: Optimizing, bench: Bench, finding: Finding, attempts: list[Attempt]
 ) -> OptimizeResult | None:
     """The fastest recipe that is proved and with which the whole program still does the same, or None."""
     offers = ask_recipes(bench, finding)
     for advice in offers.advice:
         said = f"Advice: {advice.title}. Not done here: {advice.reason}."
-        attempts.append(_unjudged(finding, advice.title, "advice", said, recipe=advice.recipe))
+        attempts.append(_unjudged(finding, advice.title, Outcome.ADVICE, said, recipe=advice.recipe))
     for refusal in offers.refused:
         said = f"{refusal.recipe} does not apply: {refusal.reason}."
-        attempts.append(_unjudged(finding, "", "no_recipe", said, recipe=refusal.recipe))
+        attempts.append(_unjudged(finding, "", Outcome.NO_RECIPE, said, recipe=refusal.recipe))
     formula = find_formula(finding.formula)
-    with Rehearsals(bench, options.overlay, cancel) as rehearsals:
-        for judgement in contest(
-            bench, offers, formula, rehearsals=rehearsals, progress=progress, cancel=cancel
-        ):
+    with Rehearsals(bench, work.run) as rehearsals:
+        for judgement in contest(bench, offers, formula, work.run, rehearsals=rehearsals):
             if judgement.accepted:
-                progress("running the program with the rewrite", None)
-                whole = rehearsals.finish(judgement.candidate.text, progress, exact=_bit_exact(judgement))
-                judgement = _confirmed(bench, hardware, judgement, whole, options, progress, cancel)
+                work.run.say("running the program with the rewrite")
+                whole = rehearsals.finish(judgement.candidate.text, exact=_bit_exact(judgement))
+                judgement = _confirmed(work, bench, judgement, whole)
             attempts.append(_attempt(bench, finding, judgement))
             if judgement.accepted:
                 return _verified(bench, finding, judgement, attempts)
@@ -269,58 +229,32 @@ def _bit_exact(judgement: Judgement) -> bool:
     return judgement.verdict is not None and judgement.verdict.bit_exact
 
 
-def _confirmed(
-    bench: Bench,
-    hardware: Hardware | None,
-    judgement: Judgement,
-    whole: Rehearsed,
-    options: OptimizeOptions,
-    progress: Progress,
-    cancel: threading.Event | None,
-) -> Judgement:
+def _confirmed(work: Optimizing, bench: Bench, judgement: Judgement, whole: Rehearsed) -> Judgement:
     """What an accepted judgement is after the `whole` program has run."""
     if whole.failure is not None:
-        return replace(judgement, stage="program_differs", reason=whole.failure)
+        return replace(judgement, stage=Outcome.PROGRAM_DIFFERS, reason=whole.failure)
     judgement = replace(judgement, notes=(*judgement.notes, *whole.notes))
-    if hardware is None:
+    if work.hardware is None:
         return judgement
-    return time_on_hardware(
-        bench, hardware, judgement, overlay=options.overlay, progress=progress, cancel=cancel
-    )
+    return time_on_hardware(bench, work.hardware, judgement, work.run)
 
 
 def _ask_model(
-    bench: Bench,
-    hardware: Hardware | None,
-    kernel: Kernel,
-    options: OptimizeOptions,
-    proposer: ModelProposer,
-    attempts: list[Attempt],
-    progress: Progress,
-    cancel: threading.Event | None,
+    work: Optimizing, proposer: ModelProposer, bench: Bench, kernel: Kernel, attempts: list[Attempt]
 ) -> OptimizeResult | None:
     """The language model's rewrites of one kernel, judged; beliefs and costs stand in the notes."""
-    formulas = _formulas(options, bench.project)
-    findings = kernel_findings(bench.project, bench.session.profile, kernel, formulas)
+    findings = kernel_findings(work.project, bench.session.profile, kernel, work.run.texts, work.formulas)
 
     def confirm(judgement: Judgement) -> Judgement:
-        text = judgement.candidate.text
-        whole = try_program(
-            bench,
-            text,
-            exact=_bit_exact(judgement),
-            overlay=options.overlay,
-            progress=progress,
-            cancel=cancel,
-        )
-        return _confirmed(bench, hardware, judgement, whole, options, progress, cancel)
+        whole = try_program(bench, judgement.candidate.text, work.run, exact=_bit_exact(judgement))
+        return _confirmed(work, bench, judgement, whole)
 
     try:
-        rewrites = proposer.ask(bench, findings, confirm=confirm, progress=progress, cancel=cancel)
+        rewrites = proposer.ask(bench, findings, work.run, confirm=confirm)
     except ModelError as failure:
-        if options.rewriter == "llm":
+        if work.options.rewriter == "llm":
             raise
-        attempts.append(_unjudged(findings[0], proposer.model, "model_failed", str(failure)))
+        attempts.append(_unjudged(findings[0], proposer.model, Outcome.MODEL_FAILED, str(failure)))
         return None
     if rewrites is None:
         return None
@@ -328,7 +262,8 @@ def _ask_model(
         judgement = rewrites.judgements.get(tried.number)
         if judgement is None:
             title = f"Answer without a rewrite ({proposer.model}, attempt {tried.number})"
-            attempts.append(_unjudged(findings[0], title, "unusable", _sentence(tried.failure or "")))
+            why = _sentence(tried.failure or "")
+            attempts.append(_unjudged(findings[0], title, Outcome.UNUSABLE, why))
             continue
         finding = rewrites.finding(judgement, findings)
         notes = (*judgement.notes, *explain_attempt(tried))
@@ -348,7 +283,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
-def _unjudged(finding: Finding, title: str, outcome: str, reason: str, *, recipe: str = "llm") -> Attempt:
+def _unjudged(finding: Finding, title: str, outcome: Outcome, reason: str, *, recipe: str = "llm") -> Attempt:
     """An answer of a rewriter that could not be judged, or no answer."""
     return Attempt(
         formula=finding.formula,
@@ -473,11 +408,8 @@ def _by_kernel(findings: Sequence[Finding], profile: Profile) -> Iterator[tuple[
 
 def _why_not(attempts: Sequence[Attempt]) -> str:
     """The reason that says most: what went wrong with a rewrite before why none was made."""
-
-    def rank(attempt: Attempt) -> int:
-        return _TELLING.index(attempt.outcome) if attempt.outcome in _TELLING else len(_TELLING)
-
-    return min(attempts, key=rank).reason if attempts else "No recipe answers what was found."
+    most = min(attempts, key=lambda attempt: attempt.outcome.rank, default=None)
+    return "No recipe answers what was found." if most is None else most.reason
 
 
 def _nothing(profile: Profile, options: OptimizeOptions) -> str:

@@ -5,8 +5,7 @@ Takes a project and a bench (`formulas.judge`), gives the judgements. `render_pr
 
 from __future__ import annotations
 
-import re
-import threading
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,18 +14,26 @@ from pathlib import Path
 from hipscope.accordo.model.verdict import Mismatch
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.source.includes import included_files
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import detect_all, find_formula
-from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.judge.bench import Bench, Progress, find_source, recorded_launches
+from hipscope.formulas.judge.bench import Bench, find_source, recorded_launches
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
+from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.propose.llm.answer_schema import Belief, load_dspy, messages
 from hipscope.formulas.propose.llm.attempt_hints import direction
-from hipscope.formulas.propose.llm.attempts import Attempt, Outcome, Proposal, Ruling, rewrite_with_model
+from hipscope.formulas.propose.llm.attempts import (
+    Conversation,
+    ModelAttempt,
+    Proposal,
+    Ruling,
+    rewrite_with_model,
+)
 from hipscope.formulas.propose.llm.beliefs import Trace
 from hipscope.formulas.propose.llm.client import ModelClient
 from hipscope.formulas.propose.llm.consent import require_consent
@@ -41,7 +48,6 @@ from hipscope.formulas.propose.llm.model_settings import (
 )
 from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
 
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _MOST_HEADERS = 100
 _MOST_DIFFERENCES = 3
 _RECORDED_TOGETHER = ("stall", "lds_", "global_", "scratch_", "atomic_", "memory_lines")
@@ -66,11 +72,11 @@ class RenderedPrompt:
 class ModelRewrites:
     """What came of asking: the outcome of the loop, and the judge's word on each candidate by attempt number."""
 
-    outcome: Outcome
+    outcome: Conversation
     judgements: Mapping[int, Judgement]
     trace: Path | None
 
-    def attempt(self, judgement: Judgement) -> Attempt:
+    def attempt(self, judgement: Judgement) -> ModelAttempt:
         """The attempt that a judgement is about."""
         number = next(n for n, j in self.judgements.items() if j is judgement)
         return self.outcome.attempts[number - 1]
@@ -108,10 +114,9 @@ class ModelProposer:
         self,
         bench: Bench,
         findings: Sequence[Finding],
+        run: Run | None = None,
         *,
         confirm: Callable[[Judgement], Judgement] = lambda judgement: judgement,
-        progress: Progress = lambda _message, _share: None,
-        cancel: threading.Event | None = None,
     ) -> ModelRewrites | None:
         """Ask for rewrites of the bench's kernel; every candidate goes through `judge_candidate`.
 
@@ -121,12 +126,19 @@ class ModelProposer:
         """
         if self._budget.attempts < 1 or self._budget.seconds <= 0:
             return None
-        profile = bench.session.profile
+        run, profile = run or bench.run, bench.session.profile
         kernel = profile.kernel(bench.name)
         if kernel is None:
             raise UsageError(f"the profile holds no kernel {bench.name}")
-        subject = _subject(
-            bench.project, profile, kernel, findings, bench.source, bench.original, bench.kernel, bench.facts
+        subject = Subject(
+            profile=profile,
+            kernel=kernel,
+            findings=tuple(findings),
+            file=_shown_file(bench.project, bench.source),
+            source=bench.original,
+            syntax=bench.kernel,
+            facts=bench.facts,
+            headers=included_headers(run.texts, bench.source, bench.project.root),
         )
         judgements: dict[int, Judgement] = {}
         trace = Trace.in_project(bench.project.root, bench.kernel.name)
@@ -134,7 +146,7 @@ class ModelProposer:
         def judge(proposal: Proposal) -> Ruling:
             finding = answered_finding(findings, proposal.beliefs)
             formula = find_formula(finding.formula) if finding is not None else None
-            judgement = judge_candidate(bench, proposal.candidate, formula, progress=progress, cancel=cancel)
+            judgement = judge_candidate(bench, proposal.candidate, formula, run)
             if judgement.accepted:
                 judgement = confirm(judgement)
             judgements[proposal.number] = judgement
@@ -146,9 +158,8 @@ class ModelProposer:
             replace(self._settings, budget=self._budget),
             self._client.ask,
             judge,
+            run,
             trace=trace,
-            progress=progress,
-            cancel=cancel,
             profile_bytes=directory_bytes(bench.session.run_dir),
         )
         cost = self._budget.cost
@@ -177,7 +188,7 @@ def allow_model(
     return ModelProposer(settings, key)
 
 
-def explain_attempt(attempt: Attempt) -> tuple[str, ...]:
+def explain_attempt(attempt: ModelAttempt) -> tuple[str, ...]:
     """What the model believed and what the measurement says of it, as sentences to show beside the edit."""
     lines = [
         f"{c.belief.edit}: {c.belief.mechanism} ({c.belief.finding}); expected {c.belief.metric} {c.belief.direction}"
@@ -197,26 +208,27 @@ def explain_attempt(attempt: Attempt) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def render_prompt(
-    project: Project,
-    kernel: str | None = None,
-    *,
-    overlay: Mapping[Path, bytes] | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
-) -> RenderedPrompt:
+def render_prompt(project: Project, kernel: str | None = None, run: Run | None = None) -> RenderedPrompt:
     """Profile the project and word the first request for a kernel, exactly as `ModelProposer.ask` would send it.
 
     Without a name the kernel with the worst finding is taken, else the longest. Needs no model and sends nothing.
     Raises `UsageError` for an unknown kernel, `CannotJudge` when no rewrite of it could be proved anyway.
     """
-    options = ProfileOptions(overlay=overlay or {}, capture_dispatches=())
-    session = profile_project(project, options=options, progress=progress, cancel=cancel)
-    chosen = _chosen_kernel(project, session.profile, kernel)
-    source, original, syntax = find_source(project, chosen, overlay or {})
-    facts = recorded_launches(project, session, source, original, chosen, syntax, cancel)
-    findings = kernel_findings(project, session.profile, chosen)
-    subject = _subject(project, session.profile, chosen, findings, source, original, syntax, facts)
+    run = run or Run()
+    session = profile_project(project, run, options=ProfileOptions(capture_dispatches=()))
+    chosen = _chosen_kernel(project, session.profile, kernel, run.texts)
+    found = find_source(project, chosen, run.texts)
+    findings = kernel_findings(project, session.profile, chosen, run.texts)
+    subject = Subject(
+        profile=session.profile,
+        kernel=chosen,
+        findings=findings,
+        file=_shown_file(project, found.file),
+        source=run.texts.needed(found.file),
+        syntax=found.syntax,
+        facts=recorded_launches(project, session, chosen, found, run),
+        headers=included_headers(run.texts, found.file, project.root),
+    )
     config = project.config.llm
     prompt = build_prompt(
         subject,
@@ -232,11 +244,15 @@ def render_prompt(
 
 
 def kernel_findings(
-    project: Project, profile: Profile, kernel: Kernel, formulas: Sequence[str] | None = None
+    project: Project,
+    profile: Profile,
+    kernel: Kernel,
+    texts: SourceTexts,
+    formulas: Sequence[str] | None = None,
 ) -> tuple[Finding, ...]:
     """All findings of one kernel, worst first; `formulas` None asks those of the project."""
     config = project.config
-    found = detect_all(profile, formulas=formulas or config.formulas, min_share=config.min_share)
+    found = detect_all(profile, texts, formulas=formulas or config.formulas, min_share=config.min_share)
     return tuple(f for f in found if f.mangled == kernel.mangled)
 
 
@@ -245,7 +261,7 @@ def directory_bytes(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
-def _chosen_kernel(project: Project, profile: Profile, name: str | None) -> Kernel:
+def _chosen_kernel(project: Project, profile: Profile, name: str | None, texts: SourceTexts) -> Kernel:
     if not profile.kernels:
         raise UsageError("the program runs no kernel")
     if name is not None:
@@ -254,50 +270,24 @@ def _chosen_kernel(project: Project, profile: Profile, name: str | None) -> Kern
             known = ", ".join(base_name(k.name) for k in profile.kernels)
             raise UsageError(f"the program runs no kernel {name!r}", f"it runs: {known}")
         return named[0]
-    worst = next(iter(detect_all(profile, formulas=project.config.formulas)), None)
+    worst = next(iter(detect_all(profile, texts, formulas=project.config.formulas)), None)
     found = profile.kernel(worst.mangled) if worst is not None else None
     return found or profile.kernels[0]
 
 
-def _subject(
-    project: Project,
-    profile: Profile,
-    kernel: Kernel,
-    findings: Sequence[Finding],
-    source: Path,
-    original: bytes,
-    syntax: KernelSyntax,
-    facts: LaunchFacts,
-) -> Subject:
-    """What the report of this kernel is about; the file is named as the project sees it."""
+def _shown_file(project: Project, source: Path) -> str:
+    """The source as the project sees it."""
     root, file = project.root.resolve(), source.resolve()
-    return Subject(
-        profile=profile,
-        kernel=kernel,
-        findings=tuple(findings),
-        file=file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name,
-        source=original,
-        syntax=syntax,
-        facts=facts,
-        headers=included_headers(original, file, root),
-    )
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
 
 
-def included_headers(text: bytes, source: Path, root: Path) -> dict[str, bytes]:
+def included_headers(texts: SourceTexts, source: Path, root: Path) -> dict[str, bytes]:
     """The headers inside the project that the source includes by `"name"`, and those that they include."""
-    found: dict[str, bytes] = {}
-    waiting = [(text, source)]
-    while waiting:
-        body, file = waiting.pop()
-        for name in _INCLUDE.findall(body):
-            header = (file.parent / name.decode("utf-8", "replace")).resolve()
-            if not header.is_relative_to(root) or not header.is_file():
-                continue
-            shown = header.relative_to(root).as_posix()
-            if shown not in found and len(found) < _MOST_HEADERS:
-                found[shown] = header.read_bytes()
-                waiting.append((found[shown], header))
-    return found
+    files = included_files(texts, (source,), root)
+    found = ((file.relative_to(root.resolve()).as_posix(), texts.read(file)) for file in files)
+    own = source.resolve()
+    headers = {name: text for name, text in found if text is not None and root.resolve() / name != own}
+    return dict(itertools.islice(headers.items(), _MOST_HEADERS))
 
 
 def answered_finding(findings: Sequence[Finding], beliefs: Sequence[Belief]) -> Finding | None:
@@ -338,7 +328,7 @@ def _facts(judgement: Judgement) -> Iterator[str]:
     if judgement.metric is not None:
         name, was, now = judgement.metric
         yield f"{name}: {_number(was)} before, {_number(now)} after."
-    if judgement.stage == "program_differs":
+    if judgement.stage is Outcome.PROGRAM_DIFFERS:
         yield judgement.reason
     yield from judgement.notes
 

@@ -14,9 +14,8 @@ import hashlib
 import json
 import os
 import shutil
-import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,9 @@ from hipscope.accordo.reference.saved import keep_reference
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers.emulator import RECORDED_DISPATCHES
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import cache_directory, draft_directory, settle
 from hipscope.analysis.system.sandbox import paths_in
 from hipscope.analysis.toolchain.build import BuiltProgram, build_program, precompile_headers
@@ -34,7 +35,7 @@ from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.runner import NativePartsMissing, native_library_dir, replay_executable
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import detect_all
-from hipscope.formulas.judge.bench import BASELINE, Bench, CannotJudge, Progress, kernel_folder, open_bench
+from hipscope.formulas.judge.bench import BASELINE, Bench, CannotJudge, kernel_folder, open_bench
 from hipscope.formulas.judge.selection import admitted, ask_recipes
 from hipscope.formulas.judge.timed_replay import keep_measured
 
@@ -51,28 +52,21 @@ _LEFT_OUT = {".git", ".hg", ".svn", ".hipscope", "node_modules", "__pycache__"}
 _PASSING = {"_", "SHLVL", "OLDPWD", "PWD"}  # of the environment: other from one shell to the next
 
 
-def prepare_project(
-    project: Project,
-    *,
-    overlay: Mapping[Path, bytes] | None = None,
-    progress: Progress = lambda _message, _share: None,
-    cancel: threading.Event | None = None,
-) -> bool:
+def prepare_project(project: Project, run: Run | None = None) -> bool:
     """Prepare the kernels with findings; False when there is nothing to prepare or no way to know when it is stale.
 
     Raises as `profile_project` does. Nothing is kept when it fails or is cancelled.
     """
-    toolchain = find_toolchain(project.config)
-    built = build_program(project, toolchain, overlay=overlay or None, cancel=cancel)
-    key = _key(project, toolchain, built, overlay or {})
+    run, toolchain = run or Run(), find_toolchain(project.config)
+    built = build_program(project, toolchain, run)
+    key = _key(project, toolchain, built, run.texts)
     if key is None or (home := _home(project)).joinpath(key).exists():
         return False
-    precompile_headers(project, toolchain, overlay=overlay, cancel=cancel)
-    options = ProfileOptions(overlay=overlay or {}, backend="emulator", capture_dispatches=())
-    session = profile_project(project, options=options, progress=progress, cancel=cancel)
-    findings = detect_all(
-        session.profile, formulas=project.config.formulas, min_share=project.config.min_share
-    )
+    precompile_headers(project, toolchain, run)
+    options = ProfileOptions(backend="emulator", capture_dispatches=())
+    session = profile_project(project, run, options=options)
+    config = project.config
+    findings = detect_all(session.profile, run.texts, formulas=config.formulas, min_share=config.min_share)
     if not findings:
         shutil.rmtree(session.run_dir, ignore_errors=True)
         return False
@@ -82,8 +76,8 @@ def prepare_project(
         session = replace(session, run_dir=draft / _RUN, capture_dir=draft / _RUN / RECORDED_DISPATCHES)
         for name in dict.fromkeys(f.mangled for f in findings):
             here = [f for f in findings if f.mangled == name]
-            _prepare_kernel(project, session, name, here, draft, overlay or {}, progress, cancel)
-        if key != _key(project, toolchain, built, overlay or {}) or not _seal(draft, key):
+            _prepare_kernel(project, session, name, here, draft, run)
+        if key != _key(project, toolchain, built, run.texts) or not _seal(draft, key):
             return False
         settle(draft, home / key)
     _prune(home, key)
@@ -96,9 +90,7 @@ def _prepare_kernel(
     mangled: str,
     findings: Sequence[Finding],
     draft: Path,
-    overlay: Mapping[Path, bytes],
-    progress: Progress,
-    cancel: threading.Event | None,
+    run: Run,
 ) -> None:
     kernel = session.profile.kernel(mangled)
     if kernel is None:
@@ -106,41 +98,31 @@ def _prepare_kernel(
     folder = draft / kernel_folder(mangled)
     folder.mkdir()
     try:
-        with open_bench(
-            project, session, kernel, overlay=overlay, work=folder, progress=progress, cancel=cancel
-        ) as bench:
+        with open_bench(project, session, kernel, run, work=folder) as bench:
             keep_measured(bench.baseline, folder / BASELINE)
-            keep_reference(bench.reference, folder, draft, cancel)
+            keep_reference(bench.reference, folder, draft, run.cancel)
             for finding in findings:
-                _compile_answers(bench, finding, overlay, progress, cancel)
+                _compile_answers(bench, finding, run)
     except CannotJudge:
         shutil.rmtree(folder)  # it is said again, and why, when somebody asks
 
 
-def _compile_answers(
-    bench: Bench,
-    finding: Finding,
-    overlay: Mapping[Path, bytes],
-    progress: Progress,
-    cancel: threading.Event | None,
-) -> None:
+def _compile_answers(bench: Bench, finding: Finding, run: Run) -> None:
     """Have what the recipes answer compiled, alone and within the program, for the build cache. None of it is run.
 
     All of it is asked, guarded and looked up again when somebody wants a rewrite. A build command may run what it has
     built, so it is not called before.
     """
     project, most = bench.project, bench.project.config.optimize.max_attempts
-    kept = admitted(bench, ask_recipes(bench, finding), progress=progress, cancel=cancel).kept[:most]
+    kept = admitted(bench, ask_recipes(bench, finding), run).kept[:most]
     for one in kept if project.build_kind == "single" else ():
-        texts = {**overlay, bench.source: one.candidate.text}
+        changed = run.replacing(bench.source, one.candidate.text)
         with contextlib.suppress(BuildFailed):  # it is said when somebody asks
-            build_program(project, bench.session.toolchain, overlay=texts, confined=True, cancel=cancel)
+            build_program(project, bench.session.toolchain, changed, confined=True)
 
 
 @contextlib.contextmanager
-def prepared_session(
-    project: Project, overlay: Mapping[Path, bytes], cancel: threading.Event | None = None
-) -> Iterator[ProfileSession | None]:
+def prepared_session(project: Project, run: Run) -> Iterator[ProfileSession | None]:
     """The recorded run of the program as it is now, with the folder of what was prepared; None when there is none.
 
     Nobody removes it inside of the block. Raises as building does.
@@ -150,8 +132,8 @@ def prepared_session(
         yield None
         return
     toolchain = find_toolchain(project.config)
-    built = build_program(project, toolchain, overlay=overlay or None, cancel=cancel)
-    key = _key(project, toolchain, built, overlay)
+    built = build_program(project, toolchain, run)
+    key = _key(project, toolchain, built, run.texts)
     entry = home / (key or "")
     with _held(entry) if key is not None and entry.is_dir() else contextlib.nullcontext():
         if key is None or not entry.is_dir():
@@ -163,8 +145,8 @@ def prepared_session(
             yield None
             return
         os.utime(home)
-        run = entry / _RUN
-        yield ProfileSession(profile, built, toolchain, run, run / RECORDED_DISPATCHES, prepared_dir=entry)
+        kept = entry / _RUN
+        yield ProfileSession(profile, built, toolchain, kept, kept / RECORDED_DISPATCHES, prepared_dir=entry)
 
 
 def forget(session: ProfileSession) -> None:
@@ -179,9 +161,7 @@ def _home(project: Project) -> Path:
     return cache_directory() / "prepared" / f"{subject.stem}-{name}"
 
 
-def _key(
-    project: Project, toolchain: Toolchain, built: BuiltProgram, overlay: Mapping[Path, bytes]
-) -> str | None:
+def _key(project: Project, toolchain: Toolchain, built: BuiltProgram, texts: SourceTexts) -> str | None:
     """Everything that the preparation depends on, in one name; None when that cannot be told.
 
     What a build command reads, only that knows: here it is known by what it has made. `built` is up to date by the same
@@ -206,7 +186,7 @@ def _key(
         "directory": str(built.directory),
         "toolchain": toolchain.identity,
         "config": project.config.model_dump(mode="json"),
-        "overlay": {str(p): hashlib.sha256(t).hexdigest() for p, t in sorted(overlay.items())},
+        "overlay": {str(p): hashlib.sha256(t).hexdigest() for p, t in sorted(texts.unsaved.items())},
         "environment": {k: v for k, v in sorted(os.environ.items()) if k not in _PASSING},
         "files": [_stamp(p) for p in (*tools, *own, *named, *beside, *made)],
     }

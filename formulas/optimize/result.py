@@ -9,7 +9,7 @@ from pydantic import Field
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.system.sandbox import Isolation
 from hipscope.formulas.base import Finding
-from hipscope.formulas.judge.outcome import FrozenRecord, MeasuredTimes, Trade
+from hipscope.formulas.judge.outcome import FrozenRecord, MeasuredTimes, Outcome, Trade
 from hipscope.formulas.optimize.verified_edit import VerifiedEdit
 
 
@@ -38,7 +38,7 @@ class Attempt(FrozenRecord):
     kernel: str
     recipe: str
     title: str
-    outcome: str
+    outcome: Outcome
     reason: str
     expected: str = ""
     speedup: float | None = None

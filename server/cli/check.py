@@ -45,7 +45,7 @@ def check(
             else:
                 from hipscope.server.render.check import render_check
 
-                render_check(report, terminal.text_console(stream, output))
+                render_check(report, terminal.text_console(stream, output), request.texts)
         if report["reports"]:
             raise typer.Exit(1)
         if report["failure"] or not all(fault["refused"] for fault in report["faults"]):

@@ -58,6 +58,6 @@ def profile(
             else:
                 from hipscope.server.render.text import render_profile
 
-                render_profile(view, text_console(stream, output), top)
+                render_profile(view, text_console(stream, output), request.texts, top)
         if (why := view.failure()) is not None:
             raise ProgramFailed(why, output=str(view.program.get("output", "")))

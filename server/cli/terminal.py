@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hipscope.analysis.errors import HipscopeError
-    from hipscope.server.jobs.tasks import Progress, Request
+    from hipscope.analysis.run import Progress
+    from hipscope.server.jobs.tasks import Request
 
 INTERNAL_ERROR = 70
 STOPPED = 130

@@ -62,9 +62,10 @@ def add(app: typer.Typer) -> None:
 
             request = tasks.Request(reference, tuple(program_args or ()), device=device, kernel=kernel)
             allowed = dict(parse_tolerance(text) for text in tolerance or ())
+            comparison = tasks.Comparison(candidate, allowed, exact)
 
             def work(given: Any, progress: Any, cancel: threading.Event) -> dict[str, Any]:
-                return tasks.validate(given, candidate, allowed, exact, progress, cancel)
+                return tasks.validate(given, comparison, progress, cancel)
 
             report = run_task(work, request)
             with result_stream(output, format) as stream:

@@ -14,13 +14,14 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
+from hipscope.analysis.run import Progress
 from hipscope.server.edit.workspace_edit import EditSide, StaleEdit, workspace_edit
 from hipscope.server.features.code_action import CHECK, kernels_around
 from hipscope.server.features.code_lens import OPTIMIZE, PROFILE
 from hipscope.server.features.diagnostics import publish_project
 from hipscope.server.features.heat import send_heat
 from hipscope.server.features.restore import keep
-from hipscope.server.jobs.jobs import JobFailed, JobStopped, ReportProgress, run_worker
+from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.reports.profile_reader import Optimization, base_name, read_optimization, read_report
 from hipscope.server.session.check_problems import check_problems
 from hipscope.server.session.known_profiles import Problem, project_key
@@ -192,7 +193,7 @@ async def _work(
     key: Path,
     uri: str,
     overlays: Mapping[str, str],
-    report: ReportProgress,
+    report: Progress,
     options: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Any]:
     """Have a worker do it."""

@@ -14,14 +14,14 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
+from hipscope.analysis.run import Progress
 from hipscope.server.jobs.worker import READY
 from hipscope.server.reports.profile_reader import signal_name
 
 T = TypeVar("T")
-ReportProgress = Callable[[str, float | None], None]
 
 STOP_SECONDS = 1.0
 """How long a worker may take to stop its own children; an editor gives the server 2 s in all."""
@@ -122,7 +122,7 @@ class Spare:
 
 async def run_worker(
     request: Mapping[str, Any],
-    progress: ReportProgress,
+    progress: Progress,
     *,
     waiting: asyncio.subprocess.Process | None = None,
 ) -> Mapping[str, Any]:

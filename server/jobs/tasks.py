@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,23 @@ from hipscope.accordo.compare.tolerance import UserTolerance
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
-from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project
+from hipscope.analysis.run import Progress, Run
+from hipscope.analysis.runs.profile_project import profile_project
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project, sources_to_search
 from hipscope.formulas.propose.llm.model_settings import withhold_key
 from hipscope.server.reports.profile_writer import optimize_report, profile_report
 
-Progress = Callable[[str, float | None], None]
 _LOWEST_PRIORITY = 19
 CHECKS = ("bounds", "races", "barriers", "alignment", "stale", "uninitialised")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for; None leaves what `hipscope.toml` or the default says. `overlays` are unsaved texts."""
+    """What the user asked for; None leaves what `hipscope.toml` or the default says.
+
+    `texts` are made here once: everything that is done for the request, and what is shown of it, is about them.
+    """
 
     target: Path
     program_args: tuple[str, ...] = ()
@@ -44,29 +48,25 @@ class Request:
     test_command: str | None = None
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     checks: str = "all"
-    overlays: Mapping[Path, bytes] = field(default_factory=dict)
+    texts: SourceTexts = field(default_factory=SourceTexts)
 
 
 def profile(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Build and profile; the `hipscope.profile/1` object. Raises HipscopeError."""
-    project = _without_key(find_project(request))
-    config = project.config
-    session = profile_project(
-        project, options=ProfileOptions(overlay=request.overlays), progress=progress, cancel=cancel
-    )
-    return profile_report(session.profile, config.formulas, config.min_share, request.overlays)
+    project, run = _begin(request, progress, cancel)
+    session = profile_project(project, run)
+    return profile_report(session.profile, project.config.formulas, project.config.min_share, run.texts)
 
 
 def prepare(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Make what rewrites of the program will be held against, with the lowest priority. Raises HipscopeError."""
     from hipscope.formulas.optimize.prepared_cache import prepare_project
 
-    project = _without_key(find_project(request))
+    project, run = _begin(request, progress, cancel)
     if not project.config.optimize.prepare:
         return {"prepared": False}
     os.nice(_LOWEST_PRIORITY)
-    made = prepare_project(project, overlay=request.overlays, progress=progress, cancel=cancel)
-    return {"prepared": made}
+    return {"prepared": prepare_project(project, run)}
 
 
 def check(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
@@ -77,42 +77,34 @@ def check(request: Request, progress: Progress, cancel: threading.Event) -> dict
     unknown = set(request.checks.split(",")) - {"all", *CHECKS}
     if unknown:
         raise UsageError(f"there is no check `{min(unknown)}`", f"choose all, or some of {', '.join(CHECKS)}")
-    found = check_project(
-        _without_key(find_project(request)),
-        checks=request.checks,
-        overlay=request.overlays,
-        progress=progress,
-        cancel=cancel,
-    )
-    return check_report(found)
+    project, run = _begin(request, progress, cancel)
+    return check_report(check_project(project, run, checks=request.checks))
 
 
 def optimize(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """Find, rewrite, prove and time; the `hipscope.optimize/1` object. Raises HipscopeError."""
     from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
 
-    project = find_project(request)
+    project, run = _begin(request, progress, cancel, keep_key=True)
     rewriter = request.rewriter or project.config.optimize.rewriter
     if rewriter == "recipes":
-        project = _without_key(project)
+        withhold_key(project.config.llm)
     options = OptimizeOptions(
         formula=request.formula or "auto",
         kernel=request.kernel,
         rewriter=rewriter,
         yes_send=request.yes_send,
         stored_keys=request.stored_keys,
-        overlay=request.overlays,
     )
-    result = optimize_project(project, options=options, progress=progress, cancel=cancel)
-    return optimize_report(result)
+    return optimize_report(optimize_project(project, run, options=options))
 
 
 def prompt(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
     """What a language model would be sent for a kernel; sends nothing. Raises HipscopeError."""
     from hipscope.formulas.optimize.model_rewrites import render_prompt
 
-    project = _without_key(find_project(request))
-    shown = render_prompt(project, request.kernel, overlay=request.overlays, progress=progress, cancel=cancel)
+    project, run = _begin(request, progress, cancel)
+    shown = render_prompt(project, request.kernel, run)
     return {
         "schema": "hipscope.prompt/1",
         "text": shown.text,
@@ -124,62 +116,38 @@ def prompt(request: Request, progress: Progress, cancel: threading.Event) -> dic
     }
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """What `validate` compares the request's program with, and how strictly."""
+
+    candidate: Path
+    tolerances: Mapping[str, UserTolerance] = field(default_factory=dict)
+    exact: bool = False
+
+
 def validate(
-    request: Request,
-    candidate: Path,
-    tolerances: Mapping[str, UserTolerance],
-    exact: bool,
-    progress: Progress,
-    cancel: threading.Event,
+    request: Request, comparison: Comparison, progress: Progress, cancel: threading.Event
 ) -> dict[str, Any]:
     """Is the candidate's kernel the reference's? The `hipscope.verdict/1` object. Raises HipscopeError."""
     from hipscope.accordo import api
-    from hipscope.analysis.source.includes import texts_with_types
-    from hipscope.analysis.source.struct_layout import definitions_in
-    from hipscope.analysis.source.syntax import parse
     from hipscope.analysis.system.sandbox import isolation
-    from hipscope.formulas.facts.recorded_launches import float_structures, pointers_inside
-
-    def say(message: str) -> None:
-        progress(message, None)
+    from hipscope.formulas.judge.gates import LEFT_OUT_BY_VALIDATE
 
     config = _with_request(resolve_config(request.target), request)
     withhold_key(config.llm)
-    kernel = request.kernel or ""
+    kernel, candidate = request.kernel or "", comparison.candidate
+    run = Run(cancel, progress, request.texts)
     with api.capture(
-        request.target,
-        kernel=kernel,
-        arguments=request.program_args,
-        config=config,
-        progress=say,
-        cancel=cancel,
+        request.target, kernel=kernel, arguments=request.program_args, config=config, run=run
     ) as recording:
-        source = recording.source
-        syntax = parse(source.read_bytes()).kernel(kernel) if source is not None else None
-        members, structures = {}, {}
-        if source is not None and syntax is not None:
-            texts = texts_with_types(recording.project, source, {})
-            definitions = functools.cache(lambda: definitions_in(texts))
-            members = pointers_inside(recording.dispatches, syntax, definitions)
-            structures = float_structures(recording.dispatches, syntax, definitions)
-        verdict = api.compare(
-            recording,
-            candidate,
-            exact=exact,
-            tolerances=tolerances,
-            names=[p.name for p in syntax.parameters] if syntax else (),
-            types=[p.type for p in syntax.parameters] if syntax else (),
-            members=members,
-            structures=structures,
-            progress=say,
-            cancel=cancel,
-        )
-    files = {"reference": str(request.target), "candidate": str(candidate)}
+        verdict = api.compare(recording, candidate, exact=comparison.exact, tolerances=comparison.tolerances)
     return {
         "schema": "hipscope.verdict/1",
         "kernel": kernel,
-        **files,
+        "reference": str(request.target),
+        "candidate": str(candidate),
         **verdict.model_dump(mode="json"),
+        "left_out": [{"gate": gate.name, "asks": gate.asks} for gate in LEFT_OUT_BY_VALIDATE],
         "isolation": isolation() if api.is_source(candidate) else None,
     }
 
@@ -193,16 +161,24 @@ def apply(report: Mapping[str, Any]) -> Path:
 
 def find_project(request: Request) -> Project:
     """The project with the request's settings over those of its `hipscope.toml`. Raises UsageError."""
-    project = resolve_project(request.target, request.program_args)
+    project = resolve_project(request.target, request.program_args, texts=request.texts)
     config = _with_request(project.config, request)
     find_device(config.device)
-    return resolve_project(request.target, request.program_args, config)
+    return resolve_project(request.target, request.program_args, config, request.texts)
 
 
-def _without_key(project: Project) -> Project:
-    """The project; nothing that is built or run for it sees the key of its language model."""
-    withhold_key(project.config.llm)
-    return project
+def _begin(
+    request: Request, progress: Progress, cancel: threading.Event, *, keep_key: bool = False
+) -> tuple[Project, Run]:
+    """The project of a request, and the run that carries it out.
+
+    Unless `keep_key`, nothing that is built or run for it sees the key of its language model.
+    """
+    project = find_project(request)
+    if not keep_key:
+        withhold_key(project.config.llm)
+    texts = request.texts.of(functools.cache(functools.partial(sources_to_search, project)))
+    return project, Run(cancel, progress, texts)
 
 
 def _with_request(config: Config, request: Request) -> Config:

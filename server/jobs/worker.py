@@ -102,6 +102,7 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
 
 def read_request(data: Mapping[str, Any]) -> Any:
     """The request as `tasks.Request`."""
+    from hipscope.analysis.source.texts import SourceTexts
     from hipscope.formulas.propose.llm.model_settings import read_stored_keys
     from hipscope.server.jobs.tasks import Request
 
@@ -117,9 +118,12 @@ def read_request(data: Mapping[str, Any]) -> Any:
         rewriter=data.get("rewriter"),
         yes_send=bool(data.get("yes_send")),
         stored_keys=read_stored_keys(data.get("stored_keys") or ""),
-        overlays={
-            Path(f): text.encode("utf-8", "surrogatepass") for f, text in (data.get("overlays") or {}).items()
-        },
+        texts=SourceTexts(
+            {
+                Path(f): text.encode("utf-8", "surrogatepass")
+                for f, text in (data.get("overlays") or {}).items()
+            }
+        ),
     )
 
 

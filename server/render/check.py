@@ -6,20 +6,20 @@ Takes the `hipscope.check/1` object, writes to a rich console.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.render.text import short_path
 from hipscope.server.session.check_problems import second_place
 
 
-def render_check(report: Mapping[str, Any], console: Console) -> None:
+def render_check(report: Mapping[str, Any], console: Console, texts: SourceTexts) -> None:
     """Print the reports in the order in which they were first seen, then one line with their number."""
     for found in report["reports"]:
-        _print_report(found, console)
+        _print_report(found, console, texts)
     for fault in report["faults"]:
         what = "launch refused" if fault["refused"] else "fault"
         console.print(Text(f"{what}: {fault['message']}", "bold red"))
@@ -52,13 +52,13 @@ def who(place: Mapping[str, Any]) -> str:
     return f"workgroup {group}, thread " + "({}, {}, {})".format(*place["thread"])
 
 
-def _print_report(found: Mapping[str, Any], console: Console) -> None:
+def _print_report(found: Mapping[str, Any], console: Console, texts: SourceTexts) -> None:
     times = f" ({found['count']} times)" if found["count"] > 1 else ""
     console.print(Text(f"{found['class']}: ", "bold red") + Text(found["message"] + times, "bold"))
     console.print(Text(f"  kernel {found['kernel']}, dispatch {found['dispatch']}"))
-    _print_place(found["at"], "", console)
+    _print_place(found["at"], "", console, texts)
     if found["other"] is not None:
-        _print_place(found["other"], second_place(found) + ": ", console)
+        _print_place(found["other"], second_place(found) + ": ", console, texts)
     allocation = found["allocation"]
     if allocation is not None:
         for what, chain in (
@@ -70,9 +70,9 @@ def _print_report(found: Mapping[str, Any], console: Console) -> None:
     console.print()
 
 
-def _print_place(place: Mapping[str, Any], what: str, console: Console) -> None:
+def _print_place(place: Mapping[str, Any], what: str, console: Console, texts: SourceTexts) -> None:
     console.print(Text(f"  {what}{_at(place).strip() or place['instruction']}, {who(place)}"))
-    if (line := _text_of(place)) is not None:
+    if place["file"] and (line := texts.shown(place["file"], int(place["line"]))):
         console.print(Text(f"    {line}", "cyan"))
     shown = (place["file"], place["line"])
     for level in place["chain"]:
@@ -84,16 +84,6 @@ def _at(place: Mapping[str, Any] | None) -> str:
     if place is None or not place["file"]:
         return ""
     return f" at {short_path(place['file'])}:{place['line']}"
-
-
-def _text_of(place: Mapping[str, Any]) -> str | None:
-    if not place["file"]:
-        return None
-    try:
-        lines = Path(place["file"]).read_text(encoding="utf-8", errors="replace").splitlines()
-        return str(lines[int(place["line"]) - 1].strip())
-    except (OSError, IndexError):
-        return None
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -15,6 +15,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.render.explain import bound_words, evidence_values, possible_speedup
 from hipscope.server.render.words import bar, borders, duration, percent, reason, sparkline, top_reasons
 from hipscope.server.reports.profile_reader import Finding, Kernel, Line, Optimization, Report, base_name
@@ -50,8 +51,8 @@ _REASON_COLOURS = {
 _OUTCOMES = {"accepted": ("✓", "green"), "advice": ("→", "cyan")}
 
 
-def render_profile(report: Report, console: Console, top: int | None = None) -> None:
-    """Print a profile with its `top` kernels (default: 5)."""
+def render_profile(report: Report, console: Console, texts: SourceTexts, top: int | None = None) -> None:
+    """Print a profile with its `top` kernels (default: 5), and the lines of the texts that it is of."""
     shown = report.kernels[: DEFAULT_KERNELS if top is None else top]
     _print_header(report, console)
     console.print(
@@ -64,7 +65,7 @@ def render_profile(report: Report, console: Console, top: int | None = None) -> 
             Text(f"  and {left} more with {percent(rest)} of GPU time (--top {len(report.kernels)})", "dim")
         )
     for kernel in shown:
-        _print_hot_lines(kernel, report.short_name(kernel), console)
+        _print_hot_lines(kernel, report.short_name(kernel), console, texts)
     _print_findings(report, console)
     _print_diagnoses(report, shown, console)
     for fault in report.faults:
@@ -211,7 +212,7 @@ def _print_header(report: Report, console: Console) -> None:
     console.print()
 
 
-def _print_hot_lines(kernel: Kernel, name: str, console: Console) -> None:
+def _print_hot_lines(kernel: Kernel, name: str, console: Console, texts: SourceTexts) -> None:
     rows = sorted((r for r in kernel.lines if r.share >= _HOT_SHARE), key=lambda r: -r.share)[:_HOT_LINES]
     if not rows:
         return
@@ -226,7 +227,7 @@ def _print_hot_lines(kernel: Kernel, name: str, console: Console) -> None:
     for width in _BESIDE_CODE[:2]:
         table.add_column(no_wrap=True, width=width)
     for row in sorted(rows, key=lambda r: (r.file, r.line)):
-        code = Text(_source_line(row.file, row.line))
+        code = Text(texts.shown(row.file, row.line))
         share = Text(bar(row.share, 12), _colour(row)) + Text(f" {percent(row.share):>5}")
         table.add_row(names[id(row)], code, share, _waits(row))
     console.print(Padding(table, (0, 0, 0, 2)))
@@ -296,13 +297,6 @@ def _waits(row: Line) -> Text:
 
 def _colour(row: Line) -> str:
     return _REASON_COLOURS.get(row.reason or "", "white")
-
-
-def _source_line(file: str, line: int) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8").splitlines()[line - 1].strip()
-    except (OSError, ValueError, IndexError):
-        return ""
 
 
 def _counted(names: Iterable[str]) -> list[tuple[str, int]]:

@@ -36,7 +36,7 @@ def markdown(report: Report) -> str:
             lines += [f"|{row}|" for row in mismatch["map"].splitlines()] + ["```", ""]
     lines += ["| dispatch | inputs | outcome |", "|---|---|---|"]
     lines += [f"| {t['dispatch']} | {_cell(t['inputs'])} | {_cell(_outcome(t))} |" for t in report["trials"]]
-    lines += ["", *(f"- {note}" for note in (*report["notes"], *_isolation(report)))]
+    lines += ["", *(f"- {note}" for note in (*report["notes"], *_left_out(report), *_isolation(report)))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -57,7 +57,8 @@ def html(report: Report) -> str:
         f"<tr><td>{t['dispatch']}<td>{escape(t['inputs'])}<td>{escape(_outcome(t))}" for t in report["trials"]
     )
     parts.append(f"<h2>What was tried</h2><table><tr><th>dispatch<th>inputs<th>outcome{rows}</table>")
-    notes = "".join(f"<li>{escape(note)}" for note in (*report["notes"], *_isolation(report)))
+    said = (*report["notes"], *_left_out(report), *_isolation(report))
+    notes = "".join(f"<li>{escape(note)}" for note in said)
     parts.append(f"<ul>{notes}</ul></html>\n")
     return "\n".join(parts)
 
@@ -81,7 +82,15 @@ def _lines(report: Report) -> Iterator[str]:
     tried = [t for t in report["trials"] if t["outcome"] != "dropped"]
     yield f"tried: {', '.join(dict.fromkeys(t['inputs'] for t in tried))}" if tried else "tried: nothing"
     yield from (f"note: {note}" for note in report["notes"])
+    yield from _left_out(report)
     yield from _isolation(report)
+
+
+def _left_out(report: Report) -> Iterator[str]:
+    """The gates of a rewrite that this verdict says nothing about."""
+    if report["left_out"]:
+        gates = "; ".join(f"{left['gate']} ({left['asks']})" for left in report["left_out"])
+        yield f"not asked here, but of every rewrite: {gates}"
 
 
 def _isolation(report: Report) -> Iterator[str]:

@@ -7,10 +7,8 @@ value that was not recorded is null, never 0.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import math
 import os
-import re
 from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
@@ -22,7 +20,9 @@ from hipscope.analysis.metrics.line_costs import LineCost, line_costs, user_fram
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Device, Fault, Kernel, Profile, Provenance
+from hipscope.analysis.source.includes import included_files
 from hipscope.analysis.source.syntax import FileSyntax, parse
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import detect_all, diagnose, find_formula
 from hipscope.server.reports.profile_reader import OPTIMIZE_SCHEMA, PROFILE_SCHEMA, base_name
@@ -30,20 +30,20 @@ from hipscope.server.reports.profile_reader import OPTIMIZE_SCHEMA, PROFILE_SCHE
 if TYPE_CHECKING:
     from hipscope.formulas.optimize.loop import OptimizeResult
 
-Overlays = Mapping[Path, bytes]
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-
 
 def profile_report(
-    profile: Profile, formulas: Collection[str] | None, min_share: float, overlays: Overlays
+    profile: Profile, formulas: Collection[str] | None, min_share: float, texts: SourceTexts
 ) -> dict[str, Any]:
-    """The whole profile, its kernels by time, with the findings of the chosen formulas."""
-    sources = _Sources(overlays)
+    """The whole profile, its kernels by time, with the findings of the chosen formulas.
+
+    `texts` are those that the program was built from. Columns are bytes of UTF-8 from 1, 0 where they are unknown.
+    """
+    sources = _Sources(texts)
     total = sum(k.time_ns for k in profile.kernels)
     kernels = [_kernel(k, profile.device, profile.provenance, total, sources) for k in profile.kernels]
-    found = detect_all(profile, formulas=formulas, min_share=min_share)
+    found = detect_all(profile, texts, formulas=formulas, min_share=min_share)
     findings = [finding_object(f) for f in found]
-    diagnoses = [finding_object(f) for f in diagnose(profile, found, formulas=formulas)]
+    diagnoses = [finding_object(f) for f in diagnose(profile, found, texts, formulas=formulas)]
     faults = [_fault(f) for f in profile.faults]
     files = {row["file"] for k in kernels for row in k["lines"]}
     files |= {x["file"] for x in (*kernels, *findings, *faults) if x["file"]}
@@ -66,7 +66,7 @@ def profile_report(
         },
         "partial": profile.partial,
         "headers": headers,
-        "sources": {file: digest for file in sorted(files) if (digest := sources.digest(file))},
+        "sources": {file: digest for file in sorted(files) if (digest := texts.digest(file))},
     }
 
 
@@ -120,41 +120,20 @@ def real(path: str) -> str:
 
 
 class _Sources:
-    """The texts that were profiled, read once: their hashes, and where kernels end in them."""
+    """The texts that were profiled: what they include, and where kernels end in them."""
 
-    def __init__(self, overlays: Overlays) -> None:
-        self._texts: dict[str, bytes | None] = {real(str(p)): t for p, t in overlays.items()}
+    def __init__(self, texts: SourceTexts) -> None:
+        self._texts = texts
         self._syntax: dict[str, FileSyntax | None] = {}
-
-    def text(self, file: str) -> bytes | None:
-        if file not in self._texts:
-            try:
-                self._texts[file] = Path(file).read_bytes()
-            except OSError:
-                self._texts[file] = None
-        return self._texts[file]
-
-    def digest(self, file: str) -> str | None:
-        text = self.text(file)
-        return hashlib.sha256(text).hexdigest() if text is not None else None
 
     def headers(self, file: str) -> list[str]:
         """What a file includes in quotation marks from beside it, and what that includes, and so on."""
-        found: list[str] = []
-        waiting = [file]
-        while waiting:
-            at = waiting.pop()
-            for name in _INCLUDE.findall(self.text(at) or b""):
-                header = real(str(Path(at).parent / os.fsdecode(name)))
-                if header != file and header not in found and self.text(header) is not None:
-                    found.append(header)
-                    waiting.append(header)
-        return sorted(found)
+        return sorted(real(str(p)) for p in included_files(self._texts, (Path(file),)) if str(p) != file)
 
     def extent(self, file: str, line: int, name: str) -> tuple[int, int]:
         """The first and last line of a kernel's definition; the known line twice when it cannot be found."""
         if file not in self._syntax:
-            text = self.text(file)
+            text = self._texts.read(file)
             self._syntax[file] = parse(text) if text is not None else None
         syntax = self._syntax[file]
         kernel = (syntax.kernel_at(line) or syntax.kernel(name)) if syntax else None

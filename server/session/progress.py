@@ -9,16 +9,14 @@ from collections.abc import AsyncIterator, Callable
 
 from lsprotocol import types as lsp
 
-from hipscope.server.jobs.jobs import ReportProgress
+from hipscope.analysis.run import Progress
 from hipscope.server.session.language_server import HipServer
 
 _CREATE_SECONDS = 5.0
 
 
 @contextlib.asynccontextmanager
-async def progress_bar(
-    ls: HipServer, title: str, cancel: Callable[[], object]
-) -> AsyncIterator[ReportProgress]:
+async def progress_bar(ls: HipServer, title: str, cancel: Callable[[], object]) -> AsyncIterator[Progress]:
     """A function that reports a message and a fraction (0..1, None: unknown) while the block runs.
 
     `cancel` is called when the user presses the button. For a client without progress the reports go nowhere.

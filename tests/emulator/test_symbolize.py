@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config
+from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
@@ -42,7 +43,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Symbolizer
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
         project = resolve_project(source)
-        code = compile_device(project, find_toolchain(Config()), source, SOURCE.encode())
+        code = compile_device(project, find_toolchain(Config()), source, Run())
     return source, Symbolizer(code.path)
 
 

@@ -12,6 +12,7 @@ from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import Project
+from tests.unsaved import unsaved
 
 Compile = Callable[..., CodeObject]
 
@@ -27,7 +28,7 @@ def compile_text(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         config = Config(arch=arch, flags=["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"])
         toolchain = find_toolchain(config)
         project = Project(folder, source, (source,), config, (), "single")
-        return compile_device(project, toolchain, source, text)
+        return compile_device(project, toolchain, source, unsaved(source, text))
 
     return compiled
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.run import Run
 from hipscope.analysis.source.syntax import parse
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.llm.answer_schema import Belief
@@ -69,11 +69,10 @@ class Proposal:
 
 
 Judge = Callable[[Proposal], Ruling]
-Progress = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True)
-class Attempt:
+class ModelAttempt:
     """One answer and what came of it. `failure` says why there was nothing to judge."""
 
     number: int
@@ -94,11 +93,11 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Conversation:
     """The best accepted attempt, or None, all attempts, what they used up, and why it ended."""
 
-    best: Attempt | None
-    attempts: tuple[Attempt, ...]
+    best: ModelAttempt | None
+    attempts: tuple[ModelAttempt, ...]
     usage: Usage
     stopped: str
 
@@ -108,20 +107,19 @@ def rewrite_with_model(
     settings: ModelSettings,
     ask: Ask,
     judge: Judge,
+    run: Run | None = None,
     *,
     trace: Trace | None = None,
-    progress: Progress = lambda _message, _fraction: None,
-    cancel: threading.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
     profile_bytes: int | None = None,
-) -> Outcome:
+) -> Conversation:
     """Rounds of attempts until one reaches `settings.target_speedup` or a budget ends.
 
     Raises `ModelError` when the very first round gets no answer at all, `Cancelled` when `cancel` is set, and
     `UsageError` when the report does not fit its budget.
     """
-    work = _Work(subject, settings, ask, judge, trace or Trace(None), progress, cancel, clock, profile_bytes)
-    return work.run()
+    work = _Work(subject, settings, ask, judge, run or Run(), trace or Trace(None), clock, profile_bytes)
+    return work.conversation()
 
 
 class UnusableAnswer(ValueError):
@@ -157,18 +155,17 @@ class _Work:
     settings: ModelSettings
     ask: Ask
     judge: Judge
+    run: Run
     trace: Trace
-    progress: Progress
-    cancel: threading.Event | None
     clock: Callable[[], float]
     profile_bytes: int | None
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[ModelAttempt] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
-    best: Attempt | None = None
+    best: ModelAttempt | None = None
     usage: Usage = field(default_factory=Usage)
     ends: float = 0.0
 
-    def run(self) -> Outcome:
+    def conversation(self) -> Conversation:
         self.ends = self.clock() + self.settings.budget.seconds
         reason = self._over()
         while reason is None:
@@ -180,7 +177,7 @@ class _Work:
         self.trace.write(
             "stop", reason=reason, usage=self.usage, best=self.best.number if self.best else None
         )
-        return Outcome(self.best, tuple(self.attempts), self.usage, reason)
+        return Conversation(self.best, tuple(self.attempts), self.usage, reason)
 
     def _over(self) -> str | None:
         """Why there is no further round, or None."""
@@ -245,21 +242,21 @@ class _Work:
         left = max(0.1, self.ends - self.clock())
         reports = [prompt.report for _, prompt in prompts]
         answers = self.ask(
-            reports, self.cancel, left, lambda n: self._say(f"{n} characters of {what} so far")
+            reports, self.run.cancel, left, lambda n: self._say(f"{n} characters of {what} so far")
         )
         final: ModelError | None = None
         for (way, _), answer in zip(prompts, answers, strict=True):
             number = len(self.attempts) + 1
-            self._stop_if_cancelled()
+            self.run.check()
             self.usage += answer.usage
             if isinstance(answer, ModelError):
                 self.trace.write(
                     "failure", attempt=number, kind=answer.kind, message=str(answer), text=answer.text
                 )
-                self.attempts.append(Attempt(number, way, failure=_without_address(answer)))
+                self.attempts.append(ModelAttempt(number, way, failure=_without_address(answer)))
                 final = final if answer.about_the_answer else answer
             elif self.clock() >= self.ends:
-                self.attempts.append(Attempt(number, way, failure="there was no time left to judge it"))
+                self.attempts.append(ModelAttempt(number, way, failure="there was no time left to judge it"))
             else:
                 self.attempts.append(self._judged(number, way, answer))
         if final is None:
@@ -269,7 +266,7 @@ class _Work:
             raise final
         return str(final)
 
-    def _judged(self, number: int, way: str, answer: Answer) -> Attempt:
+    def _judged(self, number: int, way: str, answer: Answer) -> ModelAttempt:
         rewrite = answer.rewrite
         self.trace.write(
             "answer",
@@ -279,7 +276,7 @@ class _Work:
             usage=answer.usage,
             seconds=answer.seconds,
         )
-        attempt = Attempt(number, way, kernel=rewrite.kernel)
+        attempt = ModelAttempt(number, way, kernel=rewrite.kernel)
         try:
             text = splice(self.subject, rewrite.kernel)
         except UnusableAnswer as error:
@@ -320,19 +317,15 @@ class _Work:
             self.best = attempt
         return attempt
 
-    def _failed(self, attempt: Attempt, why: str) -> Attempt:
+    def _failed(self, attempt: ModelAttempt, why: str) -> ModelAttempt:
         self.trace.write("unusable", attempt=attempt.number, reason=why)
         return replace(attempt, failure=why)
 
     def _say(self, message: str) -> None:
-        self.progress(message, len(self.attempts) / self.settings.budget.attempts)
-
-    def _stop_if_cancelled(self) -> None:
-        if self.cancel is not None and self.cancel.is_set():
-            raise Cancelled
+        self.run.say(message, len(self.attempts) / self.settings.budget.attempts)
 
 
-def _told(attempt: Attempt) -> Note:
+def _told(attempt: ModelAttempt) -> Note:
     """An attempt as the model hears of it."""
     ruling = attempt.ruling
     facts = list(attempt.facts)
@@ -358,7 +351,7 @@ def _without_address(error: ModelError) -> str:
     return error.message.partition(": ")[2] or error.message
 
 
-def _speedup(attempt: Attempt | None) -> float:
+def _speedup(attempt: ModelAttempt | None) -> float:
     ruling = attempt.ruling if attempt else None
     return (ruling.speedup or 1.0) if ruling else 0.0
 

@@ -17,6 +17,7 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
+from tests.unsaved import unsaved
 
 TEXT = """#include <hip/hip_runtime.h>
 __constant__ int taps[4];
@@ -41,7 +42,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     project = resolve_project(source)
     texts = {"plain": TEXT, "clock": CLOCK, "state": STATE}
     return {
-        name: compile_device(project, toolchain, source, text.encode()).path for name, text in texts.items()
+        name: compile_device(project, toolchain, source, unsaved(source, text.encode())).path
+        for name, text in texts.items()
     }
 
 

@@ -14,11 +14,7 @@ from hipscope.accordo.model.defences import NOTHING_OFF, Defence, Without
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.reference.prepare import Reference, prepare_reference
-from hipscope.analysis.source.includes import texts_with_types
-from hipscope.analysis.source.struct_layout import definitions_in
-from hipscope.analysis.source.syntax import parse
 from hipscope.analysis.toolchain.build import compile_device
-from hipscope.formulas.facts.recorded_launches import pointers_inside
 from tests.accordo.adversarial.subjects import FOLDER, Rewrite, programs, rewrites
 
 # defence -> a program and one of its candidates that only this one sees
@@ -35,20 +31,14 @@ ONLY: dict[Defence, tuple[str, str]] = {
 @contextlib.contextmanager
 def recorded(program: Path) -> Iterator[tuple[accordo.Recording, Reference]]:
     """A program's launches, and the reference replayed on them and on everything else that is tried."""
-    syntax = parse(program.read_bytes()).kernel(program.stem)
-    assert syntax is not None
     with accordo.capture(program, kernel=program.stem) as recording:
-        names, types = zip(*((p.name, p.type) for p in syntax.parameters), strict=True)
-        texts = texts_with_types(recording.project, program, {})
-        members = pointers_inside(recording.dispatches, syntax, lambda: definitions_in(texts))
-        yield recording, accordo.prepare(recording, names=names, types=types, members=members)
+        yield recording, accordo.prepare(recording)
 
 
 def verdict(recording: accordo.Recording, reference: Reference, candidate: Rewrite) -> Verdict:
     assert recording.source is not None
-    code = compile_device(
-        recording.project, recording.toolchain, recording.source, candidate.text, confined=True
-    )
+    changed = recording.run.replacing(recording.source, candidate.text)
+    code = compile_device(recording.project, recording.toolchain, recording.source, changed, confined=True)
     return validate(reference, code.path)
 
 

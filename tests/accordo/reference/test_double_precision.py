@@ -9,9 +9,6 @@ import pytest
 from hipscope.accordo import api as accordo
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.oracle.source import widened
-from hipscope.analysis.source.struct_layout import definitions_in
-from hipscope.analysis.source.syntax import parse
-from hipscope.formulas.facts.recorded_launches import float_structures
 
 # Each work-item adds up kTerms numbers; the host gives them both signs and many sizes.
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -130,12 +127,8 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compare:
     def compare(kernel: str, old: str, new: str) -> Verdict:
         assert PROGRAM.count(old) == 1
         (folder / "candidate.hip").write_text(PROGRAM.replace(old, new))
-        syntax = parse(PROGRAM.encode()).kernel(kernel)
-        assert syntax is not None
-        definitions = definitions_in([PROGRAM.encode()])
         with accordo.capture(folder / "reference.hip", kernel=kernel) as recording:
-            structures = float_structures(recording.dispatches, syntax, lambda: definitions)
-            return accordo.compare(recording, folder / "candidate.hip", structures=structures)
+            return accordo.compare(recording, folder / "candidate.hip")
 
     return compare
 

@@ -13,6 +13,7 @@ from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import Project
+from tests.unsaved import unsaved
 
 OBJDUMP = find_toolchain(Config()).objdump
 SOURCE = b"""#include <hip/hip_runtime.h>
@@ -45,7 +46,7 @@ def compiled(folder: Path, source: bytes) -> CodeObject:
     file.write_bytes(source)
     config = Config(arch="gfx942")
     project = Project(folder, file, (file,), config, (), "single")
-    return compile_device(project, find_toolchain(config), file, source)
+    return compile_device(project, find_toolchain(config), file, unsaved(file, source))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from hipscope.analysis.ingest.launches import read_counters, read_kernel_trace
 from hipscope.analysis.ingest.tables import read_rows, split_record
 from hipscope.analysis.profile import Kernel, Provenance, Source, StallReason
 from hipscope.analysis.source.kernel_definitions import base_name, definition_line
+from hipscope.analysis.source.texts import SourceTexts
 
 DATA = Path(__file__).parents[2] / "data" / "captures"
 TRACE_HEADER = '"Kind","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp"\n'
@@ -235,15 +236,23 @@ def test_the_identifier_of_a_kernel_name(name: str, base: str) -> None:
 def test_a_definition_is_found_above_its_first_instruction(tmp_path: Path) -> None:
     source = tmp_path / "a.hip"
     source.write_text("// k(int) is declared below\nvoid k(int);\n__global__ void\nk(int n) {\n  n = 1;\n}\n")
-    assert definition_line(tmp_path, str(source), "k(int)", 5) == 4
+    assert definition_line(SourceTexts().lines(source), "k(int)", 5) == 4
 
 
 def test_a_definition_is_found_in_the_captures_copy_of_the_source(tmp_path: Path) -> None:
-    folder = tmp_path / "ui_output_agent_1_dispatch_1"
-    folder.mkdir()
-    (folder / "source_0_a.hip").write_text("__global__ void k(int n) {\n}\n")
-    (folder / "snapshots.json").write_text(json.dumps({"/": {"gone": {"a.hip": "source_0_a.hip"}}}))
-    assert definition_line(tmp_path, "/gone/a.hip", "k(int)", 2) == 1
+    write_trace_folder(tmp_path, with_rows=True)
+    folder = tmp_path / "ui_output_agent_77_dispatch_4"
+    (folder / "source_0_main.hip").write_text("\n" * 16 + "__global__ void k(int n) {\n}\n")
+    (folder / "snapshots.json").write_text(json.dumps({"/": {"src": {"main.hip": "source_0_main.hip"}}}))
+    (kernel,) = read_capture(tmp_path).kernels
+    assert (kernel.file, kernel.line) == ("/src/main.hip", 17)
+
+
+def test_a_definition_is_found_in_the_text_that_the_program_was_built_from(tmp_path: Path) -> None:
+    write_trace_folder(tmp_path, with_rows=True)
+    texts = SourceTexts({Path("/src/main.hip"): b"\n" * 11 + b"__global__ void k(int n) {\n}\n"})
+    (kernel,) = read_capture(tmp_path, texts).kernels
+    assert (kernel.file, kernel.line) == ("/src/main.hip", 12)
 
 
 def write_trace_folder(directory: Path, *, with_rows: bool) -> None:

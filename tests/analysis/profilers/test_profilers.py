@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hipscope.analysis.profilers import ProfilerRun, choose_profiler
 from hipscope.analysis.profilers.base import program_failed
 from hipscope.analysis.profilers.emulator import EmulatorProfiler
 from hipscope.analysis.profilers.rocm import RocmProfiler, counter_passes
+from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed
 from hipscope.analysis.toolchain.build import BuiltProgram
 from hipscope.analysis.toolchain.discovery import Toolchain
@@ -79,9 +81,10 @@ def test_no_pass_asks_a_block_for_more_than_it_can_count() -> None:
 
 def test_rocprofv3_gives_a_measured_profile_with_counters(tools: Path, tmp_path: Path) -> None:
     install(tools)
-    run = run_of(tmp_path)
     steps: list[str] = []
-    RocmProfiler().record(run, lambda message, _share: steps.append(message))
+    shown = Run(progress=lambda message, _share: steps.append(message))
+    run = replace(run_of(tmp_path), run=shown)
+    RocmProfiler().record(run)
     profile = read_capture(run.directory)
     assert (profile.source, profile.provenance) == (Source.ROCM, Provenance.MEASURED)
     assert profile.tool == "rocprofv3 1.0.0"
@@ -101,27 +104,27 @@ def test_a_thread_trace_is_taken_when_its_decoder_is_there(
     install(tools)
     (tmp_path / "librocprof-trace-decoder.so").touch()
     monkeypatch.setenv("ROCPROF_ATT_LIBRARY_PATH", str(tmp_path))
-    RocmProfiler().record(run_of(tmp_path), lambda _message, _share: None)
+    RocmProfiler().record(run_of(tmp_path))
     assert calls(tools)[-1] == f"--att --att-library-path {tmp_path}"
 
 
 def test_without_the_decoder_the_profile_says_what_is_missing(tools: Path, tmp_path: Path) -> None:
     install(tools)
     run = run_of(tmp_path)
-    RocmProfiler().record(run, lambda _message, _share: None)
+    RocmProfiler().record(run)
     assert "no cost per line" in (read_capture(run.directory).partial or "")
 
 
 def test_an_old_rocprofv3_is_asked_for_no_counters(tools: Path, tmp_path: Path) -> None:
     install(tools, Answers(options="--kernel-trace"))
-    RocmProfiler().record(run_of(tmp_path), lambda _message, _share: None)
+    RocmProfiler().record(run_of(tmp_path))
     assert calls(tools) == ["--kernel-trace --stats"]
 
 
 def test_a_counter_that_the_gpu_lacks_costs_its_pass_only(tools: Path, tmp_path: Path) -> None:
     install(tools, Answers(refused="TCC_BUBBLE_sum"))
     run = run_of(tmp_path)
-    RocmProfiler().record(run, lambda _message, _share: None)
+    RocmProfiler().record(run)
     profile = read_capture(run.directory)
     assert "failed" in (profile.partial or "")
     assert profile.kernels[0].counters["SQ_WAVES"] == 3 * 16384
@@ -131,13 +134,13 @@ def test_a_counter_that_the_gpu_lacks_costs_its_pass_only(tools: Path, tmp_path:
 def test_a_program_that_fails_under_rocprofv3_is_reported(tools: Path, tmp_path: Path) -> None:
     install(tools)
     with pytest.raises(ProgramFailed, match="left with exit code 7"):
-        RocmProfiler().record(run_of(tmp_path, "/bin/sh", "-c", "exit 7"), lambda _message, _share: None)
+        RocmProfiler().record(run_of(tmp_path, "/bin/sh", "-c", "exit 7"))
 
 
 def test_a_missing_rocprofv3_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingTool, match="rocprofv3 is not on PATH"):
-        RocmProfiler().record(run_of(tmp_path), lambda _message, _share: None)
+        RocmProfiler().record(run_of(tmp_path))
 
 
 def test_a_program_that_the_system_ends_may_have_used_all_memory() -> None:

@@ -10,9 +10,11 @@ import pytest
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import BuildFailed, Cancelled, MissingTool, ProgramFailed, UsageError
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.toolchain.project import resolve_project
+from tests.unsaved import unsaved
 
 KERNEL = """#include <hip/hip_runtime.h>
 #include <cstdio>
@@ -55,10 +57,14 @@ def program(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def profile(
-    path: Path, *arguments: str, options: ProfileOptions | None = None, **config: Any
+    path: Path,
+    *arguments: str,
+    run: Run | None = None,
+    options: ProfileOptions | None = None,
+    **config: Any,
 ) -> ProfileSession:
     settings = Config.model_validate({"backend": "emulator", **config})
-    return profile_project(resolve_project(path, arguments, settings), options=options)
+    return profile_project(resolve_project(path, arguments, settings), run, options=options)
 
 
 def captures() -> list[Path]:
@@ -82,7 +88,7 @@ def test_a_program_becomes_a_profile(program: Path) -> None:
 def test_progress_tells_each_step(program: Path) -> None:
     steps: list[str] = []
     project = resolve_project(program, (), Config(backend="emulator"))
-    profile_project(project, progress=lambda message, _share: steps.append(message))
+    profile_project(project, Run(progress=lambda message, _share: steps.append(message)))
     assert steps[:3] == ["finding the compiler", "compiling", "running on the emulator"]
     assert steps[-1] == "reading the profile"
 
@@ -102,7 +108,7 @@ def test_another_device_gives_other_times(program: Path) -> None:
 
 def test_an_overlay_is_profiled_instead_of_the_file(program: Path) -> None:
     text = program.read_text().replace("*= 2.0f", "*= 3.0f").replace("twice", "thrice")
-    session = profile(program, options=ProfileOptions(overlay={program: text.encode()}))
+    session = profile(program, run=unsaved(program, text.encode()))
     assert session.profile.kernel("thrice(float*, int, int)") is not None
     assert "twice" in program.read_text()
 
@@ -170,7 +176,7 @@ def test_a_failure_leaves_no_capture_behind(program: Path) -> None:
 def test_a_syntax_error_is_the_compilers_own_message(program: Path) -> None:
     text = program.read_text().replace("std::abort();", "std::abort()")
     with pytest.raises(BuildFailed) as raised:
-        profile(program, options=ProfileOptions(overlay={program: text.encode()}))
+        profile(program, run=unsaved(program, text.encode()))
     assert raised.value.diagnostics[0].line == 17
     assert "expected ';'" in raised.value.diagnostics[0].message
 
@@ -181,7 +187,7 @@ def test_cancel_stops_before_the_program_runs(program: Path) -> None:
     project = resolve_project(program, (), Config(backend="emulator"))
     before = captures()
     with pytest.raises(Cancelled):
-        profile_project(project, cancel=cancel)
+        profile_project(project, Run(cancel))
     assert captures() == before
 
 
@@ -194,7 +200,7 @@ def test_cancel_stops_a_running_program(program: Path) -> None:
             threading.Timer(0.5, cancel.set).start()
 
     with pytest.raises(Cancelled):
-        profile_project(project, progress=stop_when_running, cancel=cancel)
+        profile_project(project, Run(cancel, stop_when_running))
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from hipscope.analysis.system.sandbox import (
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
+from tests.unsaved import unsaved
 
 BORDERS: tuple[Isolation, ...] = ("bubblewrap", "namespaces")
 ALL: tuple[Isolation, ...] = (*BORDERS, "limits")
@@ -296,11 +297,14 @@ def test_a_confined_compiler_reads_no_file_that_is_not_the_projects(
     project = resolve_project(file, config=Config(backend="emulator"))
     head, _, tail = KERNEL.partition("\n")
     text = "\n".join([head, what.replace("{home}", str(secret)), tail])
+    changed = unsaved(file, text.encode())
     with pytest.raises(BuildFailed) as failure:
-        compile_device(project, find_toolchain(project.config), file, text.encode(), confined=True)
+        compile_device(project, find_toolchain(project.config), file, changed, confined=True)
     assert "root:" not in failure.value.output
     assert "hidden" not in failure.value.output
-    assert compile_device(project, find_toolchain(project.config), file, KERNEL.encode(), confined=True)
+    assert compile_device(
+        project, find_toolchain(project.config), file, unsaved(file, KERNEL.encode()), confined=True
+    )
 
 
 def test_a_whole_program_runs_confined(tmp_path: Path, secret: Path) -> None:

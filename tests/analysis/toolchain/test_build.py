@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, UsageError
+from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.build import build_program, compile_device
 from hipscope.analysis.toolchain.code_object import code_object_metadata, embedded_code_objects
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project, resolve_project
+from tests.unsaved import unsaved
 
 KERNEL = "_Z5twicePKfPfi"
 
@@ -47,7 +49,7 @@ class TestOneFile:
         assert embedded_code_objects(Path(built.argv[0]), "gfx90a") == []
 
     def test_debug_information_names_the_users_file(self, project: Project, toolchain: Toolchain) -> None:
-        built = build_program(project, toolchain, overlay={_main(project): b"\n" + _text(project)})
+        built = build_program(project, toolchain, unsaved(_main(project), b"\n" + _text(project)))
         assert f'"{project.main_source}"' in debug_files(built.code_objects[0], toolchain)
         assert "overlay" not in debug_files(built.code_objects[0], toolchain)
 
@@ -121,8 +123,9 @@ class TestMessages:
     def test_an_error_in_a_candidate_names_the_users_file(
         self, project: Project, toolchain: Toolchain
     ) -> None:
+        text = _text(project).replace(b"in[i]", b"inn[i]")
         with pytest.raises(BuildFailed) as caught:
-            compile_device(project, toolchain, _main(project), _text(project).replace(b"in[i]", b"inn[i]"))
+            compile_device(project, toolchain, _main(project), unsaved(_main(project), text))
         assert caught.value.diagnostics[0].file == str(project.main_source)
 
 
@@ -132,7 +135,7 @@ class TestOverlay:
     ) -> None:
         text = _text(project)
         wider = text.replace(b"int n)", b"long n)")
-        built = build_program(project, toolchain, overlay={_main(project): wider})
+        built = build_program(project, toolchain, unsaved(_main(project), wider))
         assert code_object_metadata(built.code_objects[0])[0].symbol == "_Z5twicePKfPfl"
         assert _text(project) == text
         assert code_object_metadata(build_program(project, toolchain).code_objects[0])[0].symbol == KERNEL
@@ -155,7 +158,7 @@ class TestOverlay:
         project = resolve_project(program)
         replaced = b'#include "inner.h"\n#define SIZE 32\n'
         built = build_program(project, toolchain)
-        device = compile_device(project, toolchain, header, replaced)
+        device = compile_device(project, toolchain, header, unsaved(header, replaced))
         assert code_object_metadata(built.code_objects[0])[0].lds == 16 * 4
         assert device.kernels[KERNEL].lds == 32 * 4
 
@@ -163,8 +166,8 @@ class TestOverlay:
         self, project: Project, toolchain: Toolchain
     ) -> None:
         text = _text(project).replace(b"2.0f", b"3.0f")
-        device = compile_device(project, toolchain, _main(project), text)
-        built = build_program(project, toolchain, overlay={_main(project): text})
+        device = compile_device(project, toolchain, _main(project), unsaved(_main(project), text))
+        built = build_program(project, toolchain, unsaved(_main(project), text))
         assert built.code_objects == (device.path,)
 
     @pytest.mark.parametrize("text", [b"", b"int main() { /* \xff */ }"])
@@ -172,7 +175,7 @@ class TestOverlay:
         self, project: Project, toolchain: Toolchain, text: bytes
     ) -> None:
         with pytest.raises(UsageError):
-            compile_device(project, toolchain, _main(project), text)
+            compile_device(project, toolchain, _main(project), unsaved(_main(project), text))
 
     def test_kernels_without_a_linkage_name_keep_theirs_in_a_candidate(
         self, program: Path, toolchain: Toolchain
@@ -180,7 +183,8 @@ class TestOverlay:
         program.write_text(program.read_text().replace("__global__", "static __global__"))
         project = resolve_project(program)
         before = code_object_metadata(build_program(project, toolchain).code_objects[0])
-        after = compile_device(project, toolchain, program, program.read_bytes().replace(b"2.0f", b"4.0f"))
+        text = program.read_bytes().replace(b"2.0f", b"4.0f")
+        after = compile_device(project, toolchain, program, unsaved(program, text))
         assert [kernel.symbol for kernel in before] == list(after.kernels)
 
 
@@ -254,7 +258,7 @@ class TestCache:
         cancel = threading.Event()
         cancel.set()
         with pytest.raises(Cancelled):
-            build_program(project, toolchain, cancel=cancel)
+            build_program(project, toolchain, Run(cancel))
         assert [path for path in (cache / "build").rglob("*") if path.is_file()] == []
 
 
@@ -363,13 +367,13 @@ class TestBuildCommand:
         project = resolve_project(made)
         base = build_program(project, toolchain)
         source = made / "other.cpp"
-        overlay = {source: source.read_bytes().replace(b"5", b"7")}
-        candidate = build_program(project, toolchain, overlay=overlay)
+        overlay = unsaved(source, source.read_bytes().replace(b"5", b"7"))
+        candidate = build_program(project, toolchain, overlay)
         assert candidate.directory != base.directory
         assert b"return 7" in (candidate.directory / "other.cpp").read_bytes()
         assert b"return 5" in source.read_bytes()
         assert build_program(project, toolchain).cached
-        other = build_program(project, toolchain, overlay={source: source.read_bytes().replace(b"5", b"8")})
+        other = build_program(project, toolchain, unsaved(source, source.read_bytes().replace(b"5", b"8")))
         assert b"return 8" in (other.directory / "other.cpp").read_bytes()
 
     def test_a_candidate_is_built_confined_whatever_is_on_the_search_path(
@@ -386,8 +390,8 @@ class TestBuildCommand:
         )
         project = resolve_project(made)
         source = made / "other.cpp"
-        overlay = {source: source.read_bytes().replace(b"5", b"7")}
-        candidate = build_program(project, toolchain, overlay=overlay, confined=True)
+        overlay = unsaved(source, source.read_bytes().replace(b"5", b"7"))
+        candidate = build_program(project, toolchain, overlay, confined=True)
         assert (candidate.directory / "app").exists()
         if isolation() != "limits":
             assert (candidate.directory / "shown").read_text() == ""
@@ -400,7 +404,8 @@ class TestBuildCommand:
         source = made / "twice.hip"
         source.write_text(source.read_text().replace("in[i]", "in[i + SHIFT]"))
         project = resolve_project(made)
-        code = compile_device(project, toolchain, source, source.read_bytes().replace(b"SCALE *", b"5.0f *"))
+        text = source.read_bytes().replace(b"SCALE *", b"5.0f *")
+        code = compile_device(project, toolchain, source, unsaved(source, text))
         assert list(code.kernels) == [KERNEL]
         assert f'"{source}"' in debug_files(code.path, toolchain).replace(str(made / "./"), str(made))
 
@@ -447,7 +452,7 @@ class TestBuildCommand:
         (original,) = embedded_code_objects(built.directory / "out" / "app", "gfx942")
         header = made / "scale.h"
         changed = build_program(
-            project, toolchain, overlay={header: header.read_bytes().replace(b"2.0f", b"3.0f")}
+            project, toolchain, unsaved(header, header.read_bytes().replace(b"2.0f", b"3.0f"))
         )
         (candidate,) = embedded_code_objects(changed.directory / "out" / "app", "gfx942")
         assert original != candidate

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.config import Config
+from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.toolchain import build
 from hipscope.analysis.toolchain.build import build_program, compile_device, precompile_headers
@@ -15,6 +16,7 @@ from hipscope.analysis.toolchain.compiler_files import read_dependencies
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.precompiled_headers import preamble_of
 from hipscope.analysis.toolchain.project import Project, resolve_project
+from tests.unsaved import unsaved
 
 KERNEL = "__global__ void scale(float* x) { x[threadIdx.x] *= FACTOR; }\n"
 
@@ -83,7 +85,7 @@ def test_both_sides_of_a_program_are_the_same_byte_for_byte(
     program: Path, toolchain: Toolchain, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = resolve_project(program)
-    precompile_headers(project, toolchain)
+    precompile_headers(project, toolchain, Run())
     ahead = build_program(project, toolchain)
     assert calls.with_preamble == [True, True]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
@@ -114,10 +116,10 @@ def test_a_header_that_changed_is_read_anew(project: Project, toolchain: Toolcha
 
 def test_an_unsaved_header_is_what_counts(project: Project, toolchain: Toolchain, calls: Calls) -> None:
     assert project.main_source is not None
-    precompile_headers(project, toolchain)
+    precompile_headers(project, toolchain, Run())
     saved = _code(project, toolchain, project.main_source.read_bytes())
     header = project.root / "include" / "factor.hpp"
-    built = build_program(project, toolchain, overlay={header: b"#define FACTOR 5.0f\n"})
+    built = build_program(project, toolchain, unsaved(header, b"#define FACTOR 5.0f\n"))
     assert built.code_objects[0].read_bytes() != saved
     assert calls.with_preamble == [True, False, False]
 
@@ -128,12 +130,12 @@ def test_a_damaged_precompiled_header_costs_time_only(
     assert project.main_source is not None
     text = project.main_source.read_bytes()
     source = project.main_source
-    first = machine_code(compile_device(project, toolchain, source, text).path)
+    first = machine_code(compile_device(project, toolchain, source, unsaved(source, text)).path)
     _code(project, toolchain, text + b"// second\n")
     assert calls.with_preamble == [False, True]  # made when it was asked for again
     (header,) = (cache / "preambles").glob("*/*/preamble.pch")
     header.write_bytes(b"CPCH" + bytes(1000))
-    third = compile_device(project, toolchain, source, text + b"// third\n")
+    third = compile_device(project, toolchain, source, unsaved(source, text + b"// third\n"))
     assert machine_code(third.path) == first
     assert calls.with_preamble == [False, True, True, False]
 
@@ -145,16 +147,18 @@ def test_a_header_with_a_warning_is_not_precompiled(
     assert project.main_source is not None
     text = project.main_source.read_bytes()
     for more in (b"", b"// again\n", b"// and again\n"):
-        assert "old" in build_program(project, toolchain, overlay={project.main_source: text + more}).output
+        assert "old" in build_program(project, toolchain, unsaved(project.main_source, text + more)).output
     assert not any(calls.with_preamble)
 
 
 def test_what_is_confined_makes_none(project: Project, toolchain: Toolchain, cache: Path) -> None:
     assert project.main_source is not None
-    compile_device(project, toolchain, project.main_source, project.main_source.read_bytes(), confined=True)
+    compile_device(project, toolchain, project.main_source, Run(), confined=True)
     assert not (cache / "preambles").exists()
 
 
 def _code(project: Project, toolchain: Toolchain, text: bytes) -> bytes:
     assert project.main_source is not None
-    return compile_device(project, toolchain, project.main_source, text).path.read_bytes()
+    return compile_device(
+        project, toolchain, project.main_source, unsaved(project.main_source, text)
+    ).path.read_bytes()

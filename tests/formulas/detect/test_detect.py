@@ -20,8 +20,8 @@ from hipscope.analysis.profile import (
     StallReason,
 )
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
-from hipscope.analysis.source.text_queries import column_range, constant_value, shared_array_at, subscripts_at
-from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.toolchain.project import resolve_project, sources_to_search
 from hipscope.formulas.base import Finding, Formula, format_value
 from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, find_formula
 from hipscope.formulas.detect.sites import launch_of
@@ -66,7 +66,7 @@ def test_an_example_gives_the_findings_that_it_is_marked_with(
     session = profiled(program)
     assert session.profile.program.exit_code == 0
     assert session.profile.program.output.startswith("PASS")
-    found = [(f.formula, f.line) for f in detect_all(session.profile)]
+    found = [(f.formula, f.line) for f in detect_all(session.profile, SourceTexts())]
     assert found == expectations(EXAMPLES / program)
 
 
@@ -81,14 +81,14 @@ def test_an_example_gives_the_findings_that_it_is_marked_with(
 def test_a_finding_underlines_the_expression(
     program: str, text: str, profiled: Callable[[str], ProfileSession]
 ) -> None:
-    finding = detect_all(profiled(program).profile)[0]
+    finding = detect_all(profiled(program).profile, SourceTexts())[0]
     line = (EXAMPLES / program).read_text().splitlines()[finding.line - 1]
     assert line[finding.column - 1 : finding.end_column - 1] == text
     assert Path(finding.file) == EXAMPLES / program
 
 
 def test_a_column_read_is_told_in_plain_words(profiled: Callable[[str], ProfileSession]) -> None:
-    finding = detect_all(profiled("lds_column_read.hip").profile)[0]
+    finding = detect_all(profiled("lds_column_read.hip").profile, SourceTexts())[0]
     assert finding.message.startswith(
         "reads the 32x32 LDS tile `tile` by column: every lane hits the same bank"
     )
@@ -104,7 +104,7 @@ def test_a_column_read_is_told_in_plain_words(profiled: Callable[[str], ProfileS
 
 
 def test_a_strided_store_counts_the_lines_it_touches(profiled: Callable[[str], ProfileSession]) -> None:
-    finding = detect_all(profiled("strided_access.hip").profile)[0]
+    finding = detect_all(profiled("strided_access.hip").profile, SourceTexts())[0]
     lines = next(e for e in finding.evidence if e.metric == "cache lines per access")
     assert lines.value == pytest.approx(62, abs=1)
     assert lines.ideal == pytest.approx(2, abs=0.1)
@@ -112,14 +112,14 @@ def test_a_strided_store_counts_the_lines_it_touches(profiled: Callable[[str], P
 
 
 def test_a_contended_sum_sends_one_atomic_per_wave(profiled: Callable[[str], ProfileSession]) -> None:
-    finding = detect_all(profiled("contended_atomic.hip").profile)[0]
+    finding = detect_all(profiled("contended_atomic.hip").profile, SourceTexts())[0]
     operations = next(e.value for e in finding.evidence if e.metric == "atomic operations on memory")
     assert operations == -(-3000017 // 64)
     assert finding.share >= 0.5
 
 
 def test_the_explanation_holds_every_number_and_what_helps(profiled: Callable[[str], ProfileSession]) -> None:
-    finding = detect_all(profiled("lds_column_read.hip").profile)[0]
+    finding = detect_all(profiled("lds_column_read.hip").profile, SourceTexts())[0]
     formula = find_formula(finding.formula)
     assert formula is not None
     text = formula.explain(finding)
@@ -191,7 +191,7 @@ def profile_of(*instructions: Instruction, time_ns: float = 1e4, bound_by: str |
 
 
 def shares(profile: Profile) -> list[tuple[str, float]]:
-    return [(f.formula, round(f.share, 3)) for f in detect_all(profile)]
+    return [(f.formula, round(f.share, 3)) for f in detect_all(profile, SourceTexts())]
 
 
 def other(cycles: float) -> Instruction:
@@ -263,7 +263,7 @@ def test_atomics_whose_line_limits_the_kernel_count_although_nobody_waits_for_th
 
 
 def test_a_line_that_limits_the_kernel_is_not_shown_as_time_that_waves_waited() -> None:
-    (finding,) = detect_all(profile_of(atomic(1.0, 0), other(20000), bound_by="atomic"))
+    (finding,) = detect_all(profile_of(atomic(1.0, 0), other(20000), bound_by="atomic"), SourceTexts())
     values = {e.metric: e.value for e in finding.evidence}
     assert values["wave time waiting for these atomics"] == 0
     assert values["kernel time the busiest line is busy, at least"] == 50
@@ -272,14 +272,14 @@ def test_a_line_that_limits_the_kernel_is_not_shown_as_time_that_waves_waited() 
 def test_waits_are_blamed_on_the_access_they_wait_for() -> None:
     wait = instruction("s_waitcnt vmcnt(0)", 8000, StallReason.GLOBAL_MEMORY, None)
     wait = wait.model_copy(update={"waited_for": {0: 8000.0}, "source": (Frame(file="/k.hip", line=9),)})
-    finding = detect_all(profile_of(global_load(2000, 0), wait))[0]
+    finding = detect_all(profile_of(global_load(2000, 0), wait), SourceTexts())[0]
     assert (finding.line, finding.file) == (7, "/k.hip")
 
 
 def test_a_line_of_a_header_is_reported_where_the_user_called_it() -> None:
     chain = (Frame(file="/usr/include/hip/x.h", line=900), Frame(file="/k.hip", line=12, column=5))
     inlined = atomic(1.0, 7600).model_copy(update={"source": chain})
-    assert detect_all(profile_of(inlined, other(2000)))[0].line == 12
+    assert detect_all(profile_of(inlined, other(2000)), SourceTexts())[0].line == 12
 
 
 def test_a_profile_without_instructions_gives_no_findings() -> None:
@@ -288,7 +288,7 @@ def test_a_profile_without_instructions_gives_no_findings() -> None:
 
 def test_only_the_formulas_that_are_asked_for_look() -> None:
     profile = profile_of(atomic(1.0, 7600), other(2000))
-    assert detect_all(profile, formulas=["bankConflict"]) == []
+    assert detect_all(profile, SourceTexts(), formulas=["bankConflict"]) == []
 
 
 def test_a_rewrite_is_measured_by_the_same_metric_as_the_finding() -> None:
@@ -318,35 +318,8 @@ def source(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(
-    ("line", "column", "text"),
-    [
-        (4, 10, "out[n * 2]"),
-        (4, 21, "out[n * 2] = in[n] + tile[threadIdx.x][n]"),
-        (4, 31, "tile[threadIdx.x][n]"),
-        (5, 3, "f(n)[2]->x"),
-        (5, 0, "f(n)[2]->x = 1;"),
-    ],
-)
-def test_a_column_becomes_an_expression(line: int, column: int, text: str, source: str) -> None:
-    start, end = column_range(source, line, column)
-    assert SOURCE.splitlines()[line - 1][start - 1 : end - 1] == text
-
-
-def test_without_the_text_columns_are_unknown() -> None:
-    assert column_range("/nowhere/k.hip", 4, 10) == (0, 0)
-
-
-def test_declarations_and_subscripts_are_found(source: str) -> None:
-    array = shared_array_at(source, 4)
-    assert array is not None
-    assert (array.name, array.dimensions, array.line) == ("tile", ("kTile", "kTile + 1"), 3)
-    assert [constant_value(source, d) for d in array.dimensions] == [32, 33]
-    assert subscripts_at(source, 4, "tile") == ("threadIdx.x", "n")
-
-
 def test_a_launch_is_found(source: str) -> None:
-    related = launch_of(profile_of().kernels[0], source)
+    related = launch_of(profile_of().kernels[0], source, SourceTexts())
     assert related is not None
     assert related.line == 7
 
@@ -354,7 +327,8 @@ def test_a_launch_is_found(source: str) -> None:
 def test_of_a_place_in_a_header_the_launch_is_found_beside_the_kernel(source: str, tmp_path: Path) -> None:
     header = tmp_path / "view.hpp"
     header.write_text("inline int twice(int i) { return 2 * i; }\n")
-    related = launch_of(profile_of().kernels[0].model_copy(update={"file": source}), str(header))
+    kernel = profile_of().kernels[0].model_copy(update={"file": source})
+    related = launch_of(kernel, str(header), SourceTexts())
     assert related is not None
     assert (related.file, related.line) == (source, 7)
 
@@ -378,8 +352,11 @@ def test_the_launch_of_a_kernel_in_a_header_is_found_in_the_program(
         program.parent.mkdir()
         (tmp_path / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
     header.write_text("__global__ void k(int*) {}\n")
-    program.write_text(f"// k<<<>>>\nvoid launch(int* p) {{\n  {launch}\n}}\n")
-    related = launch_of(profile_of().kernels[0].model_copy(update={"file": str(header)}), str(header))
+    program.write_text(f"// k<<<>>>\nvoid launch(int* p) {{\n  {launch}\n}}\nint main() {{}}\n")
+    project = resolve_project(tmp_path if configured else program)
+    texts = SourceTexts().of(lambda: sources_to_search(project))
+    kernel = profile_of().kernels[0].model_copy(update={"file": str(header)})
+    related = launch_of(kernel, str(header), texts)
     assert related is not None
     assert (related.file, related.line) == (str(program), 3)
 
@@ -403,5 +380,5 @@ def test_findings_of_longer_kernels_come_first() -> None:
     large = profile_of(atomic(1.0, 1600), other(8000), time_ns=1000)
     renamed = small.kernels[0].model_copy(update={"name": KernelName("small()"), "mangled": "s"})
     both = large.model_copy(update={"kernels": (*large.kernels, renamed)})
-    found: list[Finding] = detect_all(both)
+    found: list[Finding] = detect_all(both, SourceTexts())
     assert [f.kernel for f in found] == ["k(int)", "small()"]

@@ -19,6 +19,7 @@ from hipscope.analysis.profile import (
     Resources,
     StallReason,
 )
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, diagnose, measure_all
 from hipscope.formulas.detect.time_at_stake import estimated_speedup
@@ -75,7 +76,7 @@ def profile_of(
 
 def only(profile: Profile, formula: str) -> Finding | None:
     """The one finding of that formula, None when there is none."""
-    found = detect_all(profile, formulas=[formula], min_share=0.0)
+    found = detect_all(profile, SourceTexts(), formulas=[formula], min_share=0.0)
     assert len(found) <= 1
     return found[0] if found else None
 
@@ -368,16 +369,16 @@ def test_the_counters_of_a_finding_are_those_that_the_formula_says_it_needs(form
 
 def test_a_copy_on_a_real_mi300x_has_no_finding_and_is_diagnosed() -> None:
     profile = read_capture(CAPTURES / "mi300x_vcopy")
-    assert detect_all(profile) == []
-    (diagnosis,) = diagnose(profile, [])
+    assert detect_all(profile, SourceTexts()) == []
+    (diagnosis,) = diagnose(profile, [], SourceTexts())
     assert evidence(diagnosis)["memory bandwidth used"] == pytest.approx(44.2, abs=0.1)
     assert measure_all(profile.kernels[0], profile.device)["active lanes per VALU instruction"] == 64
 
 
 def test_a_trace_without_counters_says_only_what_launches_tell() -> None:
     profile = read_capture(CAPTURES / "mi300x_trace")
-    assert detect_all(profile) == []
-    assert diagnose(profile, []) == []
+    assert detect_all(profile, SourceTexts()) == []
+    assert diagnose(profile, [], SourceTexts()) == []
     assert set(measure_all(profile.kernels[0], profile.device)) == {"waves per SIMD", "CUs with a workgroup"}
 
 
@@ -407,11 +408,11 @@ def test_no_gain_is_larger_than_what_an_empty_launch_leaves() -> None:
 
 def test_a_kernel_with_a_finding_is_not_diagnosed() -> None:
     profile = profile_of(other(10000), groups=76, size=1024, bound_by="latency")
-    findings = detect_all(profile)
+    findings = detect_all(profile, SourceTexts())
     assert [f.formula for f in findings] == ["launchConfig"]
-    assert diagnose(profile, findings) == []
-    assert [f.formula for f in diagnose(profile, [])] == ["diagnoseOnly"]
-    assert diagnose(profile, [], formulas=["launchConfig"]) == []
+    assert diagnose(profile, findings, SourceTexts()) == []
+    assert [f.formula for f in diagnose(profile, [], SourceTexts())] == ["diagnoseOnly"]
+    assert diagnose(profile, [], SourceTexts(), formulas=["launchConfig"]) == []
 
 
 @pytest.mark.parametrize("formula", all_formulas(), ids=lambda f: f.name)

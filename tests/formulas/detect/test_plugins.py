@@ -30,11 +30,12 @@ import json, sys
 from pathlib import Path
 from hipscope.analysis.config import load_config
 from hipscope.analysis.profile import Profile
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.detect.registry import all_formulas, detect_all, measure_all
 profile = Profile.model_validate_json(sys.argv[2])
 print(json.dumps({
     "names": [f.name for f in all_formulas()],
-    "found": [(f.formula, f.line, f.share) for f in detect_all(profile)],
+    "found": [(f.formula, f.line, f.share) for f in detect_all(profile, SourceTexts())],
     "metrics": measure_all(profile.kernels[0], profile.device),
     "setting": load_config(Path(sys.argv[1])).formulas,
 }))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hipscope.accordo.dispatch.parameters import template_values
 from hipscope.analysis.source.syntax import parse
-from hipscope.formulas.facts.recorded_launches import template_values
 
 
 @pytest.mark.parametrize(

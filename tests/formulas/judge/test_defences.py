@@ -74,7 +74,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 def test_less_precision_than_the_reference_is_seen_against_double(bench: Bench) -> None:
     """The result is within the tolerance of the type: only the comparison with double precision sees it."""
     text = PROGRAM.replace("0.398942280f", "0.398942f")
-    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False))
+    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False), bench.run)
     assert not hasattr(compiled, "stage"), compiled
     verdict = validate(bench.reference, compiled.path)
     assert verdict.outcome == "different"
@@ -88,7 +88,7 @@ def test_less_precision_than_the_reference_is_seen_against_double(bench: Bench) 
 
 def test_another_order_of_rounding_is_no_loss_of_precision(bench: Bench) -> None:
     text = PROGRAM.replace("-0.5f * in[i] * in[i]", "in[i] * (in[i] * -0.5f)")
-    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False))
+    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False), bench.run)
     assert not hasattr(compiled, "stage"), compiled
     assert validate(bench.reference, compiled.path).equivalent
 
@@ -103,7 +103,7 @@ def test_a_decision_on_what_nobody_has_written_is_refused_though_all_results_are
     text = PROGRAM.replace("0.398942280f;\n}", end).replace(
         "n) {\n", "n) {\n  __shared__ float seen[256];\n", 1
     )
-    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=True))
+    compiled = admit(bench, Candidate("by hand", "", text.encode(), "", exact=True), bench.run)
     assert not hasattr(compiled, "stage"), compiled
     verdict = validate(bench.reference, compiled.path)
     assert verdict.outcome == "different"
@@ -154,7 +154,9 @@ def test_what_is_built_in_instead_of_read_from_a_structure_is_refused(
     structure_bench: Bench, old: str, new: str, trial: str
 ) -> None:
     text = STRUCTURE.replace(old, new)
-    compiled = admit(structure_bench, Candidate("by hand", "", text.encode(), "", exact=True))
+    compiled = admit(
+        structure_bench, Candidate("by hand", "", text.encode(), "", exact=True), structure_bench.run
+    )
     assert not hasattr(compiled, "stage"), compiled
     verdict = validate(structure_bench.reference, compiled.path)
     assert (verdict.outcome, verdict.trials[-1].inputs) == ("different", trial)
@@ -179,7 +181,7 @@ int main() {
 def test_what_is_right_only_where_two_pointers_are_the_same_is_refused(tmp_path: Path) -> None:
     with bench_of(tmp_path / "product.hip", SAME_POINTER) as bench:
         square = SAME_POINTER.replace("a[i] * b[i]", "a[i] * a[i]")
-        compiled = admit(bench, Candidate("by hand", "", square.encode(), "", exact=True))
+        compiled = admit(bench, Candidate("by hand", "", square.encode(), "", exact=True), bench.run)
         assert not hasattr(compiled, "stage"), compiled
         verdict = validate(bench.reference, compiled.path)
         assert verdict.outcome == "different"
@@ -285,7 +287,7 @@ def test_a_timed_run_that_leaves_another_result_is_refused(
 
     def wrong_code(_path: Path) -> Path:
         text = PROGRAM.replace("0.398942280f", "0.5f")
-        compiled = admit(bench, Candidate("by hand", "", text.encode(), ""))
+        compiled = admit(bench, Candidate("by hand", "", text.encode(), ""), bench.run)
         assert not isinstance(compiled, judge.Judgement)
         return compiled.path
 

@@ -11,6 +11,7 @@ import pytest
 
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.run import Run
 from hipscope.formulas.judge import selection
 
 SAME = Verdict(outcome="equivalent", reason="Equivalent.")
@@ -29,7 +30,7 @@ def admitted(text: bytes) -> Any:
 
 
 def proofs(bench: Any) -> selection._Proofs:
-    return selection._Proofs(bench, lambda _message, _share: None, None)
+    return selection._Proofs(bench, Run())
 
 
 def test_a_proof_is_made_once_whether_it_began_early_or_not(
@@ -37,7 +38,7 @@ def test_a_proof_is_made_once_whether_it_began_early_or_not(
 ) -> None:
     made: list[bytes] = []
 
-    def prove(_bench: Any, candidate: Any, _compiled: Any, **_: Any) -> Verdict:
+    def prove(_bench: Any, candidate: Any, _compiled: Any, _run: Run) -> Verdict:
         made.append(candidate.text)
         return SAME
 
@@ -54,9 +55,10 @@ def test_a_proof_is_made_once_whether_it_began_early_or_not(
 def test_a_proof_that_nobody_wants_ends(bench: Any, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     started, ended = threading.Event(), threading.Event()
 
-    def prove(*_: Any, cancel: threading.Event, **__: Any) -> Verdict:
+    def prove(_bench: Any, _candidate: Any, _compiled: Any, run: Run) -> Verdict:
         started.set()
-        while not cancel.is_set():
+        assert run.cancel is not None
+        while not run.cancel.is_set():
             pass
         ended.set()
         raise Cancelled

@@ -12,6 +12,7 @@ from hipscope.analysis.profile import (
     Resources,
     StallReason,
 )
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.detect.registry import find_formula
 from hipscope.formulas.judge.speed_gate import Decision, decide, trade_sentence
 from hipscope.formulas.judge.timed_replay import Measured
@@ -50,7 +51,7 @@ def measured(
         instructions=instructions,
     )
     profile = modelled_profile(kernel)
-    return Measured(profile, kernel)
+    return Measured(profile, kernel, SourceTexts())
 
 
 def decided(before: Measured, after: Measured, formula: str | None = "bankConflict") -> Decision:

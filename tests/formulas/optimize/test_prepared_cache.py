@@ -16,6 +16,7 @@ import pytest
 from hipscope.accordo.reference import double_precision, prepare
 from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain import build, command_build
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project, resolve_project
@@ -23,6 +24,7 @@ from hipscope.formulas.judge import bench
 from hipscope.formulas.optimize import loop, prepared_cache
 from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, optimize_project
 from hipscope.formulas.optimize.prepared_cache import prepare_project, prepared_session
+from tests.unsaved import unsaved
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "lds_column_read.hip"
 TEXT = EXAMPLE.read_text().replace("width = 1530, height = 1070", "width = 250, height = 140")
@@ -75,8 +77,8 @@ def home(project: Project) -> Path:
     return prepared_cache._home(project)
 
 
-def found(project: Project, overlay: dict[Path, bytes] | None = None) -> bool:
-    with prepared_session(project, overlay or {}) as session:
+def found(project: Project, run: Run | None = None) -> bool:
+    with prepared_session(project, run or Run()) as session:
         return session is not None
 
 
@@ -167,7 +169,7 @@ def test_another_text_environment_file_or_engine_finds_nothing(
     project: Project, entry: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert project.main_source is not None
-    assert not found(project, {project.main_source: TEXT.replace("* 7 % 101", "* 7 % 103").encode()})
+    assert not found(project, unsaved(project.main_source, TEXT.replace("* 7 % 101", "* 7 % 103").encode()))
     beside = project.root / "data.bin"
     beside.touch()
     assert not found(project)
@@ -186,8 +188,8 @@ def test_another_text_environment_file_or_engine_finds_nothing(
 def test_only_the_newest_of_a_program_is_kept_and_not_twice(project: Project, entry: Path) -> None:
     assert not prepare_project(project)
     assert project.main_source is not None
-    changed = {project.main_source: TEXT.replace("* 7 % 101", "* 7 % 103").encode()}
-    assert prepare_project(project, overlay=changed)
+    changed = unsaved(project.main_source, TEXT.replace("* 7 % 101", "* 7 % 103").encode())
+    assert prepare_project(project, changed)
     assert len(list(home(project).iterdir())) == 1
     assert found(project, changed)
     assert not found(project)
@@ -214,7 +216,7 @@ def test_nothing_is_left_of_a_preparation_that_is_cancelled_or_too_large(
             cancel.set()
 
     with pytest.raises(Cancelled):
-        prepare_project(project, progress=stop, cancel=cancel)
+        prepare_project(project, Run(cancel, stop))
     assert list(home(project).iterdir()) == []
     monkeypatch.setattr(prepared_cache, "_MAX_BYTES", 1000)
     assert not prepare_project(project)
@@ -277,11 +279,11 @@ def test_a_project_with_a_build_command_is_prepared_too(
 
 
 def only_as_it_is(
-    project: Project, toolchain: Toolchain, overlay: dict[Path, bytes], **options: Any
+    project: Project, toolchain: Toolchain, run: Run, **options: Any
 ) -> command_build.BuildTree:
     """A build command may run what it has built, so nobody calls it with a rewrite before a rewrite is asked for."""
-    assert not overlay
-    return command_build.build_in_tree(project, toolchain, overlay, **options)
+    assert not run.texts.unsaved
+    return command_build.build_in_tree(project, toolchain, run, **options)
 
 
 @pytest.mark.parametrize("change", ["a header", "the command", "the program that was made", "nothing"])
@@ -291,7 +293,7 @@ def test_what_a_build_command_made_is_part_of_what_was_prepared(
     project = made_by_a_command
     prepare_project(project)
     assert found(project)
-    with prepared_session(project, {}) as session:
+    with prepared_session(project, Run()) as session:
         assert session is not None
         program = session.built.directory / "smooth"
     if change == "a header":

@@ -15,6 +15,7 @@ from hipscope.formulas.plugin_api import (
     Need,
     Objective,
     Profile,
+    SourceTexts,
     StallReason,
     add_stalls,
     blamed_stalls,
@@ -36,7 +37,7 @@ class ScalarWaits(Formula):
     remedy: ClassVar[tuple[str, ...]] = ("load the table into LDS, or several of its elements at once",)
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
 
-    def detect(self, profile: Profile, kernel: Kernel) -> list[Finding]:
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line."""
         blamed = blamed_stalls(kernel)
         found = []

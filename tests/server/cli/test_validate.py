@@ -18,6 +18,7 @@ from hipscope.formulas.judge.whole_program import failed_tests
 from hipscope.formulas.optimize.verified_edit import apply_edit, edit_between
 from hipscope.server.cli.main import app
 from hipscope.server.render.words import borders
+from tests.unsaved import unsaved
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -163,10 +164,10 @@ def test_the_projects_own_tests_run_on_a_copy_with_the_rewrite(tmp_path: Path) -
     file.write_text(PROGRAM)
     project = resolve_project(file, config=Config(backend="emulator"))
     session = profile_project(project)
-    texts = {file: WRONG.encode()}
+    run = unsaved(file, WRONG.encode())
     command = 'grep -q "i < 200" reference.hip && test "$($HIPSCOPE_PROGRAM)" = 3 && echo x > made'
-    assert failed_tests(project, session, texts, command) is None
+    assert failed_tests(project, session, command, run) is None
     assert sorted(p.name for p in tmp_path.iterdir()) == ["reference.hip"]
     assert file.read_text() == PROGRAM
-    why = failed_tests(project, session, texts, "echo wrong answer; exit 3")
+    why = failed_tests(project, session, "echo wrong answer; exit 3", run)
     assert why == "The test command fails with the rewrite: it left with 3: wrong answer"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
 from hipscope.server.render.text import heat_strip, render_optimization, render_profile
 from hipscope.server.reports.profile_reader import Attempt, Fault, Optimization, Report
@@ -15,7 +16,7 @@ from hipscope.server.reports.profile_reader import Attempt, Fault, Optimization,
 
 def printed(report: Report, width: int = 110, top: int | None = None) -> str:
     console = Console(file=io.StringIO(), width=width, no_color=True, highlight=False)
-    render_profile(report, console, top)
+    render_profile(report, console, SourceTexts(), top)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -18,11 +18,13 @@ from hipscope.analysis.profile import (
     StallReason,
 )
 from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.texts import ByteColumn
 from hipscope.formulas.base import Evidence, Finding, Related
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.llm.prompt import Subject
 
 FILE = "turn.hip"
+START, END = ByteColumn(1), ByteColumn(9)
 
 PROGRAM = """\
 #include <hip/hip_runtime.h>
@@ -84,13 +86,13 @@ def subject(program: str = PROGRAM, findings: int = 2) -> Subject:
     first = syntax.span.line
     found = (
         Finding(
-            "bankConflict", kernel.name, kernel.mangled, FILE, first + 5, first + 5, 1, 9, 0.61,
+            "bankConflict", kernel.name, kernel.mangled, FILE, first + 5, first + 5, START, END, 0.61,
             "lanes read a column of `tile`, all from one bank",
             (Evidence("LDS cycles per access", 64, 2, "cycles"),),
             (Related(FILE, first + 1, "`tile` is declared here"),),
         ),
         Finding(
-            "memoryAccess", kernel.name, kernel.mangled, FILE, first + 3, first + 3, 1, 9, 0.08,
+            "memoryAccess", kernel.name, kernel.mangled, FILE, first + 3, first + 3, START, END, 0.08,
             "loads use half of each line", (Evidence("lines per load", 4, 2, ""),),
         ),
     )  # fmt: skip

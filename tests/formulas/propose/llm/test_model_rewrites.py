@@ -17,6 +17,7 @@ import pytest
 from hipscope.accordo.model.verdict import Mismatch, MismatchKind
 from hipscope.analysis.config import Config, LlmConfig
 from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.judge.whole_program import Rehearsed
 from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, VerifiedEdit, optimize_project
@@ -290,7 +291,7 @@ def test_headers_are_taken_from_the_project_only(tmp_path: Path) -> None:
     (tmp_path / "project" / "include" / "b.h").write_text("int b;")
     source = tmp_path / "project" / "main.hip"
     text = b'#include <vector>\n#include "include/a.h"\n  # include "../secret.h"\n#include "gone.h"\n'
-    found = included_headers(text, source, tmp_path / "project")
+    found = included_headers(SourceTexts({source: text}), source, tmp_path / "project")
     assert sorted(found) == ["include/a.h", "include/b.h"]
 
 

@@ -198,9 +198,9 @@ def test_the_recipe_is_proved_and_a_slip_in_it_is_not(
 ) -> None:
     bench = benches[kernel]
     candidate = proposed(bench, recipe)
-    compiled = admit(bench, candidate)
+    compiled = admit(bench, candidate, bench.run)
     assert not hasattr(compiled, "stage"), compiled
-    verdict = prove(bench, candidate, compiled)
+    verdict = prove(bench, candidate, compiled, bench.run)
     assert verdict.equivalent, verdict.reason
     for right, wrong in slips:
         text = candidate.text.replace(right.encode(), wrong.encode())
@@ -253,9 +253,9 @@ def test_accessors_in_a_header_are_seen_through_and_what_they_hide_is_proved(tmp
         assert bench.facts.disjoint == {"in.data", "out.data"}
         assert bench.facts.launches[0].buffer_bytes["out.data"] == 4 * 120 * 70
         candidate = proposed(bench, "index_swap")
-        compiled = admit(bench, candidate)
+        compiled = admit(bench, candidate, bench.run)
         assert not hasattr(compiled, "stage"), compiled
-        assert prove(bench, candidate, compiled).equivalent
+        assert prove(bench, candidate, compiled, bench.run).equivalent
         wrong = candidate.text.replace(b"in(x, y)", b"in(y, x)")
         assert judge_candidate(bench, Candidate("slip", "", wrong, "")).stage == "different"
 

@@ -113,11 +113,11 @@ def test_what_a_recipe_makes_of_a_random_kernel_is_equivalent(program: str) -> N
         (kernel,) = session.profile.kernels
         with open_bench(project, session, kernel) as bench:
             for candidate in outputs(bench):
-                compiled = admit(bench, candidate)
+                compiled = admit(bench, candidate, bench.run)
                 assert not isinstance(compiled, Judgement), (
                     f"{candidate.recipe}: {compiled.reason}\n{program}"
                 )
-                verdict = prove(bench, candidate, compiled)
+                verdict = prove(bench, candidate, compiled, bench.run)
                 kinds = {m.kind for m in verdict.mismatches}
                 if candidate.exact or kinds != {"less_precise"}:  # which the recipe does not promise to avoid
                     assert verdict.equivalent, f"{verdict.reason}\n{candidate.text.decode()}"

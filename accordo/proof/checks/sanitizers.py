@@ -1,18 +1,21 @@
 """Candidates under the sanitizers: a kernel that gives the right result may still race or read what nobody wrote.
 
-Takes a run of the reference and what the sanitizers said of a candidate there, gives what they do not say of the
-reference on the same inputs.
+Only what they do not say of the reference on the same inputs counts.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from hipscope.accordo.model.verdict import Mismatch
+from hipscope.accordo.proof.checks.rejection import Rejection
+from hipscope.accordo.proof.plan import Plan, Proof
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.replay.background import Ahead
 from hipscope.accordo.replay.replay import Replay, replay
 from hipscope.emulator.sanitize import DEFECTS, Defect, SanitizerReport
 
@@ -27,12 +30,25 @@ _WHAT: dict[Defect, str] = {
 }
 
 
-def new_reports(
+def check_sanitizers(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rejection | None:
+    """The captured launches and others of them on the same memory: no kind of defect that the reference is free of."""
+    for plan in plans:
+        proof.run.say(f"candidate under the sanitizers on dispatch {plan.prepared.dispatch.id}")
+        for turn, request in (*plan.captured, *plan.others):
+            if not request.sanitize:
+                continue
+            settings, checked = proof.reference.settings, replays.result(request)
+            if found := _new_reports(settings, turn.run, proof.candidate, checked, proof.run.cancel):
+                return Rejection(turn.run, found)
+    return None
+
+
+def _new_reports(
     settings: Settings,
     run: ReferenceRun,
     candidate: Path,
     checked: Replay,
-    cancel: threading.Event | None = None,
+    cancel: threading.Event | None,
 ) -> tuple[Mismatch, ...]:
     """One mismatch for each report of a kind that the reference is free of. Raises ReplayBroken, Cancelled."""
     found = checked.sanitizers(candidate)

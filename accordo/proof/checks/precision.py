@@ -1,0 +1,75 @@
+"""Are a candidate's floats as near to the kernel in double precision as the reference's are?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.compare.double_precision import ROUNDING, ROUNDINGS
+from hipscope.accordo.compare.double_precision import less_precise as farther
+from hipscope.accordo.dispatch.access_map import ATOMIC, WRITTEN
+from hipscope.accordo.dispatch.captured import CapturedBuffer
+from hipscope.accordo.dispatch.element_types import Segment
+from hipscope.accordo.model.verdict import Mismatch
+from hipscope.accordo.proof.block_compare import blocks
+from hipscope.accordo.proof.checks.rejection import label
+from hipscope.accordo.proof.plan import Proof
+from hipscope.accordo.reference.prepare import Prepared
+from hipscope.accordo.reference.run import ReferenceRun
+from hipscope.accordo.replay.replay import Replay
+
+
+def may_be_rounding(run: ReferenceRun, buffer: CapturedBuffer, found: Sequence[Mismatch]) -> bool:
+    """Whether all differences are of floats and small beside the largest of them, so that double precision may tell."""
+    if not found or any(m.kind != "wrong_value" or m.max_ulp is None for m in found):
+        return False
+    if any(s.exact for s in run.pieces[buffer.index]):
+        return False
+    expected = run.result.image(buffer)
+    floats = [s for s in run.pieces[buffer.index] if s.element.kind == "float"]
+    sizes = [np.abs(s.element.numbers(expected[s.start : s.end])) for s in floats]
+    largest = max(float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes)
+    limit = largest * max(ROUNDING, *(ROUNDINGS * s.element.epsilon for s in floats))
+    return all(m.max_absolute is not None and m.max_absolute <= limit for m in found)
+
+
+def less_precise(
+    proof: Proof, prepared: Prepared, run: ReferenceRun, buffer: CapturedBuffer, result: Replay
+) -> list[Mismatch]:
+    """Where the candidate's floats are farther from the oracle's than the reference's are."""
+    floats = any(s.element.kind == "float" for s in run.pieces[buffer.index])
+    if proof.reference.settings.less_precise or not floats or run.result.leaves_same(result, buffer):
+        return []
+    oracle = prepared.oracles.images(run, proof.run.cancel).get(buffer.index)
+    if oracle is None:
+        return []
+    for segment in run.pieces[buffer.index]:
+        by_atomics = run.access[buffer.index].any(ATOMIC, segment.start, segment.end)
+        terms = run.dispatch.work_items if by_atomics else proof.terms
+        name = label(proof.reference.signature, buffer, segment)
+        if name.strip("`") in proof.reference.settings.tolerances:
+            continue  # the user has said what is enough
+        parts = partial(_in_double_precision, run, buffer, segment, result, oracle)
+        why = farther(parts, segment.element.epsilon, terms)
+        if why is not None:
+            message = (
+                f"{name} is less precise than in the reference, measured against double precision: {why}"
+            )
+            return [Mismatch(kind="less_precise", message=message, buffer=buffer.index, label=name)]
+    return []
+
+
+def _in_double_precision(
+    run: ReferenceRun, buffer: CapturedBuffer, segment: Segment, result: Replay, oracle: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.float64], ...]]:
+    """The elements that the reference writes: its own, the candidate's, and what they are in double precision."""
+    ours, theirs, access = run.result.part(buffer), result.part(buffer), run.access[buffer.index]
+    size = segment.element.size
+    for start, stop in blocks(segment):
+        written = ((access.window(start, stop) & WRITTEN) != 0).reshape(-1, size).all(axis=1)
+        if written.any():
+            numbers = [segment.element.numbers(part(start, stop))[written] for part in (ours, theirs)]
+            yield *numbers, oracle[start // size : stop // size][written]

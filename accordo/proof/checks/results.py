@@ -1,0 +1,182 @@
+"""Does a candidate leave the same memory as the reference, within tolerance, on everything that is tried?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.compare.buffers import Errors, Piece, compare_buffer
+from hipscope.accordo.dispatch.access_map import READ, WRITTEN
+from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
+from hipscope.accordo.dispatch.element_types import Segment
+from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
+from hipscope.accordo.model.verdict import Mismatch, MismatchKind
+from hipscope.accordo.proof.block_compare import agree
+from hipscope.accordo.proof.checks.atomics import lost_atomics, written_back
+from hipscope.accordo.proof.checks.precision import less_precise, may_be_rounding
+from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, trial
+from hipscope.accordo.proof.checks.repeats import digests
+from hipscope.accordo.proof.plan import Plan, Proof, Turn, allowed, is_traced
+from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
+from hipscope.accordo.reference.run import ReferenceRun, piece_tolerance
+from hipscope.accordo.replay.background import Ahead
+from hipscope.accordo.replay.replay import Replay, Request, replay
+from hipscope.emulator.symbolize import demangle
+
+
+def check_same_results(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rejection | None:
+    """Every run of the reference, and the captured one in a second order: the same memory, within tolerance."""
+    for plan in plans:
+        prepared = plan.prepared
+        proof.run.say(f"candidate on dispatch {prepared.dispatch.id}")
+        for turn, request in (*plan.captured, *plan.others):
+            found, failure = _judge(proof, prepared, turn, _result(proof, request, replays))
+            if found:
+                again = turn.run is prepared.runs[0] and turn.order > 0
+                again = again and found[0].kind in ("wrong_value", "stray_write")
+                return Rejection(turn.run, (_depends(found[0]), *found[1:]) if again else found, failure)
+            if turn.run is not prepared.runs[0] or turn is plan.captured[-1][0]:
+                proof.trials.append(trial(turn.run, "same"))
+        proof.trials += prepared.dropped
+        proof.trials += [
+            trial(run, "dropped", "the candidate's launch bounds do not allow it")
+            for run in prepared.runs
+            if not allowed(proof, run)
+        ]
+    return None
+
+
+def check_timed_run(reference: Reference, dispatch: CapturedDispatch, result: Replay) -> str | None:
+    """What a run on the captured inputs, made for its time, left wrong; None when nothing is."""
+    for prepared in reference.prepared:
+        if prepared.dispatch.id == dispatch.id:
+            for _, found, _ in _compared(reference, prepared.runs[0], result, exact=False):
+                if found:
+                    return found[0].message
+    return None
+
+
+def _result(proof: Proof, request: Request, replays: Ahead) -> Replay:
+    """The replay, to be compared. The sanitizers leave out what they refuse, and take their time: where they have
+    something to say or do not come to the end, another run without them has to be right, too.
+    """
+    result = replays.result(request)
+    if not request.sanitize:
+        return result
+    if result.status == "ok":
+        found = result.sanitizers(proof.candidate)
+        if found is not None and not found.reports:
+            return result
+    plain = replace(request, out=request.out.with_name(f"{request.out.name}_plain"), sanitize="")
+    return replay(proof.reference.settings.tool, plain, cancel=proof.run.cancel)
+
+
+def _judge(
+    proof: Proof, prepared: Prepared, turn: Turn, result: Replay
+) -> tuple[tuple[Mismatch, ...], Replay | None]:
+    """One run of the candidate against one run of the reference."""
+    run, traced = turn.run, is_traced(proof, turn)
+    if result.status != "ok":
+        return (fault(result, proof.candidate, run),), result
+    found: list[Mismatch] = []
+    for buffer, different, wide in _compared(proof.reference, run, result, proof.exact):
+        if not proof.exact and may_be_rounding(run, buffer, different):
+            oracle = prepared.oracles.images(run, proof.run.cancel, asked=True).get(buffer.index)
+            if oracle is not None:
+                different, wide = _compare(proof.reference, run, buffer, result, exact=False, oracle=oracle)
+        found += different
+        proof.errors = proof.errors.widened(wide)
+        if traced and not different and proof.on("lost_atomics"):
+            found += lost_atomics(proof.reference, run, buffer, result)
+        if traced and not different and run.label == CAPTURED and proof.on("written_back"):
+            found += written_back(proof.reference, run, buffer, result)
+        if not different:
+            found += less_precise(proof, prepared, run, buffer, result)
+    if proof.on("variables"):
+        found += _changed_variables(run, result)
+    if run is prepared.runs[0] and run is prepared.repeated:
+        proof.bits.setdefault(run.dispatch.id, digests(run.dispatch, result))
+    return tuple(found), None
+
+
+def _changed_variables(run: ReferenceRun, result: Replay) -> list[Mismatch]:
+    """Device variables that the candidate leaves with another value; one that it does not have keeps its value."""
+    for variable in run.dispatch.variables:
+        expected = run.result.variable(variable)
+        got = result.variable(variable)
+        if expected is not None and (variable.before() if got is None else got) != expected:
+            name = f"the device variable `{demangle(variable.symbol)}`"
+            message = f"it leaves {name} with another value"
+            return [Mismatch(kind="wrong_value", message=message, label=name)]
+    return []
+
+
+def _depends(mismatch: Mismatch) -> Mismatch:
+    kind: MismatchKind = "depends_on_poison"
+    message = f"its result depends on stale memory or on the order of the waves: {mismatch.message}"
+    return mismatch.model_copy(update={"kind": kind, "message": message})
+
+
+def _compared(
+    reference: Reference, run: ReferenceRun, result: Replay, exact: bool
+) -> Iterator[tuple[CapturedBuffer, tuple[Mismatch, ...], Errors]]:
+    for buffer in run.dispatch.buffers:
+        yield buffer, *_compare(reference, run, buffer, result, exact)
+
+
+def _compare(
+    reference: Reference,
+    run: ReferenceRun,
+    buffer: CapturedBuffer,
+    result: Replay,
+    exact: bool,
+    oracle: NDArray[np.float64] | None = None,
+) -> tuple[tuple[Mismatch, ...], Errors]:
+    """The differences of one buffer; with an `oracle`, what is as near to that as the reference is no difference."""
+    if run.result.leaves_same(result, buffer):
+        return (), Errors()
+    access = run.access[buffer.index]
+
+    def piece(segment: Segment) -> Piece:
+        return Piece(
+            segment,
+            piece_tolerance(
+                segment,
+                lambda: run.size_of(buffer, segment),
+                access,
+                run.dispatch,
+                reference.settings,
+                reference.signature,
+                spread=run.spread.get((buffer.index, segment.start), 0.0),
+                exact=exact,
+            ),
+            (name := label(reference.signature, buffer, segment)),
+            None
+            if oracle is None or name.strip("`") in reference.settings.tolerances
+            else oracle[segment.start // segment.element.size : segment.end // segment.element.size],
+        )
+
+    segments = run.pieces[buffer.index]
+    if oracle is None and run.result.same_start(result, buffer):
+        ours, theirs = run.result.left(buffer), result.left(buffer)
+        if ours is not None and theirs is not None:
+            errors = agree(ours, theirs, segments, access, cache(piece))
+            if errors is not None:
+                return (), errors
+    expected, got = run.result.image(buffer), result.image(buffer)
+    replaced = replacement(run.inputs, buffer.index)
+    before = buffer.before() if replaced is None else replaced_contents(replaced, buffer.before)
+    return compare_buffer(
+        tuple(piece(segment) for segment in segments),
+        before=before,
+        expected=expected,
+        got=got,
+        written=(access.whole & WRITTEN) != 0,
+        is_input=access.any(READ) and not access.any(WRITTEN),
+        buffer=buffer.index,
+        without=reference.settings.without,
+    )

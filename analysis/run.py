@@ -1,0 +1,51 @@
+"""What one request carries through every step: the event that stops it, where its progress goes, its texts.
+
+A command, an editor's worker or a test makes one `Run`; each step hands it on and makes none of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.source.texts import SourceTexts
+
+Progress = Callable[[str, float | None], None]
+"""Takes what is being done, and how much of it is done (0..1, None when that is not known)."""
+
+
+def silent(_message: str, _share: float | None) -> None:
+    """Where progress goes that is not shown."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One request on its way. `cancel` None is never set; `texts` are what is built, searched and edited."""
+
+    cancel: threading.Event | None = None
+    progress: Progress = silent
+    texts: SourceTexts = field(default_factory=SourceTexts)
+
+    def say(self, message: str, share: float | None = None) -> None:
+        """Report what is being done."""
+        self.progress(message, share)
+
+    def check(self) -> None:
+        """Raises Cancelled when the request is to stop."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled
+
+    def until(self, stop: threading.Event) -> Run:
+        """The same for a part of the work that `stop` ends. The part ends with the request if `stop` is a `Stop`."""
+        return replace(self, cancel=stop)
+
+    def quietly(self) -> Run:
+        """The same without progress: for work beside the one that is shown."""
+        return replace(self, progress=silent)
+
+    def replacing(self, path: Path, text: bytes) -> Run:
+        """The same on a candidate: its text in place of that of the file."""
+        return replace(self, texts=self.texts.replacing(path, text))
