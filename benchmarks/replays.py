@@ -17,7 +17,7 @@ from pathlib import Path
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.emulator.replay import Result, replay
+from hipscope.emulator.replay import ReplaySetup, Result, replay
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,10 +50,11 @@ def row(name: str, folder: Path, two: ThreadPoolExecutor) -> str:
         timeout=600,
     )
     capture = min((folder / "captures").iterdir())
-    done = replay(capture, objdump=toolchain.objdump, cache_directory=folder / "cache")
+    setup = ReplaySetup(toolchain.objdump, folder / "cache")
+    done = replay(capture, setup=setup)
 
     def one(_: int) -> Result:
-        return replay(capture, objdump=toolchain.objdump, cache_directory=folder / "cache")
+        return replay(capture, setup=setup)
 
     in_turns, at_once = [], []
     for _ in range(ROUNDS):

@@ -50,6 +50,19 @@ class Result:
     reports: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
 
 
+@dataclass(frozen=True)
+class ReplaySetup:
+    """What a replay is made with: `objdump` None takes the one on PATH, `timeout_s` None waits for ever.
+
+    The disassembly of a code object is kept in `cache_directory`, which makes all but the first replay quick.
+    """
+
+    objdump: Path | None = None
+    cache_directory: Path | None = None
+    threads: int = 1
+    timeout_s: float | None = None
+
+
 def replay(
     capture: Path,
     code_object: Path | None = None,
@@ -59,20 +72,17 @@ def replay(
     poison: int | None = None,
     schedule: int = 0,
     sanitize: str | None = None,
-    objdump: Path | None = None,
-    cache_directory: Path | None = None,
-    threads: int = 1,
-    timeout_s: float | None = None,
+    setup: ReplaySetup | None = None,
 ) -> Result:
     """Run the dispatch of the directory `capture`, with `code_object` in place of its own when given.
 
     `inputs` replaces the contents of captured buffers, by index; `poison` fills LDS, registers and scratch with a
-    pattern of that seed; `schedule` orders waves and workgroups; `sanitize` is "all" or names with commas. The
-    disassembly of the code object is kept in `cache_directory`, which makes all but the first replay quick. Each replay
-    has `threads` threads, and calls from several Python threads run side by side.
+    pattern of that seed; `schedule` orders waves and workgroups; `sanitize` is "all" or names with commas. Calls from
+    several Python threads run side by side.
 
     Raises ReplayFailed, CaptureDamaged, NativePartsMissing.
     """
+    setup = setup or ReplaySetup()
     checks = read_checksums(capture)
     try:
         meta = json.loads(read_checked(capture / "meta.json", checks))
@@ -94,13 +104,13 @@ def replay(
             "--out": out,
             "--inputs": replaced,
             "--code-object": code_object,
-            "--objdump": objdump,
-            "--cache": cache_directory,
+            "--objdump": setup.objdump,
+            "--cache": setup.cache_directory,
             "--poison": poison,
             "--seed": schedule,
             "--sanitize": sanitize,
-            "--threads": threads,
-            "--max-seconds": timeout_s,
+            "--threads": setup.threads,
+            "--max-seconds": setup.timeout_s,
             "--grid": launch and ",".join(map(str, launch.grid)),
             "--workgroup": launch and ",".join(map(str, launch.workgroup)),
             "--dynamic-lds": launch and launch.dynamic_lds,

@@ -25,7 +25,7 @@ from hipscope.accordo.dispatch.access_map import AccessMap, read_runs
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.analysis.errors import CannotWrite, HipscopeError
-from hipscope.analysis.system.process import Completed, Limits, run_process
+from hipscope.analysis.system.process import Completed, Limits, ProcessStreams, run_process
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
 from hipscope.emulator.sanitize import SANITIZE_FILE, SanitizerRun, read_sanitizer_run
 
@@ -358,7 +358,7 @@ def _run(
         argv,
         timeout=seconds + _SPARE_SECONDS,
         env={**_plain_environment(), **tool.env},
-        input=None if text is None else text.encode("utf-8", "surrogateescape"),
+        given=ProcessStreams(None if text is None else text.encode("utf-8", "surrogateescape")),
         limits=Limits(file_bytes=_MAX_FILE_BYTES, no_network=True),
         cancel=cancel,
     )

@@ -21,7 +21,7 @@ from elftools.elf.sections import SymbolTableSection
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import HipscopeError, MissingTool, UsageError
 from hipscope.analysis.system.directories import work_directory
-from hipscope.analysis.system.process import run_process
+from hipscope.analysis.system.process import ProcessStreams, run_process
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.code_object import code_object_metadata, gpu_images
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
@@ -31,7 +31,7 @@ from hipscope.emulator.runner import NativePartsMissing, coverage_executable, na
 from hipscope.emulator.symbolize import Position, Symbolizer, demangle
 
 _SECONDS = 120.0
-_MAX_TEXT = 1 << 30
+_LONG = ProcessStreams(max_output=1 << 30)
 _ELF, _BUNDLE, _COMPRESSED = b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 _INSTRUCTION = re.compile(r"^\s+(\S+).*// ([0-9A-Fa-f]+): ", re.MULTILINE)
 _NOT_EMULATED_LIBRARY = re.compile(
@@ -145,7 +145,7 @@ def _code_object(target: str, image: bytes, scratch: Path, toolchain: Toolchain)
         return CodeObjectCoverage(target, False, ())
     path, text = scratch / "code.co", scratch / "code.s"
     path.write_bytes(image)
-    printed = run_process([toolchain.objdump, "-d", path], timeout=_SECONDS, max_output=_MAX_TEXT)
+    printed = run_process([toolchain.objdump, "-d", path], timeout=_SECONDS, given=_LONG)
     if not printed.ok:
         raise HipscopeError(
             f"the disassembler cannot read the code object for {target}: {printed.text.strip()[-200:]}"
@@ -181,7 +181,7 @@ def _ask(*arguments: str) -> str:
         tool = coverage_executable()
     except NativePartsMissing as error:
         raise MissingTool(str(error), "make setup   (in a checkout; a wheel has it)") from error
-    answer = run_process([tool, *arguments], timeout=_SECONDS, max_output=_MAX_TEXT)
+    answer = run_process([tool, *arguments], timeout=_SECONDS, given=_LONG)
     if answer.returncode not in (0, 1) or answer.timed_out:
         raise HipscopeError(f"{tool.name} failed: {answer.text.strip()[-200:]}")
     return answer.stdout.decode("utf-8", "replace")

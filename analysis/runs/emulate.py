@@ -22,7 +22,7 @@ from hipscope.analysis.profilers.base import KERNEL_TIME, shown, signal_name
 from hipscope.analysis.runs.rocprof_options import Job
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import cache_directory, work_directory
-from hipscope.analysis.system.process import Completed, run_process
+from hipscope.analysis.system.process import Completed, ProcessStreams, run_process
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
@@ -87,8 +87,7 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
             argv,
             timeout=job.timeout_s,
             env={**os.environ, **variables},
-            interrupt=interrupt,
-            attached=True,
+            given=ProcessStreams(attached_until=interrupt),
         )
         join_processes(raw)
         if reason := read_loss(raw):

@@ -57,6 +57,19 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class ProcessStreams:
+    """The program's standard streams. Its input is `input`, or empty; of each output `max_output` bytes are kept.
+
+    With `attached_until` it has our own streams, what it prints is passed on as it comes, and it is ended as at the
+    time-out when that event is set.
+    """
+
+    input: bytes | None = None
+    max_output: int = DEFAULT_MAX_OUTPUT
+    attached_until: threading.Event | None = None
+
+
+@dataclass(frozen=True)
 class Completed:
     """How a program ended. `returncode` is negative for a signal, as in `subprocess`. `stopped` names a limit of the
     supervisor that the program ran into; `interrupted` says that it was ended because somebody asked for it.
@@ -101,22 +114,19 @@ def run_process(
     timeout: float,
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
-    input: bytes | None = None,
     limits: Limits | None = None,
     cancel: threading.Event | None = None,
-    interrupt: threading.Event | None = None,
-    attached: bool = False,
-    max_output: int = DEFAULT_MAX_OUTPUT,
+    given: ProcessStreams | None = None,
 ) -> Completed:
     """Run `argv` to its end, or to `timeout` seconds, and return what it printed.
 
-    Standard input is `input` or empty. An `attached` program has ours, and what it prints is passed on to our own
-    streams as it comes. Of each output stream the first `max_output` bytes are kept (`truncated` says when there were
-    more). When `interrupt` is set, the program is ended as at the time-out.
+    Without `given` streams its input is empty. `truncated` says when there was more output than is kept.
 
     Raises `MissingTool` when the program cannot be found, `Cancelled` when `cancel` is set, `HipscopeError` when it
     cannot be started; the process tree is gone in every case.
     """
+    given = given or ProcessStreams()
+    interrupt = given.attached_until
     arguments = tuple(os.fspath(a) for a in argv)
     variables = dict(os.environ if env is None else env)
     directory = os.fspath(cwd) if cwd is not None else os.getcwd()
@@ -139,7 +149,7 @@ def run_process(
         try:
             supervisor = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _SUPERVISOR, str(order_read), str(status_write), _FOLDER],
-                stdin=subprocess.PIPE if input is not None else None if attached else subprocess.DEVNULL,
+                stdin=_standard_input(given),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=(order_read, status_write),
@@ -153,7 +163,7 @@ def run_process(
         body = marshal.dumps(spec)
         order.write(len(body).to_bytes(8, "little"))
         _write_all(order.fileno(), body)
-        streams = _Streams(supervisor, status, input, max_output, attached)
+        streams = _Streams(supervisor, status, given)
         stack.callback(streams.close)
         deadline = started + timeout
         timed_out = interrupted = False
@@ -187,24 +197,24 @@ def run_process(
     )
 
 
+def _standard_input(given: ProcessStreams) -> int | None:
+    """What `Popen` takes for it."""
+    if given.input is not None:
+        return subprocess.PIPE
+    return None if given.attached_until is not None else subprocess.DEVNULL
+
+
 class _Streams:
     """Moves bytes to and from the program without ever blocking on one side."""
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        status: IO[bytes],
-        data: bytes | None,
-        limit: int,
-        passed_on: bool,
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], status: IO[bytes], given: ProcessStreams) -> None:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.status = bytearray()
         self.truncated = False
-        self._limit = limit
-        self._passed_on = passed_on
-        self._pending = memoryview(data or b"")
+        self._limit = given.max_output
+        self._passed_on = given.attached_until is not None
+        self._pending = memoryview(given.input or b"")
         self._selector = selectors.DefaultSelector()
         self._input = process.stdin
         assert process.stdout is not None

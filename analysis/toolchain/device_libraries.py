@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.system.directories import cache_directory, draft_directory, settle
-from hipscope.analysis.system.process import run_process
+from hipscope.analysis.system.process import ProcessStreams, run_process
 
 _SECONDS = 60.0
 _LAST_WITH_ALL_LIBRARIES = 19
@@ -91,6 +91,6 @@ def _assemble(number: int, output: Path, clang: Path, llvm_as: Path) -> None:
     if _major_version(clang) > _LAST_WITH_ALL_LIBRARIES:
         constants.append(f"@__oclc_daz_opt = {_CONSTANT} i8 0, align 1")
     source = "\n".join([*header, *constants, ""]).encode()
-    made = run_process([llvm_as, "-", "-o", output], timeout=_SECONDS, input=source)
+    made = run_process([llvm_as, "-", "-o", output], timeout=_SECONDS, given=ProcessStreams(source))
     if not made.ok:
         raise MissingTool(f"{llvm_as} failed: {made.text.strip()[:200]}")

@@ -26,7 +26,7 @@ def add(app: typer.Typer) -> None:
     app.command()(optimize)
 
 
-def optimize(
+def optimize(  # one parameter per option of the command
     source: Source = Path(),
     program_args: Arguments = None,
     formula: Annotated[

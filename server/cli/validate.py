@@ -27,7 +27,7 @@ def add(app: typer.Typer) -> None:
     """Register the subcommand."""
 
     @app.command()
-    def validate(
+    def validate(  # one parameter per option of the command
         kernel: Annotated[str, typer.Option(help="The kernel's name in the source.")],
         reference: Annotated[
             Path, typer.Argument(parser=named_path, metavar="REFERENCE", help="A program: source or binary.")

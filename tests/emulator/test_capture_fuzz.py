@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hipscope.accordo.dispatch.captured import CaptureUnreadable, read_dispatch
 from hipscope.emulator.captures import CaptureDamaged, seal
-from hipscope.emulator.replay import ReplayFailed, replay
+from hipscope.emulator.replay import ReplayFailed, ReplaySetup, replay
 from hipscope.emulator.runner import replay_executable
 
 SAMPLES = Path(__file__).parent / "fuzz" / "samples.py"
@@ -75,7 +75,7 @@ def test_damaged_descriptions_are_refused_with_a_line(
     except CaptureUnreadable as error:
         assert "\n" not in str(error)  # noqa: PT017 - it may as well be readable
     try:
-        done = replay(copy, cache_directory=source.parents[2] / "cache", timeout_s=0.1)
+        done = replay(copy, setup=ReplaySetup(cache_directory=source.parents[2] / "cache", timeout_s=0.1))
     except (CaptureDamaged, ReplayFailed) as error:
         assert "\n" not in str(error)  # noqa: PT017
     else:
@@ -122,7 +122,8 @@ def test_damaged_lists_of_checksums_are_refused_with_a_line(
         _read_all(copy)
     except CaptureUnreadable as error:
         assert "\n" not in str(error)  # noqa: PT017
+    setup = ReplaySetup(cache_directory=captures[0].parents[2] / "cache")
     try:
-        assert replay(copy, cache_directory=captures[0].parents[2] / "cache").status in {"ok", "launch_error"}
+        assert replay(copy, setup=setup).status in {"ok", "launch_error"}
     except CaptureDamaged as error:
         assert "\n" not in str(error)  # noqa: PT017

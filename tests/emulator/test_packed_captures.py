@@ -28,7 +28,7 @@ from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.captures import read_checksums
-from hipscope.emulator.replay import Result, replay
+from hipscope.emulator.replay import ReplaySetup, Result, replay
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 COUNT = 5 << 18  # 5 MiB of numbers: several frames, and a last one that is not full
@@ -74,7 +74,7 @@ def again(captured: CapturedDispatch, directory: Path | None = None, **changes: 
     cache = captured.directory.parents[1] / "cache"
     objdump = find_toolchain(Config()).objdump
     where = directory or captured.directory
-    return replay(where, objdump=objdump, cache_directory=cache, **changes)  # type: ignore[arg-type]
+    return replay(where, setup=ReplaySetup(objdump, cache), **changes)  # type: ignore[arg-type]
 
 
 def numbers(captured: CapturedDispatch) -> Path:
@@ -182,8 +182,8 @@ def test_ctrl_c_ends_a_replay_and_leaves_no_process(captured: CapturedDispatch, 
     (folder / "kernarg.bin").write_bytes(kernarg)
     script = (
         "import sys; from pathlib import Path; from hipscope.emulator.captures import seal\n"
-        "from hipscope.emulator.replay import replay; seal(Path(sys.argv[1])); print('on', flush=True)\n"
-        "try: replay(Path(sys.argv[1]), objdump=Path(sys.argv[2]))\n"
+        "from hipscope.emulator.replay import ReplaySetup, replay; seal(Path(sys.argv[1])); print('on', flush=True)\n"
+        "try: replay(Path(sys.argv[1]), setup=ReplaySetup(Path(sys.argv[2])))\n"
         "except KeyboardInterrupt: print('stopped', flush=True)\n"
     )
     objdump = find_toolchain(Config()).objdump

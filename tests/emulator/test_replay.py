@@ -15,7 +15,7 @@ from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.captures import CaptureDamaged, seal
-from hipscope.emulator.replay import LaunchShape, ReplayFailed, Result, replay
+from hipscope.emulator.replay import LaunchShape, ReplayFailed, ReplaySetup, Result, replay
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 SOURCE = """
@@ -51,9 +51,10 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "captures" / "dispatch_1"
 
 
-def again(capture: Path, **changes: object) -> Result:
+def again(capture: Path, threads: int = 1, timeout_s: float | None = None, **changes: object) -> Result:
     objdump = find_toolchain(Config()).objdump
-    return replay(capture, objdump=objdump, cache_directory=capture.parent / "cache", **changes)  # type: ignore[arg-type]
+    setup = ReplaySetup(objdump, capture.parent / "cache", threads, timeout_s)
+    return replay(capture, setup=setup, **changes)  # type: ignore[arg-type]
 
 
 def scaled(values: list[int], count: int, factor: int = 3) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.errors import Cancelled, HipscopeError, MissingTool
-from hipscope.analysis.system.process import Limits, run_process
+from hipscope.analysis.system.process import Limits, ProcessStreams, run_process
 
 
 def shell(script: str) -> list[str]:
@@ -53,12 +53,12 @@ def test_a_signal_is_a_negative_status() -> None:
 
 
 def test_input_reaches_the_program_and_ours_does_not() -> None:
-    assert run_process(["cat"], timeout=10, input=b"x" * 300_000).stdout == b"x" * 300_000
+    assert run_process(["cat"], timeout=10, given=ProcessStreams(b"x" * 300_000)).stdout == b"x" * 300_000
     assert run_process(["cat"], timeout=10).stdout == b""
 
 
 def test_a_program_that_ignores_its_input_is_no_error() -> None:
-    assert run_process(["true"], timeout=10, input=b"x" * 1_000_000).ok
+    assert run_process(["true"], timeout=10, given=ProcessStreams(b"x" * 1_000_000)).ok
 
 
 def test_arguments_environment_and_directory_arrive_unchanged(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_program_ends_when_hipscope_is_killed(tmp_path: Path) -> None:
 
 
 def test_output_beyond_the_bound_is_dropped_and_said_so() -> None:
-    done = run_process(shell("yes | head -c 3000000"), timeout=20, max_output=1000)
+    done = run_process(shell("yes | head -c 3000000"), timeout=20, given=ProcessStreams(max_output=1000))
     assert len(done.stdout) == 1000
     assert done.truncated
     assert done.ok
