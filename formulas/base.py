@@ -118,27 +118,6 @@ class Formula(ABC):
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:
         """The metrics of the objectives over the whole kernel; those that the profile does not hold are absent."""
 
-    def explain(self, finding: Finding) -> str:
-        """Markdown for the hover: what it is, the numbers, what helps."""
-        rows = [
-            f"| {e.metric} | {format_value(e.value, e.unit)} | {format_value(e.ideal, e.unit)} |"
-            for e in finding.evidence
-        ]
-        return "\n".join(
-            [
-                f"**{self.title}**: {finding.message}",
-                "",
-                f"{finding.share:.0%} of this kernel's time is at stake.",
-                "",
-                "| metric | here | ideal |",
-                "|---|---:|---:|",
-                *rows,
-                "",
-                "What helps:",
-                *(f"- {text}" for text in self.remedy),
-            ]
-        )
-
 
 def format_value(value: float | None, unit: str) -> str:
     """A number with its unit as a person would write it; "-" for none."""

@@ -155,11 +155,16 @@ def parameters(name: str, folder: Path, **options: Any) -> lsp.InitializeParams:
     return params
 
 
-async def start(client: Editor, name: str, folder: Path, **options: Any) -> None:
+async def start(
+    client: Editor, name: str, folder: Path, encoding: lsp.PositionEncodingKind | None = None, **options: Any
+) -> None:
     client.path = folder / "transpose.hip"
     client.uri = client.path.as_uri()
     begun = time.monotonic()
-    await client.initialize_session(parameters(name, folder, **options))
+    given = parameters(name, folder, **options)
+    if encoding is not None:
+        given.capabilities.general = lsp.GeneralClientCapabilities(position_encodings=[encoding])
+    await client.initialize_session(given)
     client.initialized_in = time.monotonic() - begun
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,6 +15,9 @@ import cmake
 import pytest
 from lsprotocol import types as lsp
 
+from hipscope.analysis.run import silent
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.server.jobs import tasks
 from tests.server.lsp_editor import (
     OPTIMIZE,
     PROFILE,
@@ -58,6 +63,75 @@ async def editor(tmp_path: Path) -> AsyncIterator[Editor]:
     yield client
     if client.capabilities is not None:
         await end_session(client)
+
+
+STRIDED = """\
+#include <hip/hip_runtime.h>
+__global__ void gather(const float* in, float* out, int ld) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  /* größe 𝒙 */ out[i] = in[i * ld];
+}
+int main() {
+  float *in, *out;
+  (void)hipMalloc(&in, 64 * 16384 * 4);
+  (void)hipMalloc(&out, 16384 * 4);
+  gather<<<64, 256>>>(in, out, 64);
+  return hipDeviceSynchronize();
+}
+"""
+# What a worker does that has already made its report.
+MADE_BEFORE = """
+import json, sys
+sys.stdin.readline()
+print(json.dumps({"type": "result", "report": json.load(open(sys.argv[0] + ".json"))}))
+"""
+
+
+@pytest.fixture(scope="module")
+def strided(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder whose program the editor has not saved, and a worker that has its real report."""
+    folder = tmp_path_factory.mktemp("strided")
+    file, worker = folder / "transpose.hip", folder / "worker.py"
+    file.write_text("// not saved yet\nint main() {}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        request = tasks.Request(file, backend="emulator", texts=SourceTexts({file: STRIDED.encode()}))
+        report = tasks.profile(request, silent, threading.Event())
+    worker.write_text(MADE_BEFORE)
+    worker.with_name("worker.py.json").write_text(json.dumps(report))
+    return folder, worker
+
+
+@pytest.mark.parametrize("encoding", list(lsp.PositionEncodingKind))
+async def test_an_expression_behind_wide_letters_is_underlined_exactly(
+    strided: tuple[Path, Path], encoding: lsp.PositionEncodingKind
+) -> None:
+    folder, worker = strided
+    client = make_client()
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HIPSCOPE_WORKER": str(worker)}
+    await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
+    try:
+        await start(client, "vscode_1.139", folder, encoding, profileOnSave=False)
+        client.open(STRIDED)
+        answer = await asyncio.wait_for(client.run(PROFILE), SECONDS)
+        assert (answer["status"], answer["findings"]) == ("done", 1)
+        mark = (await until(lambda: client.marks))["memoryAccess"]
+        number = STRIDED.splitlines().index("  /* größe 𝒙 */ out[i] = in[i * ld];")
+        assert (mark.range.start.line, mark.range.end.line) == (number, number)
+        assert part(STRIDED.splitlines()[number], mark.range, encoding) == "in[i * ld]"
+    finally:
+        await end_session(client)
+
+
+def part(line: str, span: lsp.Range, encoding: lsp.PositionEncodingKind) -> str:
+    """The text of a range within one line, by the client's own reckoning."""
+    codec, width = {
+        lsp.PositionEncodingKind.Utf8: ("utf-8", 1),
+        lsp.PositionEncodingKind.Utf16: ("utf-16-le", 2),
+        lsp.PositionEncodingKind.Utf32: ("utf-32-le", 4),
+    }[encoding]
+    data = line.encode(codec)
+    return data[width * span.start.character : width * span.end.character].decode(codec)
 
 
 def expected(text: str) -> tuple[int, str]:

@@ -111,6 +111,8 @@ def test_an_overlay_is_profiled_instead_of_the_file(program: Path) -> None:
     session = profile(program, run=unsaved(program, text.encode()))
     assert session.profile.kernel("thrice(float*, int, int)") is not None
     assert "twice" in program.read_text()
+    (analysis,) = session.run_dir.rglob("memory_analysis.json")
+    assert "*= 3.0f" in analysis.read_text()
 
 
 def test_dispatches_are_recorded_when_asked_for(program: Path) -> None:

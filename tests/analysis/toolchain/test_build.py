@@ -161,6 +161,9 @@ class TestOverlay:
         device = compile_device(project, toolchain, header, unsaved(header, replaced))
         assert code_object_metadata(built.code_objects[0])[0].lds == 16 * 4
         assert device.kernels[KERNEL].lds == 32 * 4
+        # A candidate for the source is compiled with the header that the editor has not saved.
+        candidate = unsaved(header, replaced).replacing(program, program.read_bytes() + b"// changed\n")
+        assert compile_device(project, toolchain, program, candidate).kernels[KERNEL].lds == 32 * 4
 
     def test_a_candidate_that_was_compiled_is_not_compiled_again_for_its_program(
         self, project: Project, toolchain: Toolchain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -23,51 +24,112 @@ from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSessio
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import resolve_project, sources_to_search
 from hipscope.formulas.base import Finding, Formula, format_value
-from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, find_formula
+from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, diagnose
 from hipscope.formulas.detect.sites import launch_of
 from tests.formulas.hand_made import modelled_profile
+from tests.unsaved import unsaved
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+PROGRAMS = sorted(p.name for p in EXAMPLES.glob("*.hip"))
 KNOWN = {formula.name for formula in FORMULAS}
 
 
-def expectations(program: Path) -> list[tuple[str, int]]:
+ABOVE = 5  # lines that the editor has and the disk has not
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """An example that was profiled with unsaved lines on top of it."""
+
+    session: ProfileSession
+    texts: SourceTexts
+    lines: list[str]
+
+    @property
+    def findings(self) -> list[Finding]:
+        return detect_all(self.session.profile, self.texts)
+
+
+def expectations(lines: list[str]) -> list[tuple[str, int]]:
     """(formula, line) of each marked line, for the formulas that exist."""
     marks = re.compile(r"// hipscope: expect (\w+)")
     found = [
-        (match[1], number)
-        for number, line in enumerate(program.read_text().splitlines(), start=1)
-        if (match := marks.search(line))
+        (match[1], number) for number, line in enumerate(lines, start=1) if (match := marks.search(line))
     ]
     return [mark for mark in found if mark[0] in KNOWN]
 
 
 @pytest.fixture(scope="module")
-def profiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], ProfileSession]]:
-    """Profiles an example on the emulator, once per test run."""
-    sessions: dict[str, ProfileSession] = {}
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Profiled]]:
+    """Profiles an example on the emulator, once per test run, as an editor sees it that has not saved it."""
+    known: dict[str, Profiled] = {}
     patch = pytest.MonkeyPatch()
     patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
-    def profile(name: str) -> ProfileSession:
-        if name not in sessions:
-            project = resolve_project(EXAMPLES / name)
-            sessions[name] = profile_project(project, options=ProfileOptions(backend="emulator"))
-        return sessions[name]
+    def profile(name: str) -> Profiled:
+        if name not in known:
+            file = EXAMPLES / name
+            text = "// größe\n" * ABOVE + file.read_text()
+            run = unsaved(file, text.encode())
+            options = ProfileOptions(backend="emulator")
+            session = profile_project(resolve_project(file), run, options=options)
+            known[name] = Profiled(session, run.texts, text.splitlines())
+        return known[name]
 
     yield profile
     patch.undo()
 
 
-@pytest.mark.parametrize("program", sorted(p.name for p in EXAMPLES.glob("*.hip")))
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_an_example_gives_the_findings_that_it_is_marked_with(
-    program: str, profiled: Callable[[str], ProfileSession]
+    program: str, profiled: Callable[[str], Profiled]
 ) -> None:
-    session = profiled(program)
-    assert session.profile.program.exit_code == 0
-    assert session.profile.program.output.startswith("PASS")
-    found = [(f.formula, f.line) for f in detect_all(session.profile, SourceTexts())]
-    assert found == expectations(EXAMPLES / program)
+    example = profiled(program)
+    assert example.session.profile.program.exit_code == 0
+    assert example.session.profile.program.output.startswith("PASS")
+    assert [(f.formula, f.line) for f in example.findings] == expectations(example.lines)
+
+
+def moved(profile: Profile, by: int) -> Profile:
+    """The profile of the same machine code, compiled from a text with so many lines more on top."""
+
+    def frame(old: Frame) -> Frame:
+        return old.model_copy(update={"line": old.line + by}) if old.file.startswith(str(EXAMPLES)) else old
+
+    kernels = [
+        k.model_copy(
+            update={
+                "line": k.line and k.line + by,
+                "instructions": tuple(
+                    i.model_copy(update={"source": tuple(map(frame, i.source))}) for i in k.instructions
+                ),
+            }
+        )
+        for k in profile.kernels
+    ]
+    return profile.model_copy(update={"kernels": tuple(kernels)})
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_unsaved_lines_on_top_move_every_finding_down_and_change_nothing_else(
+    program: str, profiled: Callable[[str], Profiled]
+) -> None:
+    example = profiled(program)
+    saved = detect_all(moved(example.session.profile, -ABOVE), SourceTexts())
+    saved += diagnose(moved(example.session.profile, -ABOVE), saved, SourceTexts())
+    found = example.findings
+    found += diagnose(example.session.profile, found, example.texts)
+    assert found
+    assert found == [
+        replace(
+            f,
+            line=f.line + ABOVE,
+            end_line=f.end_line + ABOVE,
+            related=tuple(replace(r, line=r.line + ABOVE) for r in f.related),
+        )
+        for f in saved
+    ]
+    assert all(f.end_column for f in found)
 
 
 @pytest.mark.parametrize(
@@ -79,16 +141,18 @@ def test_an_example_gives_the_findings_that_it_is_marked_with(
     ],
 )
 def test_a_finding_underlines_the_expression(
-    program: str, text: str, profiled: Callable[[str], ProfileSession]
+    program: str, text: str, profiled: Callable[[str], Profiled]
 ) -> None:
-    finding = detect_all(profiled(program).profile, SourceTexts())[0]
-    line = (EXAMPLES / program).read_text().splitlines()[finding.line - 1]
-    assert line[finding.column - 1 : finding.end_column - 1] == text
+    example = profiled(program)
+    finding = example.findings[0]
+    line = example.lines[finding.line - 1].encode()
+    assert line[finding.column - 1 : finding.end_column - 1].decode() == text
     assert Path(finding.file) == EXAMPLES / program
 
 
-def test_a_column_read_is_told_in_plain_words(profiled: Callable[[str], ProfileSession]) -> None:
-    finding = detect_all(profiled("lds_column_read.hip").profile, SourceTexts())[0]
+def test_a_column_read_is_told_in_plain_words(profiled: Callable[[str], Profiled]) -> None:
+    example = profiled("lds_column_read.hip")
+    finding = example.findings[0]
     assert finding.message.startswith(
         "reads the 32x32 LDS tile `tile` by column: every lane hits the same bank"
     )
@@ -97,35 +161,23 @@ def test_a_column_read_is_told_in_plain_words(profiled: Callable[[str], ProfileS
     assert cycles.value == pytest.approx(63, abs=0.5)
     assert cycles.ideal == pytest.approx(2)
     assert "declared here" in finding.related[0].message
-    assert (
-        "__shared__"
-        in (EXAMPLES / "lds_column_read.hip").read_text().splitlines()[finding.related[0].line - 1]
-    )
+    assert "__shared__" in example.lines[finding.related[0].line - 1]
 
 
-def test_a_strided_store_counts_the_lines_it_touches(profiled: Callable[[str], ProfileSession]) -> None:
-    finding = detect_all(profiled("strided_access.hip").profile, SourceTexts())[0]
+def test_a_strided_store_counts_the_lines_it_touches(profiled: Callable[[str], Profiled]) -> None:
+    example = profiled("strided_access.hip")
+    finding = example.findings[0]
     lines = next(e for e in finding.evidence if e.metric == "cache lines per access")
     assert lines.value == pytest.approx(62, abs=1)
     assert lines.ideal == pytest.approx(2, abs=0.1)
-    assert "<<<" in (EXAMPLES / "strided_access.hip").read_text().splitlines()[finding.related[0].line - 1]
+    assert "<<<" in example.lines[finding.related[0].line - 1]
 
 
-def test_a_contended_sum_sends_one_atomic_per_wave(profiled: Callable[[str], ProfileSession]) -> None:
-    finding = detect_all(profiled("contended_atomic.hip").profile, SourceTexts())[0]
+def test_a_contended_sum_sends_one_atomic_per_wave(profiled: Callable[[str], Profiled]) -> None:
+    finding = profiled("contended_atomic.hip").findings[0]
     operations = next(e.value for e in finding.evidence if e.metric == "atomic operations on memory")
     assert operations == -(-3000017 // 64)
     assert finding.share >= 0.5
-
-
-def test_the_explanation_holds_every_number_and_what_helps(profiled: Callable[[str], ProfileSession]) -> None:
-    finding = detect_all(profiled("lds_column_read.hip").profile, SourceTexts())[0]
-    formula = find_formula(finding.formula)
-    assert formula is not None
-    text = formula.explain(finding)
-    assert finding.message in text
-    assert all(f"| {e.metric} |" in text for e in finding.evidence)
-    assert "pad the row" in text
 
 
 @pytest.mark.parametrize("formula", all_formulas(), ids=lambda f: f.name)

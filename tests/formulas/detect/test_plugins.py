@@ -33,9 +33,12 @@ from hipscope.analysis.profile import Profile
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.detect.registry import all_formulas, detect_all, measure_all
 profile = Profile.model_validate_json(sys.argv[2])
+texts = SourceTexts({Path("/k.hip"): b"\\n" * 6 + b"  table[n] = 1;\\n"})
+found = detect_all(profile, texts)
 print(json.dumps({
     "names": [f.name for f in all_formulas()],
-    "found": [(f.formula, f.line, f.share) for f in detect_all(profile, SourceTexts())],
+    "found": [(f.formula, f.line, f.share) for f in found],
+    "columns": [(f.column, f.end_column) for f in found if f.formula == "scalarWaits"],
     "metrics": measure_all(profile.kernels[0], profile.device),
     "setting": load_config(Path(sys.argv[1])).formulas,
 }))
@@ -98,8 +101,19 @@ def test_a_formula_of_another_package_is_asked_like_our_own(tmp_path: Path) -> N
     assert isinstance(answer["names"], list)
     assert answer["names"][-1] == "scalarWaits"
     assert ["scalarWaits", 7, 0.46] in answer["found"]  # type: ignore[operator]
+    assert answer["columns"] == [[3, 11]]
     assert answer["metrics"]["scalar load wait cycles"] == 4600  # type: ignore[index]
     assert answer["setting"] == ["scalarWaits"]
+    assert warned == ""
+
+
+def test_a_formula_that_takes_no_texts_is_asked_all_the_same_until_the_next_release(tmp_path: Path) -> None:
+    module = GOOD.replace("kernel: Kernel, texts: SourceTexts) ->", "kernel: Kernel) ->")
+    assert module != GOOD
+    folder = install(tmp_path / "site", "old", module, SAME.replace("broken", "old"))
+    answer, warned = ask(folder, config=tmp_path)
+    assert ["scalarWaits", 7, 0.46] in answer["found"]  # type: ignore[operator]
+    assert answer["columns"] == [[3, 11]]
     assert warned == ""
 
 

@@ -126,7 +126,7 @@ def test_a_model_hears_when_the_whole_program_goes_wrong_with_its_rewrite(
     one, three = (kernel.replace("tile[kTile][kTile]", f"tile[kTile][kTile + {n}]") for n in (1, 3))
     server.then(wire.Reply(wire.said(one)), wire.Reply(wire.said(three)))
 
-    def whole_program(_bench: object, text: bytes, **_options: object) -> Rehearsed:
+    def whole_program(_bench: object, text: bytes, _run: object, **_options: object) -> Rehearsed:
         wrong = b"kTile + 1]" in text
         return Rehearsed("The program's output changes: `FAIL` instead of `PASS`." if wrong else None)
 
