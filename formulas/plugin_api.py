@@ -4,6 +4,7 @@ Everything else in hipscope may move between releases. The guide is docs/formula
 """
 
 from hipscope.analysis.metrics.roofline import roofline as roofline
+from hipscope.analysis.metrics.stalls import add_stalls as add_stalls
 from hipscope.analysis.metrics.stalls import blamed_stalls as blamed_stalls
 from hipscope.analysis.profile import Device as Device
 from hipscope.analysis.profile import Instruction as Instruction
@@ -21,6 +22,5 @@ from hipscope.formulas.detect.sites import Site as Site
 from hipscope.formulas.detect.sites import finding_at as finding_at
 from hipscope.formulas.detect.sites import kernel_site as kernel_site
 from hipscope.formulas.detect.sites import sites as sites
-from hipscope.formulas.detect.time_at_stake import add_stalls as add_stalls
 from hipscope.formulas.detect.time_at_stake import cost_share as cost_share
 from hipscope.formulas.detect.time_at_stake import wait_share as wait_share

@@ -1,7 +1,7 @@
 """Recording and replaying dispatches on an AMD GPU, through the HSA tools library and the GPU replayer in native/.
 
 Gives the variables that make a program's own run leave a capture set, and the tool that `replay` drives instead of the
-emulator's. Starts nothing itself.
+emulator's. Starts nothing itself. A Python interface (docs/gpu-captures.md): no command of hipscope uses it.
 """
 
 from __future__ import annotations

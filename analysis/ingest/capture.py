@@ -28,6 +28,8 @@ from hipscope.analysis.ingest.pc_samples import read_samples
 from hipscope.analysis.ingest.tables import read_header
 from hipscope.analysis.ingest.traces import Trace, TracedInstruction, read_trace
 from hipscope.analysis.metrics.line_costs import is_foreign
+from hipscope.analysis.metrics.memory_patterns import sum_patterns
+from hipscope.analysis.metrics.stalls import add_stalls
 from hipscope.analysis.profile import (
     Device,
     Dispatch,
@@ -42,7 +44,6 @@ from hipscope.analysis.profile import (
     Provenance,
     Resources,
     Source,
-    StallReason,
 )
 from hipscope.analysis.source.kernel_definitions import base_name, definition_line
 from hipscope.analysis.source.texts import SourceTexts
@@ -290,42 +291,17 @@ def _merge(traces: Sequence[Trace]) -> tuple[Instruction, ...]:
             lanes=sum(i.lanes for i in merged[key]),
             latency=sum(i.latency for i in merged[key]),
             stall=sum(i.stall for i in merged[key]),
-            stalls=_sum_stalls(i.stalls for i in merged[key]),
+            stalls=add_stalls(i.stalls for i in merged[key]),
             waited_for=waited[number],
-            memory=_sum_patterns([i.memory for i in merged[key] if i.memory is not None]),
+            memory=_memory(merged[key]),
         )
         for key, number in index.items()
     )
 
 
-def _sum_stalls(parts: Iterable[Mapping[StallReason, float]]) -> dict[StallReason, float]:
-    total: dict[StallReason, float] = {}
-    for part in parts:
-        for reason, cycles in part.items():
-            total[reason] = total.get(reason, 0.0) + cycles
-    return total
-
-
-def _sum_patterns(patterns: Sequence[MemoryPattern]) -> MemoryPattern | None:
-    if not patterns:
-        return None
-    if len(patterns) == 1:
-        return patterns[0]
-    added = {
-        name: sum(getattr(p, name) for p in patterns)
-        for name in (
-            "accesses", "lanes", "lines_needed", "lines_used", "lds_cycles", "lds_conflict_cycles",
-            "atomic_conflicts",
-        )
-    }  # fmt: skip
-    optional = {
-        name: sum(values) if None not in (values := [getattr(p, name) for p in patterns]) else None
-        for name in ("l1_hits", "l2_hits", "memory_lines", "distinct_lines")
-    }
-    shares = [(p.same_address_share, p.lanes) for p in patterns if p.same_address_share is not None]
-    weight = sum(lanes for _, lanes in shares)
-    share = sum(s * lanes for s, lanes in shares) / weight if weight else None
-    return patterns[0].model_copy(update={**added, **optional, "same_address_share": share})
+def _memory(parts: Sequence[TracedInstruction]) -> MemoryPattern | None:
+    patterns = [part.memory for part in parts if part.memory is not None]
+    return sum_patterns(patterns) if patterns else None
 
 
 def _resources(

@@ -5,7 +5,7 @@ Takes a `Kernel`, gives cycles by reason for the kernel and per instruction. Cyc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from hipscope.analysis.metrics.wait_reasons import wait_reason
 from hipscope.analysis.profile import Kernel, StallReason
@@ -15,11 +15,17 @@ StallTable = Mapping[StallReason, float]
 
 def stall_table(kernel: Kernel) -> StallTable:
     """Stall cycles of the whole kernel by reason, largest first."""
-    total: dict[StallReason, float] = {}
-    for instruction in kernel.instructions:
-        for reason, cycles in instruction.stalls.items():
-            total[reason] = total.get(reason, 0.0) + cycles
+    total = add_stalls(instruction.stalls for instruction in kernel.instructions)
     return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+
+def add_stalls(tables: Iterable[StallTable]) -> dict[StallReason, float]:
+    """The sum of stall tables."""
+    total: dict[StallReason, float] = {}
+    for table in tables:
+        for reason, cycles in table.items():
+            total[reason] = total.get(reason, 0.0) + cycles
+    return total
 
 
 def blamed_stalls(kernel: Kernel) -> tuple[StallTable, ...]:

@@ -36,10 +36,6 @@ class Span:
     line: int
     end_line: int
 
-    def contains(self, other: Span) -> bool:
-        """True when `other` lies completely inside."""
-        return self.start <= other.start and other.end <= self.end
-
 
 @dataclass(frozen=True)
 class Parameter:

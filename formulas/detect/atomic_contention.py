@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.metrics.memory_patterns import sum_patterns
-from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
@@ -18,7 +18,6 @@ from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, lau
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
     LATENCY_COUNTERS,
-    add_stalls,
     counted_waits,
     latency_bound,
     wait_share,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.metrics.memory_patterns import conflict_degree, sum_patterns
-from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import constant_value, shared_array_at, subscripts_at
 from hipscope.analysis.source.texts import SourceTexts
@@ -17,7 +17,7 @@ from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, 
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
-from hipscope.formulas.detect.time_at_stake import add_stalls, counted_waits, smaller, unit_share, wait_share
+from hipscope.formulas.detect.time_at_stake import counted_waits, smaller, unit_share, wait_share
 
 _PER_ACCESS = "LDS cycles per access"
 _LANE_INDEX = ("threadIdx.x", "hipThreadIdx_x")

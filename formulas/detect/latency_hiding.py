@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import achieved_waves, occupancy
 from hipscope.analysis.metrics.roofline import roofline
-from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
@@ -20,7 +20,6 @@ from hipscope.formulas.detect.memory_access import wasteful
 from hipscope.formulas.detect.sites import Site, finding_at, launch_of, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
-    add_stalls,
     beyond_traffic,
     latency_bound,
     long_enough,

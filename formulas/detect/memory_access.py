@@ -15,7 +15,7 @@ from hipscope.analysis.metrics.memory_patterns import (
     memory_bytes,
     sum_patterns,
 )
-from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.analysis.source.text_queries import column_range
 from hipscope.analysis.source.texts import SourceTexts
@@ -24,7 +24,6 @@ from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
-    add_stalls,
     beyond_bandwidth,
     counted_waits,
     smaller,

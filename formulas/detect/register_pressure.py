@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import Occupancy, granted_vgprs, occupancy
-from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
@@ -18,7 +18,6 @@ from hipscope.formulas.detect.instruction_mix import executions, is_scratch, lar
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
-    add_stalls,
     beyond_traffic,
     cost_share,
     counted_waits,

@@ -6,7 +6,7 @@ how long a shared unit is busy. The smaller one counts, because neither alone ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 
 from hipscope.analysis.metrics.roofline import BOUND_FRACTION, roofline
 from hipscope.analysis.metrics.stalls import StallTable, blamed_stalls, stall_table, total_cycles
@@ -131,12 +131,3 @@ def beyond_bandwidth(kernel: Kernel, device: Device, needed_bytes: float) -> flo
 def smaller(first: float, second: float | None) -> float:
     """The smaller of a share and another that may be unknown, kept within 0..1."""
     return max(0.0, min(1.0, first if second is None else min(first, second)))
-
-
-def add_stalls(tables: Collection[StallTable]) -> Mapping[StallReason, float]:
-    """The sum of stall tables."""
-    total: dict[StallReason, float] = {}
-    for table in tables:
-        for reason, cycles in table.items():
-            total[reason] = total.get(reason, 0.0) + cycles
-    return total

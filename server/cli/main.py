@@ -1,4 +1,4 @@
-"""The command line: `hipscope profile | check | optimize | validate | restore | prompt | emulate | ...`.
+"""The command line: `hipscope profile | check | optimize | validate | restore | prompt | consent | ...`.
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
 0 done, 1 no verified improvement, a defect that `check` found, or kernels that differ, 2 bad input, 3 missing tool,
@@ -14,6 +14,7 @@ import typer
 
 from hipscope.server.cli import (
     check,
+    consent,
     doctor,
     emulate,
     emulator,
@@ -64,6 +65,6 @@ def main() -> None:
 
 
 for command in (
-    profile, check, optimize, validate, restore, prompt, emulate, emulator, doctor, lsp
+    profile, check, optimize, validate, restore, prompt, consent, emulate, emulator, doctor, lsp
 ):  # fmt: skip
     command.add(app)

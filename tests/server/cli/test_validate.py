@@ -93,6 +93,10 @@ def test_a_difference_is_shown_as_text_json_markdown_and_html(folder: Path) -> N
     html = run(folder, "wrong.hip", "--format", "html").stdout
     assert html.startswith("<!doctype html>")
     assert html.count("fill='#c62828'") > 50
+    left = [gate["gate"] for gate in report["left_out"]]
+    assert left == ["text", "resources", "speed", "physics", "program", "tests"]
+    for shown in (text.stdout, markdown, html):
+        assert all(f"{gate} (" in shown for gate in left)
 
 
 def test_binaries_and_tolerances_are_taken(folder: Path) -> None:

@@ -16,9 +16,10 @@ from hipscope.analysis.errors import UsageError
 from hipscope.formulas.propose.llm.consent import (
     ConsentNeeded,
     give_consent,
+    given_consents,
     has_consent,
     require_consent,
-    withdraw_consent,
+    withdraw_consents,
 )
 from hipscope.formulas.propose.llm.model_settings import ModelKey, model_settings, read_stored_keys, take_key
 
@@ -174,8 +175,12 @@ def test_agreeing_once_is_enough_until_it_is_withdrawn(tmp_path: Path, state: di
     model = model_settings(LlmConfig(model="openai/m"), {})
     require_consent(tmp_path, model, yes_send=True, env=state)
     require_consent(tmp_path, model, env=state)
-    withdraw_consent(tmp_path, model, env=state)
+    assert [c.model for c in given_consents(tmp_path, state)] == ["openai/m"]
+    withdraw_consents(tmp_path / "another", state)
+    assert has_consent(tmp_path, model, env=state)
+    withdraw_consents(tmp_path, state)
     assert not has_consent(tmp_path, model, env=state)
+    assert given_consents(tmp_path, state) == ()
 
 
 @pytest.mark.parametrize(
