@@ -12,12 +12,12 @@ from pathlib import Path
 
 from hipscope.accordo.compare.buffers import Errors
 from hipscope.accordo.model.verdict import Trial, Verdict
+from hipscope.accordo.proof.checks.plan import Proof, in_order, plan_runs, with_named
 from hipscope.accordo.proof.checks.rejection import Check, Rejection, trial
 from hipscope.accordo.proof.checks.repeats import check_repeats
 from hipscope.accordo.proof.checks.results import check_same_results
 from hipscope.accordo.proof.checks.sanitizers import check_sanitizers
 from hipscope.accordo.proof.checks.state import check_state
-from hipscope.accordo.proof.plan import Proof, in_order, plan_runs, with_named
 from hipscope.accordo.reference.prepare import CAPTURED, Reference
 from hipscope.accordo.replay.background import Ahead
 from hipscope.analysis.run import Run

@@ -1,4 +1,5 @@
-"""The checks that a candidate goes through, one per file: each gives a `Rejection`, or None when it finds nothing.
+"""What a candidate goes through: its planned replays, and the checks on what they leave, one per file.
 
-Takes a proof with its planned replays, gives mismatches in words. A check never decides about another one.
+Takes a prepared reference and a candidate's code object; a check gives a `Rejection`, or None when it finds nothing. No
+check decides about another one.
 """

@@ -14,9 +14,9 @@ from hipscope.accordo.dispatch.access_map import ATOMIC, WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedBuffer
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.model.verdict import Mismatch
-from hipscope.accordo.proof.block_compare import blocks
+from hipscope.accordo.proof.checks.block_compare import blocks
+from hipscope.accordo.proof.checks.plan import Proof
 from hipscope.accordo.proof.checks.rejection import label
-from hipscope.accordo.proof.plan import Proof
 from hipscope.accordo.reference.prepare import Prepared
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.replay.replay import Replay

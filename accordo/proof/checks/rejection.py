@@ -11,7 +11,7 @@ from hipscope.accordo.dispatch.captured import CapturedBuffer
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.model.verdict import Mismatch, Trial
-from hipscope.accordo.proof.plan import Plan, Proof
+from hipscope.accordo.proof.checks.plan import Plan, Proof
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.replay.background import Ahead
 from hipscope.accordo.replay.replay import Replay

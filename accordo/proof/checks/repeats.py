@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.model.verdict import Mismatch, Trial
+from hipscope.accordo.proof.checks.plan import RUNS_COMPARED, Plan, Proof
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label
-from hipscope.accordo.proof.plan import RUNS_COMPARED, Plan, Proof
 from hipscope.accordo.replay.background import Ahead
 from hipscope.accordo.replay.replay import Replay
 

@@ -15,12 +15,12 @@ from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.accordo.model.verdict import Mismatch, MismatchKind
-from hipscope.accordo.proof.block_compare import agree
 from hipscope.accordo.proof.checks.atomics import lost_atomics, written_back
+from hipscope.accordo.proof.checks.block_compare import agree
+from hipscope.accordo.proof.checks.plan import Plan, Proof, Turn, allowed, is_traced
 from hipscope.accordo.proof.checks.precision import less_precise, may_be_rounding
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, trial
 from hipscope.accordo.proof.checks.repeats import digests
-from hipscope.accordo.proof.plan import Plan, Proof, Turn, allowed, is_traced
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun, piece_tolerance
 from hipscope.accordo.replay.background import Ahead

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hipscope.accordo.model.verdict import Mismatch
+from hipscope.accordo.proof.checks.plan import Plan, Proof
 from hipscope.accordo.proof.checks.rejection import Rejection
-from hipscope.accordo.proof.plan import Plan, Proof
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.reference.settings import Settings
 from hipscope.accordo.replay.background import Ahead

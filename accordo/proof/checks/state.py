@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hipscope.accordo.dispatch.code_properties import own_state, reads_a_clock
 from hipscope.accordo.model.verdict import Mismatch
+from hipscope.accordo.proof.checks.plan import Proof
 from hipscope.accordo.proof.checks.rejection import Rejection
-from hipscope.accordo.proof.plan import Proof
 from hipscope.emulator.symbolize import demangle
 
 

@@ -10,7 +10,7 @@ from hipscope.accordo.compare.buffers import Errors, Piece, compare_buffer
 from hipscope.accordo.compare.tolerance import Tolerance
 from hipscope.accordo.dispatch.access_map import READ, WRITTEN, AccessMap
 from hipscope.accordo.dispatch.element_types import Segment
-from hipscope.accordo.proof.block_compare import BLOCK, agree, blocks
+from hipscope.accordo.proof.checks.block_compare import BLOCK, agree, blocks
 from hipscope.accordo.replay.replay import Left
 from hipscope.analysis.source.number_types import BYTES, element_of
 
