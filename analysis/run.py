@@ -46,6 +46,10 @@ class Run:
         """The same without progress: for work beside the one that is shown."""
         return replace(self, progress=silent)
 
+    def of(self, sources: Callable[[], tuple[Path, ...]]) -> Run:
+        """The same on a program with these files."""
+        return replace(self, texts=self.texts.of(sources))
+
     def replacing(self, path: Path, text: bytes) -> Run:
         """The same on a candidate: its text in place of that of the file."""
         return replace(self, texts=self.texts.replacing(path, text))

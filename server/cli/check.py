@@ -33,10 +33,12 @@ def check(
     """Build and run a program and report what its kernels do wrong: stray accesses, races, divergent barriers."""
     with terminal.failures_reported():
         from hipscope.analysis.errors import ProgramFailed
+        from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
         request = tasks.Request(source, tuple(program_args or ()), device=device, checks=checks)
-        report = terminal.run_task(tasks.check, request)
+        texts = SourceTexts()
+        report = terminal.run_task(tasks.check, request, texts)
         with terminal.result_stream(output, format) as stream:
             if format is options.Format.JSON:
                 from hipscope.server.render.json import render_json
@@ -45,7 +47,7 @@ def check(
             else:
                 from hipscope.server.render.check import render_check
 
-                render_check(report, terminal.text_console(stream, output), request.texts)
+                render_check(report, terminal.text_console(stream, output), texts)
         if report["reports"]:
             raise typer.Exit(1)
         if report["failure"] or not all(fault["refused"] for fault in report["faults"]):

@@ -40,11 +40,13 @@ def profile(
     """Build and run a program and show what its kernels wait for."""
     with failures_reported():
         from hipscope.analysis.errors import ProgramFailed
+        from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
         from hipscope.server.reports.profile_reader import read_report
 
         request = tasks.Request(source, tuple(program_args or ()), backend=backend.value, device=device)
-        report = run_task(tasks.profile, request)
+        texts = SourceTexts()
+        report = run_task(tasks.profile, request, texts)
         if top is not None:
             report["kernels"] = report["kernels"][:top]
             shown = {k["name"] for k in report["kernels"]} if format is Format.JSON else None
@@ -58,6 +60,6 @@ def profile(
             else:
                 from hipscope.server.render.text import render_profile
 
-                render_profile(view, text_console(stream, output), request.texts, top)
+                render_profile(view, text_console(stream, output), texts, top)
         if (why := view.failure()) is not None:
             raise ProgramFailed(why, output=str(view.program.get("output", "")))

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hipscope.analysis.errors import HipscopeError
-    from hipscope.analysis.run import Progress
+    from hipscope.analysis.run import Progress, Run
+    from hipscope.analysis.source.texts import SourceTexts
     from hipscope.server.jobs.tasks import Request
 
 INTERNAL_ERROR = 70
@@ -28,11 +29,17 @@ _FILE_WIDTH = 110
 
 
 def run_task(
-    task: Callable[[Request, Progress, threading.Event], dict[str, Any]], request: Request
+    task: Callable[[Request, Run], dict[str, Any]], request: Request, texts: SourceTexts | None = None
 ) -> dict[str, Any]:
-    """Do a task with progress on standard error, and stop it when we are asked to."""
+    """Do a task with progress on standard error, and stop it when we are asked to.
+
+    `texts` are for a command that shows lines of what was built; each task has its own without.
+    """
+    from hipscope.analysis.run import Run
+    from hipscope.analysis.source.texts import SourceTexts
+
     with stop_asked() as cancel, progress_shown() as progress:
-        return task(request, progress, cancel)
+        return task(request, Run(cancel, progress, texts or SourceTexts()))
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,6 +56,7 @@ def add(app: typer.Typer) -> None:
         """Run two versions of a kernel on the same launches; exit code 0 if they do the same, 1 if not."""
         with failures_reported():
             from hipscope.accordo.compare.tolerance import parse_tolerance
+            from hipscope.analysis.run import Run
             from hipscope.server.jobs import tasks
             from hipscope.server.render import verdict as draw
 
@@ -64,8 +64,8 @@ def add(app: typer.Typer) -> None:
             allowed = dict(parse_tolerance(text) for text in tolerance or ())
             comparison = tasks.Comparison(candidate, allowed, exact)
 
-            def work(given: Any, progress: Any, cancel: threading.Event) -> dict[str, Any]:
-                return tasks.validate(given, comparison, progress, cancel)
+            def work(given: tasks.Request, run: Run) -> dict[str, Any]:
+                return tasks.validate(given, comparison, run)
 
             report = run_task(work, request)
             with result_stream(output, format) as stream:

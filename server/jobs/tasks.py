@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from hipscope.accordo.compare.tolerance import UserTolerance
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.run import Progress, Run
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import profile_project
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project, sources_to_search
@@ -30,10 +29,7 @@ CHECKS = ("bounds", "races", "barriers", "alignment", "stale", "uninitialised")
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for; None leaves what `hipscope.toml` or the default says.
-
-    `texts` are made here once: everything that is done for the request, and what is shown of it, is about them.
-    """
+    """What the user asked for; None leaves what `hipscope.toml` or the default says."""
 
     target: Path
     program_args: tuple[str, ...] = ()
@@ -48,28 +44,27 @@ class Request:
     test_command: str | None = None
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     checks: str = "all"
-    texts: SourceTexts = field(default_factory=SourceTexts)
 
 
-def profile(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+def profile(request: Request, run: Run) -> dict[str, Any]:
     """Build and profile; the `hipscope.profile/1` object. Raises HipscopeError."""
-    project, run = _begin(request, progress, cancel)
+    project, run = _begin(request, run)
     session = profile_project(project, run)
     return profile_report(session.profile, project.config.formulas, project.config.min_share, run.texts)
 
 
-def prepare(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+def prepare(request: Request, run: Run) -> dict[str, Any]:
     """Make what rewrites of the program will be held against, with the lowest priority. Raises HipscopeError."""
     from hipscope.formulas.optimize.prepared_cache import prepare_project
 
-    project, run = _begin(request, progress, cancel)
+    project, run = _begin(request, run)
     if not project.config.optimize.prepare:
         return {"prepared": False}
     os.nice(_LOWEST_PRIORITY)
     return {"prepared": prepare_project(project, run)}
 
 
-def check(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+def check(request: Request, run: Run) -> dict[str, Any]:
     """Build and run under the sanitizers; the `hipscope.check/1` object. Raises HipscopeError."""
     from hipscope.analysis.runs.check_project import check_project
     from hipscope.server.reports.check_writer import check_report
@@ -77,15 +72,15 @@ def check(request: Request, progress: Progress, cancel: threading.Event) -> dict
     unknown = set(request.checks.split(",")) - {"all", *CHECKS}
     if unknown:
         raise UsageError(f"there is no check `{min(unknown)}`", f"choose all, or some of {', '.join(CHECKS)}")
-    project, run = _begin(request, progress, cancel)
+    project, run = _begin(request, run)
     return check_report(check_project(project, run, checks=request.checks))
 
 
-def optimize(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+def optimize(request: Request, run: Run) -> dict[str, Any]:
     """Find, rewrite, prove and time; the `hipscope.optimize/1` object. Raises HipscopeError."""
     from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
 
-    project, run = _begin(request, progress, cancel, keep_key=True)
+    project, run = _begin(request, run, keep_key=True)
     rewriter = request.rewriter or project.config.optimize.rewriter
     if rewriter == "recipes":
         withhold_key(project.config.llm)
@@ -99,11 +94,11 @@ def optimize(request: Request, progress: Progress, cancel: threading.Event) -> d
     return optimize_report(optimize_project(project, run, options=options))
 
 
-def prompt(request: Request, progress: Progress, cancel: threading.Event) -> dict[str, Any]:
+def prompt(request: Request, run: Run) -> dict[str, Any]:
     """What a language model would be sent for a kernel; sends nothing. Raises HipscopeError."""
     from hipscope.formulas.optimize.model_rewrites import render_prompt
 
-    project, run = _begin(request, progress, cancel)
+    project, run = _begin(request, run)
     shown = render_prompt(project, request.kernel, run)
     return {
         "schema": "hipscope.prompt/1",
@@ -125,9 +120,7 @@ class Comparison:
     exact: bool = False
 
 
-def validate(
-    request: Request, comparison: Comparison, progress: Progress, cancel: threading.Event
-) -> dict[str, Any]:
+def validate(request: Request, comparison: Comparison, run: Run) -> dict[str, Any]:
     """Is the candidate's kernel the reference's? The `hipscope.verdict/1` object. Raises HipscopeError."""
     from hipscope.accordo import api
     from hipscope.analysis.system.sandbox import isolation
@@ -136,7 +129,6 @@ def validate(
     config = _with_request(resolve_config(request.target), request)
     withhold_key(config.llm)
     kernel, candidate = request.kernel or "", comparison.candidate
-    run = Run(cancel, progress, request.texts)
     with api.capture(
         request.target, kernel=kernel, arguments=request.program_args, config=config, run=run
     ) as recording:
@@ -159,26 +151,23 @@ def apply(report: Mapping[str, Any]) -> Path:
     return apply_edit(VerifiedEdit.model_validate(report["edit"]))
 
 
-def find_project(request: Request) -> Project:
+def find_project(request: Request, texts: SourceTexts) -> Project:
     """The project with the request's settings over those of its `hipscope.toml`. Raises UsageError."""
-    project = resolve_project(request.target, request.program_args, texts=request.texts)
+    project = resolve_project(request.target, request.program_args, texts=texts)
     config = _with_request(project.config, request)
     find_device(config.device)
-    return resolve_project(request.target, request.program_args, config, request.texts)
+    return resolve_project(request.target, request.program_args, config, texts)
 
 
-def _begin(
-    request: Request, progress: Progress, cancel: threading.Event, *, keep_key: bool = False
-) -> tuple[Project, Run]:
-    """The project of a request, and the run that carries it out.
+def _begin(request: Request, run: Run, *, keep_key: bool = False) -> tuple[Project, Run]:
+    """The project of a request, and the run with the files of that project to search.
 
     Unless `keep_key`, nothing that is built or run for it sees the key of its language model.
     """
-    project = find_project(request)
+    project = find_project(request, run.texts)
     if not keep_key:
         withhold_key(project.config.llm)
-    texts = request.texts.of(functools.cache(functools.partial(sources_to_search, project)))
-    return project, Run(cancel, progress, texts)
+    return project, run.of(functools.cache(functools.partial(sources_to_search, project)))
 
 
 def _with_request(config: Config, request: Request) -> Config:

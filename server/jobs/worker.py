@@ -70,6 +70,7 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
         output.flush()
 
     from hipscope.analysis.errors import HipscopeError, of_the_system
+    from hipscope.analysis.run import Run
 
     def progress(message: str, fraction: float | None = None) -> None:
         emit("progress", message=message, fraction=fraction)
@@ -83,7 +84,8 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
             "check": tasks.check,
             "optimize": tasks.optimize,
         }[request["kind"]]
-        emit("result", report=work(read_request(request), progress, cancel))
+        run = Run(cancel, progress, read_texts(request))
+        emit("result", report=work(read_request(request), run))
     except HipscopeError as failure:
         emit("error", **describe(failure))
         return failure.exit_code
@@ -102,7 +104,6 @@ def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> 
 
 def read_request(data: Mapping[str, Any]) -> Any:
     """The request as `tasks.Request`."""
-    from hipscope.analysis.source.texts import SourceTexts
     from hipscope.formulas.propose.llm.model_settings import read_stored_keys
     from hipscope.server.jobs.tasks import Request
 
@@ -118,13 +119,15 @@ def read_request(data: Mapping[str, Any]) -> Any:
         rewriter=data.get("rewriter"),
         yes_send=bool(data.get("yes_send")),
         stored_keys=read_stored_keys(data.get("stored_keys") or ""),
-        texts=SourceTexts(
-            {
-                Path(f): text.encode("utf-8", "surrogatepass")
-                for f, text in (data.get("overlays") or {}).items()
-            }
-        ),
     )
+
+
+def read_texts(data: Mapping[str, Any]) -> Any:
+    """The request's unsaved texts as `SourceTexts`: those of this one job."""
+    from hipscope.analysis.source.texts import SourceTexts
+
+    unsaved = data.get("overlays") or {}
+    return SourceTexts({Path(f): text.encode("utf-8", "surrogatepass") for f, text in unsaved.items()})
 
 
 def describe(failure: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,8 +14,6 @@ import cmake
 import pytest
 from lsprotocol import types as lsp
 
-from hipscope.analysis.run import silent
-from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.jobs import tasks
 from tests.server.lsp_editor import (
     OPTIMIZE,
@@ -28,6 +25,7 @@ from tests.server.lsp_editor import (
     start,
     until,
 )
+from tests.unsaved import unsaved
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECONDS = 180.0
@@ -95,8 +93,8 @@ def strided(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     file.write_text("// not saved yet\nint main() {}\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        request = tasks.Request(file, backend="emulator", texts=SourceTexts({file: STRIDED.encode()}))
-        report = tasks.profile(request, silent, threading.Event())
+        request = tasks.Request(file, backend="emulator")
+        report = tasks.profile(request, unsaved(file, STRIDED.encode()))
     worker.write_text(MADE_BEFORE)
     worker.with_name("worker.py.json").write_text(json.dumps(report))
     return folder, worker
