@@ -176,7 +176,7 @@ class Kernel(_Record):
 
 
 class Device(_Record):
-    """The GPU the profile is of; `name` is a row of the device table (`analysis/devices.toml`)."""
+    """The GPU the profile is of; `name` is a row of the device table (`emulator/devices.toml`)."""
 
     name: str
     arch: str
