@@ -134,9 +134,13 @@ def find_sources(root: Path, config: Config) -> Iterator[Path]:
 
 
 def sources_to_search(project: Project) -> tuple[Path, ...]:
-    """The files in which something of a program may be looked for: its own, and what lies around its main source."""
+    """The files in which something of a program may be looked for: its own, and what lies around its main source.
+
+    None when they are too many to look through.
+    """
     around = sources_around(project.main_source) if project.main_source is not None else ()
-    return tuple(dict.fromkeys((*project.sources, *around)))
+    found = tuple(dict.fromkeys((*project.sources, *around)))
+    return found if len(found) <= _MAX_LOOKED_THROUGH else ()
 
 
 def sources_around(file: Path) -> tuple[Path, ...]:

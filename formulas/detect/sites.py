@@ -106,6 +106,8 @@ def launch_of(kernel: Kernel, file: str, texts: SourceTexts) -> Related | None:
         word + rb"\s*(?:<[^;]*>)?\s*<<<|\bhip(?:Ext)?Launch\w*\s*\((?:[^;]*\W)?" + word,
     )
     for path in _searched(file, kernel.file or file, texts):
+        if name.encode() not in (texts.read(path) or b""):
+            continue
         for number, text in enumerate(code_lines(texts, path), start=1):
             if name.encode() in text and launch.search(text):
                 return Related(path, number, f"{name} is launched here")
