@@ -101,7 +101,7 @@ def proof_inputs(
         odd_workgroups=rewrite and alone,
         larger_workgroups=not rewrite,
         widened=_widened(recording, text),
-        less_precise=rewrite and config.optimize.fast_math,  # who asks for it has agreed to less precision
+        less_precise=rewrite and config.optimize.fast_math,  # the setting agrees to less precision
         sanitize="all",
     ), signature
 

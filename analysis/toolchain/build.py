@@ -173,7 +173,7 @@ class _Unit:
 
 @dataclass(frozen=True)
 class _Order:
-    """One side of one file to compile, from these texts. `confined`: it is text that nobody has looked at yet."""
+    """One side of one file to compile, from these texts. `confined`: the text is not trusted yet."""
 
     project: Project
     toolchain: Toolchain

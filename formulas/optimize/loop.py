@@ -49,7 +49,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class OptimizeOptions:
-    """What to optimize and who proposes.
+    """What to optimize, and by recipes, a language model or both.
 
     `yes_send` says that the user agrees to send this project's kernels to the configured language model.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.

@@ -47,7 +47,7 @@ def written_back(
     """Where the candidate writes what is there anyway, and others may write meanwhile: that is not the kernel's own.
 
     Its own is what the reference writes, and in a buffer that it writes to also what it only reads on this launch. An
-    atomic operation that changes nothing disturbs nobody.
+    atomic operation that changes nothing disturbs no other access.
     """
     written, usual = result.access(buffer.index, buffer.size), run.access[buffer.index]
     if written.within(usual, WRITTEN):
