@@ -14,9 +14,8 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, parse
-from hipscope.analysis.source.texts import ByteColumn, SourceTexts
+from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 
-UNKNOWN = ByteColumn(0)
 _OPENING = {b"(": b")", b"[": b"]"}
 _CLOSING = frozenset(_OPENING.values())
 _NAME = re.compile(rb"[A-Za-z0-9_$\x80-\xff]+")
@@ -46,7 +45,7 @@ def column_range(
     """
     text = code_line(texts, file, line)
     if not text.strip():
-        return UNKNOWN, UNKNOWN
+        return UNKNOWN_COLUMN, UNKNOWN_COLUMN
     if not 0 < column <= len(text):
         return ByteColumn(len(text) - len(text.lstrip()) + 1), ByteColumn(len(text) + 1)
     start = column - 1

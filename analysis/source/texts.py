@@ -19,6 +19,8 @@ from hipscope.analysis.errors import UsageError
 ByteColumn = NewType("ByteColumn", int)
 """A column as compilers count it: bytes of UTF-8 from 1; 0 is unknown. Only `hipscope.server.edit` converts it."""
 
+UNKNOWN_COLUMN = ByteColumn(0)
+
 _LINE_END = re.compile(rb"\r\n|\n|\r")  # what ends a line for clang and for LSP
 
 

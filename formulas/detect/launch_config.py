@@ -11,8 +11,7 @@ from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile
-from hipscope.analysis.source.text_queries import UNKNOWN
-from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
@@ -140,4 +139,4 @@ def _groups_at_once(profile: Profile, kernel: Kernel, size: int) -> int:
 def _place(kernel: Kernel, texts: SourceTexts) -> Site:
     """The launch in the source, else the kernel."""
     launch = launch_of(kernel, kernel.file, texts) if kernel.file else None
-    return kernel_site(kernel) if launch is None else Site(launch.file, launch.line, UNKNOWN, ())
+    return kernel_site(kernel) if launch is None else Site(launch.file, launch.line, UNKNOWN_COLUMN, ())

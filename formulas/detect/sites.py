@@ -14,8 +14,8 @@ from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Instruction, Kernel
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.analysis.source.text_queries import UNKNOWN, code_lines, column_range
-from hipscope.analysis.source.texts import ByteColumn, SourceTexts
+from hipscope.analysis.source.text_queries import code_lines, column_range
+from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Related
 
 
@@ -42,13 +42,15 @@ def sites(
     for (file, line), instructions in grouped.items():
         worst = max(instructions, key=weight)
         frame = user_frame(worst.source)
-        found.append(Site(file, line, ByteColumn(frame.column) if frame else UNKNOWN, tuple(instructions)))
+        found.append(
+            Site(file, line, ByteColumn(frame.column) if frame else UNKNOWN_COLUMN, tuple(instructions))
+        )
     return found
 
 
 def kernel_site(kernel: Kernel) -> Site:
     """The kernel's definition: where a finding of the whole kernel is shown. Unknown: line 0 of no file."""
-    return Site(kernel.file or "", kernel.line or 0, UNKNOWN, ())
+    return Site(kernel.file or "", kernel.line or 0, UNKNOWN_COLUMN, ())
 
 
 def costliest_site(kernel: Kernel, wanted: Callable[[Instruction], bool]) -> Site:
@@ -80,7 +82,7 @@ def finding_at(
         line=site.line,
         end_line=site.line,
         column=site.column,
-        end_column=UNKNOWN,
+        end_column=UNKNOWN_COLUMN,
         share=share,
         message=message,
         evidence=tuple(evidence),

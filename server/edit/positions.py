@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
+from hipscope.analysis.source.texts import ByteColumn
+
 Encoding = lsp.PositionEncodingKind | str
 _MOST_PAIRS = 4_000_000  # beyond this a text counts as rewritten: comparing it would hold up the editor
 _WORD = re.compile(r"\w+")
@@ -34,7 +36,7 @@ def units(text: str, encoding: Encoding) -> int:
     return len(text) + sum(1 for c in text if ord(c) > 0xFFFF)
 
 
-def column_units(line: str, byte_column: int, encoding: Encoding) -> int:
+def column_units(line: str, byte_column: ByteColumn, encoding: Encoding) -> int:
     """A byte column that counts from 1 as a character offset in the client's units."""
     head = line.encode("utf-8", "surrogatepass")[: max(0, byte_column - 1)]
     return units(head.decode("utf-8", "ignore"), encoding)
@@ -50,7 +52,7 @@ def code_range(line: str, number: int, encoding: Encoding) -> lsp.Range:
     )
 
 
-def word_range(line: str, number: int, column: int, encoding: Encoding) -> lsp.Range:
+def word_range(line: str, number: int, column: ByteColumn, encoding: Encoding) -> lsp.Range:
     """The word or character at a byte column that counts from 1; past the end of the line its last character."""
     head = line.encode("utf-8", "surrogatepass")[: column - 1].decode("utf-8", "ignore")
     start = min(len(head), max(0, len(line.rstrip()) - 1))
@@ -63,7 +65,12 @@ def word_range(line: str, number: int, column: int, encoding: Encoding) -> lsp.R
 
 
 def span_range(
-    lines: Sequence[str], first: int, last: int, column: int, end_column: int, encoding: Encoding
+    lines: Sequence[str],
+    first: int,
+    last: int,
+    column: ByteColumn,
+    end_column: ByteColumn,
+    encoding: Encoding,
 ) -> lsp.Range:
     """The range from `column` of line index `first` to before `end_column` of line index `last`.
 

@@ -15,6 +15,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
 from hipscope.analysis.run import Progress
+from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.edit.workspace_edit import EditSide, StaleEdit, workspace_edit
 from hipscope.server.features.code_action import CHECK, kernels_around
 from hipscope.server.features.code_lens import OPTIMIZE, PROFILE
@@ -254,7 +255,13 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, asked: bool) -> 
     details = failure.details
     message, hint = str(failure), details.get("hint")
     problems = tuple(
-        Problem(str(d["file"]), int(d["line"]), int(d["column"]), str(d["severity"]), str(d["message"]))
+        Problem(
+            str(d["file"]),
+            int(d["line"]),
+            ByteColumn(int(d["column"])),
+            str(d["severity"]),
+            str(d["message"]),
+        )
         for d in details.get("diagnostics", ())
         if d.get("severity") == "error" and d.get("file")
     )

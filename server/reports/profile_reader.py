@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn
+
 T = TypeVar("T")
 
 PROFILE_SCHEMA = "hipscope.profile/1"
@@ -52,7 +54,7 @@ class Line:
     share: float = 0
     stalls: Mapping[str, float] = field(default_factory=dict)
     memory: tuple[Memory, ...] = ()
-    column: int = 0
+    column: ByteColumn = UNKNOWN_COLUMN
 
     @property
     def reason(self) -> str | None:
@@ -121,8 +123,8 @@ class Finding:
     share: float = 0
     mangled: str = ""
     end_line: int = 0
-    column: int = 0
-    end_column: int = 0
+    column: ByteColumn = UNKNOWN_COLUMN
+    end_column: ByteColumn = UNKNOWN_COLUMN
     evidence: tuple[Evidence, ...] = ()
     related: tuple[Place, ...] = ()
     title: str = ""
@@ -138,7 +140,7 @@ class Fault:
     message: str
     file: str = ""
     line: int = 0
-    column: int = 0
+    column: ByteColumn = UNKNOWN_COLUMN
     instruction: str | None = None
     refused: bool = False
 

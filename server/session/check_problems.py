@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn
 from hipscope.server.session.known_profiles import Problem
 
 _SECOND = {
@@ -46,12 +47,20 @@ def check_problems(report: Mapping[str, Any]) -> tuple[Problem, ...]:
         message = f"{row['message']} (kernel {row['kernel']}{times})"
         file = os.path.realpath(at["file"])
         found.append(
-            Problem(file, int(at["line"]), int(at["column"]), "error", message, row["class"], tuple(related))
+            Problem(
+                file,
+                int(at["line"]),
+                ByteColumn(int(at["column"])),
+                "error",
+                message,
+                row["class"],
+                tuple(related),
+            )
         )
     for fault in report["faults"]:
         place = fault["position"]
         if place is not None:
             file = os.path.realpath(place["file"])
             message = f"{fault['message']} (kernel {fault['kernel']})"
-            found.append(Problem(file, int(place["line"]), 0, "error", message, "fault"))
+            found.append(Problem(file, int(place["line"]), UNKNOWN_COLUMN, "error", message, "fault"))
     return tuple(found)

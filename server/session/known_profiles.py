@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.edit.positions import LineMap, digest
 from hipscope.server.reports.profile_reader import Kernel, Line, Report, base_name
 
@@ -23,7 +24,7 @@ class Problem:
 
     file: str
     line: int
-    column: int
+    column: ByteColumn
     severity: str
     message: str
     code: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
+from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.edit.positions import (
     LineMap,
     byte_range,
@@ -19,7 +20,7 @@ OLD = "a\nb\nc\nd\n"
 
 def test_a_byte_column_after_an_emoji_counts_two_units_for_it() -> None:
     line = "/* 🚀é */ x = 1;"
-    column = len("/* 🚀é */ ".encode()) + 1
+    column = ByteColumn(len("/* 🚀é */ ".encode()) + 1)
     assert column_units(line, column, UTF16) == len("/* 🚀é */ ") + 1
     assert column_units(line, column, UTF8) == column - 1
 
@@ -35,12 +36,12 @@ def test_a_line_that_is_only_a_comment_is_marked_whole() -> None:
 
 
 def test_a_finding_with_columns_marks_the_expression_only() -> None:
-    span = span_range(["  y = tile[x][0];"], 0, 0, 7, 17, UTF16)
+    span = span_range(["  y = tile[x][0];"], 0, 0, ByteColumn(7), ByteColumn(17), UTF16)
     assert (span.start.character, span.end.character) == (6, 16)
 
 
 def test_an_empty_span_falls_back_to_the_line() -> None:
-    span = span_range(["  y = 1;"], 0, 0, 3, 3, UTF16)
+    span = span_range(["  y = 1;"], 0, 0, ByteColumn(3), ByteColumn(3), UTF16)
     assert (span.start.character, span.end.character) == (2, 8)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from lsprotocol import types as lsp
 
+from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.features import code_action, code_lens, diagnostics, heat, hover, inlay_hint
 from hipscope.server.features.diagnostics import ClientSide
 from hipscope.server.render.explain import explain_kernel
@@ -145,14 +146,14 @@ def test_a_deleted_hot_line_takes_its_mark_with_it(marks: Marks) -> None:
 
 
 def test_compiler_errors_are_errors_on_their_column(marks: Marks) -> None:
-    problem = Problem(marks.file, 5, 14, "error", "expected ';'")
+    problem = Problem(marks.file, 5, ByteColumn(14), "error", "expected ';'")
     found = next(d for d in shown(marks, problems=[problem]) if d.code == "compile")
     assert found.severity == lsp.DiagnosticSeverity.Error
     assert (found.range.start, found.range.end) == (lsp.Position(4, 13), lsp.Position(4, 14))
 
 
 def test_a_problem_past_the_end_of_the_file_is_shown_on_its_last_line(marks: Marks) -> None:
-    problem = Problem(marks.file, 4000, 0, "error", "expected '}' at end of input")
+    problem = Problem(marks.file, 4000, ByteColumn(0), "error", "expected '}' at end of input")
     found = next(d for d in shown(marks, problems=[problem]) if d.code == "compile")
     assert found.range.start.line == marks.current.count("\n")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
 from hipscope.server.render.text import heat_strip, render_optimization, render_profile
 from hipscope.server.reports.profile_reader import Attempt, Fault, Optimization, Report
@@ -81,7 +81,12 @@ def test_a_kernel_is_drawn_as_a_strip_with_its_hottest_line_highest(report: Repo
 
 def test_a_partial_profile_and_a_fault_say_so(report: Report) -> None:
     fault = Fault(
-        "transpose", "access outside any allocation", "/project/transpose.hip", 6, 3, "global_store"
+        "transpose",
+        "access outside any allocation",
+        "/project/transpose.hip",
+        6,
+        ByteColumn(3),
+        "global_store",
     )
     text = printed(replace(report, partial="2 of 9 launches", faults=(fault,)))
     assert "Partial: 2 of 9 launches" in text
