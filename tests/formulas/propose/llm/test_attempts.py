@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.run import Run
 from hipscope.formulas.propose.llm.attempts import (
     Conversation,
     Proposal,
@@ -290,7 +291,7 @@ def test_cancelling_in_the_middle_of_an_answer_ends_everything(
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
     with pytest.raises(Cancelled):
-        run(server, Judge(), options={"cancel": cancel})
+        run(server, Judge(), options={"run": Run(cancel)})
     assert server.hung_up.wait(2.0)
 
 
@@ -305,7 +306,7 @@ def test_cancelling_while_judging_asks_no_more(
 
     server = serve(wire.Reply(wire.said(given.FASTER)))
     with pytest.raises(Cancelled):
-        run(server, judge, options={"cancel": cancel})
+        run(server, judge, options={"run": Run(cancel)})
     assert len(server.requests) == 1
 
 
@@ -371,6 +372,6 @@ def test_progress_names_the_model_and_the_attempt(
 ) -> None:
     said: list[str] = []
     server = serve(wire.Reply(wire.said(given.FASTER)))
-    run(server, Judge(), attempts=1, options={"progress": lambda message, share: said.append(message)})
+    run(server, Judge(), attempts=1, options={"run": Run(progress=lambda message, _: said.append(message))})
     assert [said[0], said[-1]] == ["asking openai/test-model for a rewrite", "judging attempt 1"]
     assert said[1] == "24 characters of a rewrite so far"
