@@ -1,0 +1,42 @@
+"""The documents: the places that they name exist, and so do the pages that they link to."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "emulator/native/README.md",
+]
+LINK = re.compile(r"\]\((?P<target>[^)#\s]+)(#[^)]*)?\)")
+PLACE = re.compile(r"`(?P<place>[\w.-]+(?:/[\w.-]+)+/?)`")
+PARTS = ("analysis", "accordo", "emulator", "formulas", "server", "tests", "docs")
+
+
+def label(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
+def test_a_link_leads_to_a_page_that_exists(page: Path) -> None:
+    targets = [found["target"] for found in LINK.finditer(page.read_text(encoding="utf-8"))]
+    local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
+    assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "ARCHITECTURE.md", ROOT / "docs" / "where.md"], ids=label)
+def test_a_place_in_the_map_exists(page: Path) -> None:
+    places = [found["place"] for found in PLACE.finditer(page.read_text(encoding="utf-8"))]
+    assert [place for place in places if place.startswith(PARTS) and not (ROOT / place).exists()] == []
+
+
+def test_where_answers_thirty_questions() -> None:
+    rows = [
+        line
+        for line in (ROOT / "docs" / "where.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ")
+    ]
+    assert len(rows) - 2 >= 30
