@@ -28,7 +28,7 @@ from benchmarks.mutation_log import ROOT, Bases, Done, Log, Result, key_of
 from hipscope.analysis.config import load_config
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import detect_all, find_formula

@@ -12,15 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import tree_sitter_cuda
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from hipscope.analysis.source.kernel_definitions import split_arguments
 from hipscope.analysis.source.number_types import NUMBER_TYPES
+from hipscope.analysis.source.parse import exact_tree
 
 NAMESPACE = "hipscope_wide"
 
-_LANGUAGE = Language(tree_sitter_cuda.language())
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#[ \t]*include[^\n]*)
       |(?P<kept>hipscope_kept:\w+)
@@ -88,7 +87,7 @@ def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str 
     `instances` are demangled names of a template's instances to be made, as `void scale<float>(float*)`.
     """
     data = text.encode("utf-8", "surrogateescape")
-    items = list(_items(Parser(_LANGUAGE).parse(data).root_node))
+    items = list(_items(exact_tree(data)))
     found = [
         i for i in items if kernel in i.names and "__global__" in i.text and i.kind.endswith("definition")
     ]
@@ -164,7 +163,7 @@ def _kept_numbers(text: str) -> str:
     """A structure with its members that are no pointers, and no functions, marked to stay as they are."""
     data = text.encode("utf-8", "surrogateescape")
     pieces, position = [], 0
-    stack = [Parser(_LANGUAGE).parse(data).root_node]
+    stack = [exact_tree(data)]
     while stack:
         node = stack.pop()
         kind = node.child_by_field_name("type") if node.type == "field_declaration" else None

@@ -23,8 +23,9 @@ from hipscope.analysis.errors import UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.includes import included_files, texts_with_types
 from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import Definitions, definitions_in
-from hipscope.analysis.source.syntax import KernelSyntax, parse
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.code_object import CodeObject, read_code_object
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, text_of, walk
-from hipscope.analysis.source.syntax import Subscript, parse_expression, span_of, use_of
+from hipscope.analysis.source.parse import parse_expression, span_of, use_of
+from hipscope.analysis.source.syntax import Subscript
 
 
 def chains(body: Node) -> Iterator[Node]:

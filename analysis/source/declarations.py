@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import KernelSyntax, attribute_macros, text_of, tree_of, walk
+from hipscope.analysis.source.nodes import text_of, walk
+from hipscope.analysis.source.parse import attribute_macros, tree_of
+from hipscope.analysis.source.syntax import KernelSyntax
 
 _NAMES = frozenset({"identifier", "type_identifier", "namespace_identifier"})
 _CONTAINERS = frozenset(

@@ -25,8 +25,9 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
+from hipscope.analysis.source.parse import parse_expression
 from hipscope.analysis.source.struct_layout import Definitions, lineage, member_type, structure_of
-from hipscope.analysis.source.syntax import KernelSyntax, parse_expression
+from hipscope.analysis.source.syntax import KernelSyntax
 
 _DEEPEST = 8
 _LONGEST = 4000  # characters of an expression that was filled in

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, squeeze, text_of
-from hipscope.analysis.source.syntax import attribute_macros, constants_of, tree_of
+from hipscope.analysis.source.parse import attribute_macros, constants_of, tree_of
 
 _NOT_ENTERED = ("compound_statement", "parameter_list", "argument_list", "initializer_list")
 

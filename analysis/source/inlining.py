@@ -18,15 +18,9 @@ from hipscope.analysis.source.expansion import KERNEL, WHOLE, CannotSee, Scope, 
 from hipscope.analysis.source.functions import Callables
 from hipscope.analysis.source.nodes import called, child_of, squeeze, text_of, walk
 from hipscope.analysis.source.number_types import NUMBER_TYPES
+from hipscope.analysis.source.parse import parse_expression, span_of
 from hipscope.analysis.source.struct_layout import Definitions
-from hipscope.analysis.source.syntax import (
-    KernelSyntax,
-    Opaque,
-    Subscript,
-    Through,
-    parse_expression,
-    span_of,
-)
+from hipscope.analysis.source.syntax import KernelSyntax, Opaque, Subscript, Through
 from hipscope.analysis.source.thread_dependence import thread_dependent_names
 
 _BUILT_INS = re.compile(r"\b(threadIdx|blockIdx|hipThreadIdx|hipBlockIdx|__lane_id)")

@@ -16,7 +16,7 @@ from tree_sitter import Node
 from hipscope.analysis.source.kernel_definitions import split_arguments
 from hipscope.analysis.source.nodes import child_of, declared_name, squeeze, text_of, walk
 from hipscope.analysis.source.number_types import element_bytes, vector_type
-from hipscope.analysis.source.syntax import attribute_macros, tree_of
+from hipscope.analysis.source.parse import attribute_macros, tree_of
 
 _POINTER_BYTES = 8
 _LARGEST_ALIGNMENT = 16

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
-from hipscope.analysis.source.syntax import FileSyntax, parse
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 
 _OPENING = {b"(": b")", b"[": b"]"}

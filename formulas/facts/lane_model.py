@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import KernelSyntax, ancestors, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, text_of, walk
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFact
 
 Lanes = NDArray[np.int64]

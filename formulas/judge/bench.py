@@ -32,7 +32,8 @@ from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.includes import texts_with_types
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.analysis.source.syntax import KernelSyntax, parse
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Stop

@@ -12,17 +12,9 @@ from collections.abc import Collection, Mapping
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import (
-    FileSyntax,
-    KernelSyntax,
-    ancestors,
-    arguments_of,
-    called,
-    names_in,
-    parse,
-    text_of,
-    walk,
-)
+from hipscope.analysis.source.nodes import ancestors, arguments_of, called, names_in, text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons

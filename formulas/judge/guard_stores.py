@@ -9,8 +9,9 @@ from collections import Counter
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import arguments_of, called, names_in, text_of, walk
 from hipscope.analysis.source.number_types import SMALL_FLOATS
-from hipscope.analysis.source.syntax import KernelSyntax, arguments_of, called, names_in, text_of, walk
+from hipscope.analysis.source.syntax import KernelSyntax
 
 _KEPT_CALLS = {"printf": "prints", "assert": "asserts", "__builtin_trap": "traps", "abort": "aborts"}
 

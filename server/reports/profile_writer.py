@@ -21,7 +21,8 @@ from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Device, Fault, Kernel, Profile, Provenance
 from hipscope.analysis.source.includes import included_files
-from hipscope.analysis.source.syntax import FileSyntax, parse
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import detect_all, diagnose, find_formula

@@ -113,7 +113,7 @@ class Marks:
     def _declarations(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
         """What each kernel uses of the file around it, as it was profiled and as it is now."""
         from hipscope.analysis.source.declarations import needed_declarations
-        from hipscope.analysis.source.syntax import parse
+        from hipscope.analysis.source.parse import parse
 
         def used(text: str) -> dict[str, list[str]]:
             source = text.encode("utf-8", "surrogatepass")

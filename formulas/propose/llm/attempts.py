@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from hipscope.analysis.run import Run
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.llm.answer_schema import Belief
 from hipscope.formulas.propose.llm.attempt_hints import direction

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import Atomic, KernelSyntax, names_in, text_of, thread_dependent, walk
+from hipscope.analysis.source.nodes import names_in, text_of, walk
+from hipscope.analysis.source.syntax import Atomic, KernelSyntax
+from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Refusal
 from hipscope.formulas.propose.recipes.shared.atomic_sites import Site, collect_sites

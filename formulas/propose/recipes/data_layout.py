@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, child_of, declared_name
-from hipscope.analysis.source.syntax import KernelSyntax, Subscript, parse, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, child_of, declared_name, text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal

@@ -11,16 +11,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS, child_of, squeeze
-from hipscope.analysis.source.syntax import (
-    FileSyntax,
-    KernelSyntax,
-    ancestors,
-    names_in,
-    parse,
-    text_of,
-    walk,
-)
+from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, changed_names, declared_type

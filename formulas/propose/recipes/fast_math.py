@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of, squeeze
-from hipscope.analysis.source.syntax import (
-    FileSyntax,
-    KernelSyntax,
-    arguments_of,
-    called,
-    parse,
-    text_of,
-    walk,
-)
+from hipscope.analysis.source.nodes import arguments_of, called, child_of, squeeze, text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import kind_of

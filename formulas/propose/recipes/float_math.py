@@ -12,18 +12,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of
-from hipscope.analysis.source.syntax import (
-    FileSyntax,
-    KernelSyntax,
-    ancestors,
-    arguments_of,
-    called,
-    names_in,
-    parse,
-    text_of,
-    walk,
-)
+from hipscope.analysis.source.nodes import ancestors, arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipscope.analysis.source.syntax import KernelSyntax, parse, text_of, walk
+from hipscope.analysis.source.nodes import text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import at_start, style_of

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import KernelSyntax, parse, text_of
+from hipscope.analysis.source.nodes import text_of
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.nodes import names_in, text_of
 from hipscope.analysis.source.number_types import element_bytes
-from hipscope.analysis.source.syntax import Atomic, KernelSyntax, names_in, parse, text_of, thread_dependent
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import Atomic, KernelSyntax
+from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Refusal

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, parse
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Refusal
 from hipscope.formulas.propose.recipes.shared.lds_arrays import by_rows, conflicts, extents, full_uses, room

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of, names_in, squeeze
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, parse, text_of, walk
+from hipscope.analysis.source.nodes import child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import (

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import BARRIERS, LOOPS, child_of, squeeze
-from hipscope.analysis.source.syntax import (
-    FileSyntax,
-    KernelSyntax,
-    SharedArray,
+from hipscope.analysis.source.nodes import (
+    BARRIERS,
+    LOOPS,
     ancestors,
     called,
-    parse,
+    child_of,
+    squeeze,
     text_of,
     walk,
 )
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal

@@ -15,16 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS
-from hipscope.analysis.source.syntax import (
-    KernelSyntax,
-    Subscript,
-    names_in,
-    parse,
-    text_of,
-    thread_dependent,
-    walk,
-)
+from hipscope.analysis.source.nodes import LOOPS, names_in, text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import KernelSyntax, Subscript
+from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.lane_model import lds_conflict_cycles
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal

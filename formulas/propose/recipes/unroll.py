@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import BARRIERS, LOOPS, child_of
-from hipscope.analysis.source.syntax import KernelSyntax, called, names_in, text_of, walk
+from hipscope.analysis.source.nodes import BARRIERS, LOOPS, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import indentation, line_start, style_of

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript, parse, text_of
+from hipscope.analysis.source.nodes import text_of
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript
 from hipscope.formulas.facts.lane_model import Lanes
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal

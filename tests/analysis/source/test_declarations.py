@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hipscope.analysis.source.declarations import needed_declarations
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 
 HEADER = b"""#define HD __host__ __device__ inline
 HD float half_of(float x) { return 0.5f * x; }

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hipscope.analysis.source.syntax import parse, text_of
+from hipscope.analysis.source.nodes import text_of
+from hipscope.analysis.source.parse import parse
 from hipscope.formulas.propose.splice import OverlappingSplices, Splice, apply_splices
 
 REDUCE = b"""#include <hip/hip_runtime.h>

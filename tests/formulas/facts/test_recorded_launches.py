@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hipscope.accordo.dispatch.parameters import template_values
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hipscope.accordo.reference.prepare import prepare_reference
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Provenance, Resources, Source
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.guard import check_source

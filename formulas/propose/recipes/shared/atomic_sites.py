@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import Atomic, KernelSyntax, ancestors, text_of
+from hipscope.analysis.source.nodes import ancestors, text_of
+from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import EarlyReturn, early_returns, used_otherwise

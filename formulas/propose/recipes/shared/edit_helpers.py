@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, names_in, text_of, walk
+from hipscope.analysis.source.nodes import names_in, text_of, walk
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.propose.splice import Splice
 
 MAX_THREADS = 1024  # of a workgroup, on every device that HIP runs on

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import arguments_of, called, child_of
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, names_in, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.recipes.shared.edit_helpers import changed_names

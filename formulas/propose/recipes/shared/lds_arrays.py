@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript, text_of, walk
+from hipscope.analysis.source.nodes import text_of, walk
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript
 from hipscope.formulas.facts.lane_model import Lanes, NotStatic, evaluate, lds_conflict_cycles, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 

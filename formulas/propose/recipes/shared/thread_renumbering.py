@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Subscript, called, text_of, walk
+from hipscope.analysis.source.nodes import called, child_of, text_of, walk
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Subscript
 from hipscope.formulas.facts.lane_model import NotStatic, evaluate, lines_touched, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Advice

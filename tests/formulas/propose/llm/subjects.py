@@ -17,7 +17,7 @@ from hipscope.analysis.profile import (
     Source,
     StallReason,
 )
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.formulas.base import Evidence, Finding, Related
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts

@@ -16,7 +16,7 @@ import pytest
 
 from hipscope.accordo.model.verdict import Mismatch, MismatchKind
 from hipscope.analysis.config import Config, LlmConfig
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.judge.whole_program import Rehearsed

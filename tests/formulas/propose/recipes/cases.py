@@ -12,8 +12,8 @@ from typing import Any
 
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import definitions_in
-from hipscope.analysis.source.syntax import parse
 from hipscope.analysis.toolchain.code_object import KernelMetadata
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Refusal
 from hipscope.formulas.propose.recipes.data_layout import propose

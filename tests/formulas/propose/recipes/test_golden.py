@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.judge.guard import check_source
 from tests.formulas.propose.recipes.cases import BY_NAME, CASES, ask, candidates, read_facts

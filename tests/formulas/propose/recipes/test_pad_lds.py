@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Refusal

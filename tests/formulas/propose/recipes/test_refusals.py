@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hipscope.analysis.source.syntax import parse
+from hipscope.analysis.source.parse import parse
 from hipscope.formulas.propose.candidate import Advice, Refusal
 from hipscope.formulas.propose.recipes import recipes_for
 from tests.formulas.propose.recipes.cases import FOLDER, ask, candidates, facts_of, read_facts

@@ -1,0 +1,346 @@
+"""Reads HIP source with tree-sitter.
+
+Takes bytes, gives exact byte spans. Never fails on broken code: it returns what it could read plus the number of
+syntax errors. Nothing in here edits text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
+
+import tree_sitter_cuda
+from tree_sitter import Language, Node, Parser
+
+from hipscope.analysis.source.nodes import (
+    BARRIERS,
+    LOOPS,
+    arguments_of,
+    called,
+    child_of,
+    declared_name,
+    squeeze,
+    text_of,
+    walk,
+)
+from hipscope.analysis.source.syntax import (
+    Atomic,
+    Barrier,
+    FileSyntax,
+    KernelSyntax,
+    Launch,
+    Loop,
+    Parameter,
+    SharedArray,
+    Span,
+    Subscript,
+)
+from hipscope.analysis.source.thread_dependence import divergence, thread_dependent_names
+
+_LANGUAGE = Language(tree_sitter_cuda.language())
+
+
+def parse(source: bytes) -> FileSyntax:
+    """Read a HIP file. Byte spans refer to `source` exactly as given, whatever its line ends."""
+    root = tree_of(source, attribute_macros([source]))
+    varying = thread_macros(root)
+    kernels = tuple(
+        _kernel(node, varying)
+        for node in walk(root)
+        if node.type == "function_definition" and _is_kernel(node)
+    )
+    return FileSyntax(
+        kernels=kernels,
+        launches=tuple(_launches(root)),
+        constants=constants_of(root),
+        errors=tuple(sorted({n.start_point.row + 1 for n in walk(root) if n.is_error or n.is_missing})),
+        root=root,
+    )
+
+
+def tree_of(source: bytes, macros: Collection[bytes] = ()) -> Node:
+    """The bare syntax tree; `macros` are names that stand for attributes of functions (see `attribute_macros`)."""
+    return exact_tree(_blank_attribute_macros(_blank_words(source, macros)))
+
+
+def exact_tree(source: bytes) -> Node:
+    """The tree of exactly these bytes, so that a node's text is that of the source, macros included."""
+    return Parser(_LANGUAGE).parse(source).root_node
+
+
+def attribute_macros(sources: Iterable[bytes]) -> frozenset[bytes]:
+    """Macros that stand for nothing but attributes of functions, as `#define HD __host__ __device__`."""
+    return frozenset(match[1] for source in sources for match in _ATTRIBUTE_MACRO.finditer(source))
+
+
+def thread_macros(root: Node) -> frozenset[str]:
+    """Macros without parameters whose value may differ between threads: `#define TID threadIdx.x`."""
+    return frozenset(
+        text_of(child_of(node, "name"))
+        for node in walk(root)
+        if node.type == "preproc_def"
+        and _BY_THREAD.search(text_of(node.child_by_field_name("value") or node))
+    )
+
+
+def parse_expression(text: str) -> Node | None:
+    """The tree of an expression that stands in no file; None when the text is none."""
+    root = exact_tree(f"int x = {text};".encode())
+    if root.has_error:
+        return None
+    return next((v for n in walk(root) if (v := n.child_by_field_name("value")) is not None), None)
+
+
+def span_of(node: Node) -> Span:
+    """The node's bytes and lines."""
+    return Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1)
+
+
+# Attributes that may stand before `__global__`, seen as macros when written in capitals (`KERNEL_API __global__`).
+_MACRO = rb"[A-Z][A-Z0-9_]{2,}(?:[ \t]*\((?:[^()]|\([^()]*\))*\))?"
+_MACRO_BEFORE = re.compile(
+    rb"(?<!\w)(?<!#define )" + _MACRO + rb"(?=[ \t\r\n]+(?:static\s+|inline\s+|extern\s+)*__global__)"
+)
+_MACRO_WITHIN = re.compile(rb"(?<!\w)" + _MACRO + rb"(?=\s+[A-Za-z_]\w*\s*\()")
+_ATTRIBUTE = (
+    rb"(?:__(?:host|device|forceinline|inline|noinline)__|inline|static|constexpr|"
+    rb"__attribute__\s*\(\([^\n]*\)\))"
+)
+_ATTRIBUTE_MACRO = re.compile(
+    rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+"
+    + _ATTRIBUTE
+    + rb"(?:[ \t]+"
+    + _ATTRIBUTE
+    + rb")*[ \t\r]*$",
+    re.MULTILINE,
+)
+_BY_THREAD = re.compile(r"\b(?:threadIdx|hipThreadIdx_[xyz]|__lane_id|__builtin_amdgcn_mbcnt_lo)\b")
+_MACRO_AFTER = re.compile(rb"(?<=\))\s*(" + _MACRO + rb")\s*$")
+
+
+def _blank_attribute_macros(source: bytes) -> bytes:
+    """The source with attribute-like macros around kernel names blanked; same length, so spans stay true."""
+    blanked = bytearray(source)
+    for match in _MACRO_BEFORE.finditer(source):
+        line_start = source.rfind(b"\n", 0, match.start()) + 1
+        if not source[line_start : match.start()].lstrip().startswith(b"#"):
+            _blank(blanked, match.start(), match.end())
+    for keyword in re.finditer(rb"(?<!\w)__global__(?!\w)", source):
+        end = re.compile(rb"[{;]").search(source, keyword.end())
+        if end is None:
+            continue
+        header = source[keyword.end() : end.start()]
+        for match in _MACRO_WITHIN.finditer(header):
+            if header[: match.start()].count(b"(") == header[: match.start()].count(b")"):
+                _blank(blanked, keyword.end() + match.start(), keyword.end() + match.end())
+        if after := _MACRO_AFTER.search(header):
+            _blank(blanked, keyword.end() + after.start(1), keyword.end() + after.end(1))
+    return bytes(blanked)
+
+
+def _blank_words(source: bytes, words: Collection[bytes]) -> bytes:
+    """The source with these words blanked, but where they are defined or asked for."""
+    if not words:
+        return source
+    blanked = bytearray(source)
+    for match in re.finditer(rb"(?<!\w)(?:" + b"|".join(map(re.escape, sorted(words))) + rb")(?!\w)", source):
+        line = source[source.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+        if not line.lstrip().startswith(b"#"):
+            _blank(blanked, match.start(), match.end())
+    return bytes(blanked)
+
+
+def _blank(text: bytearray, start: int, end: int) -> None:
+    for i in range(start, end):
+        if text[i] not in b"\r\n":
+            text[i] = 0x20
+
+
+def _is_kernel(definition: Node) -> bool:
+    body = definition.child_by_field_name("body")
+    declarator = definition.child_by_field_name("declarator")
+    return (
+        any(child.type == "__global__" for child in definition.children)
+        and body is not None
+        and body.type == "compound_statement"
+        and declarator is not None
+        and declarator.type == "function_declarator"
+    )
+
+
+def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
+    body = child_of(definition, "body")
+    declarator = child_of(definition, "declarator")
+    outer, head = definition, ""
+    while outer.parent is not None and outer.parent.type in ("template_declaration", "linkage_specification"):
+        outer = outer.parent
+        if outer.type == "template_declaration":
+            head = squeeze(text_of(child_of(outer, "parameters"))) + head
+    kind = definition.child_by_field_name("type")
+    dependent = thread_dependent_names(body, varying)
+    return KernelSyntax(
+        name=text_of(child_of(declarator, "declarator")),
+        template_head=head,
+        attributes=tuple(
+            squeeze(text_of(c))
+            for c in definition.children
+            if c.id not in (body.id, declarator.id)
+            and (kind is None or c.id != kind.id)
+            and c.type != "comment"
+        ),
+        return_type=text_of(kind) if kind is not None else "",
+        parameters=tuple(
+            _parameter(p)
+            for p in child_of(declarator, "parameters").named_children
+            if p.type in ("parameter_declaration", "optional_parameter_declaration")
+        ),
+        span=span_of(outer),
+        body=span_of(body),
+        shared=tuple(a for n in walk(body) if n.type == "declaration" for a in _shared(n)),
+        subscripts=tuple(s for n in walk(body) if (s := _subscript(n)) is not None),
+        barriers=tuple(
+            Barrier(span_of(n), divergence(n, body, dependent)) for n in walk(body) if called(n) in BARRIERS
+        ),
+        atomics=tuple(
+            _atomic(n) for n in walk(body) if (called(n) or "").startswith(("atomic", "unsafeAtomic"))
+        ),
+        loops=tuple(
+            Loop(n.type.removesuffix("_statement"), span_of(n), span_of(child_of(n, "body")))
+            for n in walk(body)
+            if n.type in LOOPS and n.child_by_field_name("body") is not None
+        ),
+        thread_dependent=dependent,
+        body_node=body,
+    )
+
+
+def _parameter(node: Node) -> Parameter:
+    declarator = node.child_by_field_name("declarator")
+    name = declared_name(declarator) if declarator is not None else None
+    whole = text_of(node)
+    if name is not None:
+        at = name.start_byte - node.start_byte
+        encoded = node.text or b""
+        whole = (encoded[:at] + b" " + encoded[at + len(name.text or b"") :]).decode("utf-8", "replace")
+    pointer = "*" in whole or "[" in whole
+    pointee = whole.rsplit("*", 1)[0] if "*" in whole else whole
+    return Parameter(
+        name=text_of(name) if name is not None else "",
+        type=_normal_type(whole),
+        pointer=pointer,
+        const_pointee=pointer and re.search(r"\bconst\b", pointee) is not None,
+        span=span_of(node),
+    )
+
+
+def _normal_type(text: str) -> str:
+    return re.sub(r"\s*([*&<>,\[\]])\s*", r"\1", squeeze(text)).strip()
+
+
+def _shared(declaration: Node) -> Iterator[SharedArray]:
+    qualifiers = {
+        text_of(c) for c in declaration.children if c.type in ("type_qualifier", "storage_class_specifier")
+    }
+    if "__shared__" not in qualifiers:
+        return
+    element = declaration.child_by_field_name("type")
+    for declarator in declaration.children_by_field_name("declarator"):
+        sizes: list[Node | None] = []
+        inner = declarator
+        while inner.type == "array_declarator":
+            sizes.append(inner.child_by_field_name("size"))
+            inner = child_of(inner, "declarator")
+        sizes.reverse()
+        name = declared_name(inner)
+        yield SharedArray(
+            name=text_of(name) if name is not None else "",
+            element_type=squeeze(text_of(element)) if element is not None else "",
+            dimensions=tuple(text_of(s) if s is not None else "" for s in sizes),
+            sizes=tuple(span_of(s) for s in sizes if s is not None),
+            dynamic="extern" in qualifiers,
+            span=span_of(declaration),
+        )
+
+
+def _subscript(node: Node) -> Subscript | None:
+    if node.type != "subscript_expression":
+        return None
+    parent = node.parent
+    if (
+        parent is not None
+        and parent.type == "subscript_expression"
+        and child_of(parent, "argument").id == node.id
+    ):
+        return None  # an inner part of a longer chain
+    indices: list[Node] = []
+    inner = node
+    while inner.type == "subscript_expression":
+        listed = [c for c in child_of(inner, "indices").named_children if c.type != "comment"]
+        indices.append(listed[0] if listed else inner)
+        inner = child_of(inner, "argument")
+    member = inner.type == "field_expression" and "->" not in text_of(inner)
+    if inner.type != "identifier" and not (member and child_of(inner, "argument").type == "identifier"):
+        return None
+    return Subscript(text_of(inner), tuple(reversed(indices)), use_of(node), node, span_of(node))
+
+
+def use_of(node: Node) -> Literal["read", "write", "update", "address"]:
+    """How an lvalue expression is used by what stands around it."""
+    child, parent = node, node.parent
+    while parent is not None and parent.type in ("parenthesized_expression", "field_expression"):
+        child, parent = parent, parent.parent
+    if parent is None:
+        return "read"
+    if parent.type == "assignment_expression" and child_of(parent, "left").id == child.id:
+        return "write" if text_of(child_of(parent, "operator")) == "=" else "update"
+    if parent.type == "update_expression":
+        return "update"
+    if parent.type == "pointer_expression" and text_of(child_of(parent, "operator")) == "&":
+        return "address"
+    if parent.type == "init_declarator" and child_of(parent, "declarator").type == "reference_declarator":
+        return "address"
+    return "read"
+
+
+def _atomic(call: Node) -> Atomic:
+    parent = call.parent
+    discarded = parent is not None and parent.type == "expression_statement"
+    return Atomic(called(call) or "", arguments_of(call), call, span_of(call), parent if discarded else None)
+
+
+def _launches(root: Node) -> Iterator[Launch]:
+    for node in walk(root):
+        if node.type != "call_expression":
+            continue
+        configuration = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
+        arguments = tuple(text_of(a) for a in arguments_of(node))
+        if configuration is not None:
+            shape = [text_of(c) for c in configuration.named_children if c.type != "comment"]
+            name = called(node) or ""
+        elif called(node) in ("hipLaunchKernelGGL", "hipLaunchKernelGGLInternal") and len(arguments) >= 5:
+            name = re.sub(r"<.*", "", arguments[0].strip("() ")).removeprefix("HIP_KERNEL_NAME(").strip()
+            shape, arguments = list(arguments[1:5]), arguments[5:]
+        else:
+            continue
+        shape += ["0"] * (3 - len(shape))
+        yield Launch(name, shape[0], shape[1], shape[2], arguments, span_of(node))
+
+
+def constants_of(root: Node) -> dict[str, Node]:
+    """File-level `#define N 32`, `constexpr int N = 32;` and `const int N = 32;` by name.
+
+    A define's value is text to the parser, so it is parsed again on its own as an expression.
+    """
+    found: dict[str, Node] = {}
+    for node in root.children:
+        if node.type == "preproc_def":
+            value = node.child_by_field_name("value")
+            if value is not None and (expression := parse_expression(text_of(value))) is not None:
+                found[text_of(child_of(node, "name"))] = expression
+        elif node.type == "declaration" and re.search(r"\b(const|constexpr)\b", text_of(node)):
+            for declarator in node.children_by_field_name("declarator"):
+                value = declarator.child_by_field_name("value")
+                if declarator.type == "init_declarator" and value is not None:
+                    found[text_of(child_of(declarator, "declarator"))] = value
+    return found
