@@ -94,6 +94,11 @@ class Editor(LanguageClient):
         params = lsp.ExecuteCommandParams(command=command, arguments=[{"uri": self.uri, **arguments}])
         return as_dict(await self.workspace_execute_command_async(params))
 
+    async def stop_jobs(self, *of: str) -> int:
+        """How many jobs ran, of these documents or at all; they are stopped. What was sent before has begun by then."""
+        params = lsp.ExecuteCommandParams(command=CANCEL, arguments=[{"uri": uri} for uri in of])
+        return int(as_dict(await self.workspace_execute_command_async(params))["cancelled"])
+
 
 def make_client() -> Editor:
     editor = Editor(converter_factory=client_converter)

@@ -123,7 +123,7 @@ async def test_a_save_profiles_and_a_save_without_a_change_does_not(client: Edit
     await until(lambda: [p for m, p in client.custom if "1 finding" in p.get("message", "")])
     client.custom.clear()
     client.save()
-    await asyncio.sleep(0.5)
+    assert await client.stop_jobs(client.uri) == 0
     assert [p for m, p in client.custom if m == "hipscope/status"] == []
     client.change(PROGRAM.replace("0.6 lds", "0.5 lds"))
     client.save()
@@ -172,7 +172,7 @@ async def test_a_save_of_other_code_starts_nothing(client: Editor) -> None:
     client.save()
     client.change("__global__ void k() {}\n")
     client.save()
-    await asyncio.sleep(0.7)
+    assert await client.stop_jobs() == 0
     assert "profiling" not in [p.get("state") for _, p in client.custom]
 
 
@@ -180,10 +180,10 @@ async def test_profile_on_save_can_be_switched_off_while_running(client: Editor)
     client.open()
     client.set_configuration({"profileOnSave": False}, section="hipscope")
     client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=None))
-    await asyncio.sleep(0.5)
+    await until(lambda: client.refreshed)
     client.save()
-    await asyncio.sleep(0.7)
-    assert client.marks == {}
+    assert await client.stop_jobs() == 0
+    assert "profiling" not in [p.get("state") for _, p in client.custom]
 
 
 async def test_a_wrong_setting_is_named_and_does_no_harm(client: Editor) -> None:
@@ -331,7 +331,8 @@ async def test_the_last_profile_is_shown_again_in_the_next_session_for_the_same_
     await end_session(second)
     third = await new_session(tmp_path)
     third.open(PROGRAM.replace("int main", "int  other();\nint main"))
-    await asyncio.sleep(0.5)
+    await until(lambda: ("hipscope/status", {"state": "idle", "message": ""}) in third.custom)
+    assert await third.stop_jobs() == 0
     assert third.marks == {}
     await end_session(third)
 

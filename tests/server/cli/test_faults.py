@@ -139,20 +139,26 @@ def test_a_stop_in_the_middle_of_a_kernel_leaves_nothing_behind(cli: Cli, number
     source = cli.write(
         HEADER
         + """
-__global__ void forever(volatile int* p) { while (p[0] == 0) {} }
+#include <cstdlib>
+#include <thread>
+__global__ void forever(volatile int* p) { p[1] = 1; while (p[0] == 0) {} }
 int main() {
-  int* p; (void)hipMalloc(&p, 4096); (void)hipMemset(p, 0, 4096);
-  std::fclose(std::fopen("started", "w"));
+  int* p; (void)hipHostMalloc(&p, 4096); p[0] = p[1] = 0;
+  std::thread([p] {
+    while (static_cast<volatile int*>(p)[1] == 0) std::this_thread::yield();
+    std::fclose(std::fopen(std::getenv("STARTED"), "w"));
+  }).detach();
   forever<<<64, 256>>>(p);
   return told();
 }
 """
     )
-    process = cli.start("profile", source)
+    started = cli.folder / "started"
+    process = cli.start("profile", source, STARTED=str(started))
     deadline = time.monotonic() + 120
-    while len(cli.running()) < 4 and process.poll() is None and time.monotonic() < deadline:
+    while not started.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
-    time.sleep(2)
+    assert started.exists()
     process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode != 0

@@ -110,11 +110,12 @@ async def test_rewrites_are_prepared_after_a_profile_with_findings_until_the_nex
         assert (await client.run(command))["status"] in ("done", "verified")
         await until(functools.partial(gone, worker))
     assert await until(preparing)
+    while await client.stop_jobs():
+        await until(lambda: not preparing())
+    note.unlink()
     client.change(PROGRAM.replace("// find", "// none") + f"// prepares {note}\n")
     assert (await client.run(PROFILE))["findings"] == 0
-    await until(lambda: not preparing())
-    note.unlink()
-    await asyncio.sleep(0.3)
+    assert await client.stop_jobs() == 0
     assert not note.exists()
 
 
