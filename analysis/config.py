@@ -73,7 +73,7 @@ class ToolchainConfig(_Section):
 
 
 class EmulatorConfig(_Section):
-    """The emulator: how much of the program it looks at closely."""
+    """The emulator: how much of the program it profiles."""
 
     time_budget_s: Positive = Field(
         20.0,
@@ -112,7 +112,7 @@ class OptimizeConfig(_Section):
     """What a rewrite must achieve, and who proposes it."""
 
     rewriter: Literal["recipes", "llm", "both"] = Field(
-        "recipes", description="Who proposes rewrites: built-in recipes, a language model, or both in turn."
+        "recipes", description="The source of rewrites: built-in recipes, a language model, or both in turn."
     )
     min_speedup: Annotated[float, Field(ge=1.0)] = Field(
         1.03, description="A rewrite is offered only if its kernel is at least this many times as fast."
@@ -159,13 +159,13 @@ class OptimizeConfig(_Section):
 
 
 class LlmConfig(_Section):
-    """The rewriter that asks a language model, and what it may use up. Nothing is sent without `model` and consent."""
+    """The rewriter that asks a language model, and its limits. Nothing is sent without `model` and consent."""
 
     model: str | None = Field(
         None,
         description=(
             "The model as `provider/name`, such as `openai/gpt-4.1`, `anthropic/claude-sonnet-4-5` or "
-            "`ollama/qwen2.5-coder`. Left out: no language model is ever asked."
+            "`ollama/qwen2.5-coder`. Left out: no language model is used."
         ),
     )
     api_base: str | None = Field(
@@ -210,13 +210,13 @@ class LlmConfig(_Section):
     max_seconds: Positive = Field(
         900.0,
         description=(
-            "Seconds of asking and judging after which nothing more is asked; answers that have come are still judged."
+            "Seconds of requests and judging after which requests end; answers received until then are still judged."
         ),
     )
     max_cost: Positive | None = Field(
         None,
         description=(
-            "US dollars after which nothing more is asked. Needs a model with a known price; the last round may go "
+            "US dollars after which requests end. Needs a model with a known price; the last round may go "
             "over it."
         ),
     )

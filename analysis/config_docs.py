@@ -13,7 +13,7 @@ _HEAD = f"""# {CONFIG_FILE}
 
 A single source file with `main` needs no configuration. Anything else is described by a `{CONFIG_FILE}` in the
 project's directory: hipscope looks for it beside the file that you open and above it, up to the repository's root.
-Every key is optional. An unknown key is an error that names the one that was probably meant.
+Every key is optional. An unknown key is an error that names the closest key.
 
 ```toml
 build = "cmake -S . -B build && cmake --build build"
@@ -53,7 +53,7 @@ def render() -> str:
             about = (
                 (type(getattr(Config(), section)).__doc__ or "").strip()
                 if section
-                else "What every project has."
+                else "Settings of every project."
             )
             title = f"[{section}]" if section else "Top level"
             lines += ["", f"## {title}", "", about, "", "| key | default | |", "|---|---|---|"]
