@@ -1,4 +1,4 @@
-"""The Profile: what one run of a program told us about its kernels, whatever tool recorded it.
+"""The Profile: the data of one run of a program about its kernels, from any tool.
 
 Data only. Readers (`hipscope.analysis.ingest`) build it, plain functions elsewhere compute from it, nothing in
 here knows about files, LSP or a particular source.
@@ -137,7 +137,7 @@ class Dispatch(_Record):
 
 
 class Resources(_Record):
-    """What the code object says a kernel needs; `None` when the source does not tell."""
+    """What the code object says a kernel needs; `None` when the source lacks it."""
 
     vgprs: int | None = None
     agprs: int | None = None

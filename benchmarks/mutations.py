@@ -197,7 +197,7 @@ def _changed_line(text: bytes, mutant: Mutant) -> str:
 
 
 def _reviewed() -> dict[tuple[str, str, str], str]:
-    """Mutants that a person has looked at and found to do the same as the original."""
+    """Mutants that a review showed to do the same as the original."""
     with (FOLDER / "reviewed.toml").open("rb") as file:
         listed = tomllib.load(file).get("harmless", [])
     return {(one["file"], one["kind"], one["line"]): one["why"] for one in listed}
@@ -214,7 +214,7 @@ def _reviewed_result(result: Result) -> Result:
 
 
 def _still_counts(result: Result) -> bool:
-    """Where the proof only became stricter: all but what passed and nobody has looked at."""
+    """Where the proof only became stricter: all but unreviewed mutants that passed."""
     return _reviewed_result(result).outcome != "passed"
 
 

@@ -79,7 +79,7 @@ struct Shape {
     std::size_t global[2], local[2];
 };
 
-/// The first launch compiles and is not told; then one line per launch: name, elements, milliseconds.
+/// The first launch compiles and is not printed; then one line per launch: name, elements, milliseconds.
 void measure(const Device& device, const char* name, const std::vector<cl_mem>& arrays, int last, const Shape& shape) {
     cl_int error = 0;
     cl_kernel kernel = clCreateKernel(device.program, name, &error);

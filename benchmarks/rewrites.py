@@ -115,7 +115,7 @@ def measured(example: Path, rewriter: str) -> tuple[OptimizeResult, float]:
 
 @contextlib.contextmanager
 def model_answers(example: Path, folder: Path) -> Iterator[LlmConfig]:
-    """Settings of a model on this machine that gives a person's answer; what the user agreed to stays in `folder`."""
+    """Settings of a loopback model that sends a stored answer; its consent stays in `folder`."""
     spec = importlib.util.spec_from_file_location(
         "loopback", ROOT / "tests" / "formulas" / "propose" / "llm" / "loopback.py"
     )

@@ -123,7 +123,7 @@ def seal(directory: Path, shared: Mapping[str, FileCheck] | None = None) -> None
 
 
 def share(source: Path, target: Path) -> None:
-    """Let a file of another dispatch appear in this one, too, in place of one of that name: nobody writes to it."""
+    """Let a file of another dispatch appear in this one, too, in place of one of that name: it is never written to."""
     target.unlink(missing_ok=True)
     try:
         os.link(source.resolve(), target)

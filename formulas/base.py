@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 from hipscope.analysis.profile import Device, Kernel, Profile
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 
-# Below this share of a kernel's time, fixing it cannot be told from noise (the model is good to a few per cent).
+# Below this share of a kernel's time, a gain is within noise (the model is good to a few per cent).
 MIN_SHARE = 0.05  # the default of the setting `min_share`
 
 
@@ -120,7 +120,7 @@ class Formula(ABC):
 
 
 def format_value(value: float | None, unit: str) -> str:
-    """A number with its unit as a person would write it; "-" for none."""
+    """A number with its unit in readable form; "-" for none."""
     if value is None:
         return "-"
     if unit == "%":

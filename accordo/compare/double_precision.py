@@ -66,7 +66,7 @@ def less_precise(
     `parts` gives, some elements at a time, those that the reference writes: its own, the candidate's, and the oracle's;
     it is asked twice. Errors are in units of the last place of the oracle's value. Of elements much smaller than the
     others the worst do not count: what is left where a sum cancels is luck, for the reference as for the candidate.
-    `terms` is how many values may be added up into one element in an order that nobody fixes.
+    `terms` is how many values may be added up into one element in no fixed order.
     """
     count, squares = 0, 0.0
     for _, _, exact in _finite(parts()):

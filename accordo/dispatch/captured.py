@@ -26,7 +26,7 @@ class CaptureUnreadable(HipscopeError):
 class CapturedBuffer:
     """One device allocation. `arguments` are (index of the kernel argument, offset of its pointer in here).
 
-    The files may be packed; their names here are those without the ending that tells so.
+    The files may be packed; their names here are those without the ending `.zst`.
     """
 
     index: int

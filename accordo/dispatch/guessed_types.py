@@ -34,7 +34,7 @@ def with_guesses(
     for buffer in buffers:
         if any(p.element is BYTES for p in pieces[buffer.index]):
             data = buffer.before()
-            if not any(data):  # what is to be added up to tells by what it becomes
+            if not any(data):  # a sum that starts from zero: its result shows the type
                 data = buffer.after()
             listed = [s for p in pieces[buffer.index] for s in _guessed(p, data, first, last)]
             found[buffer.index] = tuple(listed)
@@ -62,7 +62,7 @@ def _guessed(piece: Segment, data: bytes, first: int, last: int) -> list[Segment
 def _members(data: bytes, stride: int, first: int, last: int) -> dict[int, Element] | None:
     """By offset the members of structures of that size, if the buffer is an array of them; addresses are left out.
 
-    None when some member looks like nothing, and when there are too few structures to tell.
+    None when a member fits no type, and when there are too few structures to decide.
     """
     if len(data) % stride or len(data) // stride < _FEWEST_RECORDS:
         return None
@@ -94,7 +94,7 @@ def _members(data: bytes, stride: int, first: int, last: int) -> dict[int, Eleme
 
 
 def guess(data: bytes, first: int, last: int) -> Element:
-    """The type of the numbers in `data`; bytes when it holds an address in [first, last) or cannot be told."""
+    """The type of the numbers in `data`; bytes when it holds an address in [first, last) or fits no type."""
     pairs = np.frombuffer(data[: len(data) // 8 * 8], dtype="<u8")
     if not pairs.any() or ((pairs >= first) & (pairs < last)).any():
         return BYTES

@@ -1,4 +1,4 @@
-"""What accordo says about one candidate: a verdict that a person can read and a program can keep.
+"""The verdict on one candidate, as text for readers and as data for programs.
 
 Data only. `explain` is the sentence for a message; everything else is for JSON and for whoever wants to look closer.
 """

@@ -30,7 +30,7 @@ _WORK = "oracle_"
 
 @dataclass(eq=False)
 class Oracles:
-    """The double-precision results of the reference's runs; `why` says why there are none, once somebody has asked.
+    """The double-precision results of the reference's runs; `why` there are none, after the first request.
 
     `captured` is the run on the captured inputs: unless double precision agrees with it, there are no oracles at all.
     `told` names the other runs that have one.
@@ -71,7 +71,7 @@ class Oracles:
     def keep(self, runs: Sequence[ReferenceRun], folder: Path, cancel: threading.Event | None = None) -> None:
         """Make the results of all of these runs that have any, and write them into a new folder for `take_up`.
 
-        Nothing is written when there are no oracles: why, is said when somebody asks.
+        Nothing is written when there are no oracles; a later request gives the reason.
         """
         for run in runs:
             if writes_floats(run):

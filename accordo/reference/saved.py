@@ -40,7 +40,7 @@ def keep_reference(
     (folder / _FILE).write_text(kept.model_dump_json(), encoding="utf-8")
     for number, one in enumerate(reference.prepared):
         one.oracles.keep(one.runs, folder / f"{_ORACLES}_{number}", cancel)
-    for prepared in reference.prepared:  # second runs have told all that they had to tell
+    for prepared in reference.prepared:  # second runs are not needed any more
         for run in (*prepared.runs, prepared.repeated):
             for more in ("again", "checked"):
                 done = run.result.directory.with_name(f"{run.result.directory.name}_{more}")

@@ -1,4 +1,4 @@
-"""Replays that are made in one go while somebody looks at the first results.
+"""Replays that run as one batch while the caller compares the first results.
 
 Takes all requests for one candidate in the order in which their results will be asked for. What was begun ends with the
 `with` block.

@@ -130,7 +130,7 @@ class Request:
 class Left:
     """What a run left in a buffer, in parts: `changed` are the places (start, end) that it wrote down, by rising start.
 
-    Everywhere else is what was there before, which is read only when somebody asks for it.
+    All other bytes are those from before, which are read on demand only.
     """
 
     changed: tuple[tuple[int, int], ...]

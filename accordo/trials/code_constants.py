@@ -115,7 +115,7 @@ def _own_first(listed: tuple[_T, ...], other: tuple[_T, ...]) -> tuple[_T, ...]:
 
 
 def _plainness(number: float) -> tuple[int, float]:
-    """How likely somebody wrote it: numbers of few binary digits come first, what is only half of a number last."""
+    """The likelihood that the source names it: numbers of few binary digits first, halves of a number last."""
     return abs(number).as_integer_ratio()[0].bit_length(), abs(number)
 
 

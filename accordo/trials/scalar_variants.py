@@ -53,7 +53,7 @@ def other_arguments(dispatch: CapturedDispatch, types: Sequence[str]) -> list[Ot
 
 
 def _other_sizes(kernarg: bytes, sizes: Sequence[Number], workgroup: int) -> Iterator[OtherArguments]:
-    """Integers above 1: one less, together and such that any two are told apart; 1; 0; one more; whole workgroups.
+    """Integers above 1: one less, together and so that any two differ; 1; 0; one more; whole workgroups.
 
     Those of whole workgroups are never larger than recorded: what lies behind, buffers need not hold.
     """

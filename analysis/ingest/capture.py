@@ -266,7 +266,7 @@ def _merge(traces: Sequence[Trace]) -> tuple[Instruction, ...]:
     for trace in traces:
         of_line = {}
         for instruction in trace.instructions:
-            # Samples without addresses are told apart by their text and position.
+            # Samples without addresses differ by their text and position.
             place = instruction.text + repr(instruction.source) if not instruction.address else ""
             key = (instruction.code_object, instruction.address, place)
             of_line[instruction.line] = key

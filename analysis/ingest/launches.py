@@ -14,7 +14,7 @@ from hipscope.analysis.ingest.tables import Row, integer, number, read_rows, tim
 
 @dataclass(frozen=True)
 class Launch:
-    """One row of the trace. Times are nanoseconds, sizes bytes; None is what the table does not tell."""
+    """One row of the trace. Times are nanoseconds, sizes bytes; None is a value that the table lacks."""
 
     id: int
     kernel: str

@@ -62,7 +62,7 @@ def read_samples(path: Path, launches: Sequence[Launch]) -> list[Trace]:
 
 def _count(instruction: TracedInstruction, issued: int | None, reason: str) -> None:
     instruction.latency += 1
-    if issued != 0:  # issued, or a host trap, which does not tell
+    if issued != 0:  # issued, or a host trap, which has no reason
         return
     instruction.stall += 1
     known = _REASONS.get(reason.removeprefix(_PREFIX), StallReason.OTHER)

@@ -57,7 +57,7 @@ class TracedInstruction:
 
 @dataclass(frozen=True)
 class Trace:
-    """One folder. `dispatch` is None when nothing tells which launch it belongs to."""
+    """One folder. `dispatch` is None when its launch is unknown."""
 
     dispatch: int | None
     mangled: str
@@ -218,7 +218,7 @@ def _add_blame(by_line: Mapping[int, TracedInstruction], folder: Path) -> None:
 def _reasons(
     instruction: TracedInstruction, by_line: Mapping[int, TracedInstruction]
 ) -> dict[StallReason, float]:
-    """Why an instruction of a hardware trace stalled, where the trace tells it; the rest is OTHER."""
+    """Why an instruction of a hardware trace stalled, where the trace has it; the rest is OTHER."""
     if not instruction.stall:
         return {}
     reasons: dict[StallReason, float] = {}

@@ -162,7 +162,7 @@ def _bound(kernel: Kernel, flops_fraction: float | None, memory_fraction: float 
 
 
 def _bound_by_waits(kernel: Kernel) -> Bound | None:
-    """What fills most of the waves' time; None where no trace tells."""
+    """What fills most of the waves' time; None without a trace."""
     total = total_cycles(kernel)
     if not total:
         return None

@@ -29,8 +29,8 @@ _NO_MEMORY = "the system does that when memory runs out; on the emulator device 
 class ProfilerRun:
     """One run to record. `directory` exists and is empty; `capture_kernels` None records no dispatches for replay.
 
-    `confined`: the program has code that nobody has looked at yet, so it gets no network and no files but its own.
-    `clock_percent`: of the modelled time, what the emulator's events tell the program. `timed`: without, the emulator
+    `confined`: the program has unreviewed code, so it gets no network and no files but its own.
+    `clock_percent`: the part of the modelled time that events report. `timed`: without, the emulator
     executes launches and models no time.
     """
 

@@ -119,7 +119,7 @@ def _tool() -> str:
 
 
 def _rocprofv3(tool: str, job: ProfilerRun, out: Path, options: Sequence[str]) -> Completed:
-    # The default format and file names changed between versions, so all of them are said.
+    # The default format and file names changed between versions, so all of them are given.
     argv = [tool, *options, "-f", "csv", "-d", str(out), "-o", "out", "--", *job.built.argv]
     return run_process(
         argv,

@@ -44,7 +44,7 @@ _TARGETS = ("gfx942", "gfx950")
 class Fault:
     """Something that stopped a dispatch and is no sanitizer's report: a trap, an unknown instruction.
 
-    `refused`: the launch did not begin, and HIP told the program so.
+    `refused`: the launch did not begin, and HIP returned an error.
     """
 
     kernel: str

@@ -38,7 +38,7 @@ _TIMED_OUT = 124
 
 @dataclass(frozen=True)
 class Emulated:
-    """How a job ended. `interrupted` says that somebody stopped it."""
+    """How a job ended. `interrupted`: Ctrl-C or a signal stopped it."""
 
     exit_code: int
     interrupted: bool

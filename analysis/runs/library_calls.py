@@ -76,7 +76,7 @@ def not_emulated(program: Path) -> tuple[NotEmulated, ...]:
 
 
 def sentence(program: Path, missing: tuple[NotEmulated, ...]) -> str:
-    """One line for a person."""
+    """One line for the terminal."""
     if not missing:
         return f"{program}: all libraries it is linked to are emulated or the system's own"
     listed = ", ".join(f"{part.name} ({part.file})" for part in missing)

@@ -168,7 +168,7 @@ def expand(scope: Scope, node: Node, place: Place, depth: int) -> str:
 
 
 def _leads_on(scope: Scope, argument: Node, field: str) -> bool:
-    """Whether `argument->field` is a pointer in a structure in memory: where it leads no launch tells."""
+    """Whether `argument->field` is a pointer in a structure in memory: no launch records its target."""
     parameter = scope.kernel.parameter(text_of(argument))
     if parameter is None or not parameter.pointer:
         return False

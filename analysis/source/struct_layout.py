@@ -180,7 +180,7 @@ def _bases(node: Node, given: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _base_layout(definitions: Definitions, node: Node, given: Mapping[str, str], depth: int) -> Layout | None:
-    """What a base class puts at the beginning; nothing without one. None where it cannot be told."""
+    """What a base class puts at the beginning; nothing without one. None where it is unknown."""
     bases = _bases(node, given)
     if not bases:
         return Layout(0, 1, ())
@@ -328,7 +328,7 @@ def _declared(kind: str, declarators: Iterable[Node]) -> list[tuple[str, str, in
             node = child_of(node, "declarator")
         if node.type != "field_identifier":
             return None
-        # One element of an array is not told from another: it is known by its place only.
+        # Elements of an array have no names: only the offset identifies one.
         found.append((text_of(node), kind + pointers, count))
     return found
 

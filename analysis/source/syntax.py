@@ -109,7 +109,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A call that may access memory in a way that cannot be told; `reason` says why, as the end of a sentence."""
+    """A call that may access memory in an unknown way; `reason` says why, as the end of a sentence."""
 
     span: Span
     text: str

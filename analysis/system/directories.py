@@ -56,7 +56,7 @@ def _writable(directory: Path) -> bool:
 
 
 def _temporary() -> Path:
-    """What lies in a directory that everybody writes to is ours only if we made it."""
+    """An entry of a directory that all users can write to is trusted only if this user made it."""
     directory = Path(tempfile.gettempdir()) / f"hipscope-user-{os.getuid()}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)

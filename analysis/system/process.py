@@ -97,7 +97,7 @@ class Completed:
 
 
 class Stop(threading.Event):
-    """Set when it is set itself, or when what it belongs to is: a `cancel` of one's own, within somebody else's."""
+    """Set when it is set itself, or when its parent is: a `cancel` within that of the caller."""
 
     def __init__(self, cancel: threading.Event | None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Runs code that nobody has looked at yet: no network, no files but the named ones, limits, and a time-out.
+"""Runs unreviewed code: no network, no files but the named ones, limits, and a time-out.
 
 Takes an argument list and what it may read and write, gives how it ended. bubblewrap draws the borders where it works,
 else namespaces by `unshare`, else only limits are left; `isolation()` says which it is here.
@@ -238,7 +238,7 @@ def _depth(mount: _Mount) -> int:
     return len(Path(mount.seen).parts)
 
 
-# What is mounted below a directory belongs to it when somebody else has mounted it: the kernel refuses to show the
+# What is mounted below a directory belongs to it when another user has mounted it: the kernel refuses to show the
 # directory without. A remount must keep the flags that the outer mount has.
 _BINDING = r"""
 read_only() { mount -o remount,bind,ro "$1" 2>/dev/null || mount -o remount,bind,ro,nosuid,nodev "$1"; }

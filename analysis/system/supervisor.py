@@ -268,6 +268,6 @@ def _read_exactly(descriptor: int, count: int) -> bytes:
 
 
 def _report(descriptor: int, report: dict[str, Any]) -> None:
-    # The reader may be gone already: it was told to stop waiting for us.
+    # The reader may be gone already: it no longer waits for this process.
     with _Ignored(BrokenPipeError):
         os.write(descriptor, marshal.dumps(report))

@@ -79,7 +79,7 @@ def build_program(
     """Build `project` with the run's unsaved texts in place of what is on disk.
 
     `device_flags` are added where GPU code is compiled; a build command of the project's own does not get them.
-    `confined` lets the compiler see the project and the system only: for text that nobody has looked at yet.
+    `confined` lets the compiler see the project and the system only: for unreviewed text.
     Raises `BuildFailed` with the compiler's own messages, `Cancelled`, or `UsageError` for text that is no source.
     """
     run = run or Run()

@@ -94,7 +94,7 @@ def _headline(
 
 
 def _advice(message: str) -> str | None:
-    """What to do about a header that is not found, where its name tells; None else."""
+    """What to do about a header that is not found, where its name shows that; None else."""
     missing = re.match(r"'([^']+)' file not found", message)
     if missing is None:
         return None

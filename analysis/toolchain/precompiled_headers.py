@@ -68,7 +68,7 @@ class Precompiled:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What tells the compiler to take it."""
+        """The compiler's options that use it."""
         given = ("-include-pch", str(self.header), f"-preamble-bytes={self.size},1")
         return tuple(word for flag in given for word in ("-Xclang", flag))
 

@@ -151,7 +151,7 @@ def _finding(
 def _counted(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
     """From counters: waves wait, no unit is busy, and atomics are a good part of what the L2 is asked for.
 
-    The waits are shared out by requests, as counters do not tell what a wave waits for.
+    The waits are shared out by requests, as counters do not show what a wave waits for.
     """
     atomics, requests = (kernel.counters.get(n) for n in ("TCC_ATOMIC_sum", "TCC_REQ_sum"))
     waits = counted_waits(kernel)

@@ -183,7 +183,7 @@ _WIDEST = 8.0  # lines of the widest dense access: 64 lanes of 16 bytes, 128 byt
 def _counted(formula: str, kernel: Kernel) -> list[Finding]:
     """From the requests of the L1 to the L2, at most one per line that a read touches.
 
-    Counters do not tell the width of an access, so it is taken as the widest: what is reported is bad at any width.
+    Counters do not show the width of an access, so it is taken as the widest: each report holds at any width.
     """
     requests, reads = (
         kernel.counters.get(n) for n in ("TCP_TCC_READ_REQ_sum", "TA_FLAT_READ_WAVEFRONTS_sum")

@@ -26,7 +26,7 @@ def outside_formulas(taken: tuple[str, ...]) -> tuple[Formula, ...]:
         try:
             formula = entry.load()()
             reason = _wrong(formula, entry.name, {*taken, *found})
-        except Exception as error:  # whatever a stranger's module raises when it is imported
+        except Exception as error:  # any exception of a plug-in module's import
             reason = f"{type(error).__name__}: {error}"
         if reason is not None:
             warn(f"the formula {entry.name} ({entry.value}) is left out: {reason}")

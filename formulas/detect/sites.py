@@ -54,7 +54,7 @@ def kernel_site(kernel: Kernel) -> Site:
 
 
 def costliest_site(kernel: Kernel, wanted: Callable[[Instruction], bool]) -> Site:
-    """The line whose wanted instructions take longest, where a trace tells; else the kernel's definition."""
+    """The line whose wanted instructions take longest, where a trace has them; else the kernel's definition."""
     blamed = blamed_stalls(kernel)
 
     def cost(instruction: Instruction) -> float:

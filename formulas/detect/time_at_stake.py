@@ -14,7 +14,7 @@ from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, Stal
 from hipscope.formulas.base import Work
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 
-# Without them a capture does not tell whether a kernel is bound by latency (analysis/metrics/roofline.py).
+# Without them a capture does not show whether a kernel is bound by latency (analysis/metrics/roofline.py).
 LATENCY_COUNTERS = ("SQ_INSTS_VALU_ADD_F32", "TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum")
 
 

@@ -1,4 +1,4 @@
-"""What recorded launches tell about a kernel: shapes, integer arguments, buffer sizes, template arguments.
+"""Facts about a kernel from recorded launches: shapes, integer arguments, buffer sizes, template arguments.
 
 Takes captured dispatches and the kernel's syntax, gives the LaunchFacts that recipes and the guard rely on.
 """

@@ -120,7 +120,7 @@ def open_bench(
 ) -> Iterator[Bench]:
     """Prepare the judgement of rewrites of `kernel`: find its source, replay and time the reference.
 
-    Without `wait` the bench is there before its `baseline` and `reference` are: whoever asks for them waits. Both are
+    Without `wait` the bench is there before its `baseline` and `reference` are: reading them waits. Both are
     taken up when the session has them prepared. Raises CannotJudge with the reason, or what the build raises. All that
     is written is removed at the end, unless `work` names a directory for it.
     """

@@ -69,7 +69,7 @@ def _flops(after: Measured) -> float | None:
 
 
 def suspicious(speedup: float) -> str | None:
-    """A note on a gain so large that a person should look at it."""
+    """A note on a gain so large that it needs a review."""
     if speedup <= _SUSPECT:
         return None
     return f"{speedup:.3g}x is more than rewrites usually gain: look at the diff"

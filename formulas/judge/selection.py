@@ -149,7 +149,7 @@ def _timed_and_proved(
 
 
 class _Proofs:
-    """Proofs, one after the other; one may begin before it is certain that anybody wants it.
+    """Proofs, one after the other; one may begin before it is certain to be needed.
 
     Nothing of them outlives the `with` block.
     """
@@ -175,7 +175,7 @@ class _Proofs:
             self._begun[one.candidate.text] = stop, self._pool.submit(self._prove, one, stop)
 
     def drop(self, one: Admitted) -> None:
-        """End its proof: nobody wants to know any more."""
+        """End its proof: the result is not needed any more."""
         if one.candidate.text in self._begun:
             self._begun[one.candidate.text][0].set()
 

@@ -63,7 +63,7 @@ class Rehearsals:
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
         self._originals: list[str] = []
-        # Only what the other kernels take is compared: without any, a plain run tells the same in half the time.
+        # Only what the other kernels take is compared: without any, a plain run shows the same in half the time.
         self._others = any(k.mangled not in bench.symbols for k in bench.session.profile.kernels)
 
     def __enter__(self) -> Rehearsals:
@@ -80,7 +80,7 @@ class Rehearsals:
             self._begun[text] = (stop, self._pool.submit(self._run, text, self._others, stop))
 
     def drop(self, text: bytes) -> None:
-        """End what has begun with this text: nobody wants to know any more."""
+        """End the runs of this text: their result is not needed any more."""
         if text in self._begun:
             self._begun.pop(text)[0].set()
 
@@ -98,7 +98,7 @@ class Rehearsals:
                 not self._others
                 and program_difference(was, session.profile, bench.symbols, ignored) is not None
             ):
-                session = self._run(text, True, self._stop)  # it may tell times, which it had none of
+                session = self._run(text, True, self._stop)  # it may print times, which it had none of
         except (BuildFailed, ProgramFailed) as failure:
             more = _CONFINED_BUILD if isinstance(failure, BuildFailed) else ""
             return Rehearsed(f"The program with the rewrite fails: {failure.message}.{more}")

@@ -298,7 +298,7 @@ def answered_finding(findings: Sequence[Finding], beliefs: Sequence[Belief]) -> 
 
 
 def ruling_of(bench: Bench, judgement: Judgement) -> Ruling:
-    """A judgement as the model is told of it: what happened and the numbers, not how it was tested."""
+    """A judgement as the model sees it: the outcome and the numbers, not how it was tested."""
     before = kernel_metrics(bench.baseline.kernel, bench.baseline.profile.device)
     later = judgement.after
     after = kernel_metrics(later.kernel, later.profile.device) if later is not None else {}

@@ -1,4 +1,4 @@
-"""What every rewrite of a program is held against, made before anybody asks: recorded launches, replayed references.
+"""The references of every rewrite of a program, made ahead of requests: recorded launches, replayed references.
 
 `prepare_project` profiles a program as "optimize" does and replays its kernels with findings on all that a rewrite is
 tried on; all of it goes into the user's cache. `prepared_session` finds it again, as long as everything that it depends
@@ -104,20 +104,20 @@ def _prepare_kernel(
             for finding in findings:
                 _compile_answers(bench, finding, run)
     except CannotJudge:
-        shutil.rmtree(folder)  # it is said again, and why, when somebody asks
+        shutil.rmtree(folder)  # a later request repeats it, with the reason
 
 
 def _compile_answers(bench: Bench, finding: Finding, run: Run) -> None:
     """Have what the recipes answer compiled, alone and within the program, for the build cache. None of it is run.
 
-    All of it is asked, guarded and looked up again when somebody wants a rewrite. A build command may run what it has
+    A request for a rewrite runs the recipes, the guard and the look-up again. A build command may run what it has
     built, so it is not called before.
     """
     project, most = bench.project, bench.project.config.optimize.max_attempts
     kept = admitted(bench, ask_recipes(bench, finding), run).kept[:most]
     for one in kept if project.build_kind == "single" else ():
         changed = run.replacing(bench.source, one.candidate.text)
-        with contextlib.suppress(BuildFailed):  # it is said when somebody asks
+        with contextlib.suppress(BuildFailed):  # a later request reports it
             build_program(project, bench.session.toolchain, changed, confined=True)
 
 
@@ -125,7 +125,7 @@ def _compile_answers(bench: Bench, finding: Finding, run: Run) -> None:
 def prepared_session(project: Project, run: Run) -> Iterator[ProfileSession | None]:
     """The recorded run of the program as it is now, with the folder of what was prepared; None when there is none.
 
-    Nobody removes it inside of the block. Raises as building does.
+    It stays inside of the block. Raises as building does.
     """
     home = _home(project)
     if not home.exists():
@@ -162,7 +162,7 @@ def _home(project: Project) -> Path:
 
 
 def _key(project: Project, toolchain: Toolchain, built: BuiltProgram, texts: SourceTexts) -> str | None:
-    """Everything that the preparation depends on, in one name; None when that cannot be told.
+    """Everything that the preparation depends on, in one name; None when that is unknown.
 
     What a build command reads, only that knows: here it is known by what it has made. `built` is up to date by the same
     rule as for any other run, and everything in the copy of the project where it was made counts, the program as well.
@@ -288,7 +288,7 @@ def _held(entry: Path) -> Iterator[None]:
 
 
 def _prune(home: Path, key: str) -> None:
-    """Of each program the newest entry is kept, of programs those that were used last; not what somebody reads."""
+    """Of each program the newest entry is kept, of programs those that were used last; entries in use stay."""
     for entry in home.iterdir():
         if entry.name != key and not entry.name.startswith("."):
             _remove(entry)

@@ -37,7 +37,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a person could do here, and why hipscope does not do it: `reason` is what cannot be proved."""
+    """A change that hipscope does not make: `reason` is what cannot be proved."""
 
     recipe: str
     title: str

@@ -92,7 +92,7 @@ def progress_shown() -> Iterator[Progress]:
 
 
 def _nowhere(_message: str, _fraction: float | None = None) -> None:
-    """Where progress goes when nobody watches."""
+    """Where progress goes without a terminal."""
 
 
 @contextlib.contextmanager
@@ -175,6 +175,6 @@ def text_console(stream: Any, path: Path | None) -> Console:
 
 
 def _reader_gone() -> NoReturn:
-    # Whoever read our output has gone; a later flush must not complain about that.
+    # The reader of the output has gone; a later flush must not fail because of that.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(NO_READER)

@@ -36,7 +36,7 @@ def register(server: HipServer) -> None:
 def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
     """A lens with the numbers per kernel definition, and one to optimize where there is a finding.
 
-    A stale kernel has a single one, to profile again. What a partial profile leaves out, the hover tells.
+    A stale kernel has a single one, to profile again. The hover shows what a partial profile leaves out.
     """
     lines = split_lines(marks.current)
     lenses = []

@@ -43,7 +43,7 @@ async def pull(ls: HipServer) -> None:
 
 
 def take(ls: HipServer, data: object) -> None:
-    """Use these settings from now on and tell the user about values that cannot be used."""
+    """Use these settings from now on and show the user the values that cannot be used."""
     ls.settings, problems = read_settings(data)
     for line in problems:
         ls.tell(line, lsp.MessageType.Warning)

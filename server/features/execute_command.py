@@ -103,9 +103,9 @@ async def profile(ls: HipServer, uri: str, *, asked: bool) -> Answer:
 
 
 async def _prepare(ls: HipServer, key: Path, uri: str) -> None:
-    """Make what rewrites will need, and a worker for them, while nobody waits for anything.
+    """Make what rewrites will need, and a worker for them, in the background.
 
-    Any other job ends it, and nobody hears of it.
+    Any other job ends it, without a message.
     """
     overlays = dirty_texts(list(ls.open_documents()))
     with contextlib.suppress(JobStopped, JobFailed):
@@ -251,7 +251,7 @@ async def _run(ls: HipServer, key: Path, state: str, work: Any, asked: bool) -> 
 
 
 async def _failed(ls: HipServer, key: Path, failure: JobFailed, asked: bool) -> Answer:
-    """Put the problems on their lines and tell the user the one line that says what to do."""
+    """Put the problems on their lines and show the user the one line with the next step."""
     details = failure.details
     message, hint = str(failure), details.get("hint")
     problems = tuple(

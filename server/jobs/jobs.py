@@ -38,7 +38,7 @@ class JobFailed(Exception):
 
 
 class JobStopped(Exception):
-    """Someone else stopped this job: the user, a newer job of the same project, or the end of the session."""
+    """This job was stopped by the user, a newer job of the same project, or the end of the session."""
 
 
 class Jobs:
@@ -99,7 +99,7 @@ def _cancelling() -> bool:
 
 
 class Spare:
-    """A worker that has imported what a rewrite needs and waits for its request: nobody else has to wait for that."""
+    """A worker that has imported what a rewrite needs and waits for its request, which then needs no imports."""
 
     def __init__(self) -> None:
         self._worker: asyncio.subprocess.Process | None = None

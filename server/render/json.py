@@ -8,5 +8,5 @@ from typing import Any
 
 
 def render_json(data: Mapping[str, Any]) -> str:
-    """The object as indented JSON. A number that JSON cannot hold is an error in whoever made it: ValueError."""
+    """The object as indented JSON. A number that JSON cannot hold is an error of the caller: ValueError."""
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

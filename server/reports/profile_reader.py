@@ -76,7 +76,7 @@ class Kernel:
     time_ns: float | None = None
     share: float = 0
     dispatches: int = 0
-    profiled: int | None = None  # of the dispatches; the others have their mean time. None: not told
+    profiled: int | None = None  # of the dispatches; the others have their mean time. None: unknown
     sampled: bool = False
     bound: str | None = None
     roofline: Mapping[str, Any] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something a kernel did that stopped it. `refused`: it never began, and HIP told the program so."""
+    """Something a kernel did that stopped it. `refused`: it never began, and HIP returned an error."""
 
     kernel: str
     message: str
@@ -165,7 +165,7 @@ class Report:
     sources: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     diagnoses: tuple[Finding, ...] = ()
-    """What bounds the kernels without a finding: shown when somebody asks about such a kernel."""
+    """What bounds the kernels without a finding: shown on request for such a kernel."""
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""
@@ -207,7 +207,7 @@ class Report:
         return f"the program left with exit code {code}" if code else None
 
     def short_name(self, kernel: Kernel) -> str:
-        """As short as tells it from the other kernels: `axpy`, `axpy<float>`, `axpy(float*, int)`."""
+        """The shortest name that differs from the other kernels: `axpy`, `axpy<float>`, `axpy(float*, int)`."""
         forms = (base_name, instance_name, signature_without_result)
         return next(
             (

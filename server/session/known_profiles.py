@@ -49,7 +49,7 @@ class Known:
     problems: tuple[Problem, ...] = ()
     checked: Checked | None = None
     told: str = ""
-    """The last failure that the user was told about, so that it is not repeated on every save."""
+    """The last failure that the user saw, so that it is not repeated on every save."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class HipServer(LanguageServer):
         return bool(self.initialization_options.get("hipscopeExtension"))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let something run that nobody waits for; it ends with its job."""
+        """Run a coroutine without waiting for it; it ends with its job."""
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -136,7 +136,7 @@ class HipServer(LanguageServer):
     def report_server_error(
         self, error: Exception, source: type[PyglsError] | type[JsonRpcException]
     ) -> None:
-        """Log what went wrong inside; the user is told by whoever was asked for something."""
+        """Log an internal error; the request that failed shows the user a message."""
         self.log(f"{source.__name__}: {error}")
 
 

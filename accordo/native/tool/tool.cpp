@@ -141,7 +141,7 @@ hsa_status_t note_agent(hsa_agent_t agent, void* data) {
     return HSA_STATUS_SUCCESS;
 }
 
-/// A frozen executable has all its addresses: now its kernels can be told from a packet.
+/// A frozen executable has all its addresses: now a packet identifies its kernel.
 hsa_status_t executable_freeze(hsa_executable_t executable, const char* options) {
     const hsa_status_t status = state->core.hsa_executable_freeze_fn(executable, options);
     if (status != HSA_STATUS_SUCCESS) return status;

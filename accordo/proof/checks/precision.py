@@ -23,7 +23,7 @@ from hipscope.accordo.replay.replay import Replay
 
 
 def may_be_rounding(run: ReferenceRun, buffer: CapturedBuffer, found: Sequence[Mismatch]) -> bool:
-    """Whether all differences are of floats and small beside the largest of them, so that double precision may tell."""
+    """Whether all differences are of floats and small beside the largest of them, so double precision may decide."""
     if not found or any(m.kind != "wrong_value" or m.max_ulp is None for m in found):
         return False
     if any(s.exact for s in run.pieces[buffer.index]):

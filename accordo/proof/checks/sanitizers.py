@@ -1,4 +1,4 @@
-"""Candidates under the sanitizers: a kernel that gives the right result may still race or read what nobody wrote.
+"""Candidates under the sanitizers: a kernel that gives the right result may still race or read unwritten memory.
 
 Only what they do not say of the reference on the same inputs counts.
 """

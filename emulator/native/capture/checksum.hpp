@@ -1,4 +1,4 @@
-// The files of a captured dispatch and the file `checksums` that tells what each of them holds: format, version, and
+// The files of a captured dispatch and the file `checksums` that describes each of them: format, version, and
 // CRC-32 and size of every content. A file whose name ends in ".zst" is packed (capture/frames.hpp).
 #pragma once
 

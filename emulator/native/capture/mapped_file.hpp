@@ -8,7 +8,7 @@
 
 namespace hipscope {
 
-/// Device, number, size and time of the last change: what tells whether a file is still the one that was read.
+/// Device, number, size and time of the last change: they show whether a file is still the one that was read.
 using FileIdentity = std::array<std::uint64_t, 5>;
 
 /// Throws std::runtime_error naming the file.
@@ -29,7 +29,7 @@ public:
     MappedFile& operator=(MappedFile&&) = delete;
 
     [[nodiscard]] std::string_view bytes() const { return {data_, size_}; }
-    /// Make memory at `address` hold the file's bytes. Whole pages are shared with the file until somebody writes to them,
+    /// Make memory at `address` hold the file's bytes. Whole pages are shared with the file until the first write to them,
     /// so the range must be mapped memory of this process. What is written never reaches the file. Says how many bytes are shared.
     std::size_t place_at(std::uint64_t address) const;
 

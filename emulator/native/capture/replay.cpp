@@ -1,5 +1,5 @@
 // hipscope-replay: runs a captured dispatch again in a process of its own, or many, each in one of its own (--batch).
-// Prints nothing; result.json in --out tells how it went.
+// Prints nothing; result.json in --out holds the outcome.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// One replay in a child of this process: it starts in no time and takes nobody with it when it crashes.
+// One replay in a child of this process: it starts at once, and a crash ends it alone.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ struct ChildDuties {
     std::function<void(const char*)> cannot_tell;  // why there can be no result.json
 };
 
-/// How a child ended: well, otherwise, or without being able to tell.
+/// How a child ended: well, otherwise, or without a result.
 enum class ChildEnd { ok, not_ok, broken };
 
 /// Start it. The child dies with the calling thread. Throws std::runtime_error.

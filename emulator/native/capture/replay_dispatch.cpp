@@ -134,7 +134,7 @@ private:
 
     struct Before {
         std::shared_ptr<const MappedFile> content;
-        std::size_t shared = 0;  // bytes of the buffer that are the file's, until somebody writes to them
+        std::size_t shared = 0;  // bytes of the buffer that are the file's, until the first write to them
         std::shared_ptr<const MappedFile> other;
         std::vector<Run> replaced;  // what `other` has in place of parts of the content
     };

@@ -11,7 +11,7 @@
 namespace hipscope {
 namespace {
 
-/// What an access adds to the flags of a byte, and what it adds where nobody has written yet.
+/// What an access adds to the flags of a byte, and what it adds where no write came before.
 struct Added {
     std::uint8_t always, unwritten;
 };

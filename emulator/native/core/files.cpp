@@ -35,7 +35,7 @@ std::string read_file(const std::string& path) {
     std::string content(static_cast<std::size_t>(file.tellg()), '\0');
     file.seekg(0);
     file.read(content.data(), static_cast<std::streamsize>(content.size()));
-    content.resize(static_cast<std::size_t>(file.gcount()));  // shorter if somebody has just cut it
+    content.resize(static_cast<std::size_t>(file.gcount()));  // shorter if the file was just cut
     return content;
 }
 

@@ -7,7 +7,7 @@
 
 namespace hipscope {
 
-/// What was to be kept could not be, as on a full disk: nothing is said about what was to be written.
+/// What was to be kept could not be, as on a full disk: no verdict on the data itself.
 class CannotWrite : public std::runtime_error {
 public:
     CannotWrite(const std::string& path, const std::string& reason) : std::runtime_error("cannot write '" + path + "': " + reason) {}
@@ -19,7 +19,7 @@ std::string read_file(const std::string& path);
 /// Throws CannotWrite, naming the file and the system's reason; a file that was begun is removed.
 void write_file(const std::string& path, std::string_view bytes);
 
-/// As write_file, but nobody ever sees a part of the file under its name.
+/// As write_file, but a part of the file is never visible under its name.
 void replace_file(const std::string& path, std::string_view bytes);
 
 }  // namespace hipscope

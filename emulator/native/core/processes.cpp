@@ -30,7 +30,7 @@ std::string own_folder(const std::string& folder) {
         const std::string own = number == 1 ? folder : folder + "/process-" + std::to_string(number);
         std::error_code error;
         fs::create_directories(own, error);
-        // Who makes this file owns the folder, and nobody else may.
+        // The process that makes this file owns the folder, no other may.
         const int file = error ? -1 : ::open((own + "/owner").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file >= 0) {
             ::close(file);

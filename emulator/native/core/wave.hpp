@@ -112,7 +112,7 @@ struct alignas(64) Wave {
     std::uint64_t clock = 0;                  // what s_memtime reads: modelled cycles, or instructions when untimed
     std::uint64_t realtime_base = 0;          // what s_memrealtime read when the dispatch began: ticks of 10 ns
     std::atomic<std::uint64_t>* realtime = nullptr;  // the latest value, when waves of the dispatch compare theirs
-    bool observed = true;                     // somebody reads `access`: false lets handlers leave addresses out
+    bool observed = true;                     // `access` is read: false lets handlers leave addresses out
     MemoryAccess access;
     Fault fault;
 

@@ -185,7 +185,7 @@ void CountingObserver::global(PatternCounts& row, Known& known, const MemoryAcce
 }
 
 /// The workgroups that a thread executes are not all that there are: those between them belong to the timed XCD, or to the others.
-/// So waves that go through memory one after the other leave out some of it in even steps, and the host is told to fetch what is
+/// So waves that go through memory one after the other leave out some of it in even steps, and the host prefetches what is
 /// behind the next one.
 void CountingObserver::go_elsewhere(PatternCounts& row, Known& known, std::uint64_t begin, std::uint64_t end) {
     note_lines(row, known);

@@ -257,7 +257,7 @@ private:
             }
             do {
                 while (worker.turn()) {}
-                closed_.wait(false);  // what the timing model leaves over is for everybody
+                closed_.wait(false);  // all threads take the workgroups without timing
             } while (worker.turn());
             worker.observer().add_up();
         }
@@ -294,7 +294,7 @@ private:
         report(group, fault, pc);
     }
 
-    /// The fault of the lowest workgroup is the one that is told.
+    /// The fault of the lowest workgroup is the one that is reported.
     void report(std::uint64_t group, const Fault& fault, std::uint32_t pc) {
         stop_ = true;
         const Instruction& instruction = launch_.launch.object->code->program.instructions[pc];

@@ -53,9 +53,9 @@ public:
     Engine(Memory& memory, const EngineSettings& settings, std::optional<TimingConstants> timing);
 
     DispatchResult run(const PreparedLaunch& launch, bool profile);
-    /// Run on one thread and tell `observe` about every memory access, in the order of execution.
+    /// Run on one thread and call `observe` for every memory access, in the order of execution.
     DispatchResult trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe);
-    /// Run on one thread under the sanitizers; `observe`, if there is one, is told about every memory access as by `trace`.
+    /// Run on one thread under the sanitizers; `observe`, if there is one, gets every memory access as in `trace`.
     DispatchResult check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe = {});
     /// A copy or fill went over device memory: it is in the memory-side cache now.
     void touched(std::uint64_t address, std::uint64_t bytes);

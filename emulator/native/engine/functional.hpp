@@ -13,7 +13,7 @@
 
 namespace hipscope {
 
-/// Where the waves of one thread ask the host for something; nobody there when their kernel does not.
+/// Where the waves of one thread ask the host for something; empty when their kernel does not.
 class HostLine {
 public:
     HostLine(HostServices* services, int thread) : services_(services), thread_(thread) {}
@@ -60,13 +60,13 @@ inline Step step(Wave& wave, const Instruction& instruction, Observer& observer)
 template <class Observer>
 concept CountsRuns = requires(Observer observer, std::uint32_t pc, std::uint64_t exec) { observer.executed(pc, pc, exec); };
 
-/// What a wave has executed one after the other with the same lanes on, and its observer has not been told.
+/// What a wave has executed one after the other with the same lanes on, and not yet passed to its observer.
 template <CountsRuns Observer>
 class CountedRun {
 public:
     CountedRun(const Wave& wave, Observer& observer) : wave_(wave), observer_(observer), first_(wave.pc), exec_(wave.exec()) {}
 
-    /// Execute the instruction at `pc`. The caller goes on behind it, or tells where by `jumped`.
+    /// Execute the instruction at `pc`. The caller goes on behind it, or gives the target by `jumped`.
     Step step(Wave& wave, const Instruction& instruction, std::uint32_t pc) {
         Step result;
         if (accesses_memory(instruction.unit)) {
@@ -83,7 +83,7 @@ public:
         return result;
     }
     void jumped(std::uint32_t to) { first_ = to; }
-    /// All up to `end`; nothing when that was told already.
+    /// All up to `end`; nothing when that was passed on already.
     void tell(std::uint32_t end) {
         if (first_ < end) observer_.executed(first_, end, exec_);
         first_ = end;
@@ -136,7 +136,7 @@ Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t
                     if (ahead.executed != 0) continue;
                 }
             }
-            if constexpr (Observer::active) wave.pc = static_cast<std::uint32_t>(at - code);  // nobody else looks while it runs
+            if constexpr (Observer::active) wave.pc = static_cast<std::uint32_t>(at - code);  // not read elsewhere while it runs
             result = step(wave, *at, observer);
             ++done;
             if (result == Step::next) [[likely]] ++at;

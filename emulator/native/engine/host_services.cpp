@@ -24,7 +24,7 @@ struct Payload {
 struct Buffer {
     std::uint64_t headers, payloads, doorbell, free_stack, ready_stack, index_mask;
 };
-/// The start of amd_signal_t (HSA runtime); a zero mailbox means that nobody is to be woken.
+/// The start of amd_signal_t (HSA runtime); a zero mailbox means that there is no waiter to wake.
 struct Signal {
     std::int64_t kind, value;
     std::uint64_t mailbox;

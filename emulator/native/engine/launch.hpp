@@ -27,10 +27,10 @@ struct Launch {
     std::vector<std::uint8_t> kernarg;         // explicit arguments; hidden ones are filled by `prepare`
 };
 
-/// The kernel's own instructions; all of the code object's when it calls functions, for nobody knows which.
+/// The kernel's own instructions; all of the code object's when it calls functions, as their targets are unknown.
 std::span<const Instruction> code_of(const Launch& launch);
 
-/// Fills VGPRs, LDS and scratch with a pseudo-random pattern before each wave, to show reads of what nobody wrote.
+/// Fills VGPRs, LDS and scratch with a pseudo-random pattern before each wave, to show reads of unwritten values.
 struct Poison {
     bool enabled = false;
     std::uint64_t seed = 0;

@@ -1,4 +1,4 @@
-// What a stray access beside a code object's variables is told by: programs know their variables, not the block they lie in.
+// The variable that names a stray access beside it: programs know their variables, not the block that holds them.
 #pragma once
 
 #include <cstdint>

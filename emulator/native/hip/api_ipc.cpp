@@ -18,7 +18,7 @@ namespace {
 using abi::Error;
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMark = 0x3143504965706373;  // tells our handles from others
+constexpr std::uint64_t kMark = 0x3143504965706373;  // marks handles of this runtime
 constexpr std::uint64_t kEventMark = 0x3145504965706373;
 constexpr unsigned kLazyPeerAccess = 1;
 

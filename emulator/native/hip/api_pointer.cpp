@@ -14,7 +14,7 @@ using abi::Error;
 constexpr Error kOk = abi::error::success, kBad = abi::error::invalid_value;
 constexpr int kNowhere = -2;  // hipInvalidDeviceId
 
-/// hipMemoryAdvise and what hipMemRangeGetAttribute tells of it; kept for the start of each block.
+/// hipMemoryAdvise and the result of hipMemRangeGetAttribute for it; kept for the start of each block.
 struct Advice {
     int read_mostly = 0, preferred = kNowhere, accessed_by = kNowhere, prefetched = kNowhere, coarse = 0;
 };

@@ -95,7 +95,7 @@ struct GraphNode {
     bool enabled = true;             // a node that is not runs as an empty one
 };
 
-/// Something of the program's that `destroy` ends when nobody holds it any more.
+/// An object of the program that `destroy` ends with its last reference.
 struct UserObject {
     void* pointer;
     void (*destroy)(void*);

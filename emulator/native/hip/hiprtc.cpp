@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNamePrefix = "__hipscope_name_";
 
-/// One pointer for each name expression: its relocation tells which symbol the expression means.
+/// One pointer for each name expression: its relocation names the symbol of the expression.
 std::string with_names(const RtcProgram& program) {
     std::string text = program.source + "\n";
     for (std::size_t i = 0; i < program.expressions.size(); ++i)

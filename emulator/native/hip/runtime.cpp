@@ -302,7 +302,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         std::fflush(nullptr);
         std::abort();
     }
-    return abi::error::success;  // as on hardware: the fault is told by the next call that waits
+    return abi::error::success;  // as on hardware: the next call that waits returns the fault
 }
 
 DispatchResult Runtime::check(const PreparedLaunch& launch, std::uint64_t id) {

@@ -120,7 +120,7 @@ public:
     /// Copies and fills: keeps the cache model informed.
     void touched(const void* address, std::size_t bytes);
     /// For the sanitizers: a block has appeared, or is about to go, by the program's call that is being served.
-    /// `written`: somebody may have put values there without a call that says so.
+    /// `written`: values may have been put there without a call of HIP.
     void appeared(std::uint64_t address, bool written);
     void disappears(std::uint64_t address);
     /// Workgroups of this launch that fit on one CU together.

@@ -1,4 +1,4 @@
-// Zeros in large blocks, without host memory for them: pages that nobody wrote to read as zero.
+// Zeros in large blocks, without host memory for them: unwritten pages read as zero.
 #pragma once
 
 #include <cstddef>

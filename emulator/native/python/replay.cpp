@@ -63,7 +63,7 @@ public:
         pollfd watched{handle_, POLLIN, 0};
         poll(&watched, 1, handle_ >= 0 ? milliseconds : 1);  // an old kernel has no handles
         const pid_t found = waitpid(process_, &status_, WNOHANG);
-        ended_ = found == process_ || (found < 0 && errno == ECHILD);  // somebody reaped all children: result.json tells
+        ended_ = found == process_ || (found < 0 && errno == ECHILD);  // reaped elsewhere: result.json has the outcome
         return ended_;
     }
     void end() { kill(process_, SIGKILL); }

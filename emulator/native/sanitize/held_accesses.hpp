@@ -1,6 +1,6 @@
-// Accesses that need no notes yet. Loads of what nobody stores to do not conflict with each other, and neither do atomic
+// Accesses that need no notes yet. Loads of memory without stores do not conflict with each other, and neither do atomic
 // operations on what is accessed in no other way, nor stores to LDS each word of which is stored to once. They are put down
-// as they come, and noted for their words only when somebody comes to their memory in another way. Most never are: a
+// as they come, and noted for their words only at an access of another kind to their memory. Most never are: a
 // barrier, or the end of the dispatch, ends their time.
 #pragma once
 

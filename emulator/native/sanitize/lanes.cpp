@@ -95,7 +95,7 @@ bool add_pieces(const MemoryAccess& made, int which, Shape& shape) {
         const std::uint64_t lanes = made.lanes >> (t * kTeam) & whole_team;
         if (lanes != 0 && lanes != whole_team) return false;
     }
-    const std::uint64_t* some = address + std::countr_zero(made.lanes);  // the first team tells most of those that are not even
+    const std::uint64_t* some = address + std::countr_zero(made.lanes);  // the first team shows most of those that are not even
     if (some[2] - some[1] != some[1] - some[0]) return false;
     const unsigned even = even_teams(address);
     for (unsigned t = 0; t < kTeams; ++t) {
@@ -119,7 +119,7 @@ bool ascending(const std::uint64_t* address, std::uint64_t lanes, std::uint64_t 
     return true;
 }
 
-/// What lies in pieces, told by them.
+/// Addresses in pieces, described by them.
 static void see_pieces(const MemoryAccess& made, Shape& shape) {
     shape.span = {shape.piece[0].address, shape.piece[0].address};
     for (std::size_t p = 0; p < shape.pieces; ++p) {

@@ -31,7 +31,7 @@ struct Shape {
     std::size_t pieces = 0;
     std::array<Piece, std::size_t{2} * kTeams> piece;
 };
-/// How the addresses lie. Those of a run or of teams are filled in unless pieces tell of them; `each_lane`: always.
+/// How the addresses lie. Those of a run or of teams are filled in unless pieces describe them; `each_lane`: always.
 Shape shape_of(MemoryAccess& made, bool each_lane);
 
 }  // namespace hipscope::sanitize

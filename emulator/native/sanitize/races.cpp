@@ -12,7 +12,7 @@ namespace hipscope::sanitize {
 namespace {
 
 constexpr std::size_t kWatched = 64;       // words that a workgroup is remembered to have read atomically
-constexpr std::size_t kChanges = 1U << 20U;  // remembered atomic changes; they only tell a stale read from a race
+constexpr std::size_t kChanges = 1U << 20U;  // remembered atomic changes; they only separate a stale read from a race
 
 /// What waves of one workgroup know: the first `waves` entries and the last.
 void join(Clocks& into, const Clocks& from, std::size_t waves) {
@@ -20,7 +20,7 @@ void join(Clocks& into, const Clocks& from, std::size_t waves) {
     into[kGrid] = std::max(into[kGrid], from[kGrid]);
 }
 
-/// Whether an instruction tells its wave what atomic operations of others have done.
+/// Whether an instruction shows its wave the results of other waves' atomic operations.
 bool learns(const Instruction& in) {
     if (in.unit == Unit::vmem_atomic) return in.modifiers.sc0;
     if (in.unit == Unit::vmem_load) return in.modifiers.sc0 || in.modifiers.sc1;

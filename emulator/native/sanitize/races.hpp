@@ -42,7 +42,7 @@ enum class Role : std::uint8_t { none, release, acquire, poll, grid_barrier, gri
 /// `grid_...`: global wave sync; a semaphore gives and takes.
 std::vector<Role> roles_of(const Program& program);
 
-/// One access as a word remembers it. 0: nobody.
+/// One access as a word remembers it. 0: none.
 struct Trace {
     std::uint64_t bits = 0;
 

@@ -1,4 +1,4 @@
-// What the parts of the search for races tell each other about one access.
+// The data about one access that the parts of the search for races share.
 #pragma once
 
 #include "sanitize/races.hpp"

@@ -1,7 +1,7 @@
 // Order through the device heap: what a workgroup did with a block comes before what the next owner of the block does.
 //
 // ockl's malloc cuts blocks out of slabs. A slab has a bit for each block: malloc sets it with an atomic or, free clears it
-// with an atomic and. Neither is a fence, so what lies between them is told here: the device library relies on it, and no
+// with an atomic and. Neither is a fence, so the accesses between them are ordered here: the device library relies on it, and no
 // program can do better.
 #include <algorithm>
 #include <bit>

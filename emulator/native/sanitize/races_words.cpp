@@ -37,7 +37,7 @@ bool outlasts(Trace store, std::uint64_t atomic) {
 /// One instruction's lanes that touch parts of one word are noted together.
 std::uint64_t with_mask_of(std::uint64_t before, std::uint64_t now) { return ((before ^ now) >> 12U) == 0 ? now | (before & 15U) : now; }
 
-/// A wave comes after the atomic operations that its own one found done, unless nothing told it of them. Then the one that
+/// A wave comes after the atomic operations that its own one found done, unless that returned no value. Then the one that
 /// it overwrites in the notes is kept in place of a load: those of other waves are not ordered by it. `own`: by the same wave.
 template <class Own>
 [[gnu::always_inline]] inline std::uint64_t kept_after(std::uint64_t wrote, std::uint64_t read, bool returns, Foreign foreign, Own own) {
@@ -56,11 +56,11 @@ struct Scattered {
     bool returns;
 };
 struct Noted {
-    std::uint64_t others = 0;  // lanes that met somebody, not noted
+    std::uint64_t others = 0;  // lanes with a conflict, not noted
     bool twice = false;        // two lanes may have stored to one word
 };
 
-/// Notes those lanes of an access that meet nobody. `one_word`: each has a whole one. `block_of` finds the notes of a word,
+/// Notes those lanes of an access that meet no other. `one_word`: each has a whole one. `block_of` finds the notes of a word,
 /// `content_of` what the access left there.
 template <bool store, bool atomic, bool one_word, class BlockOf, class ContentOf, class Own>
 Noted note_quiet(const Scattered& access, BlockOf block_of, ContentOf content_of, Own own) {
@@ -164,7 +164,7 @@ bool Races::hold(const Access& a) {
     return false;
 }
 
-/// Notes all that was held, in the order in which it was made. Nothing of it meets anybody.
+/// Notes all that was held, in the order in which it was made. None of it meets another access.
 void Races::note_held(HeldAccesses& all, std::uint32_t base, WordBlocks* lds) {
     const auto block_of = [this, lds](std::uint64_t at) { return lds != nullptr ? lds->block(at) : words_.block(at); };
     all.give_up([&](const Held& held, const std::byte* follows) {
@@ -273,7 +273,7 @@ void Races::piece_of_words(const Access& a, const Piece& piece) {
     by_rows(piece, a.made.bytes, one_piece, block_of, part, row);
 }
 
-/// Lanes in any order, whose words are whole ones or hold them: most meet nobody. Notes these, and gives the lanes of the others.
+/// Lanes in any order, whose words are whole ones or hold them: most meet no other. Notes these, gives the lanes of the others.
 std::uint64_t Races::quiet_words(const Access& a, int which, std::uint64_t lanes) {
     const Scattered access{a.made.address[which], lanes, a.made.bytes, a.foreign(), a.mine.bits, a.returns()};
     const auto own = [&](Trace t) { return is_own(a.mine, t); };
@@ -291,7 +291,7 @@ std::uint64_t Races::quiet_words(const Access& a, int which, std::uint64_t lanes
     const Noted noted = a.lds ? note([first = a.order.lds.block(0)](std::uint64_t at) { return first.after(at >> WordBlock::address_bits); })
                               : note([this](std::uint64_t at) { return words_.block(at); });
     const bool store = a.store && !a.load && a.made.bytes >= 4;
-    // Lanes that met somebody left no notes for those after them.
+    // Lanes with a conflict left no notes for those after them.
     if (store && (noted.twice || (noted.others != 0 && !ascending(access.address, lanes, a.made.bytes)))) compare_lanes(a, which);
     return noted.others;
 }
@@ -357,7 +357,7 @@ std::uint64_t lanes_in_apertures(const MemoryAccess& made) {
     return found;
 }
 
-/// A load that waits for a store: whoever made it is before this wave from now on. Neither side of this meeting is a race.
+/// A load that waits for a store: the storing wave is before this one from now on. Neither side of this meeting is a race.
 void Races::follow_stores(const Access& a) {
     GroupOrder& order = a.order;
     if (a.lds) note_held(order.lds_held, order.epoch, &order.lds);
@@ -379,7 +379,7 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     const bool lds = made.space == Space::lds;
     const bool atomic = made.kind == AccessKind::atomic || made.kind == AccessKind::atomic_return;
     const std::uint32_t level = atomic_scope(in, made);
-    if (lds && order.waves.size() == 1 && (atomic || made.kind == AccessKind::load)) return;  // nobody to race with
+    if (lds && order.waves.size() == 1 && (atomic || made.kind == AccessKind::load)) return;  // no other wave to race with
     Access a{order, wave, in, made, found, wave.group->number, {}, lds ? order.epoch : base_, made.kind == AccessKind::load || atomic,
              made.kind != AccessKind::load, lds, atomic && swaps(in), made.lanes, shape};
     if (!lds && in.text.starts_with("flat_")) a.lanes &= ~lanes_in_apertures(made);

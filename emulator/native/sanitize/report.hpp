@@ -75,7 +75,7 @@ public:
     /// Counts one more case of a known report. False when it is not known yet: describe it and `add` it.
     bool again(Defect defect, std::uint32_t pc, std::uint32_t other_pc = ~0U);
     void add(Case found);
-    /// The dispatch has ended. `ran` tells of its instructions.
+    /// The dispatch has ended. `ran` counts its instructions.
     void end(const std::function<bool(std::uint32_t)>& ran);
 
     [[nodiscard]] bool changed() const { return changed_; }

@@ -63,7 +63,7 @@ public:
     void populate(std::uint64_t address, std::uint64_t bytes) {
         if (checks_.races || checks_.stale) races_.populate(address, bytes);
     }
-    /// Nobody has written this memory, whatever it holds.
+    /// This memory counts as unwritten, whatever it holds.
     void undefined(std::uint64_t address, std::uint64_t bytes);
 
     /// Before and after each dispatch.
@@ -134,7 +134,7 @@ public:
 
 private:
     Sanitizer& sanitizer_;
-    const std::function<void(const MemoryAccess&)>& observe_;  // told of each access when there is one to be told
+    const std::function<void(const MemoryAccess&)>& observe_;  // called for each access, if set
 };
 
 }  // namespace hipscope::sanitize

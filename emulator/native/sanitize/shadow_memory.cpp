@@ -52,7 +52,7 @@ void ShadowMemory::undefine_block(std::uint64_t address, std::uint64_t bytes) {
     if (bytes == 0 || offset >= Memory::reserved - bytes) return;
     const std::uint64_t first = offset >> page_bits, count = ((offset + bytes - 1) >> page_bits) - first + 1;
     std::memset(state_ + first, static_cast<int>(State::undefined), count);
-    // What lies behind the block in its last page is nobody's: once the block is defined, the page is.
+    // The rest of the block's last page belongs to no block: once the block is defined, the page is.
     if (const std::uint64_t rest = bytes % page_bytes; rest != 0) define(address + bytes, page_bytes - rest);
 }
 

@@ -39,7 +39,7 @@ public:
         }
         return true;
     }
-    /// True when all from the lowest address to the highest, of `bytes`, is defined, where that is told sooner than for each
+    /// True when all from the lowest address to the highest, of `bytes`, is defined, where that is known sooner than for each
     /// lane. False says nothing.
     [[nodiscard]] bool defined_span(Span span, std::uint32_t bytes) const {
         constexpr std::uint64_t few = 4, many = 1024;

@@ -441,7 +441,7 @@ Step Uninitialised::branch(Wave& wave, const Instruction& in, const Flow& f, Wav
     return result;
 }
 
-/// The registers that an instruction reads decide where it goes or what it touches. Each case is told once.
+/// The registers that an instruction reads decide where it goes or what it touches. Each case is reported once.
 void Uninitialised::use_registers(const Wave& wave, const Flow& f, WaveShadow& s, UndefinedUse use) {
     const u64 exec = wave.exec();
     const Place at{wave.pc, wave.group->number, wave.id_in_group, -1};

@@ -1,4 +1,4 @@
-// Reads of what nobody has written: every register and every byte of memory has a shadow that says which of its bits are
+// Reads of unwritten values: every register and every byte of memory has a shadow that says which of its bits are
 // undefined. It follows the values and is looked at where they take effect: in memory, an address, a branch.
 //
 // In: instructions, before and as they are executed, and what the host does with memory. Out: uses of undefined values.
@@ -137,7 +137,7 @@ struct WaveShadow {
 struct GroupShadow {
     std::vector<WaveShadow> waves;
     std::vector<std::uint8_t> lds;
-    std::uint64_t defined_from = 0, defined_to = 0;  // of LDS, where that has been seen and nobody has stored anything undefined since
+    std::uint64_t defined_from = 0, defined_to = 0;  // of LDS, where that has been seen and no undefined value was stored since
     std::unordered_map<std::uint64_t, std::uint32_t> lds_origins;
 };
 
@@ -154,13 +154,13 @@ public:
     void begin(const PreparedLaunch& launch);
     void started(const Workgroup& group);
 
-    /// Executes the instructions from the wave's on, at most `limit`, as far as one look tells that they compute with
+    /// Executes the instructions from the wave's on, at most `limit`, as far as one check shows that they compute with
     /// defined values only. `looked`: how many there are to look at one by one when it did not.
     struct Ahead {
         std::uint32_t executed = 0, looked = 0;
     };
     Ahead execute_ahead(Wave& wave, std::uint32_t limit);
-    /// Executes an instruction. Of one that accesses memory, `accessed` has to be told afterwards.
+    /// Executes an instruction. After one that accesses memory, `accessed` must be called.
     Step execute(Wave& wave, const Instruction& in);
     /// Wave::access is what the instruction has done. `shape`: of the lanes' first addresses.
     void accessed(const Wave& wave, const Instruction& in, const Shape& shape);
@@ -216,7 +216,7 @@ private:
     /// What is kept of a program over its dispatches.
     struct Known {
         std::vector<Flow> flows;           // worked out when an instruction is first executed
-        std::vector<std::unique_ptr<Stretch>> stretches;  // from each instruction on, once somebody has come there
+        std::vector<std::unique_ptr<Stretch>> stretches;  // from each instruction on, once a wave has come there
         std::vector<std::uint8_t> stores;  // of each store: which dwords of its data were seen with a defined value
     };
     std::map<std::shared_ptr<Disassembly>, Known> programs_;

@@ -1,7 +1,7 @@
 // Shadows on their way between registers and memory, and stores of undefined values to global memory.
 //
 // LDS and private memory take undefined values silently: compilers spill and copy what they do not know to be unused. So
-// does global memory where it may be the padding of a structure; any other undefined value that is stored there is told.
+// does global memory where it may be the padding of a structure; any other undefined value that is stored there is reported.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -301,7 +301,7 @@ u64 Uninitialised::undefined_data(const Instruction& in, const Flow& f, const Wa
     return any & lanes;
 }
 
-/// Those dwords of a store's data are no padding: they do get values. What was held back of them is told.
+/// Those dwords of a store's data are no padding: they do get values. Their held reports are made.
 void Uninitialised::seen_defined(u32 pc, unsigned dwords) {
     u8& seen = known_->stores[pc];
     const auto fresh = static_cast<unsigned>(dwords & ~unsigned{seen});
@@ -315,7 +315,7 @@ void Uninitialised::seen_defined(u32 pc, unsigned dwords) {
     }
 }
 
-/// True when the undefined bits of this store have been told.
+/// True when the undefined bits of this store have been reported.
 bool Uninitialised::judge_store(const Wave& wave, int lane, u32 bytes, const u8* bits, u32 origin) {
     const Place at{wave.pc, wave.group->number, wave.id_in_group, lane};
     unsigned undefined = 0, known = 0;

@@ -40,7 +40,7 @@ void Sanitizer::report_undefined(const UndefinedFound& found) {
         reports_.add(std::move(told));
         return;
     }
-    // The load of the lane that is told, or the first of the others.
+    // The load of the reported lane, or the first of the others.
     const bool own = found.at.lane >= 0 && ((from.lanes >> static_cast<unsigned>(found.at.lane)) & 1U) != 0;
     const int lane = own ? found.at.lane : std::countr_zero(from.lanes);
     const std::uint64_t address = from.address[static_cast<std::size_t>(lane)];

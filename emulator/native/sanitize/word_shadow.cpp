@@ -42,7 +42,7 @@ std::uint64_t head_of(const WordRow& row, std::size_t number, std::uint64_t bits
     return (bits & ~std::uint64_t{15}) + (lane << 4U) + static_cast<std::uint64_t>(step);
 }
 
-/// Whether somebody else is noted for words [from, to), by the head or by words.
+/// Whether another wave is noted for words [from, to), by the head or by words.
 bool met_in(std::uint64_t head, const std::uint64_t* traces, std::size_t from, std::size_t to, Foreign foreign) {
     if (head != WordHead::by_word) return foreign(head);
     unsigned met = 0;

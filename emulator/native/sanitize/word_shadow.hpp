@@ -81,7 +81,7 @@ private:
     std::vector<std::uint32_t> values_;
 };
 
-/// A trace is somebody else's when its segment is one of those from `base` on, and not `own`.
+/// A trace is of another wave when its segment is one of those from `base` on, and not `own`.
 struct Foreign {
     std::uint32_t base, own;
     [[nodiscard]] bool operator()(std::uint64_t bits) const {
@@ -103,10 +103,10 @@ struct WordRow {
     }
 };
 
-/// Whether somebody else has stored to one of the words or loaded it.
+/// Whether another wave has stored to one of the words or loaded it.
 bool meets_others(const WordRow& row, Foreign foreign);
-/// Notes a load, `before` of whose words come before the row: where nobody else's load is noted. `bits`: its Trace but for
-/// the lane. True when somebody else has stored to one of the words, or an atomic operation is noted in the place of a load.
+/// Notes a load, `before` of whose words come before the row: where no other load is noted. `bits`: its Trace but for
+/// the lane. True when another wave has stored to one of the words, or an atomic operation is noted in the place of a load.
 bool note_loads(const WordRow& row, std::size_t before, Foreign foreign, std::uint64_t bits);
 /// Notes a store that left `content`.
 void note_stores(const WordRow& row, std::size_t before, std::uint64_t bits, const std::uint32_t* content);

@@ -57,7 +57,7 @@ struct TimedGroup {
 
 /// What each step of the clock looks at comes first: hundreds of waves take turns, and what they touch must be fetched anew.
 struct alignas(64) TimedWave {
-    TimedGroup* group = nullptr;  // none: nobody is here
+    TimedGroup* group = nullptr;  // none: the slot is empty
     std::uint32_t pc = 0;         // of the instruction that the clock reaches next
     std::uint32_t fetch_line = ~0U;
     RunAhead ahead;
@@ -143,7 +143,7 @@ struct Cu {
     int sqc;  // its instruction and scalar cache
     Earliest<kMaxWaves> ready;  // when each wave may issue next
     std::vector<TimedWave> waves;  // never moved: there is room for all before the first one comes
-    std::uint64_t taken = 0;       // one bit for each place of a wave: somebody is there
+    std::uint64_t taken = 0;       // one bit for each slot of a wave: it is occupied
     Simd simd[4];
     int lds_used = 0, groups = 0;
     std::int64_t lds_free = 0, smem_free = 0, vmem_free = 0;

@@ -42,7 +42,7 @@ inline constexpr std::uint32_t kDependencyReach = 16;  // instructions; results 
 inline constexpr unsigned kFetchBytes = 32;             // one request of a wave to its instruction cache
 
 /// Whether waves of the kernel at [entry, end) may meet in another way than through LDS and their workgroup's barriers. If not,
-/// plain accesses to memory may come at any time between those: whoever sees the difference has a race.
+/// plain accesses to memory may come at any time between those: a program that sees the difference has a race.
 bool waves_communicate(const Program& program, const std::vector<InstructionInfo>& infos, std::uint64_t entry, std::uint64_t end);
 
 /// Whether a wave of the kernel, whose waves do not communicate, may wait for another one of its workgroup by looking at LDS: in

@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxCus = 128;  // per XCD or die
 inline constexpr std::int64_t kNever = Earliest<kMaxCus>::never;
 
 struct TimingStorage::Parts {
-    std::vector<std::vector<TimedWave>> waves;  // of CUs; nobody is there
+    std::vector<std::vector<TimedWave>> waves;  // of CUs; all empty
     std::vector<std::unique_ptr<TimedGroup>> groups;
     std::vector<std::unique_ptr<Workgroup>> executing;  // their registers and memory
     std::vector<L1Lines> l1;

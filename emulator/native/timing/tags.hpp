@@ -123,7 +123,7 @@ private:
     [[nodiscard]] Neighbours* neighbours_of(std::size_t set) const { return reinterpret_cast<Neighbours*>(tags_of(set) + padded_); }
     /// Lines that follow each other are in neighbouring sets and leave them by the same way: their entries lie together.
     [[nodiscard]] std::size_t at(std::size_t set, std::size_t way) const { return way * sets_ + set; }
-    /// Lines with the same tag are seldom in one set; `number` tells them apart.
+    /// Lines with the same tag are seldom in one set; `number` distinguishes them.
     [[nodiscard]] static std::uint16_t tag_of(std::uint64_t line) {
         return static_cast<std::uint16_t>((line * 0x9e3779b97f4a7c15ULL) >> 49U) + 1U;
     }

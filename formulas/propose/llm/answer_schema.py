@@ -1,4 +1,4 @@
-"""What the model is told and what it must answer: the rules, the DSPy signature, and reading the answer.
+"""The text to the model and the form of its answer: the rules, the DSPy signature, and reading the answer.
 
 Takes the text of an answer, gives the new kernel and the beliefs behind it. Importing this imports no LLM library;
 `load_dspy` does, once it is needed.

@@ -1,4 +1,4 @@
-"""The loop: ask, judge, tell what came of it, ask again from the best so far, until the target or a budget is reached.
+"""The loop: request, judge, report the outcome, request again from the best so far, up to the target or a budget.
 
 Takes what the report is about, a way to ask and a judge; gives the best verified rewrite and all attempts. It verifies
 nothing itself: only what the judge accepts counts.
@@ -40,14 +40,14 @@ class Ask(Protocol):
         timeout: float | None = None,
         heard: Callable[[int], None] = ...,
     ) -> list[Answer | ModelError]:
-        """One answer or failure for each report; `heard` is told how many characters have come."""
+        """One answer or failure for each report; `heard` gets the number of characters so far."""
 
 
 @dataclass(frozen=True)
 class Ruling:
-    """What the judge says of a candidate, as the model may be told.
+    """The judgement on a candidate, as the model may see it.
 
-    `accepted`: equivalent, faster, and the objective moved. `facts` are sentences that the model is told: compiler
+    `accepted`: equivalent, faster, and the objective moved. `facts` are sentences for the model: compiler
     errors, refusals, how outputs differ, what it measured. `before` and `after` are metrics of the kernel over the same
     launches, empty when it did not come to a measurement.
     """
@@ -86,7 +86,7 @@ class ModelAttempt:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What there is to tell about it."""
+        """The judgement on it in sentences."""
         if self.ruling is not None:
             return self.ruling.facts
         return (self.failure,) if self.failure else ()

@@ -153,7 +153,7 @@ class ModelClient:
     ) -> list[Answer | ModelError]:
         """One answer or failure for each report, in their order, from requests made side by side.
 
-        `timeout` in seconds replaces the setting when it is shorter. `heard` is told now and then, in another thread,
+        `timeout` in seconds replaces the setting when it is shorter. `heard` is called now and then, in another thread,
         how many characters of the answers have come. Raises `Cancelled` when `cancel` is set, with
         all connections closed, and `MissingTool` without DSPy.
         """

@@ -56,7 +56,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Note:
-    """One earlier attempt as the model is told of it: what it was, what came of it, and its text if that helps."""
+    """One earlier attempt as the prompt shows it: its kind, its outcome, and its text if that helps."""
 
     title: str
     facts: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""registerPressure: tell the compiler how large workgroups are, so that it may give each thread more registers.
+"""registerPressure: the size of workgroups as launch bounds, so that the compiler may give each thread more registers.
 
 Without `__launch_bounds__` a kernel must fit 1024 threads, 128 registers each on CDNA. With spills the bound is the
 workgroup that is launched; without, the second argument asks for one or two waves per SIMD more. Needs recorded

@@ -52,7 +52,7 @@ _GUESSES = (256, 1024)
 def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> list[Candidate] | Refusal:
-    """One candidate for each plausible number of bins (one when a captured launch tells the buffer's size)."""
+    """One candidate for each plausible number of bins (one when a captured launch has the buffer's size)."""
     del finding
     collected = collect_sites(NAME, kernel, facts, _site)
     if isinstance(collected, Refusal):

@@ -58,7 +58,7 @@ class _Guard:
 
 @dataclass(frozen=True)
 class _Plan:
-    """`read` crosses through LDS. `store_side` tells which half is renumbered: the store's or the load's."""
+    """`read` crosses through LDS. `store_side` selects the renumbered half: the store's or the load's."""
 
     read: Access
     store_side: bool

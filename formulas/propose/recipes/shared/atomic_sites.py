@@ -79,7 +79,7 @@ def collect_sites(
 
 
 def plain_addition(atomic: Atomic) -> str | None:
-    """Why this atomic is no addition whose result nobody uses, or None."""
+    """Why this atomic is no addition with an unused result, or None."""
     where = f"the {atomic.function} on line {atomic.span.line}"
     if atomic.function not in ("atomicAdd", "unsafeAtomicAdd") or len(atomic.arguments) != 2:
         return f"{where} is not an addition"

@@ -14,7 +14,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 
 
 def full_uses(array: SharedArray, kernel: KernelSyntax) -> list[Subscript] | str:
-    """All uses of a static array of two or more dimensions, or why its layout matters to someone."""
+    """All uses of a static array of two or more dimensions, or why its layout must stay."""
     if array.dynamic:
         return f"`{array.name}` is dynamic LDS: its size is set at the launch"
     if len(array.dimensions) < 2 or len(array.sizes) != len(array.dimensions):

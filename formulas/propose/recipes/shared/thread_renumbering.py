@@ -58,7 +58,7 @@ class Shape:
 
 
 def unseen(name: str, title: str, kernel: KernelSyntax) -> Advice | None:
-    """What is left to a person where the kernel accesses memory through calls that cannot be seen through."""
+    """The advice where the kernel accesses memory through calls that cannot be expanded."""
     first = next(iter(kernel.through.opaque), None)
     return Advice(name, title, first.sentence) if first is not None else None
 
