@@ -1,7 +1,7 @@
 """Devices by name, and the device of a capture.
 
 Takes a row of the emulator's device table (the one place where a GPU's numbers and their sources stand) or an agent
-record of a capture, gives a `Device`. What a capture tells about its GPU wins over the table.
+record of a capture, gives a `Device`. A capture's facts about its GPU win over the table.
 """
 
 from __future__ import annotations

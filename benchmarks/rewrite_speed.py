@@ -2,7 +2,7 @@
 
 For each example that a recipe answers: the wall-clock time and the processor time (all processes and threads) of the
 whole way, each over what one plain compile of the example's device code takes, measured before and after in the same
-run. Twice: *prepared*, as in an editor, which has made ready what rewrites need when somebody asks for one, and *cold*,
+run. Twice: *prepared*, as in an editor, which has prepared the needs of rewrites before the request, and *cold*,
 after nothing but a profile. With `--update` the table goes into docs/rewrites.md. Run it on a machine that does nothing
 else.
 """

@@ -1,6 +1,6 @@
 """What rewrites bring on the examples, and how long "optimize" takes: the table of docs/rewrites.md.
 
-For each example with a finding, by recipe and by a language model whose answer is a kernel written by hand
+For each example with a finding, by recipe and by a language model whose answer is a stored kernel
 (tests/formulas/propose/llm/answers, sent over a loopback server): the recipe that won, the metric that had to move
 before and after, the modelled speed-up, and the time to the verified edit over one compile of the example's device
 code. `--update` writes the table. The program is profiled once before, as an editor has done when a rewrite is asked

@@ -2,7 +2,7 @@
 
 Takes the directory of a captured dispatch, gives what the run left in memory. The native module makes each replay in a
 copy of this process (fork), without the interpreter's lock: several threads have several at once, and what a damaged
-capture does to its replay it does to nobody else. Code that nobody has looked at (candidates of rewriters) belongs into
+capture does to its replay it does to nobody else. Unreviewed code (candidates of rewriters) belongs into
 a process without our environment and files: `hipscope.accordo.replay.replay` does that.
 """
 

@@ -1,6 +1,6 @@
 """Reads a capture set: the dispatches of one run, each with its arguments and its memory before and after.
 
-Takes the directory that the runtime wrote, gives plain data. Buffers stay on disk until somebody asks for them.
+Takes the directory that the runtime wrote, gives plain data. Buffers stay on disk until they are read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a buffer holds when no type says so, as behind the pointers of a structure that is passed by value.
 
 Takes its bytes, gives an element type, or one for each member of the structures that it seems to be an array of. So
-such inputs are varied, too. Results are never compared by it: what nobody has declared is compared byte for byte.
+such inputs are varied, too. Results are never compared by it: undeclared types are compared byte for byte.
 """
 
 from __future__ import annotations

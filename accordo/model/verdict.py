@@ -1,6 +1,6 @@
 """The verdict on one candidate, as text for readers and as data for programs.
 
-Data only. `explain` is the sentence for a message; everything else is for JSON and for whoever wants to look closer.
+Data only. `explain` is the sentence for a message; everything else is for JSON and for detailed reports.
 """
 
 from __future__ import annotations

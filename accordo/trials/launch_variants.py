@@ -143,7 +143,7 @@ def _more_dimensions(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
     """Workgroups of as many work-items with one dimension more, and two workgroups along each side that has one.
 
     Only for a kernel that asks where it is along them: any other does the same work more than once, and what that means
-    for a sum by atomics or by shuffles, nobody has asked it to be prepared for.
+    for a sum by atomics or by shuffles, it need not be prepared for.
     """
     (x, y, z), groups = dispatch.workgroup, _groups(dispatch)
     asked = asked_dimensions(dispatch.code_object, dispatch.kernel)

@@ -1,6 +1,6 @@
 """The agent table: which GPU a capture comes from.
 
-Takes agent_info.csv, gives one record per GPU. What the table does not tell is None.
+Takes agent_info.csv, gives one record per GPU. A value that the table lacks is None.
 """
 
 from __future__ import annotations

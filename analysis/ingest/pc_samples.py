@@ -1,7 +1,7 @@
 """PC-sampling tables: which instruction the waves were at, and why they did not issue.
 
 Takes the host-trap or the stochastic CSV of rocprofv3, gives one trace per kernel whose numbers are samples. The
-CSV has no addresses, so instructions are told apart by kernel, text and source position.
+CSV has no addresses, so kernel, text and source position identify an instruction.
 """
 
 from __future__ import annotations

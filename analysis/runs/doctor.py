@@ -1,6 +1,6 @@
 """What is installed on this machine, what works with it, and the command that fixes what is missing.
 
-Takes a `Config`, gives rows; whoever shows them decides how. Nothing in here fails because something is missing.
+Takes a `Config`, gives rows; the renderer decides the form. A missing part is a row, never a failure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`hipscope emulate`: runs any program that is linked against HIP on the emulator and leaves the files of rocprofv3.
 
-Takes a job and a command line, gives the program's exit code; what was asked for and is not there is said in `notes`.
+Takes a job and a command line, gives the program's exit code; `notes` names requested data that is missing.
 The program has our standard streams.
 """
 

@@ -36,8 +36,8 @@ class ProfileOptions:
 
     `capture_dispatches` asks the emulator to record the
     dispatches of the kernels it names (mangled; empty: of all) for replay. `confined` builds and runs without network
-    and without any file but the project's: for a rewrite that nobody has looked at yet. `clock_percent`: of
-    the modelled time, what the emulator's events tell the program; it shows what of its output is a time. `timed`:
+    and without any file but the project's: for an unreviewed rewrite. `clock_percent`: of
+    the modelled time, what the emulator's events report; it shows what of its output is a time. `timed`:
     without, launches are executed and listed, and nothing says how long they take.
     """
 

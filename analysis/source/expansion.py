@@ -226,7 +226,7 @@ def _call(scope: Scope, node: Node, place: Place, depth: int) -> str:
             owner = expand(scope, inner, place, depth)
         structure = structure_at(scope, owner)
         if structure is None:
-            raise CannotSee(f"what `{squeeze(text_of(inner))}` is cannot be told")
+            raise CannotSee(f"the value of `{squeeze(text_of(inner))}` is unknown")
         name = re.sub(r"<.*", "", text_of(child_of(function, "field")))
         if (callable_member := structure_at(scope, f"{owner}.{name}")) is not None:
             owner, structure, name = f"{owner}.{name}", callable_member, "operator()"

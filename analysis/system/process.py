@@ -72,7 +72,7 @@ class ProcessStreams:
 @dataclass(frozen=True)
 class Completed:
     """How a program ended. `returncode` is negative for a signal, as in `subprocess`. `stopped` names a limit of the
-    supervisor that the program ran into; `interrupted` says that it was ended because somebody asked for it.
+    supervisor that the program ran into; `interrupted` says that it was ended by a cancel.
     """
 
     argv: tuple[str, ...]

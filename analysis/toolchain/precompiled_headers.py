@@ -100,7 +100,7 @@ def precompiled(
     """The precompiled preamble, or None when it cannot be had. `make` says whether to make one that is not there.
 
     `compiler` is the compiler with all flags of the later compile, `identity` what else decides what it makes. Headers
-    that print a warning are not precompiled, so that nobody misses it. Raises Cancelled, MissingTool.
+    that print a warning are not precompiled, so that it is always seen. Raises Cancelled, MissingTool.
     """
     place = () if _placeless(command.flags) else (str(command.directory),)
     cache = BuildCache(

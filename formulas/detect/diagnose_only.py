@@ -24,7 +24,7 @@ class DiagnoseOnly(Formula):
     title: ClassVar[str] = "What bounds this kernel"
     objectives: ClassVar[tuple[Objective, ...]] = ()
     remedy: ClassVar[tuple[str, ...]] = ()
-    needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "what the counters and instructions tell"),)
+    needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "the bound from counters and instructions"),)
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
         """One finding for the kernel; none when nothing is known of what bounds it."""

@@ -45,7 +45,7 @@ class RegisterPressure(Formula):
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(SCRATCH, "down"), Objective(WAVES, "up"))
     remedy: ClassVar[tuple[str, ...]] = (
         (
-            "tell the compiler the largest workgroup with `__launch_bounds__(n)`: below 1024 work-items it may use "
+            "declare the largest workgroup with `__launch_bounds__(n)`: below 1024 work-items it may use "
             "more registers"
         ),
         "shorten live ranges: load where the value is used, split the kernel, unroll less",

@@ -345,7 +345,7 @@ def difference_in_words(mismatch: Mismatch) -> str:
         "less_precise": "less precise than the source",
         "stray_write": "it writes where the source does not",
         "input_changed": "it changes an input",
-        "depends_on_poison": "its result depends on memory that nobody wrote",
+        "depends_on_poison": "its result depends on unwritten memory",
         "not_deterministic": "its result changes from run to run",
     }[mismatch.kind]
     where = f" in {mismatch.label}" if mismatch.label else ""

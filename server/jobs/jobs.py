@@ -1,7 +1,7 @@
 """Long work in child processes: one job per project, with progress, and nothing left behind.
 
 `Jobs` keeps the running tasks; `run_worker` starts `hipscope.server.jobs.worker`, feeds it one request and
-hands on what it reports. Whoever awaits a job owns its child: when the await is cancelled, the child is stopped
+hands on what it reports. The caller that awaits a job owns its child: when the await is cancelled, the child is stopped
 and reaped.
 """
 

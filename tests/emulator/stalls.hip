@@ -11,7 +11,7 @@ static void check(hipError_t error) {
     std::exit(1);
 }
 
-// The first load goes far apart into memory that nobody touched, the second to one line.
+// The first load goes far apart into untouched memory, the second to one line.
 __global__ void two_loads(const float* far, const float* near, float* out) {
     const int id = blockIdx.x * blockDim.x + threadIdx.x;
     const float* slow = far + id * 4096L;

@@ -37,7 +37,7 @@ SOME = [
 ]
 # The emulated device has nothing to do for these; the program looks at what they return.
 NOTHING_TO_DO = {"hipFuncSetCacheConfig", "hipGetStreamDeviceId", "hipDeviceReset"}
-# The program has ended; nobody sees its result.
+# The program has ended; its result is invisible.
 UNSEEN = {"__hipUnregisterFatBinary"}
 
 

@@ -76,7 +76,7 @@ CASES = cases()
 def value(atomic: Atomic, rng: random.Random) -> int:
     """Bit patterns of which many meet the others' corners: equal, zero, extreme."""
     kind = f"f{atomic.width}"
-    if atomic.name.endswith("bf16"):  # no NaNs: their payload is nobody's business
+    if atomic.name.endswith("bf16"):  # no NaNs: their payload is not defined
         return sum((rng.getrandbits(1) << 15 | rng.randint(0, 0x7F7F)) << s for s in (0, 16))
     if atomic.name.endswith("pk_add_f16"):
         return isa.operand_bits("pair", 1, rng, False)[0]
@@ -121,7 +121,7 @@ def prepare(state: np.void, case: Case, rng: random.Random) -> None:
 
 
 def changes(state: np.void, case: Case) -> bool:
-    """Whether a scalar atomic changes its cell: else nobody would see that it did nothing."""
+    """Whether a scalar atomic changes its cell: else a missing effect would be invisible."""
     dwords = case.atomic.width // 32
     old = get(state["memory"], APART, None, dwords)
     data, other = (get(state["sgpr"], DATA + n * dwords, None, dwords) for n in range(2))

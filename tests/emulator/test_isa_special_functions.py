@@ -1,7 +1,7 @@
 """Results of the special functions that lie next to a boundary between two floats.
 
 The emulator works them out quickly and looks again where that is too coarse. These inputs are some of those for which a
-quick result that nobody looks at again comes out one unit off.
+quick result that is not checked again comes out one unit off.
 """
 
 from __future__ import annotations

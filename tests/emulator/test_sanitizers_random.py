@@ -1,6 +1,6 @@
 """The search for races keeps some accesses for later while their memory is accessed in no other way.
 
-Loads, atomic operations, and stores to words of LDS that nobody else stores to. Stores of one word to a page, in LDS
+Loads, atomic operations, and stores to words of LDS with a single writer. Stores of one word to a page, in LDS
 two of them, end that for the page. So random accesses after such stores, to words that the accesses leave alone, must
 be judged like the same accesses without them.
 """

@@ -42,7 +42,7 @@ class Kernel:
         return sum(i.stalls.get(reason, 0) for i in self.instructions if self.line_of[i.address] == line)
 
     def blamed(self) -> dict[str, float]:
-        """Line of the producer -> share of all cycles for which somebody waited."""
+        """Line of the producer -> share of all cycles for which a wave waited."""
         shares: dict[str, float] = defaultdict(float)
         total = sum(c for i in self.instructions for c in i.waited_for.values())
         for i in self.instructions:

@@ -11,7 +11,7 @@ export const SERVER_CHECK = "hipscope.server.check";
 export const SERVER_RESTORE = "hipscope.server.restore";
 export const SERVER_CANCEL = "hipscope.server.cancel";
 
-/** Initialization option that tells the server to send the two notifications below. */
+/** Initialization option that turns on the two notifications below. */
 export const EXTENSION_MARK = "hipscopeExtension";
 
 export interface HotLine {

@@ -26,7 +26,7 @@ _WHAT: dict[Defect, str] = {
     "divergent-barrier": "not all work-items reach the same barrier",
     "misaligned": "it makes a misaligned access",
     "stale-read": "it may read an old value that another XCD has changed",
-    "uninitialised-read": "it uses a value that nobody has written",
+    "uninitialised-read": "it uses an unwritten value",
 }
 
 

@@ -35,7 +35,7 @@ _LOAD_BYTES = 16  # the most that a lane loads at once: structures up to it are 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """Advice for the first access at the finding's lines, or anywhere, whose lanes are spread for a known reason."""
     if not facts.launches:
-        return Refusal(NAME, "no captured launch tells the shape of the workgroups")
+        return Refusal(NAME, "no captured launch shows the shape of the workgroups")
     given = pointers_of(kernel, facts)
     elements = _local_pointers(kernel, given) | {name: _Pointer(kind, name) for name, kind in given.items()}
     accesses = [s for s in kernel.subscripts if s.base in elements and len(s.indices) == 1]

@@ -36,7 +36,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     del finding
     threads = max([facts.threads, *(_size(launch.workgroup) for launch in facts.launches)])
     if not threads:
-        return Refusal(NAME, "no captured launch tells the size of the workgroups")
+        return Refusal(NAME, "no captured launch shows the size of the workgroups")
     file = parse(source)
     written = largest_block(kernel, file)
     threads = max(threads, written or 0)

@@ -1,6 +1,6 @@
 """bankConflict: one more column for a two-dimensional LDS array, so that a column no longer lies in one bank.
 
-Needs an array that is only ever used by full subscripts: then its row length is nobody's business but the compiler's.
+Needs an array that is only ever used by full subscripts: then only the compiler depends on its row length.
 """
 
 from __future__ import annotations

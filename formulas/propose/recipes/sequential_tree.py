@@ -235,7 +235,7 @@ def _is_thread(text: str, kernel: KernelSyntax) -> bool:
 def _all_threads(limit: str, file: FileSyntax, facts: LaunchFacts) -> str | None:
     """Why the loop does not run over exactly the threads of the workgroup in every recorded launch."""
     if not facts.launches:
-        return "no captured launch tells the shape of the workgroups"
+        return "no captured launch shows the shape of the workgroups"
     if any(launch.workgroup[1:] != (1, 1) for launch in facts.launches):
         return "the workgroups have more than one dimension"
     if limit in ("blockDim.x", "hipBlockDim_x"):

@@ -53,7 +53,7 @@ def _several_xcds(subject: _Subject) -> str | None:
 
 
 def _known_grid(subject: _Subject) -> str | None:
-    return None if subject.facts.launches else "no captured launch tells the shape of the grid"
+    return None if subject.facts.launches else "no captured launch shows the shape of the grid"
 
 
 def _at_most_two_dimensions(subject: _Subject) -> str | None:

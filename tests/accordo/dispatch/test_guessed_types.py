@@ -1,4 +1,4 @@
-"""What is made of buffers whose type nobody has declared."""
+"""The types guessed for buffers without a declared type."""
 
 from __future__ import annotations
 

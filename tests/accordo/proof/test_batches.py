@@ -228,7 +228,7 @@ def test_what_was_left_out_behind_a_failure_is_made_when_it_is_asked_for(
         assert replays.result(bad[0]).status == "timeout"
 
 
-def test_a_damaged_capture_is_seen_and_takes_nobody_with_it(
+def test_a_damaged_capture_is_seen_and_ends_no_other_replay(
     captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
 ) -> None:
     damaged = with_limit(captured, 200, tmp_path / "damaged")

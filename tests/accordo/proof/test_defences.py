@@ -123,7 +123,7 @@ def test_only_this_defence_stops_the_candidate(judge: Judge, defence: Defence) -
 @pytest.mark.parametrize(
     ("candidate", "kind", "words"),
     [
-        # An index past the end whose value nobody uses: the result is right, only the bounds check sees it.
+        # An index past the end with an unused value: the result is right, only the bounds check sees it.
         (RIGHT + "    b[0][48]\n", "fault", "out of bounds"),
         # A write past the end: it lands in no buffer, so no comparison of memory could see it.
         (RIGHT + "    b[1][64] = 1.0\n", "fault", "out of bounds"),

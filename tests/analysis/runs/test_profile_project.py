@@ -43,7 +43,7 @@ MAIN = """int main(int argc, char** argv) {
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One program for all tests of this file, told by its arguments what to do."""
+    """One program for all tests of this file, controlled by its arguments."""
     directory = tmp_path_factory.mktemp("session")
     (directory / "twice.hip").write_text(KERNEL + MAIN)
     return directory

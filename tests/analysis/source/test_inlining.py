@@ -1,4 +1,4 @@
-"""What a kernel's calls of helpers stand for: the access behind the call, or the reason why it cannot be told."""
+"""What a kernel's calls of helpers stand for: the access behind the call, or the reason why it is unknown."""
 
 from __future__ import annotations
 
@@ -193,10 +193,10 @@ def test_the_lane_model_works_out_what_helpers_compute(index: str, stride: int) 
         ("float v = g.with_default(x);", "no definition of `with_default` takes 1 arguments"),
         ("float v = g.missing(x);", "no definition of `missing`"),
         ("g.at(x++, y) = 1.0f;", "`x++` changes something"),
-        ("View<float> h = g; h = View<float>(); h.at(x, y) = 1.0f;", "what `h` is cannot be told"),
-        ("View<float> h = g; h.ld = 3; h.at(x, y) = 1.0f;", "what `h` is cannot be told"),
-        ("{ View<float> h = g; } View<float> h = make(); h.at(x, y) = 1.0f;", "what `h` is cannot be told"),
-        ("g.ld = 3; g.at(x, y) = 1.0f;", "what `g` is cannot be told"),
+        ("View<float> h = g; h = View<float>(); h.at(x, y) = 1.0f;", "the value of `h` is unknown"),
+        ("View<float> h = g; h.ld = 3; h.at(x, y) = 1.0f;", "the value of `h` is unknown"),
+        ("{ View<float> h = g; } View<float> h = make(); h.at(x, y) = 1.0f;", "the value of `h` is unknown"),
+        ("g.ld = 3; g.at(x, y) = 1.0f;", "the value of `g` is unknown"),
         ("p[2 * LOOSE(x, y, n)] = 1.0f;", "the text of the macro `LOOSE` is not in parentheses"),
         ("p[collides(x)] = 1.0f;", None),
         ("p[cut(x)] = square(2.0f);", None),
@@ -210,7 +210,7 @@ def test_what_cannot_be_seen_through_says_why(statement: str, reason: str | None
         assert any(reason in sentence for sentence in found), found
 
 
-def test_a_pointer_in_a_structure_in_memory_leads_nobody_knows_where() -> None:
+def test_a_pointer_in_a_structure_in_memory_has_no_known_target() -> None:
     found = [o.sentence for o in seen("q->data[x] = 1.0f;", "View<float>* q, int n").through.opaque]
     assert found == [
         "`q->data[x]` on line 38 cannot be seen through: it goes through a pointer to a structure"

@@ -91,7 +91,7 @@ __global__ void sum_reset_by_its_last_wave(const int* in, int* out) {
     atomicAdd(out, 1);  // PLANTED data-race
     if (threadIdx.x == 192) *out = 0;  // PLANTED data-race
 }
-__global__ void bytes_of_a_word(unsigned char* out) {  // the last byte is nobody else's
+__global__ void bytes_of_a_word(unsigned char* out) {  // the last byte has one writer
     __shared__ unsigned char t[256];
     t[threadIdx.x] = threadIdx.x;  // PLANTED data-race
     out[threadIdx.x] = t[(threadIdx.x * 4) & 255];  // PLANTED data-race // PLANTED uninitialised-read

@@ -1,4 +1,4 @@
-// One use of a value that nobody has written per kernel, on the lines that say PLANTED.
+// One use of an unwritten value per kernel, on the lines that say PLANTED.
 #include <hip/hip_runtime.h>
 
 __global__ void lds_never_written(int* out) {

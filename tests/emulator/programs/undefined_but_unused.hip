@@ -1,4 +1,4 @@
-// Values that nobody has written and that no result depends on: padding, masked and shifted out bits, values not chosen.
+// Unwritten values on which no result depends: padding, masked and shifted out bits, values not chosen.
 #include "check.hpp"
 
 struct Padded { char a; int b; double c; short d; };  // padding in words, and a whole word of it

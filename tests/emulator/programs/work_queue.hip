@@ -1,7 +1,7 @@
 // Persistent workgroups that take work from a queue and put new work into it, and a barrier over the grid by hand.
 #include "check.hpp"
 
-/// Splits [low, high) until pieces are small; `open` counts pieces that somebody still works on.
+/// Splits [low, high) until pieces are small; `open` counts unfinished pieces.
 __global__ void split(int2* queue, unsigned* head, unsigned* tail, int* open, unsigned long long* sum) {
     if (threadIdx.x != 0) return;
     for (;;) {

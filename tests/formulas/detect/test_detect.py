@@ -278,7 +278,7 @@ def test_who_waits_at_a_barrier_of_the_grid_with_few_lanes_loses_nothing_to_dive
     assert "branchDivergence" in dict(shares(profile_of(alone, other(90000), time_ns=1e6)))
 
 
-def test_conflicts_that_nobody_waits_for_are_not_reported() -> None:
+def test_conflicts_without_a_wait_are_not_reported() -> None:
     assert shares(profile_of(lds_load(600, 100), other(99500), time_ns=1)) == []
 
 
@@ -310,7 +310,7 @@ def test_atomics_on_many_lines_are_not_contended() -> None:
     assert shares(profile_of(atomic(0.01, 7600), other(2000))) == []
 
 
-def test_atomics_whose_line_limits_the_kernel_count_although_nobody_waits_for_them() -> None:
+def test_atomics_whose_line_limits_the_kernel_count_without_a_wait_for_them() -> None:
     assert shares(profile_of(atomic(1.0, 0), other(20000), bound_by="atomic")) == [("atomicContention", 0.5)]
 
 

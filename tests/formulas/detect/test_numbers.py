@@ -45,7 +45,7 @@ def instruction(
 
 
 def other(cycles: float) -> Instruction:
-    """Vector work of that many cycles that nobody complains about."""
+    """Vector work of that many cycles, without a finding."""
     return instruction("v_add_f32_e32 v0, v1, v2", cycles - 400, StallReason.DEPENDENCY, None)
 
 

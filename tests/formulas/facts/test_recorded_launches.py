@@ -1,4 +1,4 @@
-"""What recorded launches tell about a kernel."""
+"""Facts about a kernel from recorded launches."""
 
 from __future__ import annotations
 

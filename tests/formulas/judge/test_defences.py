@@ -93,7 +93,7 @@ def test_another_order_of_rounding_is_no_loss_of_precision(bench: Bench) -> None
     assert validate(bench.reference, compiled.path).equivalent
 
 
-def test_a_decision_on_what_nobody_has_written_is_refused_though_all_results_are_right(bench: Bench) -> None:
+def test_a_decision_on_an_unwritten_value_is_refused_though_all_results_are_right(bench: Bench) -> None:
     """No content of LDS that the replays try takes the branch: only the check of uninitialised reads sees it."""
     end = """0.398942280f;
   if (i < n && in[i] > 1e6f) seen[threadIdx.x] = 1;
@@ -108,7 +108,7 @@ def test_a_decision_on_what_nobody_has_written_is_refused_though_all_results_are
     verdict = validate(bench.reference, compiled.path)
     assert verdict.outcome == "different"
     assert verdict.mismatches[0].kind == "sanitizer"
-    assert "it uses a value that nobody has written on line 9" in verdict.reason
+    assert "it uses an unwritten value on line 9" in verdict.reason
 
 
 STRUCTURE = """#include <hip/hip_runtime.h>

@@ -1,4 +1,4 @@
-"""Proofs that begin before it is certain that anybody wants them: given when asked for, ended when not."""
+"""Proofs that begin before they are certain to be needed: given on request, else ended."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_proof_is_made_once_whether_it_began_early_or_not(
 
 
 @pytest.mark.parametrize("how", ["dropped", "left"])
-def test_a_proof_that_nobody_wants_ends(bench: Any, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_an_unneeded_proof_ends(bench: Any, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     started, ended = threading.Event(), threading.Event()
 
     def prove(_bench: Any, _candidate: Any, _compiled: Any, run: Run) -> Verdict:

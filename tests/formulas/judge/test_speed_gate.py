@@ -1,4 +1,4 @@
-"""The gate after timing: speed, the promised metric, occupancy cliffs, and what is told as a trade."""
+"""The gate after timing: speed, the promised metric, occupancy cliffs, and trades."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ OPTIONS = OptimizeOptions(formula="bankConflict")
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_environment() -> Iterator[None]:
-    """pytest tells programs in the environment which test they are in."""
+    """pytest puts the name of the test into the environment of programs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prepared_cache, "_PASSING", {*prepared_cache._PASSING, "PYTEST_CURRENT_TEST"})
         yield
@@ -281,7 +281,7 @@ def test_a_project_with_a_build_command_is_prepared_too(
 def only_as_it_is(
     project: Project, toolchain: Toolchain, run: Run, **options: Any
 ) -> command_build.BuildTree:
-    """A build command may run what it has built, so nobody calls it with a rewrite before a rewrite is asked for."""
+    """A build command may run what it has built, so it runs with a rewrite only on request."""
     assert not run.texts.unsaved
     return command_build.build_in_tree(project, toolchain, run, **options)
 

@@ -1,4 +1,4 @@
-"""`hipscope emulator --coverage`: what is used and what is not emulated, told before anything runs."""
+"""`hipscope emulator --coverage`: the instructions and calls in use and those not emulated, before a run."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_two_sources_that_do_the_same_leave_with_0(folder: Path) -> None:
 
 
 def test_what_only_the_sanitizers_see_is_seen(folder: Path) -> None:
-    """A decision on what nobody has written, right with every content that is tried."""
+    """A decision on an unwritten value, right with every content that is tried."""
     text = PROGRAM.replace("n) {\n", "n) {\n  __shared__ float seen[1024];\n", 1)
     text = text.replace(
         "3.0f * in[i];",
@@ -74,7 +74,7 @@ def test_what_only_the_sanitizers_see_is_seen(folder: Path) -> None:
     (folder / "unwritten.hip").write_text(text)
     done = run(folder, "unwritten.hip")
     assert done.exit_code == 1, done.output
-    assert "it uses a value that nobody has written on line 9" in " ".join(done.stdout.split())
+    assert "it uses an unwritten value on line 9" in " ".join(done.stdout.split())
 
 
 def test_a_difference_is_shown_as_text_json_markdown_and_html(folder: Path) -> None:

@@ -30,7 +30,7 @@ async def test_a_waiting_worker_answers_like_any_other(tmp_path: Path) -> None:
     assert waiting.returncode is not None
 
 
-async def test_one_that_nobody_needs_ends_with_the_server_and_one_that_died_is_not_used() -> None:
+async def test_an_unused_one_ends_with_the_server_and_one_that_died_is_not_used() -> None:
     spare = Spare()
     await spare.keep()
     assert spare._worker is not None

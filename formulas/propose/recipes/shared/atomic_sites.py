@@ -1,7 +1,7 @@
 """The additions by atomics that a recipe can gather: the half that block_reduce and lds_histogram share.
 
 Takes a kernel and a test of one atomic, gives the sites, or the first precondition that does not hold for the kernel as
-a whole: nobody else looks at the memory, no fence publishes it, and early returns can become guards.
+a whole: no other access to the memory, no fence publishes it, and early returns can become guards.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def unseen(name: str, title: str, kernel: KernelSyntax) -> Advice | None:
 def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Shape | str:
     """The kernel's shape, or the precondition that does not hold."""
     if not facts.launches:
-        return "no captured launch tells the shape of the workgroups"
+        return "no captured launch shows the shape of the workgroups"
     if len({launch.workgroup for launch in facts.launches}) > 1:
         return "the captured launches use workgroups of different shapes"
     launch = facts.launches[0]

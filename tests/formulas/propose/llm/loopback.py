@@ -251,7 +251,7 @@ def said(kernel: str, beliefs: Sequence[Mapping[str, Any]] = ()) -> str:
 
 
 def answer_for(example: str) -> tuple[str, list[dict[str, Any]]]:
-    """A kernel that a person wrote for an example, and what it should change: `answers/EXAMPLE.hip`."""
+    """A stored kernel for an example, and the change that it should make: `answers/EXAMPLE.hip`."""
     text = (Path(__file__).parent / "answers" / f"{example}.hip").read_text(encoding="utf-8")
     mark = "// belief: "
     beliefs = [json.loads(row.removeprefix(mark)) for row in text.splitlines() if row.startswith(mark)]

@@ -94,9 +94,7 @@ def test_a_connection_that_breaks_in_an_answer_is_tried_again(
     assert len(server.requests) == 2
 
 
-def test_tokens_that_nobody_counted_are_estimated(
-    serve: Serve, wire: ModuleType, client_for: ClientFor
-) -> None:
+def test_uncounted_tokens_are_estimated(serve: Serve, wire: ModuleType, client_for: ClientFor) -> None:
     """Given a provider that leaves the counts out of its stream, budgets still fill up."""
     server = serve(wire.Reply(wire.said(KERNEL), sent=0, received=0))
     usage = answered(client_for(server), "word " * 100).usage

@@ -119,7 +119,7 @@ def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
 def test_a_model_hears_when_the_whole_program_goes_wrong_with_its_rewrite(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Given a rewrite that is right on the recorded launches but not in the program, the next attempt is told why."""
+    """Given a rewrite that is right on the recorded launches but not in the program, the next request says why."""
     server = serve()
     project = project_of(COLUMN, server, max_attempts=2)
     kernel = kernel_of(project, KERNEL)
@@ -224,7 +224,7 @@ MARKED = sorted(p.stem for p in (ROOT / "examples").glob("*.hip") if "hipscope: 
 def test_a_right_answer_to_each_finding_becomes_a_verified_edit(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project], example: str
 ) -> None:
-    """The model answers with a kernel that a person wrote; from there on all is real, from the command line on."""
+    """The model answers with a stored kernel; all else is real, from the command line on."""
     kernel, beliefs = wire.answer_for(example)
     server = serve(wire.Reply(wire.said(kernel, beliefs)))
     project = project_of(example, server)

@@ -1,4 +1,4 @@
-"""Recipes on kernels that nobody has written: what a recipe makes of a random kernel is proved, or it makes nothing."""
+"""Recipes on random kernels: a rewrite is proved, or there is none."""
 
 from __future__ import annotations
 
