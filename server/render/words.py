@@ -21,7 +21,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "instruction_fetch": ("instruction fetch", "waits for its next instruction"),
     "issue_contention": ("issue contention", "another wave of the SIMD was served first"),
     "pipe_busy": ("pipe busy", "the execution unit was still busy"),
-    "sleep": ("sleep", "waits in `s_sleep`"),
+    "sleep": ("sleep", "waits in s_sleep"),
     "other": ("other", "none of the named reasons"),
 }
 
