@@ -15,7 +15,7 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.errors import ProgramFailed
 from hipscope.analysis.ingest.launches import Launch
 from hipscope.analysis.run import Run
-from hipscope.analysis.system.process import Completed
+from hipscope.analysis.system.process import Completed, signal_name
 from hipscope.analysis.toolchain.build import BuiltProgram
 from hipscope.analysis.toolchain.discovery import Toolchain
 
@@ -106,12 +106,3 @@ def shown(completed: Completed) -> str:
         return text
     half = _SHOWN_OUTPUT // 2
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
-
-
-def signal_name(number: int) -> str:
-    """SIGSEGV and the like, or the number when it has no name."""
-
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

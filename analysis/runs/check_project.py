@@ -11,11 +11,11 @@ from pathlib import Path
 
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import ProgramFailed, UsageError
-from hipscope.analysis.profilers.base import ProfilerRun, program_failed, shown, signal_name
+from hipscope.analysis.profilers.base import ProfilerRun, program_failed, shown
 from hipscope.analysis.profilers.emulator import run_emulated
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import work_directory
-from hipscope.analysis.system.process import Completed
+from hipscope.analysis.system.process import Completed, signal_name
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import Project

@@ -18,11 +18,11 @@ from pathlib import Path
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
-from hipscope.analysis.profilers.base import KERNEL_TIME, shown, signal_name
+from hipscope.analysis.profilers.base import KERNEL_TIME, shown
 from hipscope.analysis.runs.rocprof_options import Job
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import cache_directory, work_directory
-from hipscope.analysis.system.process import Completed, ProcessStreams, run_process
+from hipscope.analysis.system.process import Completed, ProcessStreams, run_process, signal_name
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3

@@ -1,7 +1,7 @@
 """Where a kernel is defined in its source text.
 
 Takes the text and the first line that the kernel's machine code names, gives the line of the definition's name, which
-line tables alone do not hold; and what demangled names consist of.
+line tables alone do not hold; and what demangled names and argument lists consist of.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hipscope.analysis.source.texts import SourceTexts
+
+_CLOSES = {"<": ">", "(": ")", "{": "}"}
 
 
 def definition_line(lines: Sequence[bytes], kernel: str, before: int) -> int | None:
@@ -22,25 +24,46 @@ def definition_line(lines: Sequence[bytes], kernel: str, before: int) -> int | N
     return None
 
 
-def base_name(kernel: str) -> str:
-    """The identifier of a demangled kernel name: without return type, namespaces, template and call arguments."""
-    head = kernel
+def base_name(signature: str) -> str:
+    """The identifier in a demangled name: `void ns::scale<float>(float*, int)` -> `scale`."""
+    outside: list[str] = []
+    opened: list[str] = []
+    text = signature.replace("(anonymous namespace)::", "").replace("(anonymous namespace)", "")
+    for at, c in enumerate(text):
+        if c in _CLOSES:
+            if c == "(" and not opened and not "".join(outside).endswith("decltype"):
+                break  # the parameters: what stands behind them is no part of the name
+            opened.append(c)
+        elif c == ">" and (not opened or opened[-1] != "<" or text[at - 1] == "-"):
+            continue  # an operator inside of parentheses, or an arrow
+        elif c in _CLOSES.values():
+            while opened and _CLOSES[opened.pop()] != c:
+                pass
+        elif not opened:
+            outside.append(c)
+    words = "".join(outside).partition(" [")[0].split()
+    return words[-1].rpartition("::")[2] if words else signature
+
+
+def instance_name(signature: str) -> str:
+    """The identifier with its template arguments: `void ns::scale<float>(float*, int)` -> `scale<float>`."""
+    whole, name = signature_without_result(signature), base_name(signature)
+    if not whole.startswith(f"{name}<"):
+        return name
     depth = 0
-    for position, character in enumerate(kernel):
-        if character == "<":
-            depth += 1
-        elif character == ">":
-            depth -= 1
-        elif character == "(" and depth == 0 and not kernel.startswith("(anonymous namespace)", position):
-            head = kernel[:position]
-            break
-    head = head.replace("(anonymous namespace)", "")
-    while "<" in head:
-        shorter = re.sub(r"<[^<>]*>", "", head)
-        if shorter == head:
-            break
-        head = shorter
-    return head.split("::")[-1].split()[-1] if head.split("::")[-1].split() else kernel
+    for at, c in enumerate(whole):
+        closes = c == ">" and whole[at - 1] != "-"
+        depth += (c == "<") - closes
+        if closes and depth == 0:
+            return whole[: at + 1]
+    return name
+
+
+def signature_without_result(signature: str) -> str:
+    """`void ns::scale<float>(float*, int)` -> `scale<float>(float*, int)`."""
+    name = base_name(signature)
+    found = re.search(rf"\b{re.escape(name)}(?=[<(]|$)", signature)
+    return signature[found.start() :] if found is not None else signature
 
 
 def split_arguments(text: str) -> list[str]:

@@ -12,6 +12,7 @@ import marshal
 import os
 import selectors
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -270,6 +271,14 @@ class _Streams:
         room = self._limit - len(key.data) if key.data is not self.status else len(chunk)
         self.truncated = self.truncated or len(chunk) > room
         key.data.extend(chunk[: max(room, 0)])
+
+
+def signal_name(number: int) -> str:
+    """SIGSEGV and the like, or the number when it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _find(name: str, directory: str, env: Mapping[str, str]) -> str:

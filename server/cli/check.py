@@ -48,8 +48,8 @@ def check(
                 from hipscope.server.render.check import render_check
 
                 render_check(report, terminal.text_console(stream, output), texts)
-        if report["reports"]:
+        if report.reports:
             raise typer.Exit(1)
-        if report["failure"] or not all(fault["refused"] for fault in report["faults"]):
-            why = report["failure"] or "a kernel was stopped by a fault"
-            raise ProgramFailed(why, output=str(report["program"]["output"]))
+        if report.failure or not all(fault.refused for fault in report.faults):
+            why = report.failure or "a kernel was stopped by a fault"
+            raise ProgramFailed(why, output=report.program.output)

@@ -34,7 +34,6 @@ def add(app: typer.Typer) -> None:
             from hipscope.analysis.devices import find_device
             from hipscope.analysis.runs.coverage import examine_file
             from hipscope.analysis.toolchain.project import resolve_config
-            from hipscope.server.render import coverage as render
 
             config = resolve_config(coverage)
             if device is not None:
@@ -42,9 +41,12 @@ def add(app: typer.Typer) -> None:
             found = examine_file(coverage, config)
             if format is Format.JSON:
                 from hipscope.server.render.json import render_json
+                from hipscope.server.reports.coverage_writer import coverage_report
 
-                sys.stdout.write(render_json(render.as_json(found)))
+                sys.stdout.write(render_json(coverage_report(found)))
             else:
-                render.render_coverage(found, text_console(sys.stdout, None))
+                from hipscope.server.render.coverage import render_coverage
+
+                render_coverage(found, text_console(sys.stdout, None))
             if not found.complete:
                 raise typer.Exit(1)

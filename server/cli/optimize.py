@@ -64,8 +64,8 @@ def optimize(  # one parameter per option of the command
             test_command=test_command,
         )
         report = run_task(tasks.optimize, request)
-        verified = report["status"] == "verified"
-        kept = tasks.apply(report) if apply and verified else None
+        verified = report.status == "verified"
+        kept = tasks.apply(report.edit) if apply and verified and report.edit else None
         if format is Format.JSON:
             from hipscope.server.render.json import render_json
 
@@ -74,14 +74,12 @@ def optimize(  # one parameter per option of the command
             from rich.text import Text
 
             from hipscope.server.render.text import render_optimization, short_path
-            from hipscope.server.reports.profile_reader import read_optimization
 
-            found = read_optimization(report)
             console = text_console(sys.stdout, None)
-            render_optimization(found, console)
-            if verified and found.edit:
-                file = short_path(found.edit.file)
+            render_optimization(report, console)
+            if verified and report.edit:
+                file = short_path(report.edit.file)
                 done = f"Written to {file}; the original is {short_path(str(kept))}."
                 console.print(Text(done if kept else f"Not written; --apply writes it to {file}."))
-        if report["status"] not in ("verified", "nothing_to_do"):
+        if report.status not in ("verified", "nothing_to_do"):
             raise typer.Exit(1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +18,9 @@ from hipscope.server.cli.options import (
     Source,
 )
 from hipscope.server.cli.terminal import failures_reported, result_stream, run_task, text_console
+
+if TYPE_CHECKING:
+    from hipscope.server.reports.schema.profile import Report
 
 
 def add(app: typer.Typer) -> None:
@@ -42,16 +46,12 @@ def profile(
         from hipscope.analysis.errors import ProgramFailed
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
-        from hipscope.server.reports.profile_reader import read_report
 
         request = tasks.Request(source, tuple(program_args or ()), backend=backend.value, device=device)
         texts = SourceTexts()
         report = run_task(tasks.profile, request, texts)
         if top is not None:
-            report["kernels"] = report["kernels"][:top]
-            shown = {k["name"] for k in report["kernels"]} if format is Format.JSON else None
-            report["findings"] = [f for f in report["findings"] if shown is None or f["kernel"] in shown]
-        view = read_report(report)
+            report = _longest(report, top, all_findings=format is not Format.JSON)
         with result_stream(output, format) as stream:
             if format is Format.JSON:
                 from hipscope.server.render.json import render_json
@@ -60,6 +60,14 @@ def profile(
             else:
                 from hipscope.server.render.text import render_profile
 
-                render_profile(view, text_console(stream, output), texts, top)
-        if (why := view.failure()) is not None:
-            raise ProgramFailed(why, output=str(view.program.get("output", "")))
+                render_profile(report, text_console(stream, output), texts, top)
+        if (why := report.failure()) is not None:
+            raise ProgramFailed(why, output=report.program.output)
+
+
+def _longest(report: Report, count: int, *, all_findings: bool) -> Report:
+    """The report of the kernels that took longest; `all_findings` keeps those of the others, too."""
+    kernels = report.kernels[:count]
+    names = {k.name for k in kernels}
+    findings = tuple(f for f in report.findings if all_findings or f.kernel in names)
+    return replace(report, kernels=kernels, findings=findings)

@@ -48,11 +48,11 @@ def prompt(
 
             sys.stdout.write(render_json(report))
             return
-        sys.stdout.write(report["text"] + "\n")
-        if not report["complete"]:
+        sys.stdout.write(report.text + "\n")
+        if not report.complete:
             sys.stderr.write(
                 "Only the report; with `pip install 'hipscope[llm]'` the whole request is shown.\n"
             )
         sys.stderr.write(
-            f"{report['profile_bytes']} bytes of profile in, about {report['tokens']} tokens out; nothing was sent\n"
+            f"{report.profile_bytes} bytes of profile in, about {report.tokens} tokens out; nothing was sent\n"
         )

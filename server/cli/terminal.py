@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from hipscope.analysis.source.texts import SourceTexts
     from hipscope.server.jobs.tasks import Request
 
+T = TypeVar("T")
+
 INTERNAL_ERROR = 70
 STOPPED = 130
 NO_READER = 128 + signal.SIGPIPE  # as the shell reports a program that SIGPIPE ended
 _FILE_WIDTH = 110
 
 
-def run_task(
-    task: Callable[[Request, Run], dict[str, Any]], request: Request, texts: SourceTexts | None = None
-) -> dict[str, Any]:
+def run_task(task: Callable[[Request, Run], T], request: Request, texts: SourceTexts | None = None) -> T:
     """Do a task with progress on standard error, and stop it when we are asked to.
 
     `texts` are for a command that shows lines of what was built; each task has its own without.

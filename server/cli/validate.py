@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -59,17 +59,18 @@ def add(app: typer.Typer) -> None:
             from hipscope.analysis.run import Run
             from hipscope.server.jobs import tasks
             from hipscope.server.render import verdict as draw
+            from hipscope.server.reports.schema.verdict import VerdictReport
 
             request = tasks.Request(reference, tuple(program_args or ()), device=device, kernel=kernel)
             allowed = dict(parse_tolerance(text) for text in tolerance or ())
             comparison = tasks.Comparison(candidate, allowed, exact)
 
-            def work(given: tasks.Request, run: Run) -> dict[str, Any]:
+            def work(given: tasks.Request, run: Run) -> VerdictReport:
                 return tasks.validate(given, comparison, run)
 
             report = run_task(work, request)
             with result_stream(output, format) as stream:
                 stream.write(draw.DRAWN[format.value](report))
             sys.stdout.flush()
-            if report["outcome"] != "equivalent":
+            if report.outcome != "equivalent":
                 raise typer.Exit(1)

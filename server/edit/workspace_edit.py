@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lsprotocol import types as lsp
 
 from hipscope.server.edit.positions import Encoding, byte_range, digest
-from hipscope.server.reports.profile_reader import Edit
+from hipscope.server.reports.schema.optimize import Edit
 
 _BOM = "\ufeff"
 

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
-from hipscope.server.features.code_lens import OPTIMIZE
+from hipscope.server.features.commands import CHECK, OPTIMIZE
 from hipscope.server.features.diagnostics import SOURCE
-from hipscope.server.reports.profile_reader import Kernel
+from hipscope.server.reports.schema.profile import Kernel
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer
 
 KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, lsp.CodeActionKind.Source)
-CHECK = "hipscope.server.check"
 
 
 def register(server: HipServer) -> None:
@@ -53,7 +52,7 @@ def build(marks: Marks, uri: str, span: lsp.Range, context: lsp.CodeActionContex
             kernel = marks.report.kernel(finding.mangled) or marks.report.kernel(finding.kernel)
             if now is None or kernel is None or marks.is_stale(kernel):
                 continue
-            end = now + max(0, (finding.end_line or finding.line) - finding.line)
+            end = now + max(0, finding.end_line - finding.line)
             if now <= last and end >= first:
                 actions.append(
                     _action(
@@ -76,7 +75,10 @@ def kernels_around(marks: Marks, first: int, last: int) -> list[Kernel]:
     """The kernels whose definition touches the present lines `first..last`."""
     found = []
     for kernel, now in marks.kernels():
-        end = marks.lines.to_new(kernel.end_line) or now + max(0, kernel.end_line - kernel.line)
+        place = kernel.definition
+        if place is None:
+            continue
+        end = marks.lines.to_new(place.end_line) or now + max(0, place.end_line - place.line)
         if now <= last and end >= first:
             found.append(kernel)
     return found

@@ -7,14 +7,12 @@ import re
 from lsprotocol import types as lsp
 
 from hipscope.server.edit.positions import Encoding, name_range, split_lines
+from hipscope.server.features.commands import OPTIMIZE, PROFILE
 from hipscope.server.render.explain import bound_words
 from hipscope.server.render.words import duration, percent
-from hipscope.server.reports.profile_reader import Kernel
+from hipscope.server.reports.schema.profile import Kernel
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer
-
-PROFILE = "hipscope.server.profile"
-OPTIMIZE = "hipscope.server.optimize"
 
 _KERNEL = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:extern\s+\"C\"\s+)?(?:static\s+)?__global__\b")
 

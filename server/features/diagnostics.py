@@ -14,9 +14,9 @@ from pygls.uris import from_fs_path
 from hipscope.server.edit.positions import Encoding, code_range, span_range, split_lines, word_range
 from hipscope.server.render.formula_pages import formula_page
 from hipscope.server.render.words import percent, reason, top_reasons
-from hipscope.server.reports.profile_reader import Finding, Kernel, Line
+from hipscope.server.reports.schema.profile import Finding, Kernel, Line
 from hipscope.server.session.editor_settings import Settings
-from hipscope.server.session.known_profiles import Marks, Problem
+from hipscope.server.session.known_profiles import Marks, Problem, hottest
 from hipscope.server.session.language_server import HipServer, path_of
 
 SOURCE = "hipscope"
@@ -87,8 +87,10 @@ def build_checks(found: Sequence[Problem], text: str, client: ClientSide) -> lis
     return sorted(shown, key=lambda d: d.range.start.line)
 
 
-def severity(share: float) -> lsp.DiagnosticSeverity:
-    """How loud a finding with that share of all GPU time is."""
+def severity(share: float | None) -> lsp.DiagnosticSeverity:
+    """How loud a finding with that share of all GPU time is; None: it is not known."""
+    if share is None:
+        return lsp.DiagnosticSeverity.Information
     if share >= WARNING_SHARE:
         return lsp.DiagnosticSeverity.Warning
     return lsp.DiagnosticSeverity.Information if share >= INFORMATION_SHARE else lsp.DiagnosticSeverity.Hint
@@ -135,7 +137,7 @@ def _finding(
     kernel = marks.report.kernel(finding.mangled) or marks.report.kernel(finding.kernel)
     stale = marks.is_stale(kernel)
     share = marks.report.gpu_share(finding)
-    last = min(now + max(0, (finding.end_line or finding.line) - finding.line), len(lines))
+    last = min(now + max(0, finding.end_line - finding.line), len(lines))
     page = formula_page(finding.formula) if client.links else None
     text = f"{finding.message} [{percent(share)} of GPU time at stake, {marks.report.provenance}]"
     return lsp.Diagnostic(
@@ -149,7 +151,7 @@ def _finding(
         data={
             "formula": finding.formula,
             "kernel": finding.mangled or finding.kernel,
-            "share": round(share, 4),
+            "share": None if share is None else round(share, 4),
             "stale": stale,
         },
     )
@@ -178,15 +180,15 @@ def _related(
 
 def _stalled(
     number: int,
-    share: float,
+    share: float | None,
     rows: Sequence[tuple[Kernel, Line]],
     lines: Sequence[str],
     marks: Marks,
     client: ClientSide,
 ) -> lsp.Diagnostic | None:
     """A line that waits much without a formula for it: worth knowing, nothing to complain about."""
-    kernel, row = max(rows, key=lambda pair: pair[0].share * pair[1].share)
-    if share < INFORMATION_SHARE or row.stall <= 0 or number > len(lines):
+    kernel, row = hottest(rows)
+    if share is None or share < INFORMATION_SHARE or row.stall <= 0 or number > len(lines):
         return None
     reasons = ", ".join(f"{reason(n)} {percent(p)}" for n, p in top_reasons(row.stalls, row.stall))
     stale = marks.is_stale(kernel)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
+from hipscope.server.features.commands.profile import profile
 from hipscope.server.features.diagnostics import publish, publish_project
-from hipscope.server.features.execute_command import HEADERS, key_of, profile
 from hipscope.server.features.heat import send_heat
+from hipscope.server.features.project_marks import show_project
 from hipscope.server.session.language_server import HipServer, disk_text, path_of
+from hipscope.server.session.project_job import HEADERS, key_of
 from hipscope.server.session.saved_reports import load_report
 
 PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
@@ -30,7 +32,7 @@ def register(server: HipServer) -> None:
         restore(ls)
         show(ls, uri)
         if ls.settings.profile_on_open and ls.marks(uri) is None and can_profile(ls, uri):
-            await profile(ls, uri, asked=False)
+            await profile(ls, uri, show_project, asked=False)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(ls: HipServer, params: lsp.DidChangeTextDocumentParams) -> None:
@@ -58,7 +60,7 @@ def register(server: HipServer) -> None:
         if not ls.store.is_current(
             str(key), {f: t for f, t in texts.items() if f in ls.store.files(str(key))}
         ):
-            await profile(ls, uri, asked=False)
+            await profile(ls, uri, show_project, asked=False)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(_ls: HipServer, params: lsp.DidCloseTextDocumentParams) -> None:

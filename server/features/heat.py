@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hipscope.server.render.words import reason
-from hipscope.server.session.known_profiles import Marks
+from hipscope.server.session.known_profiles import Marks, hottest
 from hipscope.server.session.language_server import HipServer, path_of
 
 _SMALLEST_GPU_SHARE = 0.002
@@ -30,9 +30,9 @@ def build(marks: Marks) -> list[dict[str, object]]:
     """The hot lines: `line` counts from 0, `share` is of the kernel that the line matters most to."""
     rows: list[dict[str, object]] = []
     for number, share, kernels in marks.hot_lines():
-        if share < _SMALLEST_GPU_SHARE:
+        if share is None or share < _SMALLEST_GPU_SHARE:
             continue
-        kernel, row = max(kernels, key=lambda pair: pair[0].share * pair[1].share)
+        kernel, row = hottest(kernels)
         words = reason(row.reason) if row.reason else "issue"
         stale = marks.is_stale(kernel)
         rows.append({"line": number - 1, "share": row.share, "reason": words, "stale": stale})

@@ -9,7 +9,7 @@ from hipscope.server.render.blocks import to_markdown
 from hipscope.server.render.explain import explain_line
 from hipscope.server.render.words import percent, reason
 from hipscope.server.session.editor_settings import Settings
-from hipscope.server.session.known_profiles import Marks
+from hipscope.server.session.known_profiles import Marks, hottest
 from hipscope.server.session.language_server import HipServer
 
 
@@ -29,9 +29,11 @@ def build(marks: Marks, span: lsp.Range, settings: Settings, encoding: Encoding)
     lines = split_lines(marks.current)
     hints = []
     for number, share, rows in marks.hot_lines():
-        if not span.start.line <= number - 1 <= span.end.line or share < settings.minimum_share:
+        if not span.start.line <= number - 1 <= span.end.line:
             continue
-        kernel, row = max(rows, key=lambda pair: pair[0].share * pair[1].share)
+        if share is None or share < settings.minimum_share:
+            continue
+        kernel, row = hottest(rows)
         label = percent(row.share) + (f" · {reason(row.reason)}" if row.reason else "")
         hints.append(
             lsp.InlayHint(

@@ -1,11 +1,10 @@
-"""`hipscope.server.restore`: put back the text that a file had before its last rewrite; and keeping that text.
+"""`hipscope.server.restore`: put back the text that a file had before its last rewrite.
 
 The command takes one object: `uri`, and `force` (true: also when the file has changed since).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,9 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
-from hipscope.server.reports.profile_reader import Edit
 from hipscope.server.session.language_server import HipServer, path_of
 
 RESTORE = "hipscope.server.restore"
-_BOM = b"\xef\xbb\xbf"
 
 
 def register(server: HipServer) -> None:
@@ -46,14 +43,3 @@ def put_back(file: Path, *, force: bool) -> dict[str, Any]:
     except HipscopeError as failure:
         return {"restored": False, "message": str(failure)}
     return {"restored": True, "message": f"{file.name} has its text of {kept.name} again"}
-
-
-def keep(edit: Edit, text: str) -> None:
-    """Keep what a document held before an edit that the editor applied. A failure only costs the way back."""
-    from hipscope.formulas.optimize.verified_edit import keep_original
-
-    original = text.encode("utf-8", "surrogatepass")
-    if hashlib.sha256(original).hexdigest() != edit.original_sha256:
-        original = _BOM + original
-    changed = original[: edit.start_byte] + edit.new_text.encode() + original[edit.end_byte :]
-    keep_original(Path(edit.file).resolve(), original, changed)

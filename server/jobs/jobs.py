@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -18,8 +17,10 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
 from hipscope.analysis.run import Progress
+from hipscope.analysis.system.process import signal_name
+from hipscope.server.jobs.messages import JobError, JobRequest, JobResult, encode, read_message
 from hipscope.server.jobs.worker import READY
-from hipscope.server.reports.profile_reader import signal_name
+from hipscope.server.reports.schema.fields import RecordMismatch
 
 T = TypeVar("T")
 
@@ -30,10 +31,10 @@ _LONGEST_LINE = 256 * 1024 * 1024
 
 
 class JobFailed(Exception):
-    """The worker ended with an error that it could name. `details` is its `error` message."""
+    """The worker ended with an error that it could name. `details` is that message."""
 
-    def __init__(self, details: Mapping[str, Any]) -> None:
-        super().__init__(str(details.get("message", "the worker failed")))
+    def __init__(self, details: JobError) -> None:
+        super().__init__(details.message)
         self.details = details
 
 
@@ -121,15 +122,15 @@ class Spare:
 
 
 async def run_worker(
-    request: Mapping[str, Any],
+    request: JobRequest,
     progress: Progress,
     *,
     waiting: asyncio.subprocess.Process | None = None,
 ) -> Mapping[str, Any]:
-    """Run one request in a worker process and return its `result` message. `waiting` is one that has been started.
+    """Run one request in a worker process and return the report of its result. `waiting` is one that has been started.
 
-    Raises `JobFailed` when the worker reports an error or ends without a result. The worker leads a session of its
-    own, and its whole group is gone when this returns or raises, also on cancellation.
+    Raises `JobFailed` when the worker reports an error, says what is no message, or ends without a result. The
+    worker leads a session of its own, and its whole group is gone when this returns or raises, also on cancellation.
     """
     worker = waiting or await _start()
     stdin, stdout, stderr = worker.stdin, worker.stdout, worker.stderr
@@ -139,19 +140,20 @@ async def run_worker(
     noise = asyncio.create_task(_tail(stderr))
     try:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.write(encode(request).encode())
             await stdin.drain()
             stdin.close()
         while line := await stdout.readline():
-            message: Mapping[str, Any] = json.loads(line)
-            if message["type"] == "progress":
-                progress(str(message["message"]), message.get("fraction"))
-            elif message["type"] == "result":
-                return message
-            elif message["type"] == "error":
+            message = read_message(line)
+            if isinstance(message, JobError):
                 raise JobFailed(message)
+            if isinstance(message, JobResult):
+                return message.report
+            progress(message.message, message.fraction)
         status = await worker.wait()
-        raise JobFailed({"message": f"the worker ended early ({_how(status)})", "output": await noise})
+        raise JobFailed(JobError(f"the worker ended early ({_how(status)})", status, output=await noise))
+    except RecordMismatch as mismatch:
+        raise JobFailed(JobError(mismatch.message, mismatch.exit_code, hint=mismatch.hint)) from None
     finally:
         noise.cancel()
         await _stop(worker)

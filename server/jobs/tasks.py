@@ -1,4 +1,4 @@
-"""The things that take time, profile, check and optimize, from a request to the JSON object of the command line.
+"""The things that take time, profile, check and optimize, from a request to the record of its report.
 
 Both the command line and the worker call these. This module imports what computes; only they import it, and late.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,12 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project, sources_to_search
 from hipscope.formulas.propose.llm.model_settings import withhold_key
 from hipscope.server.reports.profile_writer import optimize_report, profile_report
+from hipscope.server.reports.schema.check import CheckReport
+from hipscope.server.reports.schema.fields import record_of
+from hipscope.server.reports.schema.optimize import Edit, Optimization
+from hipscope.server.reports.schema.profile import Report
+from hipscope.server.reports.schema.prompt import PromptReport
+from hipscope.server.reports.schema.verdict import LeftOutGate, VerdictReport
 
 _LOWEST_PRIORITY = 19
 CHECKS = ("bounds", "races", "barriers", "alignment", "stale", "uninitialised")
@@ -46,26 +52,33 @@ class Request:
     checks: str = "all"
 
 
-def profile(request: Request, run: Run) -> dict[str, Any]:
-    """Build and profile; the `hipscope.profile/1` object. Raises HipscopeError."""
+def profile(request: Request, run: Run) -> Report:
+    """Build and profile; the `hipscope.profile/1` record. Raises HipscopeError."""
     project, run = _begin(request, run)
     session = profile_project(project, run)
     return profile_report(session.profile, project.config.formulas, project.config.min_share, run.texts)
 
 
-def prepare(request: Request, run: Run) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Preparation:
+    """Whether there is now something prepared for rewrites."""
+
+    prepared: bool
+
+
+def prepare(request: Request, run: Run) -> Preparation:
     """Make what rewrites of the program will be held against, with the lowest priority. Raises HipscopeError."""
     from hipscope.formulas.optimize.prepared_cache import prepare_project
 
     project, run = _begin(request, run)
     if not project.config.optimize.prepare:
-        return {"prepared": False}
+        return Preparation(False)
     os.nice(_LOWEST_PRIORITY)
-    return {"prepared": prepare_project(project, run)}
+    return Preparation(prepare_project(project, run))
 
 
-def check(request: Request, run: Run) -> dict[str, Any]:
-    """Build and run under the sanitizers; the `hipscope.check/1` object. Raises HipscopeError."""
+def check(request: Request, run: Run) -> CheckReport:
+    """Build and run under the sanitizers; the `hipscope.check/1` record. Raises HipscopeError."""
     from hipscope.analysis.runs.check_project import check_project
     from hipscope.server.reports.check_writer import check_report
 
@@ -76,8 +89,8 @@ def check(request: Request, run: Run) -> dict[str, Any]:
     return check_report(check_project(project, run, checks=request.checks))
 
 
-def optimize(request: Request, run: Run) -> dict[str, Any]:
-    """Find, rewrite, prove and time; the `hipscope.optimize/1` object. Raises HipscopeError."""
+def optimize(request: Request, run: Run) -> Optimization:
+    """Find, rewrite, prove and time; the `hipscope.optimize/1` record. Raises HipscopeError."""
     from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
 
     project, run = _begin(request, run, keep_key=True)
@@ -94,21 +107,20 @@ def optimize(request: Request, run: Run) -> dict[str, Any]:
     return optimize_report(optimize_project(project, run, options=options))
 
 
-def prompt(request: Request, run: Run) -> dict[str, Any]:
+def prompt(request: Request, run: Run) -> PromptReport:
     """What a language model would be sent for a kernel; sends nothing. Raises HipscopeError."""
     from hipscope.formulas.optimize.model_rewrites import render_prompt
 
     project, run = _begin(request, run)
     shown = render_prompt(project, request.kernel, run)
-    return {
-        "schema": "hipscope.prompt/1",
-        "text": shown.text,
-        "messages": [dict(message) for message in shown.messages],
-        "profile_bytes": shown.prompt.profile_bytes,
-        "tokens": shown.prompt.tokens,
-        "left_out": dict(shown.prompt.left_out),
-        "complete": bool(shown.messages),
-    }
+    return PromptReport(
+        text=shown.text,
+        messages=shown.messages,
+        profile_bytes=shown.prompt.profile_bytes,
+        tokens=shown.prompt.tokens,
+        left_out=shown.prompt.left_out,
+        complete=bool(shown.messages),
+    )
 
 
 @dataclass(frozen=True)
@@ -120,8 +132,8 @@ class Comparison:
     exact: bool = False
 
 
-def validate(request: Request, comparison: Comparison, run: Run) -> dict[str, Any]:
-    """Is the candidate's kernel the reference's? The `hipscope.verdict/1` object. Raises HipscopeError."""
+def validate(request: Request, comparison: Comparison, run: Run) -> VerdictReport:
+    """Is the candidate's kernel the reference's? The `hipscope.verdict/1` record. Raises HipscopeError."""
     from hipscope.accordo import api
     from hipscope.analysis.system.sandbox import isolation
     from hipscope.formulas.judge.gates import LEFT_OUT_BY_VALIDATE
@@ -133,22 +145,22 @@ def validate(request: Request, comparison: Comparison, run: Run) -> dict[str, An
         request.target, kernel=kernel, arguments=request.program_args, config=config, run=run
     ) as recording:
         verdict = api.compare(recording, candidate, exact=comparison.exact, tolerances=comparison.tolerances)
-    return {
-        "schema": "hipscope.verdict/1",
-        "kernel": kernel,
-        "reference": str(request.target),
-        "candidate": str(candidate),
-        **verdict.model_dump(mode="json"),
-        "left_out": [{"gate": gate.name, "asks": gate.asks} for gate in LEFT_OUT_BY_VALIDATE],
-        "isolation": isolation() if api.is_source(candidate) else None,
-    }
+    return record_of(
+        VerdictReport,
+        verdict,
+        kernel=kernel,
+        reference=str(request.target),
+        candidate=str(candidate),
+        left_out=tuple(LeftOutGate(gate.name, gate.asks) for gate in LEFT_OUT_BY_VALIDATE),
+        isolation=isolation() if api.is_source(candidate) else None,
+    )
 
 
-def apply(report: Mapping[str, Any]) -> Path:
-    """Write the verified edit of an `optimize` report into its file; where the original is kept. Raises UsageError."""
+def apply(edit: Edit) -> Path:
+    """Write a verified edit into its file; where the original is kept. Raises UsageError."""
     from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit
 
-    return apply_edit(VerifiedEdit.model_validate(report["edit"]))
+    return apply_edit(VerifiedEdit(**asdict(edit)))
 
 
 def find_project(request: Request, texts: SourceTexts) -> Project:

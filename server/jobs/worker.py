@@ -1,7 +1,7 @@
 """The child process that does one long job: `python -m hipscope.server.jobs.worker`.
 
-Reads one request, a JSON object on one line of standard input; writes JSON lines to standard output: `progress`
-while it works, then `result` or `error`. With `--ready` it first imports what a rewrite needs, and just leaves when
+Reads one request from a line of standard input, writes messages to standard output (`messages.py`): progress while it
+works, then a result or an error. With `--ready` it first imports what a rewrite needs, and just leaves when
 there is no request. It dies with the process that started it, and SIGTERM makes it stop what it started before it
 leaves.
 """
@@ -10,17 +10,33 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import json
 import os
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hipscope.analysis.errors import HipscopeError, of_the_system
+from hipscope.analysis.run import Run
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.server.jobs.messages import (
+    JobError,
+    JobKind,
+    JobMessage,
+    JobProgress,
+    JobRequest,
+    JobResult,
+    ReportedDiagnostic,
+    encode,
+    read_request,
+)
+from hipscope.server.reports.schema.fields import record_of, to_json
+
 READY = "--ready"
+INTERNAL_ERROR = 70
 STOP_SECONDS = 3.0
 _PR_SET_PDEATHSIG = 1
 
@@ -39,8 +55,7 @@ def main() -> None:
         line = sys.stdin.buffer.readline()
         if not line and READY in sys.argv[1:]:
             sys.exit(0)
-        request = json.loads(line or b"{}")
-        sys.exit(answer(request, output, cancel))
+        sys.exit(answer(line, output, cancel))
     except BrokenPipeError:
         os._exit(1)
 
@@ -62,93 +77,80 @@ def stop(cancel: threading.Event) -> None:
     watchdog.start()
 
 
-def answer(request: Mapping[str, Any], output: Any, cancel: threading.Event) -> int:
-    """Do one request and write its messages; returns the exit code."""
+def answer(line: bytes, output: Any, cancel: threading.Event) -> int:
+    """Do the request on a line and write its messages; returns the exit code."""
 
-    def emit(kind: str, **fields: Any) -> None:
-        output.write(json.dumps({"type": kind, **fields}) + "\n")
+    def emit(message: JobMessage) -> None:
+        output.write(encode(message))
         output.flush()
 
-    from hipscope.analysis.errors import HipscopeError, of_the_system
-    from hipscope.analysis.run import Run
-
     def progress(message: str, fraction: float | None = None) -> None:
-        emit("progress", message=message, fraction=fraction)
+        emit(JobProgress(message, fraction))
 
     try:
-        from hipscope.server.jobs import tasks
-
-        work = {
-            "profile": tasks.profile,
-            "prepare": tasks.prepare,
-            "check": tasks.check,
-            "optimize": tasks.optimize,
-        }[request["kind"]]
-        run = Run(cancel, progress, read_texts(request))
-        emit("result", report=work(read_request(request), run))
+        request = read_request(line)
+        emit(JobResult(perform(request, Run(cancel, progress, read_texts(request)))))
     except HipscopeError as failure:
-        emit("error", **describe(failure))
+        emit(describe(failure))
         return failure.exit_code
     except BrokenPipeError:
         raise
     except Exception as error:
         if isinstance(error, OSError) and (known := of_the_system(error)):
-            emit("error", **describe(known))
+            emit(describe(known))
             return known.exit_code
         # A defect of ours: the user sees one line, the log has the rest.
         traceback.print_exc(file=sys.stderr)
-        emit("error", message=f"internal error: {type(error).__name__}: {error}", exit_code=70)
-        return 70
+        emit(JobError(f"internal error: {type(error).__name__}: {error}", INTERNAL_ERROR))
+        return INTERNAL_ERROR
     return 0
 
 
-def read_request(data: Mapping[str, Any]) -> Any:
-    """The request as `tasks.Request`."""
+def perform(request: JobRequest, run: Run) -> dict[str, Any]:
+    """The JSON object of what was asked for. Raises HipscopeError."""
     from hipscope.formulas.propose.llm.model_settings import read_stored_keys
-    from hipscope.server.jobs.tasks import Request
+    from hipscope.server.jobs import tasks
 
-    return Request(
-        target=Path(data["target"]),
-        program_args=tuple(data.get("program_args") or ()),
-        backend=data.get("backend"),
-        device=data.get("device"),
-        arch=data.get("arch"),
-        time_budget_s=data.get("time_budget_s"),
-        formula=data.get("formula"),
-        kernel=data.get("kernel"),
-        rewriter=data.get("rewriter"),
-        yes_send=bool(data.get("yes_send")),
-        stored_keys=read_stored_keys(data.get("stored_keys") or ""),
+    asked = tasks.Request(
+        target=Path(request.target),
+        program_args=request.program_args,
+        backend=request.backend,
+        device=request.device,
+        arch=request.arch,
+        time_budget_s=request.time_budget_s,
+        formula=request.formula,
+        kernel=request.kernel,
+        rewriter=request.rewriter,
+        yes_send=request.yes_send,
+        stored_keys=read_stored_keys(request.stored_keys),
     )
-
-
-def read_texts(data: Mapping[str, Any]) -> Any:
-    """The request's unsaved texts as `SourceTexts`: those of this one job."""
-    from hipscope.analysis.source.texts import SourceTexts
-
-    unsaved = data.get("overlays") or {}
-    return SourceTexts({Path(f): text.encode("utf-8", "surrogatepass") for f, text in unsaved.items()})
-
-
-def describe(failure: Any) -> dict[str, Any]:
-    """A HipscopeError as the fields of an `error` message."""
-    return {
-        "message": failure.message,
-        "hint": failure.hint,
-        "exit_code": failure.exit_code,
-        "failure": type(failure).__name__,
-        "output": getattr(failure, "output", ""),
-        "diagnostics": [
-            {
-                "file": os.path.realpath(d.file) if d.file else "",
-                "line": d.line,
-                "column": d.column,
-                "severity": d.severity,
-                "message": d.message,
-            }
-            for d in getattr(failure, "diagnostics", ())
-        ],
+    work: Mapping[JobKind, Callable[[tasks.Request, Run], object]] = {
+        "profile": tasks.profile,
+        "prepare": tasks.prepare,
+        "check": tasks.check,
+        "optimize": tasks.optimize,
     }
+    return to_json(work[request.kind](asked, run))
+
+
+def read_texts(request: JobRequest) -> SourceTexts:
+    """The request's unsaved texts: those of this one job."""
+    return SourceTexts({Path(f): t.encode("utf-8", "surrogatepass") for f, t in request.overlays.items()})
+
+
+def describe(failure: HipscopeError) -> JobError:
+    """A failure as a message."""
+    return JobError(
+        message=failure.message,
+        exit_code=failure.exit_code,
+        hint=failure.hint,
+        failure=type(failure).__name__,
+        output=str(getattr(failure, "output", "")),
+        diagnostics=tuple(
+            record_of(ReportedDiagnostic, d, file=os.path.realpath(d.file) if d.file else "")
+            for d in getattr(failure, "diagnostics", ())
+        ),
+    )
 
 
 def die_with_parent(parent: int) -> None:

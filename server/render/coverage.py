@@ -1,64 +1,14 @@
-"""A coverage report as text and as JSON."""
+"""A coverage report as text."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from hipscope.analysis.runs.coverage import CodeObjectCoverage, Coverage, FunctionCoverage, NotExecuted
-
-SCHEMA = "hipscope.coverage/1"
-
-
-def as_json(found: Coverage) -> dict[str, Any]:
-    """One object; `runtime` is null when there is no host binary."""
-    runtime = found.runtime
-    return {
-        "schema": SCHEMA,
-        "file": found.file,
-        "complete": found.complete,
-        "code_objects": [
-            {
-                "target": c.target,
-                "executed": c.executed,
-                "complete": c.complete,
-                "functions": [_function(f) for f in c.functions],
-            }
-            for c in found.code_objects
-        ],
-        "runtime": None
-        if runtime is None
-        else {
-            "imported": list(runtime.imported),
-            "refused": list(runtime.refused),
-            "absent": list(runtime.absent),
-            "libraries": list(runtime.libraries),
-        },
-    }
-
-
-def _function(function: FunctionCoverage) -> dict[str, Any]:
-    return {
-        "name": function.name,
-        "mangled": function.mangled,
-        "kernel": function.kernel,
-        "mnemonics": dict(function.mnemonics),
-        "not_executed": [
-            {
-                "mnemonic": n.mnemonic,
-                "text": n.text,
-                "address": n.address,
-                "reason": n.reason,
-                "file": n.positions[0].file if n.positions else None,
-                "line": n.positions[0].line if n.positions else None,
-            }
-            for n in function.not_executed
-        ],
-    }
+from hipscope.analysis.runs.coverage import CodeObjectCoverage, Coverage, NotExecuted
 
 
 def render_coverage(found: Coverage, console: Console) -> None:

@@ -6,7 +6,6 @@ Says only what the report holds. Every number has its unit, and every time its p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from hipscope.server.render.blocks import Block, Heading, Table
 from hipscope.server.render.formula_pages import formula_page
@@ -22,7 +21,17 @@ from hipscope.server.render.words import (
     size,
     three,
 )
-from hipscope.server.reports.profile_reader import Evidence, Finding, Kernel, Line, Memory, Report
+from hipscope.server.reports.schema.profile import (
+    Evidence,
+    Finding,
+    Kernel,
+    Line,
+    Memory,
+    Occupancy,
+    Report,
+    Resources,
+    Roofline,
+)
 from hipscope.server.session.known_profiles import Marks
 
 _STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
@@ -43,14 +52,14 @@ def explain_line(
         blocks.append(
             Heading(
                 f"{percent(row.share)} of kernel {kernel.base_name} · "
-                f"{percent(row.share * kernel.share)} of GPU time ({report.provenance})"
+                f"{percent(kernel.gpu_share(row))} of GPU time ({report.provenance})"
             )
         )
         if marks.is_stale(kernel):
             blocks.append(_STALE)
         unit = "samples" if kernel.sampled else "cycles"
         blocks.append(stall_table(row, unit) if row.stall > 0 else "Does not wait.")
-        blocks += [memory_sentence(m) for m in row.memory]
+        blocks += [memory_sentence(m) for m in row.accesses]
     for finding in findings:
         blocks += finding_reasons(finding)
     return blocks
@@ -94,7 +103,8 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
             f"{duration(kernel.time_ns)} in {launches(kernel.dispatches, kernel.profiled)} ({report.provenance})",
         )
     ]
-    rows.append(("share of GPU time", f"{bar(kernel.share).rstrip()} {percent(kernel.share)}"))
+    if kernel.share is not None:
+        rows.append(("share of GPU time", f"{bar(kernel.share).rstrip()} {percent(kernel.share)}"))
     if bound := bound_words(kernel.bound):
         rows.append(("limited by", bound))
     diagnosis = report.diagnosis(kernel)
@@ -109,9 +119,7 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
         rows = [(f"`{n}`", count(kernel.counters[n])) for n in names]
         blocks.append(Table(("counter", f"{report.provenance}"), tuple(rows), frozenset({1})))
     blocks += [f"Partial: {why}" for why in (kernel.partial, report.partial) if why]
-    blocks.append(
-        f"{report.provenance.capitalize()} on {report.device.get('name', 'unknown device')}, {report.tool}"
-    )
+    blocks.append(f"{report.provenance.capitalize()} on {report.device.name}, {report.tool}")
     return blocks
 
 
@@ -153,13 +161,15 @@ def memory_sentence(memory: Memory) -> str:
     )
 
 
-def roofline_rows(roofline: dict[str, Any] | Any) -> list[tuple[str, str]]:
+def roofline_rows(roofline: Roofline) -> list[tuple[str, str]]:
     """The kernel's place under the roof, as far as it is known."""
     rows = []
-    if (intensity := roofline.get("intensity")) is not None:
-        rows.append(("arithmetic intensity", f"{intensity:.2f} flop/B"))
-    for key, label, unit in (("flops_per_s", "compute", "flop/s"), ("bytes_per_s", "HBM", "B/s")):
-        achieved, peak = roofline.get(key), roofline.get(f"peak_{key}")
+    if roofline.intensity is not None:
+        rows.append(("arithmetic intensity", f"{roofline.intensity:.2f} flop/B"))
+    for label, unit, achieved, peak in (
+        ("compute", "flop/s", roofline.flops_per_s, roofline.peak_flops_per_s),
+        ("HBM", "B/s", roofline.bytes_per_s, roofline.peak_bytes_per_s),
+    ):
         if achieved is None:
             continue
         text = rate(achieved, unit)
@@ -169,15 +179,14 @@ def roofline_rows(roofline: dict[str, Any] | Any) -> list[tuple[str, str]]:
     return rows
 
 
-def occupancy_rows(occupancy: dict[str, Any] | Any) -> list[tuple[str, str]]:
+def occupancy_rows(occupancy: Occupancy | None) -> list[tuple[str, str]]:
     """Waves per SIMD, of how many, and what holds it down."""
-    waves, most = occupancy.get("theoretical"), occupancy.get("maximum")
-    if waves is None or not most:
+    if occupancy is None or not occupancy.maximum:
         return []
+    waves, most = occupancy.theoretical, occupancy.maximum
     text = f"{bar(waves / most).rstrip()} {waves:g} of {most:g} waves per SIMD"
-    limiter = occupancy.get("limiter")
-    rows = [("occupancy", f"{text}, limited by {limiter}" if limiter and waves < most else text)]
-    launched, achieved = occupancy.get("launched"), occupancy.get("achieved")
+    rows = [("occupancy", f"{text}, limited by {occupancy.limiter}" if waves < most else text)]
+    launched, achieved = occupancy.launched, occupancy.achieved
     if launched is not None and launched < waves:
         rows.append(("launched", f"{three(launched)} waves per SIMD: the largest launch fills no more"))
     if achieved is not None:
@@ -185,19 +194,19 @@ def occupancy_rows(occupancy: dict[str, Any] | Any) -> list[tuple[str, str]]:
     return rows
 
 
-def resource_rows(resources: dict[str, Any] | Any) -> list[tuple[str, str]]:
+def resource_rows(resources: Resources) -> list[tuple[str, str]]:
     """Registers, LDS and scratch of the code object."""
-    registers = [f"{resources[k]} {k[:-1].upper()}" for k in ("vgprs", "agprs", "sgprs") if resources.get(k)]
+    kinds = (("VGPR", resources.vgprs), ("AGPR", resources.agprs), ("SGPR", resources.sgprs))
+    registers = [f"{number} {kind}" for kind, number in kinds if number]
     rows = [("registers", ", ".join(registers))] if registers else []
-    if resources.get("lds_bytes"):
-        rows.append(("LDS", f"{size(resources['lds_bytes'])} per workgroup"))
-    if resources.get("scratch_bytes"):
-        spills = resources.get("vgpr_spills")
+    if resources.lds_bytes:
+        rows.append(("LDS", f"{size(resources.lds_bytes)} per workgroup"))
+    if resources.scratch_bytes:
+        spills = resources.vgpr_spills
         rows.append(
             (
                 "scratch",
-                f"{size(resources['scratch_bytes'])} per lane"
-                + (f", {spills} VGPR spills" if spills else ""),
+                f"{size(resources.scratch_bytes)} per lane" + (f", {spills} VGPR spills" if spills else ""),
             )
         )
     return rows

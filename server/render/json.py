@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+
+from hipscope.server.reports.schema.fields import to_json
 
 
-def render_json(data: Mapping[str, Any]) -> str:
-    """The object as indented JSON. A number that JSON cannot hold is an error of the caller: ValueError."""
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def render_json(record: object) -> str:
+    """A record as indented JSON. A number that JSON cannot hold is an error of the caller: ValueError."""
+    return json.dumps(to_json(record), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -5,7 +5,7 @@ Writes to a rich console, which drops colours and keeps the drawing when it is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,13 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.render.explain import bound_words, evidence_values, possible_speedup
 from hipscope.server.render.words import bar, borders, duration, percent, reason, sparkline, top_reasons
-from hipscope.server.reports.profile_reader import Finding, Kernel, Line, Optimization, Report, base_name
+from hipscope.server.reports.schema.optimize import Optimization, Side
+from hipscope.server.reports.schema.profile import Finding, Kernel, Line, Occupancy, Report
+from hipscope.server.reports.schema.verdict import Verdict
 
 DEFAULT_KERNELS = 5
 _HOT_LINES = 6
@@ -60,7 +63,7 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
     )
     left = len(report.kernels) - len(shown)
     if left > 0:
-        rest = sum(k.share for k in report.kernels[len(shown) :])
+        rest = sum(k.share or 0.0 for k in report.kernels[len(shown) :])
         console.print(
             Text(f"  and {left} more with {percent(rest)} of GPU time (--top {len(report.kernels)})", "dim")
         )
@@ -96,7 +99,9 @@ def render_optimization(found: Optimization, console: Console) -> None:
         console.print("The file stays as it is.")
         return
     console.print()
-    diff = Syntax(found.diff, "diff", theme="ansi_dark", background_color="default").highlight(found.diff)
+    diff = Syntax(found.diff or "", "diff", theme="ansi_dark", background_color="default").highlight(
+        found.diff or ""
+    )
     console.print(diff, soft_wrap=True, end="")  # never cut: it may be saved and given to `patch`
     console.print()
     console.print(proof_table(found))
@@ -120,7 +125,7 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], wide: bool = True) -
             Text(report.short_name(k), "bold"),
             duration(k.time_ns),
             _launches(k),
-            Text(bar(k.share, 12 if wide else 8), "cyan") + Text(f" {percent(k.share)}"),
+            _share(k.share, 12 if wide else 8),
             bound_words(k.bound) or "unknown",
             _occupancy(k.occupancy, wide),
         )
@@ -128,19 +133,26 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], wide: bool = True) -
 
 
 def _launches(kernel: Kernel) -> str:
-    some = kernel.profiled is not None and kernel.profiled < kernel.dispatches
+    some = kernel.profiled < kernel.dispatches
     return f"{kernel.dispatches} ({kernel.profiled} profiled)" if some else str(kernel.dispatches)
+
+
+def _share(share: float | None, width: int) -> Text:
+    if share is None:
+        return Text("unknown", "dim")
+    return Text(bar(share, width), "cyan") + Text(f" {percent(share)}")
 
 
 def heat_strip(kernel: Kernel) -> str:
     """One column per source line of the kernel, as high as its share; neighbours are joined in a long kernel."""
-    size = kernel.end_line - kernel.start_line + 1
-    if size < 2:
+    place = kernel.definition
+    size = place.end_line - place.start_line + 1 if place is not None else 0
+    if place is None or size < 2:
         return ""
     cells = [0.0] * min(size, _STRIP_WIDTH)
     for row in kernel.lines:
-        if row.file == kernel.file and kernel.start_line <= row.line <= kernel.end_line:
-            cells[(row.line - kernel.start_line) * len(cells) // size] += row.share
+        if row.file == place.file and place.start_line <= row.line <= place.end_line:
+            cells[(row.line - place.start_line) * len(cells) // size] += row.share
     return sparkline(cells)
 
 
@@ -150,31 +162,37 @@ def proof_table(found: Optimization) -> Table:
     table.add_column(style="dim")
     table.add_column()
     verdict = found.verdict
-    if verdict:
-        trials = verdict.get("trials") or ()
-        table.add_row("proof", Text(str(verdict.get("reason", ""))))
-        same = _counted(str(t["inputs"]) for t in trials if t["outcome"] == "same")
+    if verdict is not None:
+        table.add_row("proof", Text(verdict.reason))
+        same = _counted(t.inputs for t in verdict.trials if t.outcome == "same")
         table.add_row("compared", Text("; ".join(f"{n} x {text}" if n > 1 else text for text, n in same)))
-        exact = "none: every bit is the same" if verdict.get("bit_exact") else _differences(verdict)
+        exact = "none: every bit is the same" if verdict.bit_exact else _differences(verdict)
         table.add_row("difference", exact)
     if found.isolation:
         table.add_row("isolation", Text(borders(found.isolation)))
     before, after = found.before, found.after
-    if before.get("time_ns") and after.get("time_ns"):
-        table.add_row(f"time ({found.provenance})", _change(before["time_ns"], after["time_ns"], duration))
-    metrics = before.get("metrics") or {}, after.get("metrics") or {}
-    for name in metrics[0]:
-        if name in metrics[1] and metrics[0][name] != metrics[1][name]:
-            label = name if found.provenance == "modelled" else f"{name} (modelled)"
-            table.add_row(label, _change(metrics[0][name], metrics[1][name], _plain))
+    if before is not None and after is not None:
+        _add_changes(table, before, after)
+    return table
+
+
+def _add_changes(table: Table, before: Side, after: Side) -> None:
+    """A row for the time, each metric that moved, and the resources that are others."""
+    if before.time_ns and after.time_ns:
+        table.add_row(f"time ({before.provenance})", _change(before.time_ns, after.time_ns, duration))
+    for name, old in before.metrics.items():
+        new = after.metrics.get(name)
+        if old is not None and new is not None and old != new:
+            label = name if before.provenance == "modelled" else f"{name} (modelled)"
+            table.add_row(label, _change(old, new, _plain))
+    resources = ((label, getattr(before, name), getattr(after, name)) for name, label in _RESOURCES.items())
     changed = [
-        f"{label} {before[name]} → {after[name]}"
-        for name, label in _RESOURCES.items()
-        if before.get(name) is not None and after.get(name) is not None and before[name] != after[name]
+        f"{label} {old} → {new}"
+        for label, old, new in resources
+        if old is not None and new is not None and old != new
     ]
     if changed:
         table.add_row("resources", Text(", ".join(changed)))
-    return table
 
 
 def short_path(path: str) -> str:
@@ -187,26 +205,17 @@ def short_path(path: str) -> str:
 
 def _print_header(report: Report, console: Console) -> None:
     device = report.device
-    about = ", ".join(
-        part
-        for part in (
-            str(device.get("arch", "")),
-            f"{device['compute_units']} CUs" if "compute_units" in device else "",
-        )
-        if part
-    )
-    line = Text(str(device.get("name", "unknown device")), "bold") + Text(f" ({about})" if about else "")
+    line = Text(device.name, "bold") + Text(f" ({device.arch}, {device.compute_units} CUs)")
     line += Text(
         f"  {report.provenance}, {report.source}",
         "bold yellow" if report.provenance == "modelled" else "green",
     )
     line += Text(f"  {report.tool}", "dim")
     console.print(line)
-    code = report.program.get("exit_code")
-    if report.program:
-        console.print(
-            Text("The program " + ("was stopped." if code is None else f"left with exit code {code}."), "dim")
-        )
+    code = report.program.exit_code
+    console.print(
+        Text("The program " + ("was stopped." if code is None else f"left with exit code {code}."), "dim")
+    )
     if report.partial:
         console.print(Text(f"Partial: {report.partial}", "yellow"))
     console.print()
@@ -238,12 +247,12 @@ def _print_findings(report: Report, console: Console) -> None:
         console.print("\nNo findings.")
         return
     console.print(Text(f"\n{len(report.findings)} finding{'s' if len(report.findings) > 1 else ''}", "bold"))
-    for finding in sorted(report.findings, key=report.gpu_share, reverse=True):
+    for finding in sorted(report.findings, key=lambda f: report.gpu_share(f) or 0.0, reverse=True):
         kernel = report.kernel(finding.mangled)
         name = report.short_name(kernel) if kernel is not None else ""
         instance = f"  {name}" if kernel is not None and name != kernel.base_name else ""
         share = report.gpu_share(finding)
-        evidence = share >= _SMALL_STAKE
+        evidence = share is None or share >= _SMALL_STAKE
         _print_finding(finding, f"{percent(share)} of GPU time", console, instance, evidence=evidence)
 
 
@@ -280,13 +289,12 @@ def _print_finding(
         )
 
 
-def _occupancy(occupancy: Mapping[str, Any], wide: bool) -> Text:
-    waves, most = occupancy.get("theoretical"), occupancy.get("maximum")
-    if waves is None or not most:
+def _occupancy(occupancy: Occupancy | None, wide: bool) -> Text:
+    if occupancy is None or not occupancy.maximum:
         return Text("unknown", "dim")
+    waves, most = occupancy.theoretical, occupancy.maximum
     text = Text((f"{bar(waves / most, 8)} " if wide else "") + f"{waves:g}/{most:g} waves")
-    limiter = occupancy.get("limiter")
-    return text + Text(f" ({limiter})" if limiter and waves < most and wide else "", "dim")
+    return text + Text(f" ({occupancy.limiter})" if waves < most and wide else "", "dim")
 
 
 def _waits(row: Line) -> Text:
@@ -306,11 +314,9 @@ def _counted(names: Iterable[str]) -> list[tuple[str, int]]:
     return list(counts.items())
 
 
-def _differences(verdict: Mapping[str, Any]) -> str:
-    return (
-        f"within tolerance: at most {_plain(verdict.get('max_relative', 0.0))} relative, "
-        f"{verdict.get('max_ulp', 0)} units in the last place"
-    )
+def _differences(verdict: Verdict) -> str:
+    most = "unknown" if verdict.max_relative is None else _plain(verdict.max_relative)
+    return f"within tolerance: at most {most} relative, {verdict.max_ulp} units in the last place"
 
 
 def _change(before: float, after: float, form: Callable[[float], str]) -> Text:

@@ -1,16 +1,16 @@
 """A verdict of accordo as text, Markdown, HTML or JSON.
 
-Takes the `hipscope.verdict/1` object, gives a string. The picture of where a buffer differs is the verdict's own map.
+Takes the `hipscope.verdict/1` record, gives a string. The picture of where a buffer differs is the verdict's own map.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from html import escape
-from typing import Any
 
 from hipscope.server.render.json import render_json
 from hipscope.server.render.words import borders
+from hipscope.server.reports.schema.verdict import Mismatch, Trial, VerdictReport
 
 _CELL = 10  # pixels
 _COLOURS = {"x": "#c62828", ".": "#a5d6a7"}
@@ -18,52 +18,51 @@ _STYLE = (
     "body{font:15px sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
     "table{border-collapse:collapse}td,th{border:1px solid #999;padding:.2em .6em;text-align:left}"
 )
-Report = Mapping[str, Any]
 
 
-def text(report: Report) -> str:
+def text(report: VerdictReport) -> str:
     """For a terminal."""
     return "\n".join(_lines(report)) + "\n"
 
 
-def markdown(report: Report) -> str:
+def markdown(report: VerdictReport) -> str:
     """For a comment on a change."""
-    lines = [f"## `{report['kernel']}`: {_word(report)}", "", report["reason"], ""]
-    for mismatch in report["mismatches"]:
+    lines = [f"## `{report.kernel}`: {_word(report)}", "", report.reason, ""]
+    for mismatch in report.mismatches:
         lines += ["| | |", "|---|---|", *(f"| {k} | {_cell(v)} |" for k, v in _facts(mismatch)), ""]
-        if mismatch["map"]:
+        if mismatch.map:
             lines += ["First to last element (x wrong, . right, blank not written):", "", "```"]
-            lines += [f"|{row}|" for row in mismatch["map"].splitlines()] + ["```", ""]
+            lines += [f"|{row}|" for row in mismatch.map.splitlines()] + ["```", ""]
     lines += ["| dispatch | inputs | outcome |", "|---|---|---|"]
-    lines += [f"| {t['dispatch']} | {_cell(t['inputs'])} | {_cell(_outcome(t))} |" for t in report["trials"]]
-    lines += ["", *(f"- {note}" for note in (*report["notes"], *_left_out(report), *_isolation(report)))]
+    lines += [f"| {t.dispatch} | {_cell(t.inputs)} | {_cell(_outcome(t))} |" for t in report.trials]
+    lines += ["", *(f"- {note}" for note in (*report.notes, *_left_out(report), *_isolation(report)))]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def html(report: Report) -> str:
+def html(report: VerdictReport) -> str:
     """A page of its own, with nothing from elsewhere."""
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'>",
-        f"<title>{escape(report['kernel'])}: {_word(report)}</title>",
+        f"<title>{escape(report.kernel)}: {_word(report)}</title>",
         f"<style>{_STYLE}</style>",
-        f"<h1><code>{escape(report['kernel'])}</code>: {_word(report)}</h1><p>{escape(report['reason'])}</p>",
+        f"<h1><code>{escape(report.kernel)}</code>: {_word(report)}</h1><p>{escape(report.reason)}</p>",
     ]
-    for mismatch in report["mismatches"]:
+    for mismatch in report.mismatches:
         rows = "".join(f"<tr><th>{escape(k)}<td>{escape(v)}" for k, v in _facts(mismatch))
         parts.append(f"<table>{rows}</table>")
-        if mismatch["map"]:
-            parts.append(f"<p>First to last element (red wrong, green right):</p>{_picture(mismatch['map'])}")
+        if mismatch.map:
+            parts.append(f"<p>First to last element (red wrong, green right):</p>{_picture(mismatch.map)}")
     rows = "".join(
-        f"<tr><td>{t['dispatch']}<td>{escape(t['inputs'])}<td>{escape(_outcome(t))}" for t in report["trials"]
+        f"<tr><td>{t.dispatch}<td>{escape(t.inputs)}<td>{escape(_outcome(t))}" for t in report.trials
     )
     parts.append(f"<h2>What was tried</h2><table><tr><th>dispatch<th>inputs<th>outcome{rows}</table>")
-    said = (*report["notes"], *_left_out(report), *_isolation(report))
+    said = (*report.notes, *_left_out(report), *_isolation(report))
     notes = "".join(f"<li>{escape(note)}" for note in said)
     parts.append(f"<ul>{notes}</ul></html>\n")
     return "\n".join(parts)
 
 
-DRAWN: dict[str, Callable[[Report], str]] = {
+DRAWN: dict[str, Callable[[VerdictReport], str]] = {
     "text": text,
     "markdown": markdown,
     "html": html,
@@ -71,57 +70,59 @@ DRAWN: dict[str, Callable[[Report], str]] = {
 }
 
 
-def _lines(report: Report) -> Iterator[str]:
-    yield f"{report['kernel']}: {_word(report)}"
-    yield report["reason"]
-    for mismatch in report["mismatches"]:
+def _lines(report: VerdictReport) -> Iterator[str]:
+    yield f"{report.kernel}: {_word(report)}"
+    yield report.reason
+    for mismatch in report.mismatches:
         yield from (f"  {key}: {value}" for key, value in _facts(mismatch))
-        if mismatch["map"]:
-            yield f"  {mismatch['label']} from first to last element (x wrong, . right):"
-            yield from (f"    |{row}|" for row in mismatch["map"].splitlines())
-    tried = [t for t in report["trials"] if t["outcome"] != "dropped"]
-    yield f"tried: {', '.join(dict.fromkeys(t['inputs'] for t in tried))}" if tried else "tried: nothing"
-    yield from (f"note: {note}" for note in report["notes"])
+        if mismatch.map:
+            yield f"  {mismatch.label} from first to last element (x wrong, . right):"
+            yield from (f"    |{row}|" for row in mismatch.map.splitlines())
+    tried = [t for t in report.trials if t.outcome != "dropped"]
+    yield f"tried: {', '.join(dict.fromkeys(t.inputs for t in tried))}" if tried else "tried: nothing"
+    yield from (f"note: {note}" for note in report.notes)
     yield from _left_out(report)
     yield from _isolation(report)
 
 
-def _left_out(report: Report) -> Iterator[str]:
+def _left_out(report: VerdictReport) -> Iterator[str]:
     """The gates of a rewrite that this verdict says nothing about."""
-    if report["left_out"]:
-        gates = "; ".join(f"{left['gate']} ({left['asks']})" for left in report["left_out"])
+    if report.left_out:
+        gates = "; ".join(f"{left.gate} ({left.asks})" for left in report.left_out)
         yield f"not asked here, but of every rewrite: {gates}"
 
 
-def _isolation(report: Report) -> Iterator[str]:
+def _isolation(report: VerdictReport) -> Iterator[str]:
     """What was around the compiler; nothing is compiled or run of a candidate that is a binary but its GPU code."""
-    if report["isolation"] is not None:
-        yield f"isolation: {borders(report['isolation'])}"
+    if report.isolation is not None:
+        yield f"isolation: {borders(report.isolation)}"
 
 
-def _facts(mismatch: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "what", str(mismatch["message"])
-    if mismatch["first_index"] is not None and mismatch["expected"]:
+def _facts(mismatch: Mismatch) -> Iterator[tuple[str, str]]:
+    yield "what", mismatch.message
+    if mismatch.first_index is not None and mismatch.expected:
         yield (
             "first",
-            f"element {mismatch['first_index']} is {mismatch['got']} instead of {mismatch['expected']}",
+            f"element {mismatch.first_index} is {mismatch.got} instead of {mismatch.expected}",
         )
-    if mismatch["count"]:
-        yield "how many", f"{mismatch['count']} of {mismatch['total']} {mismatch['element']}"
-    sizes = [("absolute", "max_absolute"), ("relative", "max_relative"), ("ULP", "max_ulp")]
-    found = [f"{name} {mismatch[key]:.4g}" for name, key in sizes if mismatch[key] is not None]
+    if mismatch.count:
+        yield "how many", f"{mismatch.count} of {mismatch.total} {mismatch.element}"
+    sizes = (
+        ("absolute", mismatch.max_absolute),
+        ("relative", mismatch.max_relative),
+        ("ULP", mismatch.max_ulp),
+    )
+    found = [f"{name} {size:.4g}" for name, size in sizes if size is not None]
     if found:
         yield "largest error", ", ".join(found)
 
 
-def _outcome(trial: Mapping[str, Any]) -> str:
-    return str(trial["outcome"]) + (f": {trial['detail']}" if trial["detail"] else "")
+def _outcome(trial: Trial) -> str:
+    return trial.outcome + (f": {trial.detail}" if trial.detail else "")
 
 
-def _word(report: Report) -> str:
-    return {"equivalent": "equivalent", "different": "not equivalent"}.get(
-        report["outcome"], "cannot be proved"
-    )
+def _word(report: VerdictReport) -> str:
+    return {"equivalent": "equivalent", "different": "not equivalent"}.get(report.outcome, "cannot be proved")
 
 
 def _cell(value: object) -> str:

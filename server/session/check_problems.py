@@ -1,15 +1,14 @@
-"""A `hipscope.check/1` object as problems for the editor.
+"""A `hipscope.check/1` record as problems for the editor.
 
-Takes the object, gives one problem for each report that has a source line. Light: the language server imports it.
+Takes the record, gives one problem for each report that has a source line. Light: the language server imports it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn
+from hipscope.server.reports.schema.check import CheckReport, DefectReport
 from hipscope.server.session.known_profiles import Problem
 
 _SECOND = {
@@ -21,46 +20,42 @@ _SECOND = {
 _SHUFFLE = "ds_bpermute"  # the only one that is the other place of an uninitialised read without being a load
 
 
-def second_place(row: Mapping[str, Any]) -> str:
+def second_place(report: DefectReport) -> str:
     """What the other place of a report is."""
-    if row["class"] == "uninitialised-read" and row["other"]["instruction"].startswith(_SHUFFLE):
+    other = report.other
+    if report.defect == "uninitialised-read" and other is not None and other.instruction.startswith(_SHUFFLE):
         return "taken from another lane here"
-    return _SECOND.get(row["class"], "the other place")
+    return _SECOND.get(report.defect, "the other place")
 
 
-def check_problems(report: Mapping[str, Any]) -> tuple[Problem, ...]:
+def check_problems(report: CheckReport) -> tuple[Problem, ...]:
     """Errors for reports and faults; places of allocations and second accesses are related."""
-    found = []
-    for row in report["reports"]:
-        at, other, allocation = row["at"], row["other"], row["allocation"]
-        if not at["file"]:
-            continue
-        related = []
-        if other is not None and other["file"]:
-            related.append((os.path.realpath(other["file"]), int(other["line"]), second_place(row)))
-        if allocation is not None:
-            for what, chain in (("allocated here", "allocated_at"), ("freed here", "freed_at")):
-                if allocation[chain]:
-                    place = allocation[chain][0]
-                    related.append((os.path.realpath(place["file"]), int(place["line"]), what))
-        times = f", {row['count']} times" if row["count"] > 1 else ""
-        message = f"{row['message']} (kernel {row['kernel']}{times})"
-        file = os.path.realpath(at["file"])
-        found.append(
-            Problem(
-                file,
-                int(at["line"]),
-                ByteColumn(int(at["column"])),
-                "error",
-                message,
-                row["class"],
-                tuple(related),
-            )
-        )
-    for fault in report["faults"]:
-        place = fault["position"]
-        if place is not None:
-            file = os.path.realpath(place["file"])
-            message = f"{fault['message']} (kernel {fault['kernel']})"
-            found.append(Problem(file, int(place["line"]), UNKNOWN_COLUMN, "error", message, "fault"))
+    found = [_defect(row, row.at.file, row.at.line) for row in report.reports if row.at.file and row.at.line]
+    for fault in report.faults:
+        if fault.position is not None:
+            file = os.path.realpath(fault.position.file)
+            message = f"{fault.message} (kernel {fault.kernel})"
+            found.append(Problem(file, fault.position.line, UNKNOWN_COLUMN, "error", message, "fault"))
     return tuple(found)
+
+
+def _defect(row: DefectReport, file: str, line: int) -> Problem:
+    related = []
+    if row.other is not None and row.other.file and row.other.line:
+        related.append((os.path.realpath(row.other.file), row.other.line, second_place(row)))
+    if row.allocation is not None:
+        for what, chain in (
+            ("allocated here", row.allocation.allocated_at),
+            ("freed here", row.allocation.freed_at),
+        ):
+            related += [(os.path.realpath(place.file), place.line, what) for place in chain[:1]]
+    times = f", {row.count} times" if row.count > 1 else ""
+    return Problem(
+        os.path.realpath(file),
+        line,
+        ByteColumn(row.at.column) if row.at.column else UNKNOWN_COLUMN,
+        "error",
+        f"{row.message} (kernel {row.kernel}{times})",
+        row.defect,
+        tuple(related),
+    )

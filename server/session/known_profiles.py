@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.edit.positions import LineMap, digest
-from hipscope.server.reports.profile_reader import Kernel, Line, Report, base_name
+from hipscope.server.reports.schema.profile import Kernel, Line, Report
 
 
 @dataclass(frozen=True)
@@ -85,24 +86,30 @@ class Marks:
 
     def kernels(self) -> Iterator[tuple[Kernel, int]]:
         """The kernels defined in this file with the line they start on now."""
-        for kernel in self.report.kernels_in(self.file):
-            now = self.lines.to_new(kernel.line) or self._near(kernel.line)
+        for kernel, place in self.report.kernels_in(self.file):
+            now = self.lines.to_new(place.line) or self._near(place.line)
             if now is not None:
                 yield kernel, now
 
-    def hot_lines(self) -> Iterator[tuple[int, float, list[tuple[Kernel, Line]]]]:
-        """Each line that costs something: its number now, its share of all GPU time, and its kernels."""
+    def hot_lines(self) -> Iterator[tuple[int, float | None, list[tuple[Kernel, Line]]]]:
+        """Each line that costs something: its number now, its share of all GPU time (None: unknown), its kernels."""
         rows: dict[int, list[tuple[Kernel, Line]]] = {}
         for kernel in self.report.kernels:
             for row in kernel.lines:
                 if row.file == self.file and (now := self.lines.to_new(row.line)) is not None:
                     rows.setdefault(now, []).append((kernel, row))
         for number in sorted(rows):
-            yield number, sum(k.share * r.share for k, r in rows[number]), rows[number]
+            shares = [s for k, r in rows[number] if (s := k.gpu_share(r)) is not None]
+            yield number, sum(shares) if shares else None, rows[number]
 
     def _changed(self, kernel: Kernel) -> bool:
-        own = kernel.file == self.file and kernel.start_line and kernel.end_line
-        if own and (self.other_headers or self.lines.changed(kernel.start_line, kernel.end_line)):
+        place = kernel.definition
+        own = place is not None and place.file == self.file
+        if (
+            place is not None
+            and own
+            and (self.other_headers or self.lines.changed(place.start_line, place.end_line))
+        ):
             return True
         name = base_name(kernel.name)
         if own and self._declarations[0].get(name) != self._declarations[1].get(name):
@@ -220,6 +227,11 @@ class Store:
         return bool(known.report and not known.problems) and all(
             known.texts.get(f) == t for f, t in texts.items()
         )
+
+
+def hottest(rows: Sequence[tuple[Kernel, Line]]) -> tuple[Kernel, Line]:
+    """The kernel that a line matters most to."""
+    return max(rows, key=lambda pair: pair[0].gpu_share(pair[1]) or 0.0)
 
 
 def project_key(path: Path, folders: tuple[Path, ...] = ()) -> Path:

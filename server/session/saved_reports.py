@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from hipscope.analysis.system.directories import cache_directory, write_atomically
-from hipscope.server.reports.profile_reader import Report, read_report
+from hipscope.server.reports.report_reader import read_report
+from hipscope.server.reports.schema.fields import RecordMismatch, to_json
+from hipscope.server.reports.schema.profile import Report
 
 
-def save_report(key: Path, report: Mapping[str, Any]) -> None:
-    """Keep a `hipscope.profile/1` object as the last of that project. A full disk only loses the convenience."""
+def save_report(key: Path, report: Report) -> None:
+    """Keep a `hipscope.profile/1` record as the last of that project. A full disk only loses the convenience."""
     try:
-        write_atomically(_path(key), json.dumps(report).encode())
+        write_atomically(_path(key), json.dumps(to_json(report)).encode())
     except OSError:
         return
 
@@ -26,8 +26,8 @@ def save_report(key: Path, report: Mapping[str, Any]) -> None:
 def load_report(key: Path) -> Report | None:
     """The last report of that project, or None when there is none that can be read."""
     try:
-        return read_report(json.loads(_path(key).read_bytes()))
-    except (OSError, ValueError, KeyError, TypeError):
+        return read_report(json.loads(_path(key).read_bytes()), str(_path(key)))
+    except (OSError, ValueError, RecordMismatch):  # one of another version is made again, like any cache
         return None
 
 

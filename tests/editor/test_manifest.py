@@ -8,9 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hipscope.server.features.code_action import CHECK
-from hipscope.server.features.code_lens import OPTIMIZE, PROFILE
-from hipscope.server.features.execute_command import CANCEL
+from hipscope.server.features.commands import CANCEL, CHECK, OPTIMIZE, PROFILE
 from hipscope.server.features.restore import RESTORE
 from hipscope.server.session.editor_settings import Settings, camel_case, read_settings
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from hipscope.server.reports.profile_reader import Report, read_report
+from hipscope.server.reports.report_reader import read_report
+from hipscope.server.reports.schema.profile import Report
 from hipscope.server.session.known_profiles import Marks
 from tests.server.command_line import builds, cli
 from tests.server.lsp_editor import any_client, client

@@ -3,8 +3,10 @@
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
 dies, `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
-wants leave to send before it optimizes, `// worker: keys` says which keys it was given, and refuses. `// prepares FILE`
-makes a preparation write its process id into that file and go on until it is stopped.
+wants leave to send before it optimizes, `// worker: keys` says which keys it was given, and refuses,
+`// worker: silent` has a result without a report, `// worker: mumble` prints what is no message, `// worker: strip`
+leaves a key out of its report. `// prepares FILE` makes a preparation write its process id into that file and go on
+until it is stopped.
 `/*slow*/` inside a kernel is what an optimization replaces.
 """
 
@@ -47,6 +49,12 @@ def main() -> None:
                 time.sleep(0.01)
         if order in ("sleep", "stubborn"):
             wait(order)
+        if order == "silent":
+            emit("result")
+            return
+        if order == "mumble":
+            print("PASS", flush=True)
+            return
         if order == "crash":
             sys.exit("the worker fell over")
         if order == "ask" and request["kind"] == "optimize" and not request.get("yes_send"):
@@ -71,6 +79,8 @@ def main() -> None:
     kinds = {"profile": profile, "check": check}
     kind = kinds.get(request["kind"])
     report = kind(file, text) if kind else optimize(request, file, text)
+    if "// worker: strip" in text:
+        del report["kernels"][0]["lines"]
     emit("result", report=report)
 
 
@@ -84,12 +94,39 @@ def check(file: str, text: str) -> Object:
         "class": "data-race",
         "message": "load races with a store",
         "kernel": "k",
+        "mangled": "_Z1kv",
+        "dispatch": 1,
         "count": 3,
-        "at": {"file": file, "line": at, "column": 1},
-        "other": {"file": file, "line": other, "column": 1},
+        "at": access(file, at, "global_load_dword v1, v0, s[0:1]"),
+        "other": access(file, other, "global_store_dword v0, v1, s[0:1]"),
+        "memory": None,
         "allocation": None,
     }
-    return {"reports": [row] if at else [], "faults": [], "failure": None}
+    return {
+        "schema": "hipscope.check/1",
+        "checks": ["races"],
+        "dispatches": 1,
+        "reports": [row] if at else [],
+        "left_out": 0,
+        "faults": [],
+        "program": {"command": ["./a.out"], "exit_code": 0, "output": ""},
+        "failure": None,
+    }
+
+
+def access(file: str, line: int, instruction: str) -> Object:
+    return {
+        "file": file,
+        "line": line,
+        "column": 1,
+        "instruction": instruction,
+        "address": 64,
+        "workgroup": [0, 0, 0],
+        "wave": 0,
+        "lane": 0,
+        "thread": [0, 0, 0],
+        "chain": [],
+    }
 
 
 def wait(order: str) -> None:
@@ -123,12 +160,30 @@ def profile(file: str, text: str) -> Object:
         k["share"] = k["time_ns"] / total
     return {
         "schema": "hipscope.profile/1",
-        "device": {"name": "mi300x", "arch": "gfx942", "compute_units": 304},
+        "device": {
+            "name": "mi300x",
+            "arch": "gfx942",
+            "compute_units": 304,
+            "simds_per_cu": 4,
+            "xcds": 8,
+            "clock_mhz": 2100,
+            "wave_size": 64,
+            "max_waves_per_simd": 8,
+            "vgprs_per_lane": 512,
+            "vgpr_granule": 8,
+            "lds_bytes": 65536,
+            "lds_granule": 512,
+            "hbm_bytes_per_s": 5.3e12,
+            "l2_bytes_per_s": None,
+            "flops_fp32": 163.4e12,
+            "flops_fp64": 81.7e12,
+        },
         "provenance": "modelled",
         "source": "emulator",
         "tool": "fake 1",
         "kernels": kernels,
         "findings": findings,
+        "diagnoses": [],
         "faults": [],
         "program": {"command": ["./a.out"], "exit_code": 0, "output": "PASS\n"},
         "partial": None,
@@ -147,6 +202,7 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
                 {
                     "file": file,
                     "line": n,
+                    "column": 0,
                     "hits": 64,
                     "latency": 10000 * share,
                     "stall": 8000 * share,
@@ -158,8 +214,17 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
                         "bytes_per_lane": 4,
                         "accesses": 100,
                         "lanes": 6400,
+                        "line_bytes": 128,
+                        "lines_needed": 0,
+                        "lines_used": 0,
+                        "l1_hits": None,
+                        "l2_hits": None,
+                        "memory_lines": None,
+                        "distinct_lines": None,
                         "lds_cycles": 3200,
                         "lds_conflict_cycles": 3100,
+                        "atomic_conflicts": 0,
+                        "same_address_share": None,
                     },
                 }
             )
@@ -168,15 +233,51 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
         "mangled": f"_Z{len(name)}{name}Pfi",
         "file": file,
         "line": number,
+        "start_line": number,
         "end_line": end,
         "time_ns": 12345.0 * (1 + len(rows)),
+        "share": None,
         "dispatches": 2,
+        "profiled": 2,
         "bound": "lds",
-        "roofline": {"intensity": 0.25, "bytes_per_s": 1e12, "peak_bytes_per_s": 5.3e12},
-        "occupancy": {"theoretical": 4, "maximum": 8, "limiter": "LDS"},
-        "resources": {"vgprs": 24, "sgprs": 16, "lds_bytes": 4096},
+        "roofline": {
+            "provenance": "modelled",
+            "time_ns": 12345.0,
+            "flops": None,
+            "memory_bytes": None,
+            "intensity": 0.25,
+            "flops_per_s": None,
+            "bytes_per_s": 1e12,
+            "peak_flops_per_s": 163.4e12,
+            "peak_bytes_per_s": 5.3e12,
+            "ridge": 30.8,
+            "flops_fraction": None,
+            "memory_fraction": None,
+            "bound": "lds",
+        },
+        "occupancy": {
+            "theoretical": 4,
+            "maximum": 8,
+            "limiter": "LDS",
+            "limits": {"LDS": 4},
+            "launched": None,
+            "achieved": None,
+        },
+        "resources": {
+            "vgprs": 24,
+            "agprs": None,
+            "sgprs": 16,
+            "lds_bytes": 4096,
+            "scratch_bytes": None,
+            "vgpr_spills": None,
+            "sgpr_spills": None,
+            "max_workgroup_size": None,
+            "wave_size": 64,
+        },
         "counters": {"SQ_WAVES": 2048.0},
         "lines": rows,
+        "sampled": False,
+        "partial": None,
     }
 
 
@@ -188,10 +289,15 @@ def finding(file: str, formula: str, number: int, of: Object) -> Object:
         "file": file,
         "line": number,
         "end_line": number,
+        "column": 0,
+        "end_column": 0,
         "share": 0.6,
         "message": "32 lanes read the same bank",
         "evidence": [{"metric": "conflict share", "value": 0.97, "ideal": 0, "unit": "share"}],
         "related": [{"file": file, "line": of["line"], "message": "the tile is declared in this kernel"}],
+        "estimated_speedup": None,
+        "title": formula,
+        "remedy": [],
     }
 
 
@@ -200,12 +306,43 @@ def optimize(request: Object, file: str, text: str) -> Object:
     start = data.find(b"/*slow*/")
     answer: Object = {
         "schema": "hipscope.optimize/1",
+        "status": "no_improvement",
+        "message": "",
         "formula": "bankConflict",
         "kernel": "transpose(float*, int)",
+        "file": file,
+        "line": 1,
+        "diff": None,
+        "speedup": None,
+        "before": None,
+        "after": None,
+        "measured": None,
+        "verdict": None,
+        "notes": [],
+        "trades": [],
+        "findings": [],
+        "attempts": [],
+        "isolation": None,
+        "edit": None,
     }
     if "// worker: refuse" in text or start < 0:
-        attempts = [{"recipe": "lds_padding", "outcome": "not_faster", "reason": "only 1 % faster"}]
-        return answer | {"status": "no_improvement", "attempts": attempts}
+        attempt = {
+            "formula": "bankConflict",
+            "kernel": "transpose(float*, int)",
+            "recipe": "lds_padding",
+            "title": "",
+            "outcome": "not_faster",
+            "reason": "only 1 % faster",
+            "expected": "",
+            "speedup": None,
+            "after": None,
+            "measured": None,
+            "verdict": None,
+            "notes": [],
+            "trades": [],
+            "diff": "",
+        }
+        return answer | {"attempts": [attempt]}
     edit = {
         "file": file,
         "original_sha256": hashlib.sha256(data).hexdigest(),
@@ -217,8 +354,20 @@ def optimize(request: Object, file: str, text: str) -> Object:
         "status": "verified",
         "speedup": 3.5,
         "diff": "-slow\n+fast\n",
+        "before": side(12345.0),
+        "after": side(3527.0),
         "edit": edit,
         "asked": request,
+    }
+
+
+def side(time_ns: float) -> Object:
+    numbers = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "occupancy")
+    return {
+        "time_ns": time_ns,
+        "provenance": "modelled",
+        "metrics": {},
+        **dict.fromkeys(numbers),
     }
 
 

@@ -15,6 +15,7 @@ import pytest
 from lsprotocol import types as lsp
 
 from hipscope.server.jobs import tasks
+from hipscope.server.reports.schema.fields import to_json
 from tests.server.lsp_editor import (
     OPTIMIZE,
     PROFILE,
@@ -96,7 +97,7 @@ def strided(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         request = tasks.Request(file, backend="emulator")
         report = tasks.profile(request, unsaved(file, STRIDED.encode()))
     worker.write_text(MADE_BEFORE)
-    worker.with_name("worker.py.json").write_text(json.dumps(report))
+    worker.with_name("worker.py.json").write_text(json.dumps(to_json(report)))
     return folder, worker
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.server.command_line import Cli
+from tests.server.schemas import problems
 
 HOST = """\
 #include <hip/hip_runtime.h>
@@ -198,6 +199,7 @@ def test_a_profile_as_json_has_the_promised_fields_and_nothing_else_is_printed(c
     assert outcome.stderr == ""
     report = json.loads(outcome.stdout)
     assert report["schema"] == "hipscope.profile/1"
+    assert problems(report) == []
     assert {"device", "provenance", "kernels", "findings", "program", "partial"} <= set(report)
     kernel = report["kernels"][0]
     expected = {"name", "mangled", "file", "line", "time_ns", "share", "dispatches", "bound", "roofline"}
@@ -368,6 +370,7 @@ def test_an_optimization_shows_finding_change_proof_and_speed_and_writes_only_wh
     assert outcome.code == 0, outcome.stderr
     report = json.loads(outcome.stdout)
     assert (report["schema"], report["status"]) == ("hipscope.optimize/1", "verified")
+    assert problems(report) == []
     assert {"formula", "kernel", "diff", "speedup", "before", "after", "verdict", "attempts"} <= set(report)
     assert report["verdict"]["outcome"] == "equivalent"
     assert report["speedup"] > 1.03

@@ -12,6 +12,7 @@ import pytest
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.discovery import find_toolchain
+from tests.server.schemas import problems
 
 CLEAN = """\
 #include <hip/hip_runtime.h>
@@ -75,6 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_program_that_is_emulated_in_full_gives_0_and_its_instructions(folder: Path) -> None:
     code, report = told(folder / "clean.hip")
     assert code == 0
+    assert problems(report) == []
     assert report["complete"]
     (found,) = report["code_objects"]
     assert found["target"].startswith("gfx942")

@@ -18,6 +18,7 @@ from hipscope.formulas.judge.whole_program import failed_tests
 from hipscope.formulas.optimize.verified_edit import apply_edit, edit_between
 from hipscope.server.cli.main import app
 from hipscope.server.render.words import borders
+from tests.server.schemas import problems
 from tests.unsaved import unsaved
 
 ROOT = Path(__file__).parents[3]
@@ -83,6 +84,7 @@ def test_a_difference_is_shown_as_text_json_markdown_and_html(folder: Path) -> N
     assert "100 of 300 elements of `out` are wrong; the first is element 200" in text.stdout
     report = json.loads(run(folder, "wrong.hip", "--format", "json").stdout)
     assert report["schema"] == "hipscope.verdict/1"
+    assert problems(report) == []
     assert report["isolation"] == isolation()
     first = report["mismatches"][0]
     assert (first["first_index"], first["count"], first["total"]) == (200, 100, 300)

@@ -7,7 +7,7 @@ from lsprotocol import types as lsp
 
 from hipscope.server.edit.positions import digest
 from hipscope.server.edit.workspace_edit import EditSide, StaleEdit, workspace_edit
-from hipscope.server.reports.profile_reader import Edit
+from hipscope.server.reports.schema.optimize import Edit
 
 TEXT = "int x;\n  slow();\n"
 START = TEXT.index("slow")

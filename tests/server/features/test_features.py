@@ -14,7 +14,8 @@ from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.features import code_action, code_lens, diagnostics, heat, hover, inlay_hint
 from hipscope.server.features.diagnostics import ClientSide
 from hipscope.server.render.explain import explain_kernel
-from hipscope.server.reports.profile_reader import Report, read_report
+from hipscope.server.reports.report_reader import read_report
+from hipscope.server.reports.schema.profile import Report
 from hipscope.server.session.editor_settings import Settings
 from hipscope.server.session.known_profiles import Marks, Problem
 
@@ -203,7 +204,7 @@ def test_a_lens_over_each_kernel_says_time_share_and_bound_and_offers_to_optimiz
 
 
 def test_an_unknown_time_is_called_unknown_and_not_zero(report: Report, marks: Marks) -> None:
-    unknown = replace(report.kernels[0], time_ns=None, bound=None)
+    unknown = replace(report.kernels[0], time_ns=None, bound="unknown")
     assert code_lens.summary("measured", unknown) == "time unknown · 67 % of GPU time"
 
 

@@ -11,7 +11,8 @@ from rich.console import Console
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
 from hipscope.server.render.text import heat_strip, render_optimization, render_profile
-from hipscope.server.reports.profile_reader import Attempt, Fault, Optimization, Report
+from hipscope.server.reports.schema.profile import Fault, Report
+from tests.server.records import attempt, optimization
 
 
 def printed(report: Report, width: int = 110, top: int | None = None) -> str:
@@ -70,7 +71,7 @@ def test_a_finding_with_little_at_stake_is_named_without_its_numbers(report: Rep
 
 
 def test_what_is_not_known_is_not_shown_as_a_number(report: Report) -> None:
-    bare = replace(report.kernels[0], time_ns=None, occupancy={}, bound=None)
+    bare = replace(report.kernels[0], time_ns=None, occupancy=None, bound="unknown")
     text = printed(replace(report, kernels=(bare,)))
     assert text.count("unknown") == 3
 
@@ -81,12 +82,13 @@ def test_a_kernel_is_drawn_as_a_strip_with_its_hottest_line_highest(report: Repo
 
 def test_a_partial_profile_and_a_fault_say_so(report: Report) -> None:
     fault = Fault(
-        "transpose",
-        "access outside any allocation",
-        "/project/transpose.hip",
-        6,
-        ByteColumn(3),
-        "global_store",
+        kernel="transpose",
+        message="access outside any allocation",
+        refused=False,
+        file="/project/transpose.hip",
+        line=6,
+        column=ByteColumn(3),
+        instruction="global_store",
     )
     text = printed(replace(report, partial="2 of 9 launches", faults=(fault,)))
     assert "Partial: 2 of 9 launches" in text
@@ -101,23 +103,23 @@ def test_markup_in_names_is_shown_and_not_obeyed(report: Report) -> None:
 
 def test_advice_is_said_once() -> None:
     reason = "Advice: Share rows. Not done here: launches stand in host code."
-    attempt = Attempt(recipe="row_per_wave", outcome="advice", reason=reason, title="Share rows")
+    advice = attempt(recipe="row_per_wave", outcome="advice", reason=reason, title="Share rows")
     console = Console(file=io.StringIO(), width=80, no_color=True)
-    render_optimization(Optimization("no_improvement", attempts=(attempt,)), console)
+    render_optimization(optimization(attempts=(advice,)), console)
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue().count("Share rows") == 1
     assert "    Not done here: launches stand in host code." in console.file.getvalue()
 
 
 def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
-    attempt = Attempt(
+    slow = attempt(
         recipe="pad_lds",
         outcome="not_faster",
         reason="only 1 % faster",
         title="Pad `tile`",
         notes=("refuted: fewer",),
     )
-    found = Optimization("no_improvement", message="No verified improvement.", attempts=(attempt,))
+    found = optimization(message="No verified improvement.", attempts=(slow,))
     console = Console(file=io.StringIO(), width=80, no_color=True)
     render_optimization(found, console)
     assert isinstance(console.file, io.StringIO)
@@ -131,7 +133,7 @@ def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
 def test_the_lines_of_a_change_are_never_cut() -> None:
     diff = f"--- a/k.hip\n+++ b/k.hip\n@@ -1,2 +1,2 @@\n-{'x' * 150}\n+{'y' * 150}\n \n"
     stream = io.StringIO()
-    render_optimization(Optimization(status="verified", diff=diff), Console(file=stream, width=80))
+    render_optimization(optimization(status="verified", diff=diff), Console(file=stream, width=80))
     assert diff in stream.getvalue()
 
 

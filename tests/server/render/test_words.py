@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.server.render.words import bar, count, duration, percent, rate, size, sparkline
-from hipscope.server.reports.profile_reader import base_name
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,7 @@
+"""What the commands do, one file each. Takes the arguments that `execute_command.py` has unpacked, gives a small object
+that says how it ended; never unpacks LSP parameters. Here are the names of the commands."""
+
+PROFILE = "hipscope.server.profile"
+OPTIMIZE = "hipscope.server.optimize"
+CHECK = "hipscope.server.check"
+CANCEL = "hipscope.server.cancel"

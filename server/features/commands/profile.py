@@ -1,0 +1,65 @@
+"""`hipscope.server.profile`: build and profile a project, show it, and prepare rewrites while nobody waits."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from lsprotocol import types as lsp
+
+from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
+from hipscope.server.reports.report_reader import read_report
+from hipscope.server.session.language_server import HipServer, disk_text
+from hipscope.server.session.progress import progress_bar
+from hipscope.server.session.project_job import (
+    PREPARING,
+    Answer,
+    Show,
+    job_request,
+    needed_key,
+    run_job,
+    worker_report,
+)
+from hipscope.server.session.saved_reports import save_report
+
+
+async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer:
+    """Build and profile the project of a document and `show` the result. `asked`: the user waits for this one."""
+    key = needed_key(ls, uri)
+
+    async def work() -> Answer:
+        async with progress_bar(ls, f"Profiling {key.name}", lambda: ls.jobs.cancel(str(key))) as progress:
+            request = job_request(ls, "profile", key, uri)
+            report = await worker_report(ls, request, progress, read_report)
+        ls.store.update(str(key), report, lambda f: request.overlays.get(f) or disk_text(f))
+        save_report(key, report)
+        if (why := report.failure()) is not None:
+            ls.tell(f"hipscope: {why}. What was recorded until then is shown.", lsp.MessageType.Warning)
+        if report.partial:
+            ls.log(f"hipscope: the profile of {key.name} is partial: {report.partial}")
+        for fault in report.faults:
+            if fault.refused:
+                ls.log(f"hipscope: launch refused of {fault.kernel}: {fault.message}")
+        return {
+            "status": "done",
+            "failure": why,
+            "kernels": len(report.kernels),
+            "findings": len(report.findings),
+            "partial": report.partial,
+        }
+
+    answer = await run_job(ls, key, "profile", work(), show, asked=asked)
+    if answer.get("findings") and ls.jobs.idle:
+        ls.in_background(_prepare(ls, key, uri))
+    return answer
+
+
+async def _prepare(ls: HipServer, key: Path, uri: str) -> None:
+    """Make what rewrites will need, and a worker for them, while nobody waits for anything.
+
+    Any other job ends it, and nobody hears of it.
+    """
+    with contextlib.suppress(JobStopped, JobFailed):
+        work = run_worker(job_request(ls, "prepare", key, uri), lambda _message, _share: None)
+        await ls.jobs.run(PREPARING, work)
+        await ls.spare.keep()

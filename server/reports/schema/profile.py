@@ -1,0 +1,341 @@
+"""`hipscope.profile/1`: a profile with its findings, as the command line prints it and the editor shows it.
+
+Paths are absolute, lines and columns count from 1 (columns in bytes of UTF-8, 0 where they are unknown), times are
+nanoseconds, shares are 0..1. What was not recorded is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+from hipscope.analysis.source.kernel_definitions import base_name, instance_name, signature_without_result
+from hipscope.analysis.source.texts import ByteColumn
+from hipscope.analysis.system.process import signal_name
+
+PROFILE_SCHEMA = "hipscope.profile/1"
+Provenance = Literal["measured", "modelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """The GPU that the numbers are of; clocks in MHz, LDS in bytes, peaks per second."""
+
+    name: str
+    arch: str
+    compute_units: int
+    simds_per_cu: int
+    xcds: int
+    clock_mhz: float
+    wave_size: int
+    max_waves_per_simd: int
+    vgprs_per_lane: int
+    vgpr_granule: int
+    lds_bytes: int
+    lds_granule: int
+    hbm_bytes_per_s: float
+    l2_bytes_per_s: float | None
+    flops_fp32: float
+    flops_fp64: float
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The program that was run; `exit_code` is None when it was stopped, and negative for a signal."""
+
+    command: tuple[str, ...]
+    exit_code: int | None
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """Totals over the profiled launches and rates while they ran; None where a counter is missing.
+
+    `flops` counts floating-point operations, `memory_bytes` traffic between L2 and memory, `intensity` is their ratio.
+    """
+
+    provenance: Provenance
+    time_ns: float
+    flops: float | None
+    memory_bytes: float | None
+    intensity: float | None
+    flops_per_s: float | None
+    bytes_per_s: float | None
+    peak_flops_per_s: float
+    peak_bytes_per_s: float
+    ridge: float
+    flops_fraction: float | None
+    memory_fraction: float | None
+    bound: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """Waves per SIMD: what the resources allow (`limits` by resource), what the largest launch fills, and the mean."""
+
+    theoretical: float
+    maximum: int
+    limiter: str
+    limits: Mapping[str, float]
+    launched: float | None
+    achieved: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the code object says that a kernel needs; LDS of a workgroup, scratch of a work-item, both in bytes."""
+
+    vgprs: int | None
+    agprs: int | None
+    sgprs: int | None
+    lds_bytes: int | None
+    scratch_bytes: int | None
+    vgpr_spills: int | None
+    sgpr_spills: int | None
+    max_workgroup_size: int | None
+    wave_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What one line's accesses of one kind touched, summed over the profiled dispatches.
+
+    `lines_needed` cache lines of `line_bytes` bytes would hold what was accessed, `lines_used` were touched; LDS times
+    are in cycles.
+    """
+
+    space: Literal["global", "lds", "scratch", "scalar"]
+    kind: Literal["load", "store", "atomic"]
+    bytes_per_lane: int
+    accesses: int
+    lanes: int
+    line_bytes: int
+    lines_needed: float
+    lines_used: float
+    l1_hits: float | None
+    l2_hits: float | None
+    memory_lines: float | None
+    distinct_lines: float | None
+    lds_cycles: float
+    lds_conflict_cycles: float
+    atomic_conflicts: float
+    same_address_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The cost of one source line in one kernel, in cycles over all waves; `share` is its part of that kernel's cycles.
+
+    `memory` is one record for a line that accesses memory in one way, a list for several ways, None for none.
+    """
+
+    file: str
+    line: int
+    column: ByteColumn
+    hits: int
+    latency: float
+    stall: float
+    share: float
+    stalls: Mapping[str, float]
+    memory: Memory | tuple[Memory, ...] | None
+
+    @property
+    def accesses(self) -> tuple[Memory, ...]:
+        """The ways in which the line accesses memory."""
+        if self.memory is None:
+            return ()
+        return (self.memory,) if isinstance(self.memory, Memory) else self.memory
+
+    @property
+    def reason(self) -> str | None:
+        """What the line waits for most, or None when it does not wait."""
+        return max(self.stalls, key=lambda r: self.stalls[r]) if self.stall > 0 and self.stalls else None
+
+
+class Definition(NamedTuple):
+    """Where a kernel stands: the line that names it, and the first and last line of its definition."""
+
+    file: str
+    line: int
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel; `share` is its part of all GPU time, None when there is no time. `start_line` and `end_line` are its
+    definition's. `profiled`: of the dispatches; the others have their mean time. `sampled`: its lines count samples
+    instead of cycles."""
+
+    name: str
+    mangled: str
+    file: str | None
+    line: int | None
+    start_line: int | None
+    end_line: int | None
+    time_ns: float | None
+    share: float | None
+    dispatches: int
+    profiled: int
+    bound: str
+    roofline: Roofline
+    occupancy: Occupancy | None
+    resources: Resources
+    counters: Mapping[str, float]
+    lines: tuple[Line, ...]
+    sampled: bool
+    partial: str | None
+
+    @property
+    def base_name(self) -> str:
+        """The identifier as it stands in the source: no namespace, template or parameters."""
+        return base_name(self.name)
+
+    def gpu_share(self, line: Line) -> float | None:
+        """The part of all GPU time that one of its lines takes; None when there is no time."""
+        return None if self.share is None else line.share * self.share
+
+    @property
+    def definition(self) -> Definition | None:
+        """Where the kernel is defined; None when that is not known."""
+        if not self.file or not self.line or not self.start_line or not self.end_line:
+            return None
+        return Definition(self.file, self.line, self.start_line, self.end_line)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One number that supports a finding, with the value it would have if nothing were wrong."""
+
+    metric: str
+    value: float | str | None
+    ideal: float | str | None
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A source position that has to do with a finding, and why."""
+
+    file: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that costs time; `share` is the part of its kernel's time at stake. `file` is "" and `line` 0 without
+    debug information; `end_column` is behind the last byte."""
+
+    formula: str
+    kernel: str
+    mangled: str
+    file: str
+    line: int
+    end_line: int
+    column: ByteColumn
+    end_column: ByteColumn
+    share: float
+    message: str
+    evidence: tuple[Evidence, ...]
+    related: tuple[Place, ...]
+    estimated_speedup: float | None
+    title: str
+    remedy: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something a kernel did that stopped it. `refused`: it never began, and HIP told the program so. `file` is "" and
+    `line` 0 without debug information."""
+
+    kernel: str
+    message: str
+    refused: bool
+    file: str
+    line: int
+    column: ByteColumn
+    instruction: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One profile, ready to be shown; its kernels by time, longest first.
+
+    `diagnoses` say what bounds the kernels without a finding. `headers` are, for each file, those of the project that
+    it includes; `sources` maps each of these files to the SHA-256 of the profiled text.
+    """
+
+    TAG: ClassVar = ("schema", PROFILE_SCHEMA)
+    device: Device
+    provenance: Provenance
+    source: Literal["emulator", "rocm", "nvidia", "recorded"]
+    tool: str
+    kernels: tuple[Kernel, ...]
+    findings: tuple[Finding, ...]
+    diagnoses: tuple[Finding, ...]
+    faults: tuple[Fault, ...]
+    program: Program
+    partial: str | None
+    headers: Mapping[str, tuple[str, ...]]
+    sources: Mapping[str, str]
+
+    def kernel(self, name: str) -> Kernel | None:
+        """The kernel of that demangled or mangled name."""
+        return next((k for k in self.kernels if name in (k.name, k.mangled)), None)
+
+    def kernels_in(self, file: str) -> Iterator[tuple[Kernel, Definition]]:
+        """The kernels defined in that file, and where."""
+        for kernel in self.kernels:
+            if (place := kernel.definition) is not None and place.file == file:
+                yield kernel, place
+
+    def diagnosis(self, kernel: Kernel) -> Finding | None:
+        """What bounds a kernel in which no formula finds anything."""
+        return next((d for d in self.diagnoses if d.mangled == kernel.mangled), None)
+
+    def findings_in(self, file: str) -> Iterator[Finding]:
+        """The findings whose place is in that file. One of a kernel without debug information has no line: no place."""
+        return (f for f in self.findings if f.file == file and f.line > 0)
+
+    def files(self) -> set[str]:
+        """Every file that has something to show, or that one of these includes."""
+        places = {row.file for k in self.kernels for row in k.lines}
+        places |= {k.file for k in self.kernels if k.file} | {f.file for f in self.findings if f.file}
+        places |= {header for headers in self.headers.values() for header in headers}
+        return places | {f.file for f in self.faults if f.file}
+
+    def failure(self) -> str | None:
+        """How the program failed, in one line; None when it ended well."""
+        # A launch that was refused is the program's own affair, as when it tries out workgroup sizes.
+        fault = next((f for f in self.faults if not (f.refused and self.kernels)), None)
+        if fault is not None:
+            place = f"{fault.file}:{fault.line}: " if fault.file else ""
+            return f"{place}kernel {base_name(fault.kernel)}: {fault.message}"
+        code = self.program.exit_code
+        if code is None:
+            return self.partial or "the program was stopped"
+        if code < 0:
+            return f"the program was ended by {signal_name(-code)}"
+        return f"the program left with exit code {code}" if code else None
+
+    def short_name(self, kernel: Kernel) -> str:
+        """As short as tells it from the other kernels: `axpy`, `axpy<float>`, `axpy(float*, int)`."""
+        forms = (base_name, instance_name, signature_without_result)
+        return next(
+            (
+                form(kernel.name)
+                for form in forms
+                if [form(k.name) for k in self.kernels].count(form(kernel.name)) < 2
+            ),
+            kernel.name,
+        )
+
+    def gpu_share(self, finding: Finding) -> float | None:
+        """The part of all GPU time that a finding has at stake; None when the kernel's part is not known."""
+        kernel = self.kernel(finding.mangled) or self.kernel(finding.kernel)
+        if kernel is None:
+            return finding.share
+        return None if kernel.share is None else finding.share * kernel.share

@@ -1,0 +1,151 @@
+"""One job of a project: its request, its worker with a progress bar, and how its end is told.
+
+Takes a session and a document, gives the worker's report or a small answer; what the report means is its caller's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+
+from hipscope.analysis.run import Progress
+from hipscope.analysis.source.texts import ByteColumn
+from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
+from hipscope.server.jobs.messages import JobError, JobKind, JobRequest
+from hipscope.server.reports.schema.fields import RecordMismatch
+from hipscope.server.session.known_profiles import Problem, project_key
+from hipscope.server.session.language_server import HipServer, dirty_texts, path_of
+
+T = TypeVar("T")
+
+HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
+PREPARING = "preparing"
+"""The key of the job that prepares rewrites: there is one for all projects."""
+
+_STATES: Mapping[JobKind, str] = {
+    "profile": "profiling",
+    "check": "checking",
+    "optimize": "optimizing",
+    "prepare": "preparing",
+}
+
+Answer = dict[str, Any]
+Show = Callable[[HipServer, Path], Awaitable[None]]
+
+
+def key_of(ls: HipServer, uri: str) -> Path | None:
+    """The project that a document belongs to: for a lone header, the program that was profiled with it."""
+    file = path_of(uri)
+    if file is None:
+        return None
+    key = project_key(Path(file), ls.folders())
+    if key.suffix in HEADERS and (owner := ls.store.owner(file)) is not None:
+        return Path(owner)
+    return key
+
+
+def needed_key(ls: HipServer, uri: str) -> Path:
+    """The same for a command, which has to name a file: else JsonRpcInvalidParams."""
+    key = key_of(ls, uri)
+    if key is None:
+        raise JsonRpcInvalidParams(f"{uri} is not a file")
+    return key
+
+
+def job_request(ls: HipServer, kind: JobKind, key: Path, uri: str) -> JobRequest:
+    """A request with the editor's settings and its unsaved texts."""
+    settings = ls.settings
+    request = JobRequest(
+        kind=kind,
+        target=str(key),
+        file=path_of(uri),
+        program_args=settings.program_arguments,
+        backend=settings.backend,
+        device=settings.device,
+        arch=settings.arch,
+        time_budget_s=settings.time_budget,
+        overlays=dirty_texts(list(ls.open_documents())),
+    )
+    if kind != "optimize":
+        return request
+    return replace(request, rewriter=settings.rewriter, stored_keys=ls.stored_keys)
+
+
+async def worker_report(
+    ls: HipServer, request: JobRequest, progress: Progress, read: Callable[[Mapping[str, Any]], T]
+) -> T:
+    """The report of a worker that does the request, as `read` gives it. Raises `JobFailed`."""
+
+    def tell(message: str, fraction: float | None) -> None:
+        progress(message, fraction)
+        ls.status(_STATES[request.kind], message)
+
+    waiting = ls.spare.take() if request.kind == "optimize" else None
+    data = await run_worker(request, tell, waiting=waiting)
+    try:
+        return read(data)
+    except RecordMismatch as mismatch:
+        raise JobFailed(JobError(mismatch.message, mismatch.exit_code, hint=mismatch.hint)) from None
+
+
+async def run_job(
+    ls: HipServer,
+    key: Path,
+    kind: JobKind,
+    work: Coroutine[Any, Any, Answer],
+    show: Show,
+    *,
+    asked: bool,
+) -> Answer:
+    """Run a job, show what it found or how it failed, and leave the status as it should be. `asked`: the user waits."""
+    ls.jobs.cancel(PREPARING)
+    ls.status(_STATES[kind], key.name)
+    try:
+        answer = await ls.jobs.run(str(key), work)
+    except JobStopped:
+        if not ls.jobs.running(str(key)):
+            ls.status("idle", "cancelled")
+        return {"status": "cancelled"}
+    except asyncio.CancelledError:
+        ls.status("idle", "cancelled")
+        raise
+    except JobFailed as failure:
+        return await _failed(ls, key, failure, show, asked=asked)
+    await show(ls, key)
+    ls.status("idle", _sentence(answer))
+    return answer
+
+
+async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, asked: bool) -> Answer:
+    """Put the problems on their lines and tell the user the one line that says what to do."""
+    details = failure.details
+    problems = tuple(
+        Problem(d.file, d.line, ByteColumn(d.column), d.severity, d.message)
+        for d in details.diagnostics
+        if d.severity == "error" and d.file
+    )
+    known = ls.store.fail(str(key), problems)
+    await show(ls, key)
+    line = f"hipscope: {details.message}" + (f" ({details.hint})" if details.hint else "")
+    ls.status("error", details.message)
+    if details.output:
+        ls.log(f"{line}\n{details.output}")
+    if asked or (not problems and known.told != line):
+        ls.tell(line, lsp.MessageType.Error)
+        known.told = line
+    return {"status": "failed", "message": details.message, "hint": details.hint}
+
+
+def _sentence(answer: Answer) -> str:
+    """What came of it, for the status bar: its message, or what a profile has found."""
+    if "message" in answer:
+        return str(answer["message"])
+    counts = (answer["kernels"], "kernel"), (answer["findings"], "finding")
+    words = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts]
+    return ", ".join([*words, *(["partial"] if answer["partial"] else [])])
