@@ -72,6 +72,11 @@ def test_every_module_and_data_file_of_the_checkout_is_in_it(wheel: Path) -> Non
     assert wanted - packed == {name for name in wanted if Path(name).name == "CMakeLists.txt"}
 
 
+def test_the_schemas_of_the_reports_are_in_it(wheel: Path) -> None:
+    packed = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "reports/schemas/" in name}
+    assert packed == {path.name for path in (ROOT / "docs" / "schemas").glob("*.json")}
+
+
 def test_no_source_of_the_native_parts_and_no_cache_is_in_it(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert [name for name in names if name.endswith((".cpp", ".hpp", ".pyc", "CMakeLists.txt"))] == []
