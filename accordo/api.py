@@ -26,7 +26,7 @@ from hipscope.accordo.proof.inputs import kernel_text, proof_inputs
 from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.reference.prepare import Reference, prepare_reference
 from hipscope.accordo.replay.emulator_tool import replay_tool
-from hipscope.accordo.replay.replay import Replay, Request
+from hipscope.accordo.replay.replay import Replay, ReplayRequest
 from hipscope.accordo.replay.replay import replay as replay_dispatch
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
@@ -99,7 +99,7 @@ def replay(
     chosen = recording.dispatches[dispatch]
     path = chosen.code_object if code is None else code_object_of(recording, Path(code).absolute()).path
     return replay_dispatch(
-        recording.tool, Request(chosen, path, recording.work / f"replay_{seed}", seed=seed)
+        recording.tool, ReplayRequest(chosen, path, recording.work / f"replay_{seed}", seed=seed)
     )
 
 

@@ -31,7 +31,7 @@ _SYSTEM = ("/usr/", "/opt/", "/lib/clang/", "/hip/include/", "/emulator/overlay/
 
 
 @dataclass(frozen=True)
-class Place:
+class AccessPlace:
     """One side of a defect: an instruction with its inline chain (innermost first), and who executed it.
 
     `lane` and `thread` are None when the whole wave is meant. `position` is the innermost source line that is the
@@ -54,7 +54,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Memory:
+class AccessedMemory:
     """The bytes an access touched. `address` is an offset for LDS and scratch."""
 
     space: Literal["global", "lds", "scratch"]
@@ -85,9 +85,9 @@ class SanitizerReport:
     kernel_symbol: str
     dispatch: int
     count: int
-    at: Place
-    other: Place | None
-    memory: Memory | None
+    at: AccessPlace
+    other: AccessPlace | None
+    memory: AccessedMemory | None
     allocation: Allocation | None
 
     @property
@@ -175,7 +175,9 @@ def _report(row: Mapping[str, Any], lines: _Lines) -> SanitizerReport:
         count=int(row["count"]),
         at=_place(row["at"], code, lines),
         other=_place(row["other"], code, lines) if row.get("other") else None,
-        memory=Memory(memory["space"], int(memory["address"]), int(memory["bytes"]), bool(memory["write"]))
+        memory=AccessedMemory(
+            memory["space"], int(memory["address"]), int(memory["bytes"]), bool(memory["write"])
+        )
         if memory
         else None,
         allocation=Allocation(
@@ -191,11 +193,11 @@ def _report(row: Mapping[str, Any], lines: _Lines) -> SanitizerReport:
     )
 
 
-def _place(data: Mapping[str, Any], code: str, lines: _Lines) -> Place:
+def _place(data: Mapping[str, Any], code: str, lines: _Lines) -> AccessPlace:
     lane = int(data["lane"])
     x, y, z = data["workgroup"]
     thread = data.get("thread")
-    return Place(
+    return AccessPlace(
         address=int(data["address"]),
         instruction=str(data["instruction"]),
         workgroup=(int(x), int(y), int(z)),
@@ -206,7 +208,7 @@ def _place(data: Mapping[str, Any], code: str, lines: _Lines) -> Place:
     )
 
 
-def _spot(place: Place | None) -> object:
+def _spot(place: AccessPlace | None) -> object:
     if place is None:
         return None
     position = place.position

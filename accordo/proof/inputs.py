@@ -1,7 +1,7 @@
 """What every proof is made with: how it replays, how strict it is, and what the source says of the kernel's parameters.
 
-Takes the recorded launches of one kernel and, where there is one, its text; gives `Settings` and `Signature`. The
-command line, the editor and `accordo.api` all begin a proof here.
+Takes the recorded launches of one kernel and, where there is one, its text; gives `ReferenceSettings` and
+`Signature`. The command line, the editor and `accordo.api` all begin a proof here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hipscope.accordo.dispatch.parameters import signature_of
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.oracle.build import WidenedSource
 from hipscope.accordo.oracle.launch import WidenedKernel
-from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.replay import ReplayTool
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.run import Run
@@ -77,7 +77,7 @@ def proof_inputs(
     *,
     tolerances: Mapping[str, UserTolerance] | None = None,
     rewrite: bool = False,
-) -> tuple[Settings, Signature]:
+) -> tuple[ReferenceSettings, Signature]:
     """How to prove that something is the recorded kernel.
 
     `tolerances` are by name of the argument, over those of the project. `rewrite`: the candidates are rewrites for
@@ -93,7 +93,7 @@ def proof_inputs(
         names = ", ".join(signature.names)
         raise UsageError(f"the kernel has no argument {unknown[0]!r}", f"it has: {names}")
     alone = text is not None and not (text.syntax.barriers or text.syntax.shared)
-    return Settings(
+    return ReferenceSettings(
         tool=recording.tool,
         cxxfilt=recording.toolchain.bin / "llvm-cxxfilt",
         work=work,

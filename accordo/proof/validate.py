@@ -19,7 +19,7 @@ from hipscope.accordo.proof.checks.results import check_same_results
 from hipscope.accordo.proof.checks.sanitizers import check_sanitizers
 from hipscope.accordo.proof.checks.state import check_state
 from hipscope.accordo.reference.prepare import CAPTURED, Reference
-from hipscope.accordo.replay.background import Ahead
+from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.analysis.run import Run
 
 CHECKS: tuple[Check, ...] = (check_same_results, check_repeats, check_sanitizers)
@@ -47,7 +47,7 @@ def validate(
             return _rejected(proof, state)
         known = with_named(proof)
         plans = [plan_runs(proof, prepared, number) for number, prepared in enumerate(known)]
-        with Ahead(reference.settings.tool, in_order(plans), run.cancel) as replays:
+        with BackgroundReplays(reference.settings.tool, in_order(plans), run.cancel) as replays:
             for check in CHECKS:
                 rejection = check(proof, plans, replays)
                 if rejection is not None:

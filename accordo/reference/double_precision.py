@@ -19,8 +19,8 @@ from hipscope.accordo.compare.double_precision import usable
 from hipscope.accordo.dispatch.access_map import WRITTEN
 from hipscope.accordo.oracle.launch import Images, NoOracle, WidenedKernel, float_buffers, write_widened
 from hipscope.accordo.reference.run import ReferenceRun
-from hipscope.accordo.reference.settings import Settings
-from hipscope.accordo.replay.replay import Request, patience, replay
+from hipscope.accordo.reference.settings import ReferenceSettings
+from hipscope.accordo.replay.replay import ReplayRequest, patience, replay
 from hipscope.analysis.source.number_types import WIDENED
 
 _SEED = 1
@@ -36,7 +36,7 @@ class Oracles:
     `told` names the other runs that have one.
     """
 
-    settings: Settings
+    settings: ReferenceSettings
     captured: ReferenceRun
     told: tuple[str, ...]
     work: Path
@@ -120,7 +120,7 @@ class Oracles:
         folder = self.work / f"{_WORK}{len(self._made)}"
         launch = write_widened(run.dispatch, run.pieces, run.inputs, kernel, folder / "dispatch")
         limit = patience(self.settings.tool, run.result)
-        request = Request(launch, kernel.code.path, folder / "run", seed=_SEED, timeout_s=limit)
+        request = ReplayRequest(launch, kernel.code.path, folder / "run", seed=_SEED, timeout_s=limit)
         result = replay(self.settings.tool, request, cancel=cancel)
         if result.status != "ok":
             raise NoOracle(f"it does not run ({result.status}): {result.message}")

@@ -26,7 +26,7 @@ from hipscope.accordo.reference.run import (
     unless_same,
     widen_spread,
 )
-from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.reference.trials import Planned, Reason, Trials, permuted_in_full, plan, twice
 from hipscope.accordo.replay.replay import Replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
@@ -53,7 +53,7 @@ class Prepared:
 class Reference:
     """The replayed reference, ready to judge any number of candidates. `broken` says why it cannot."""
 
-    settings: Settings
+    settings: ReferenceSettings
     signature: Signature
     prepared: tuple[Prepared, ...]
     broken: str | None = None
@@ -76,7 +76,7 @@ class _NotReproducible(Exception):
 
 def prepare_reference(
     dispatches: Sequence[CapturedDispatch],
-    settings: Settings,
+    settings: ReferenceSettings,
     signature: Signature | None = None,
     run: Run | None = None,
 ) -> Reference:
@@ -107,7 +107,10 @@ def prepare_reference(
 
 
 def _prepare(
-    dispatch: CapturedDispatch, settings: Settings, signature: Signature, cancel: threading.Event | None
+    dispatch: CapturedDispatch,
+    settings: ReferenceSettings,
+    signature: Signature,
+    cancel: threading.Event | None,
 ) -> Prepared:
     demangled = demangle(dispatch.kernel, settings.cxxfilt)
     types = signature.pointees(dispatch.kernel, demangled)
@@ -147,7 +150,7 @@ def _captured(
     dispatch: CapturedDispatch,
     runs: Sequence[Replay],
     types: Pointees,
-    settings: Settings,
+    settings: ReferenceSettings,
     signature: Signature,
 ) -> ReferenceRun:
     """The reference on the captured inputs. Raises _NotReproducible."""

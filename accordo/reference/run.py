@@ -12,7 +12,7 @@ from hipscope.accordo.dispatch.access_map import ATOMIC, READ, WRITTEN, AccessMa
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.signature import Signature
-from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.replay import Replay
 
 Access = Mapping[int, AccessMap]
@@ -58,7 +58,7 @@ def piece_tolerance(
     size: Callable[[], float],
     access: AccessMap,
     dispatch: CapturedDispatch,
-    settings: Settings,
+    settings: ReferenceSettings,
     signature: Signature,
     *,
     spread: float = 0.0,
@@ -87,7 +87,7 @@ def difference_of(
     first: Replay,
     image: Callable[[CapturedBuffer], bytes | None],
     variable: Callable[[CapturedVariable], bytes | None],
-    settings: Settings,
+    settings: ReferenceSettings,
     signature: Signature,
 ) -> str | None:
     """How another run of the reference differs by more than another order of additions explains, or None.

@@ -20,8 +20,8 @@ from hipscope.accordo.model.verdict import Trial
 from hipscope.accordo.reference.double_precision import Oracles
 from hipscope.accordo.reference.prepare import TOLD, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun, access_of
-from hipscope.accordo.reference.settings import Settings
-from hipscope.accordo.replay.replay import ReplayBroken, Request, read_result
+from hipscope.accordo.reference.settings import ReferenceSettings
+from hipscope.accordo.replay.replay import ReplayBroken, ReplayRequest, read_result
 
 _FILE = "reference.json"
 _ORACLES = "oracles"
@@ -47,7 +47,7 @@ def keep_reference(
                 shutil.rmtree(done, ignore_errors=True)
 
 
-def read_reference(folder: Path, root: Path, settings: Settings, signature: Signature) -> Reference:
+def read_reference(folder: Path, root: Path, settings: ReferenceSettings, signature: Signature) -> Reference:
     """The reference that was kept in `folder`. Raises ReplayBroken or CaptureUnreadable when it is not whole."""
     try:
         kept = _Kept.model_validate_json((folder / _FILE).read_bytes())
@@ -109,7 +109,7 @@ def _run(run: ReferenceRun, root: Path) -> _Run:
     )
 
 
-def _prepared(kept: _Dispatch, root: Path, settings: Settings, signature: Signature) -> Prepared:
+def _prepared(kept: _Dispatch, root: Path, settings: ReferenceSettings, signature: Signature) -> Prepared:
     dispatch = read_dispatch(root / kept.runs[0].launch)
     types = signature.pointees(dispatch.kernel, demangle(dispatch.kernel, settings.cxxfilt))
     runs = tuple(_taken_up(r, root, dispatch if i == 0 else None, types) for i, r in enumerate(kept.runs))
@@ -122,7 +122,7 @@ def _prepared(kept: _Dispatch, root: Path, settings: Settings, signature: Signat
 def _taken_up(kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: Pointees) -> ReferenceRun:
     launch = dispatch or read_dispatch(root / kept.launch)
     inputs = root / kept.inputs if kept.inputs is not None else None
-    result = read_result(Request(launch, launch.code_object, root / kept.result, inputs=inputs))
+    result = read_result(ReplayRequest(launch, launch.code_object, root / kept.result, inputs=inputs))
     if result is None or result.status != "ok":
         raise ReplayBroken(f"{root / kept.result} holds no finished replay")
     return ReferenceRun(

@@ -13,7 +13,7 @@ from hipscope.accordo.replay.replay import ReplayTool
 
 
 @dataclass(frozen=True)
-class Settings:
+class ReferenceSettings:
     """How to replay and how strict to be. `tolerance` is what the user allows, None for the type's own.
 
     `tolerances` does the same for single arguments, by name. `odd_workgroups` asks for workgroups that are no power of

@@ -28,9 +28,9 @@ from hipscope.accordo.reference.run import (
     unless_same,
     widen_spread,
 )
-from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.poison import POISONS
-from hipscope.accordo.replay.replay import Replay, Request, patience, replay, replay_all
+from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.launch_variants import launch_variants
@@ -61,7 +61,11 @@ class Reason:
 
 
 def plan(
-    captured: ReferenceRun, part: ReferenceRun, parameters: Sequence[str], settings: Settings, work: Path
+    captured: ReferenceRun,
+    part: ReferenceRun,
+    parameters: Sequence[str],
+    settings: ReferenceSettings,
+    work: Path,
 ) -> list[Planned]:
     """What is tried beside the captured launch on its captured inputs: scaled ones (permuted, too) in full, the rest on
     `part`.
@@ -91,12 +95,12 @@ def plan(
     return [p for p in planned if p.defence not in settings.without]
 
 
-def permuted_in_full(captured: ReferenceRun, settings: Settings, work: Path) -> list[Planned]:
+def permuted_in_full(captured: ReferenceRun, settings: ReferenceSettings, work: Path) -> list[Planned]:
     """What is tried in full when the scaled inputs cannot be."""
     return _with_inputs(captured, _guessed(captured), fresh_inputs.PERMUTED, settings, work, NONE)
 
 
-def plan_named(part: ReferenceRun, named: Named, settings: Settings, work: Path) -> list[Planned]:
+def plan_named(part: ReferenceRun, named: Named, settings: ReferenceSettings, work: Path) -> list[Planned]:
     """Inputs with numbers that a candidate names and the reference does not."""
     numbers = (fresh_inputs.NAMED, fresh_inputs.NAMED_LARGE, fresh_inputs.NAMED_INTEGERS) if named else ()
     guessed = _guessed(part)
@@ -109,7 +113,7 @@ def _guessed(run: ReferenceRun) -> Pieces:
 
 
 def _with_inputs(
-    base: ReferenceRun, guessed: Pieces, number: int, settings: Settings, work: Path, named: Named
+    base: ReferenceRun, guessed: Pieces, number: int, settings: ReferenceSettings, work: Path, named: Named
 ) -> list[Planned]:
     """The trial of that number, if there is something to replace."""
     defence, fresh = fresh_inputs.TRIALS[number], work / f"inputs_{number}"
@@ -124,11 +128,13 @@ def _with_inputs(
 
 def twice(
     dispatch: CapturedDispatch, out: Path, inputs: Path | None = None, limit: float | None = None
-) -> tuple[Request, Request]:
+) -> tuple[ReplayRequest, ReplayRequest]:
     """A traced run of the reference, and one in another order with everything poisoned that it only writes."""
     code = dispatch.code_object
-    traced = Request(dispatch, code, out, seed=SEEDS[0], inputs=inputs, trace_access=True, timeout_s=limit)
-    again = Request(
+    traced = ReplayRequest(
+        dispatch, code, out, seed=SEEDS[0], inputs=inputs, trace_access=True, timeout_s=limit
+    )
+    again = ReplayRequest(
         dispatch,
         code,
         out.with_name(f"{out.name}_again"),
@@ -147,7 +153,7 @@ class Trials:
 
     captured: ReferenceRun
     types: Pointees
-    settings: Settings
+    settings: ReferenceSettings
     signature: Signature
     cancel: threading.Event | None
 
@@ -157,7 +163,7 @@ class Trials:
         made = replay_all(self.settings.tool, groups, cancel=self.cancel)
         return [self._seen(trial, runs) for trial, runs in zip(planned, made, strict=True)]
 
-    def _requests(self, trial: Planned, out: Path) -> tuple[Request, ...]:
+    def _requests(self, trial: Planned, out: Path) -> tuple[ReplayRequest, ...]:
         # Inputs that the program never had may make the reference loop for ever.
         limit = patience(self.settings.tool, self.captured.result)
         both = twice(trial.dispatch, out, trial.inputs, limit)
@@ -165,10 +171,10 @@ class Trials:
             return *both, self._checked(trial, out)
         return both if trial.inputs is None or self._by_atomics(self.captured) else both[:1]
 
-    def _checked(self, trial: Planned, out: Path) -> Request:
+    def _checked(self, trial: Planned, out: Path) -> ReplayRequest:
         """The reference under the sanitizers: a kernel that was not made for such a launch may race there unseen."""
         limit = patience(self.settings.tool, self.captured.result)
-        return Request(
+        return ReplayRequest(
             trial.dispatch,
             trial.dispatch.code_object,
             out.with_name(f"{out.name}_checked"),

@@ -60,7 +60,7 @@ class ReplayTool:
 
 
 @dataclass(frozen=True)
-class Request:
+class ReplayRequest:
     """One replay of `dispatch` with the kernel of `code_object`; results go to `out`, which is made.
 
     `seed` orders the waves. `poison` fills LDS, registers and, with `poison_mask` (the access maps of the reference),
@@ -172,7 +172,7 @@ class Replay:
     directory: Path
     fault: Mapping[str, object] = field(default_factory=dict)
     seconds: float = 0.0
-    request: Request | None = None
+    request: ReplayRequest | None = None
 
     def after(self, buffer: int, size: int) -> bytes:
         """What the run left in a buffer. Raises ReplayBroken when it is not there."""
@@ -271,7 +271,7 @@ def patience(tool: ReplayTool, known: Replay) -> float:
     return min(tool.timeout_s, max(_LEAST_SECONDS, _PATIENCE * known.seconds))
 
 
-def replay(tool: ReplayTool, request: Request, *, cancel: threading.Event | None = None) -> Replay:
+def replay(tool: ReplayTool, request: ReplayRequest, *, cancel: threading.Event | None = None) -> Replay:
     """Make one replay. Raises ReplayBroken, CannotWrite, Cancelled."""
     _make_room(request)
     done = _run(tool, [*tool.argv, *_common(tool), *request.words(tool)], request.seconds(tool), cancel)
@@ -289,7 +289,7 @@ def replay(tool: ReplayTool, request: Request, *, cancel: threading.Event | None
 
 def replay_all(
     tool: ReplayTool,
-    groups: Sequence[Sequence[Request]],
+    groups: Sequence[Sequence[ReplayRequest]],
     *,
     stop: bool = False,
     cancel: threading.Event | None = None,
@@ -321,7 +321,7 @@ def replay_all(
 
 
 def _one_by_one(
-    tool: ReplayTool, groups: Sequence[Sequence[Request]], stop: bool, cancel: threading.Event | None
+    tool: ReplayTool, groups: Sequence[Sequence[ReplayRequest]], stop: bool, cancel: threading.Event | None
 ) -> list[list[Replay]]:
     made: list[list[Replay]] = []
     for group in groups:
@@ -336,7 +336,7 @@ def _one_by_one(
     return made
 
 
-def _make_room(request: Request) -> None:
+def _make_room(request: ReplayRequest) -> None:
     request.out.mkdir(parents=True, exist_ok=True)
     (request.out / "result.json").unlink(
         missing_ok=True
@@ -364,7 +364,7 @@ def _run(
     )
 
 
-def read_result(request: Request) -> Replay | None:
+def read_result(request: ReplayRequest) -> Replay | None:
     """What a replay wrote down about itself; None when it did not get that far. Raises ReplayBroken."""
     try:
         result = json.loads((request.out / "result.json").read_text(encoding="utf-8"))
@@ -387,7 +387,7 @@ def read_result(request: Request) -> Replay | None:
     )
 
 
-def _broken(request: Request, done: Completed) -> HipscopeError:
+def _broken(request: ReplayRequest, done: Completed) -> HipscopeError:
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     for line in said:
         if _NO_ROOM in line:

@@ -39,7 +39,7 @@ _FLOAT_KINDS: dict[str, WordKind] = {"16": "half", "32": "float", "64": "double"
 
 
 @dataclass(frozen=True)
-class Constant:
+class CodeConstant:
     """A constant operand: the word of a literal, or the number that the encoding stands for without one."""
 
     literal: int | None = None
@@ -191,15 +191,15 @@ def _compared(mnemonic: str) -> WordKind | None:
     return _FLOAT_KINDS.get(found[2], "integer") if found[1] == "f" else "integer"
 
 
-def _constants(one: AssemblyInstruction) -> Iterator[Constant]:
+def _constants(one: AssemblyInstruction) -> Iterator[CodeConstant]:
     """The constant operands; those of 16 bits with their sign, as the instruction takes them."""
     short = one.mnemonic.startswith(("s_cmpk", "s_movk", "s_addk", "s_mulk", "s_cmovk"))
     for text in one.operands:
         word = text.split(" ")[0].strip("|-") if text.startswith(("|", "-|")) else text.split(" ")[0]
         if re.fullmatch(r"0x[0-9a-f]+", word):
             value = int(word, 16)
-            yield Constant(literal=value - 0x10000 if short and value & 0x8000 else value)
+            yield CodeConstant(literal=value - 0x10000 if short and value & 0x8000 else value)
         elif re.fullmatch(r"-?\d+", word):
-            yield Constant(literal=int(word)) if short else Constant(integer=int(word))
+            yield CodeConstant(literal=int(word)) if short else CodeConstant(integer=int(word))
         elif re.fullmatch(r"-?\d+\.\d+", word):
-            yield Constant(real=float(word))
+            yield CodeConstant(real=float(word))

@@ -41,7 +41,7 @@ _TARGETS = ("gfx942", "gfx950")
 
 
 @dataclass(frozen=True)
-class Fault:
+class KernelFault:
     """Something that stopped a dispatch and is no sanitizer's report: a trap, an unknown instruction.
 
     `refused`: the launch did not begin, and HIP returned an error.
@@ -62,7 +62,7 @@ class CheckResult:
     output: str
     failure: str | None
     run: SanitizerRun
-    faults: tuple[Fault, ...]
+    faults: tuple[KernelFault, ...]
 
 
 def check_project(project: Project, run: Run | None = None, *, checks: str = "all") -> CheckResult:
@@ -126,9 +126,9 @@ def _failure(completed: Completed, limit_s: float) -> str | None:
     return f"the program left with exit code {completed.returncode}" if completed.returncode else None
 
 
-def _fault(raw: RawFault, code_object: Callable[[str], Path]) -> Fault:
+def _fault(raw: RawFault, code_object: Callable[[str], Path]) -> KernelFault:
     position = None
     if raw.address is not None and raw.code_object:
         chain = Symbolizer(code_object(raw.code_object)).positions(raw.address)
         position = chain[-1] if chain else None
-    return Fault(demangle(raw.kernel), raw.message, position, raw.kind == "launch")
+    return KernelFault(demangle(raw.kernel), raw.message, position, raw.kind == "launch")

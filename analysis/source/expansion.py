@@ -50,7 +50,7 @@ class CannotSee(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class ExpressionPlace:
     """Where an expression stands: what its names are (texts of the kernel), and the object whose member it is in."""
 
     names: Mapping[str, str]
@@ -58,7 +58,7 @@ class Place:
     given: Mapping[str, str] | None = None
 
 
-KERNEL = Place({})
+KERNEL = ExpressionPlace({})
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _is_pointer(scope: Scope, name: str) -> bool:
     return not parameter.pointer and (member_type(scope.definitions, kind, path) or "").endswith("*")
 
 
-def expand(scope: Scope, node: Node, place: Place, depth: int) -> str:
+def expand(scope: Scope, node: Node, place: ExpressionPlace, depth: int) -> str:
     """The expression in the kernel's own names. Raises CannotSee."""
     if depth > _DEEPEST:
         raise CannotSee("it calls too deep")
@@ -176,11 +176,13 @@ def _leads_on(scope: Scope, argument: Node, field: str) -> bool:
     return (member_type(scope.definitions, kind, field) or "").endswith("*")
 
 
-def _texts(scope: Scope, nodes: list[Node] | tuple[Node, ...], place: Place, depth: int) -> list[str]:
+def _texts(
+    scope: Scope, nodes: list[Node] | tuple[Node, ...], place: ExpressionPlace, depth: int
+) -> list[str]:
     return [expand(scope, n, place, depth) for n in nodes]
 
 
-def _name(scope: Scope, node: Node, place: Place) -> str:
+def _name(scope: Scope, node: Node, place: ExpressionPlace) -> str:
     name = text_of(node)
     if place is KERNEL:
         return scope.aliases.get(name, name)
@@ -214,7 +216,7 @@ def structure_at(scope: Scope, text: str) -> str | None:
     return kind if kind is not None and structure_of(scope.definitions, kind) is not None else None
 
 
-def _call(scope: Scope, node: Node, place: Place, depth: int) -> str:
+def _call(scope: Scope, node: Node, place: ExpressionPlace, depth: int) -> str:
     function, arguments = child_of(node, "function"), arguments_of(node)
     if function.type == "field_expression":
         if text_of(child_of(function, "operator")) == "->" and child_of(function, "argument").type != "this":
@@ -250,7 +252,7 @@ def _call(scope: Scope, node: Node, place: Place, depth: int) -> str:
 
 
 def _plain_call(
-    scope: Scope, node: Node, function: Node, arguments: tuple[Node, ...], place: Place, depth: int
+    scope: Scope, node: Node, function: Node, arguments: tuple[Node, ...], place: ExpressionPlace, depth: int
 ) -> str:
     """A call of nothing that the program defines, with its arguments filled in."""
     if place is not KERNEL and called(node) in scope.declared:
@@ -307,14 +309,16 @@ def _returned(
         if (local := _local_constant(statement)) is None:
             raise CannotSee(f"`{function.name}` is more than one `return`")
         target, value = local
-        place = Place(names, owner, given)
+        place = ExpressionPlace(names, owner, given)
         names = {**names, target: f"({expand(scope, value, place, depth + 1)})"}
-    place = Place(names, owner, given)
+    place = ExpressionPlace(names, owner, given)
     text = expand(scope, statements[-1].named_children[0], place, depth + 1)
     return text if function.returns.endswith(("&", "*")) and _ATOM.fullmatch(text) else f"({text})"
 
 
-def _macro(scope: Scope, node: Node, name: str, arguments: list[str], place: Place, depth: int) -> str:
+def _macro(
+    scope: Scope, node: Node, name: str, arguments: list[str], place: ExpressionPlace, depth: int
+) -> str:
     listed = scope.callables.macros[name]
     macro = listed[0]
     if len({(m.parameters, m.text) for m in listed}) > 1 or name in scope.callables.functions:

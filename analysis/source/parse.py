@@ -29,7 +29,7 @@ from hipscope.analysis.source.syntax import (
     Barrier,
     FileSyntax,
     KernelSyntax,
-    Launch,
+    LaunchExpression,
     Loop,
     Parameter,
     SharedArray,
@@ -309,7 +309,7 @@ def _atomic(call: Node) -> Atomic:
     return Atomic(called(call) or "", arguments_of(call), call, span_of(call), parent if discarded else None)
 
 
-def _launches(root: Node) -> Iterator[Launch]:
+def _launches(root: Node) -> Iterator[LaunchExpression]:
     for node in walk(root):
         if node.type != "call_expression":
             continue
@@ -324,7 +324,7 @@ def _launches(root: Node) -> Iterator[Launch]:
         else:
             continue
         shape += ["0"] * (3 - len(shape))
-        yield Launch(name, shape[0], shape[1], shape[2], arguments, span_of(node))
+        yield LaunchExpression(name, shape[0], shape[1], shape[2], arguments, span_of(node))
 
 
 def constants_of(root: Node) -> dict[str, Node]:

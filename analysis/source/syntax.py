@@ -96,7 +96,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchExpression:
     """One launch in host code, `kernel<<<grid, block, ...>>>(...)` or hipLaunchKernelGGL; texts as written."""
 
     kernel: str
@@ -173,7 +173,7 @@ class FileSyntax:
     """Everything read from one file. `errors` are the 1-based lines of what the parser could not read."""
 
     kernels: tuple[KernelSyntax, ...]
-    launches: tuple[Launch, ...]
+    launches: tuple[LaunchExpression, ...]
     constants: dict[str, Node]
     errors: tuple[int, ...]
     root: Node = field(repr=False)

@@ -21,7 +21,7 @@ from hipscope.accordo.oracle.launch import WidenedKernel
 from hipscope.accordo.proof.inputs import KernelText, Recording, proof_inputs
 from hipscope.accordo.reference.prepare import Reference, prepare_reference
 from hipscope.accordo.reference.saved import read_reference
-from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.emulator_tool import replay_tool
 from hipscope.accordo.replay.replay import ReplayTool
 from hipscope.analysis.errors import HipscopeError
@@ -56,7 +56,7 @@ class CannotJudge(HipscopeError):
 
 
 @dataclass(frozen=True)
-class Ahead:
+class BackgroundWork:
     """What is made while candidates are thought of and compiled."""
 
     pool: ThreadPoolExecutor
@@ -86,7 +86,7 @@ class Bench:
     compiled: CodeObject
     tool: ReplayTool
     work: Path
-    ahead: Ahead
+    ahead: BackgroundWork
     run: Run
     timed_later: bool = False
 
@@ -164,7 +164,7 @@ def open_bench(
             compiled=compiled,
             tool=tool,
             work=work,
-            ahead=Ahead(pool, baseline, reference, settings.widened),
+            ahead=BackgroundWork(pool, baseline, reference, settings.widened),
             run=run,
             timed_later=timed_later,
         )
@@ -208,7 +208,7 @@ def _timed(recording: Recording, work: Path) -> Measured:
     return found
 
 
-def _replayed(recording: Recording, settings: Settings, signature: Signature) -> Reference:
+def _replayed(recording: Recording, settings: ReferenceSettings, signature: Signature) -> Reference:
     """The kernel as it is, as the measure of its rewrites. Raises CannotJudge."""
     reference = prepare_reference(recording.dispatches, settings, signature, recording.run)
     if reference.broken is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.accordo.replay.replay import Replay, ReplayTool, Request, replay
+from hipscope.accordo.replay.replay import Replay, ReplayRequest, ReplayTool, replay
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.metrics.occupancy import occupancy
@@ -73,7 +73,9 @@ def measure(
     with (merged / "dispatches.jsonl").open("w", encoding="utf-8") as listing:
         for number, dispatch in enumerate(dispatches, 1):
             out = work / f"replay_{number}"
-            request = Request(dispatch, code_object or dispatch.code_object, out, seed=_SEED, profile=True)
+            request = ReplayRequest(
+                dispatch, code_object or dispatch.code_object, out, seed=_SEED, profile=True
+            )
             result = replay(tool, request, cancel=run.cancel)
             if result.status != "ok":
                 return f"dispatch {dispatch.id} could not be timed ({result.status}): {result.message}"

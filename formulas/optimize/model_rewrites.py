@@ -34,7 +34,7 @@ from hipscope.formulas.propose.llm.attempts import (
     Ruling,
     rewrite_with_model,
 )
-from hipscope.formulas.propose.llm.beliefs import Trace
+from hipscope.formulas.propose.llm.beliefs import BeliefTrace
 from hipscope.formulas.propose.llm.client import ModelClient
 from hipscope.formulas.propose.llm.consent import require_consent
 from hipscope.formulas.propose.llm.metrics import kernel_metrics
@@ -141,7 +141,7 @@ class ModelProposer:
             headers=included_headers(run.texts, bench.source, bench.project.root),
         )
         judgements: dict[int, Judgement] = {}
-        trace = Trace.in_project(bench.project.root, bench.kernel.name)
+        trace = BeliefTrace.in_project(bench.project.root, bench.kernel.name)
 
         def judge(proposal: Proposal) -> Ruling:
             finding = answered_finding(findings, proposal.beliefs)

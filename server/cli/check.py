@@ -36,7 +36,7 @@ def check(
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
-        request = tasks.Request(source, tuple(program_args or ()), device=device, checks=checks)
+        request = tasks.TaskRequest(source, tuple(program_args or ()), device=device, checks=checks)
         texts = SourceTexts()
         report = terminal.run_task(tasks.check, request, texts)
         with terminal.result_stream(output, format) as stream:

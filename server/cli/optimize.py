@@ -52,7 +52,7 @@ def optimize(  # one parameter per option of the command
     with failures_reported():
         from hipscope.server.jobs import tasks
 
-        request = tasks.Request(
+        request = tasks.TaskRequest(
             source,
             tuple(program_args or ()),
             backend=backend.value,

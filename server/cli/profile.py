@@ -47,7 +47,7 @@ def profile(
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
-        request = tasks.Request(source, tuple(program_args or ()), backend=backend.value, device=device)
+        request = tasks.TaskRequest(source, tuple(program_args or ()), backend=backend.value, device=device)
         texts = SourceTexts()
         report = run_task(tasks.profile, request, texts)
         if top is not None:

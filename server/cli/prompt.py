@@ -39,7 +39,7 @@ def prompt(
     with failures_reported():
         from hipscope.server.jobs import tasks
 
-        request = tasks.Request(
+        request = tasks.TaskRequest(
             source, tuple(program_args or ()), backend=backend.value, device=device, kernel=kernel
         )
         report = run_task(tasks.prompt, request)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hipscope.analysis.errors import HipscopeError
     from hipscope.analysis.run import Progress, Run
     from hipscope.analysis.source.texts import SourceTexts
-    from hipscope.server.jobs.tasks import Request
+    from hipscope.server.jobs.tasks import TaskRequest
 
 T = TypeVar("T")
 
@@ -30,7 +30,9 @@ NO_READER = 128 + signal.SIGPIPE  # as the shell reports a program that SIGPIPE 
 _FILE_WIDTH = 110
 
 
-def run_task(task: Callable[[Request, Run], T], request: Request, texts: SourceTexts | None = None) -> T:
+def run_task(
+    task: Callable[[TaskRequest, Run], T], request: TaskRequest, texts: SourceTexts | None = None
+) -> T:
     """Do a task with progress on standard error, and stop it when we are asked to.
 
     `texts` are for a command that shows lines of what was built; each task has its own without.

@@ -61,11 +61,11 @@ def add(app: typer.Typer) -> None:
             from hipscope.server.render import verdict as draw
             from hipscope.server.reports.schema.verdict import VerdictReport
 
-            request = tasks.Request(reference, tuple(program_args or ()), device=device, kernel=kernel)
+            request = tasks.TaskRequest(reference, tuple(program_args or ()), device=device, kernel=kernel)
             allowed = dict(parse_tolerance(text) for text in tolerance or ())
             comparison = tasks.Comparison(candidate, allowed, exact)
 
-            def work(given: tasks.Request, run: Run) -> VerdictReport:
+            def work(given: tasks.TaskRequest, run: Run) -> VerdictReport:
                 return tasks.validate(given, comparison, run)
 
             report = run_task(work, request)

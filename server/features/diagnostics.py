@@ -15,7 +15,7 @@ from hipscope.server.edit.positions import Encoding, code_range, span_range, spl
 from hipscope.server.render.formula_pages import formula_page
 from hipscope.server.render.words import percent, reason, top_reasons
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line
-from hipscope.server.session.editor_settings import Settings
+from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Problem, hottest
 from hipscope.server.session.language_server import HipServer, path_of
 
@@ -42,7 +42,7 @@ class ClientSide:
 
 
 def build(
-    marks: Marks | None, problems: Sequence[Problem], text: str, settings: Settings, client: ClientSide
+    marks: Marks | None, problems: Sequence[Problem], text: str, settings: EditorSettings, client: ClientSide
 ) -> list[lsp.Diagnostic]:
     """All diagnostics of one document, top to bottom."""
     lines = split_lines(text)

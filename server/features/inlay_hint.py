@@ -8,7 +8,7 @@ from hipscope.server.edit.positions import Encoding, code_range, split_lines
 from hipscope.server.render.blocks import to_markdown
 from hipscope.server.render.explain import explain_line
 from hipscope.server.render.words import percent, reason
-from hipscope.server.session.editor_settings import Settings
+from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, hottest
 from hipscope.server.session.language_server import HipServer
 
@@ -24,7 +24,7 @@ def register(server: HipServer) -> None:
         return build(marks, params.range, ls.settings, ls.encoding)
 
 
-def build(marks: Marks, span: lsp.Range, settings: Settings, encoding: Encoding) -> list[lsp.InlayHint]:
+def build(marks: Marks, span: lsp.Range, settings: EditorSettings, encoding: Encoding) -> list[lsp.InlayHint]:
     """The hints inside a range of lines, for lines with at least the set share of GPU time."""
     lines = split_lines(marks.current)
     hints = []

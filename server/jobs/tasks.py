@@ -34,7 +34,7 @@ CHECKS = ("bounds", "races", "barriers", "alignment", "stale", "uninitialised")
 
 
 @dataclass(frozen=True)
-class Request:
+class TaskRequest:
     """What the user asked for; None leaves what `hipscope.toml` or the default says."""
 
     target: Path
@@ -52,7 +52,7 @@ class Request:
     checks: str = "all"
 
 
-def profile(request: Request, run: Run) -> Report:
+def profile(request: TaskRequest, run: Run) -> Report:
     """Build and profile; the `hipscope.profile/1` record. Raises HipscopeError."""
     project, run = _begin(request, run)
     session = profile_project(project, run)
@@ -66,7 +66,7 @@ class Preparation:
     prepared: bool
 
 
-def prepare(request: Request, run: Run) -> Preparation:
+def prepare(request: TaskRequest, run: Run) -> Preparation:
     """Make what rewrites of the program will be held against, with the lowest priority. Raises HipscopeError."""
     from hipscope.formulas.optimize.prepared_cache import prepare_project
 
@@ -77,7 +77,7 @@ def prepare(request: Request, run: Run) -> Preparation:
     return Preparation(prepare_project(project, run))
 
 
-def check(request: Request, run: Run) -> CheckReport:
+def check(request: TaskRequest, run: Run) -> CheckReport:
     """Build and run under the sanitizers; the `hipscope.check/1` record. Raises HipscopeError."""
     from hipscope.analysis.runs.check_project import check_project
     from hipscope.server.reports.check_writer import check_report
@@ -89,7 +89,7 @@ def check(request: Request, run: Run) -> CheckReport:
     return check_report(check_project(project, run, checks=request.checks))
 
 
-def optimize(request: Request, run: Run) -> Optimization:
+def optimize(request: TaskRequest, run: Run) -> Optimization:
     """Find, rewrite, prove and time; the `hipscope.optimize/1` record. Raises HipscopeError."""
     from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
 
@@ -107,7 +107,7 @@ def optimize(request: Request, run: Run) -> Optimization:
     return optimize_report(optimize_project(project, run, options=options))
 
 
-def prompt(request: Request, run: Run) -> PromptReport:
+def prompt(request: TaskRequest, run: Run) -> PromptReport:
     """What a language model would be sent for a kernel; sends nothing. Raises HipscopeError."""
     from hipscope.formulas.optimize.model_rewrites import render_prompt
 
@@ -132,7 +132,7 @@ class Comparison:
     exact: bool = False
 
 
-def validate(request: Request, comparison: Comparison, run: Run) -> VerdictReport:
+def validate(request: TaskRequest, comparison: Comparison, run: Run) -> VerdictReport:
     """Is the candidate's kernel the reference's? The `hipscope.verdict/1` record. Raises HipscopeError."""
     from hipscope.accordo import api
     from hipscope.analysis.system.sandbox import isolation
@@ -163,7 +163,7 @@ def apply(edit: Edit) -> Path:
     return apply_edit(VerifiedEdit(**asdict(edit)))
 
 
-def find_project(request: Request, texts: SourceTexts) -> Project:
+def find_project(request: TaskRequest, texts: SourceTexts) -> Project:
     """The project with the request's settings over those of its `hipscope.toml`. Raises UsageError."""
     project = resolve_project(request.target, request.program_args, texts=texts)
     config = _with_request(project.config, request)
@@ -171,7 +171,7 @@ def find_project(request: Request, texts: SourceTexts) -> Project:
     return resolve_project(request.target, request.program_args, config, texts)
 
 
-def _begin(request: Request, run: Run, *, keep_key: bool = False) -> tuple[Project, Run]:
+def _begin(request: TaskRequest, run: Run, *, keep_key: bool = False) -> tuple[Project, Run]:
     """The project of a request, and the run with the files of that project to search.
 
     Unless `keep_key`, nothing that is built or run for it sees the key of its language model.
@@ -182,7 +182,7 @@ def _begin(request: Request, run: Run, *, keep_key: bool = False) -> tuple[Proje
     return project, run.of(functools.cache(functools.partial(sources_to_search, project)))
 
 
-def _with_request(config: Config, request: Request) -> Config:
+def _with_request(config: Config, request: TaskRequest) -> Config:
     changes: dict[str, Any] = {}
     if request.backend not in (None, "auto"):
         changes["backend"] = request.backend

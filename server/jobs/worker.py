@@ -111,7 +111,7 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
     from hipscope.formulas.propose.llm.model_settings import read_stored_keys
     from hipscope.server.jobs import tasks
 
-    asked = tasks.Request(
+    asked = tasks.TaskRequest(
         target=Path(request.target),
         program_args=request.program_args,
         backend=request.backend,
@@ -124,7 +124,7 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
         yes_send=request.yes_send,
         stored_keys=read_stored_keys(request.stored_keys),
     )
-    work: Mapping[JobKind, Callable[[tasks.Request, Run], object]] = {
+    work: Mapping[JobKind, Callable[[tasks.TaskRequest, Run], object]] = {
         "profile": tasks.profile,
         "prepare": tasks.prepare,
         "check": tasks.check,

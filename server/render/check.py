@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.render.text import short_path
-from hipscope.server.reports.schema.check import Access, CheckReport, CodePosition, DefectReport
+from hipscope.server.reports.schema.check import CheckReport, CodePosition, DefectReport, DefectSite
 from hipscope.server.session.check_problems import second_place
 
 
@@ -42,7 +42,7 @@ def summary(report: CheckReport) -> str:
     return f"{_count(len(reports), 'defect', 'defects')} in {dispatches}: {named}."
 
 
-def who(place: Access) -> str:
+def who(place: DefectSite) -> str:
     """`workgroup (3, 0, 0), thread (17, 0, 0)`, or the wave when the whole wave is meant."""
     group = "({}, {}, {})".format(*place.workgroup)
     if place.thread is None:
@@ -68,7 +68,7 @@ def _print_report(found: DefectReport, console: Console, texts: SourceTexts) -> 
     console.print()
 
 
-def _print_place(place: Access, what: str, console: Console, texts: SourceTexts) -> None:
+def _print_place(place: DefectSite, what: str, console: Console, texts: SourceTexts) -> None:
     console.print(Text(f"  {what}{_at(place).strip() or place.instruction}, {who(place)}"))
     if place.file and place.line and (line := texts.shown(place.file, place.line)):
         console.print(Text(f"    {line}", "cyan"))
@@ -78,7 +78,7 @@ def _print_place(place: Access, what: str, console: Console, texts: SourceTexts)
             console.print(Text(f"    {level.function or '?'}{_at(level)}", "dim"))
 
 
-def _at(place: Access | CodePosition | None) -> str:
+def _at(place: DefectSite | CodePosition | None) -> str:
     if place is None or not place.file:
         return ""
     return f" at {short_path(place.file)}:{place.line}"

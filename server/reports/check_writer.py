@@ -9,7 +9,13 @@ from pathlib import Path
 
 from hipscope.analysis.runs import check_project
 from hipscope.emulator import sanitize
-from hipscope.server.reports.schema.check import Access, CheckReport, CodePosition, DefectReport, KernelStop
+from hipscope.server.reports.schema.check import (
+    CheckReport,
+    CodePosition,
+    DefectReport,
+    DefectSite,
+    KernelStop,
+)
 from hipscope.server.reports.schema.fields import record_of
 from hipscope.server.reports.schema.profile import Program
 
@@ -38,10 +44,10 @@ def _report(report: sanitize.SanitizerReport) -> DefectReport:
     )
 
 
-def _access(place: sanitize.Place) -> Access:
+def _access(place: sanitize.AccessPlace) -> DefectSite:
     position = place.position
     return record_of(
-        Access,
+        DefectSite,
         place,
         file=str(Path(position.file)) if position else None,
         line=position.line if position else None,

@@ -16,7 +16,7 @@ SECTION = "hipscope"
 
 
 @dataclass(frozen=True)
-class Settings:
+class EditorSettings:
     """One field per setting; the name in the editor is the same in camelCase (`hipscope.profileOnSave`)."""
 
     profile_on_save: bool = True
@@ -34,17 +34,17 @@ class Settings:
     code_lens: bool = True
 
 
-def read_settings(data: object) -> tuple[Settings, list[str]]:
+def read_settings(data: object) -> tuple[EditorSettings, list[str]]:
     """The settings in the client's object, and one line for each value that had to be left out."""
     if not isinstance(data, Mapping):
-        return Settings(), []
+        return EditorSettings(), []
     section = data.get(SECTION, data)
     if not isinstance(section, Mapping):
-        return Settings(), []
-    hints = typing.get_type_hints(Settings)
+        return EditorSettings(), []
+    hints = typing.get_type_hints(EditorSettings)
     values: dict[str, Any] = {}
     problems = []
-    for field in fields(Settings):
+    for field in fields(EditorSettings):
         name = camel_case(field.name)
         if section.get(name) in (None, ""):
             continue
@@ -52,7 +52,7 @@ def read_settings(data: object) -> tuple[Settings, list[str]]:
             values[field.name] = _checked(section[name], hints[field.name])
         except ValueError as wrong:
             problems.append(f"setting {SECTION}.{name}: {wrong}; using {field.default!r}")
-    return Settings(**values), problems
+    return EditorSettings(**values), problems
 
 
 def camel_case(name: str) -> str:

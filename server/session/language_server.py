@@ -19,7 +19,7 @@ from pygls.workspace import TextDocument
 
 from hipscope.server.edit.positions import Encoding
 from hipscope.server.jobs.jobs import Jobs, Spare
-from hipscope.server.session.editor_settings import Settings
+from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Store
 from hipscope.server.session.protocol import HipscopeProtocol
 
@@ -34,7 +34,7 @@ class HipServer(LanguageServer):
             text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
             protocol_cls=HipscopeProtocol,
         )
-        self.settings = Settings()
+        self.settings = EditorSettings()
         self.jobs = Jobs()
         self.spare = Spare()
         self.store = Store()

@@ -18,7 +18,7 @@ from hipscope.accordo.model.defences import NOTHING_OFF, Without
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.reference.prepare import prepare_reference
-from hipscope.accordo.reference.settings import Settings
+from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay import replay
 from hipscope.accordo.replay.replay import ReplayTool
 from hipscope.analysis.system.process import Completed
@@ -134,7 +134,9 @@ def judge(tmp_path: Path, tool: ReplayTool, quick_replays: None) -> Judge:
             write_capture(
                 capture, reference, code=code, number=number, first=first, workgroup=workgroup, size=size
             )
-        chosen = Settings(tool, Path("/nowhere/llvm-cxxfilt"), folder / "work", without=without, **settings)
+        chosen = ReferenceSettings(
+            tool, Path("/nowhere/llvm-cxxfilt"), folder / "work", without=without, **settings
+        )
         kind = "float" if code == "f" else "int"
         signature = Signature(("in", "out", "n", "scale"), (f"const {kind}*", f"{kind}*", "int", "float"))
         prepared = prepare_reference(read_capture_set(capture), chosen, signature)

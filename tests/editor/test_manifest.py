@@ -10,7 +10,7 @@ from typing import Any
 
 from hipscope.server.features.commands import CANCEL, CHECK, OPTIMIZE, PROFILE
 from hipscope.server.features.restore import RESTORE
-from hipscope.server.session.editor_settings import Settings, camel_case, read_settings
+from hipscope.server.session.editor_settings import EditorSettings, camel_case, read_settings
 
 EXTENSION = Path(__file__).parents[2] / "vscode-extension"
 MANIFEST: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text())
@@ -22,14 +22,14 @@ CLIENT_ONLY = {"serverPath", "interpreter", "heat", "trace.server"}
 
 def test_the_editor_offers_every_setting_that_the_server_reads_with_the_same_default() -> None:
     offered = {name.removeprefix("hipscope."): entry["default"] for name, entry in SETTINGS.items()}
-    server = {camel_case(f.name): f.default for f in dataclasses.fields(Settings)}
+    server = {camel_case(f.name): f.default for f in dataclasses.fields(EditorSettings)}
     shared = {name: value for name, value in offered.items() if name not in CLIENT_ONLY}
     assert shared == {name: list(v) if isinstance(v, tuple) else v for name, v in server.items()}
 
 
 def test_the_server_accepts_the_extension_s_defaults_without_a_complaint() -> None:
     defaults = {name.removeprefix("hipscope."): entry["default"] for name, entry in SETTINGS.items()}
-    assert read_settings({"hipscope": defaults}) == (Settings(), [])
+    assert read_settings({"hipscope": defaults}) == (EditorSettings(), [])
 
 
 def test_the_extension_asks_for_the_commands_that_the_server_has() -> None:

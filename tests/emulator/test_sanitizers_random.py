@@ -13,12 +13,12 @@ import pytest
 
 from hipscope.analysis.runs.check_project import check_project
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.emulator.sanitize import Place, SanitizerReport
+from hipscope.emulator.sanitize import AccessPlace, SanitizerReport
 
 SOURCE = Path(__file__).with_name("random_accesses.hip")
 
 
-def who(place: Place | None) -> tuple[object, ...]:
+def who(place: AccessPlace | None) -> tuple[object, ...]:
     if place is None:
         return ()
     line = place.position.line if place.position else None

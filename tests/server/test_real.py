@@ -94,7 +94,7 @@ def strided(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     file.write_text("// not saved yet\nint main() {}\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        request = tasks.Request(file, backend="emulator")
+        request = tasks.TaskRequest(file, backend="emulator")
         report = tasks.profile(request, unsaved(file, STRIDED.encode()))
     worker.write_text(MADE_BEFORE)
     worker.with_name("worker.py.json").write_text(json.dumps(to_json(report)))

@@ -20,7 +20,7 @@ from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.reference.trials import Reason, Trials, plan_named
 from hipscope.accordo.replay.poison import POISONS, Poison, fill
-from hipscope.accordo.replay.replay import Request, patience
+from hipscope.accordo.replay.replay import ReplayRequest, patience
 from hipscope.accordo.trials.code_constants import named_in
 from hipscope.analysis.run import Run
 
@@ -96,9 +96,9 @@ class Plan:
     """All replays of the candidate on one dispatch, by the check that asks for them."""
 
     prepared: Prepared
-    captured: tuple[tuple[Turn, Request], ...]
-    others: tuple[tuple[Turn, Request], ...]
-    repeats: tuple[Request, ...]
+    captured: tuple[tuple[Turn, ReplayRequest], ...]
+    others: tuple[tuple[Turn, ReplayRequest], ...]
+    repeats: tuple[ReplayRequest, ...]
 
 
 def plan_runs(proof: Proof, prepared: Prepared, number: int) -> Plan:
@@ -123,7 +123,7 @@ def plan_runs(proof: Proof, prepared: Prepared, number: int) -> Plan:
         for n, run in enumerate(runs[1:], 1)
     ]
 
-    def turns(listed: Sequence[Turn], name: str) -> tuple[tuple[Turn, Request], ...]:
+    def turns(listed: Sequence[Turn], name: str) -> tuple[tuple[Turn, ReplayRequest], ...]:
         return tuple((turn, _turned(proof, turn, f"{name}_{number}_{n}")) for n, turn in enumerate(listed))
 
     again: tuple[int, ...] = ()
@@ -148,14 +148,14 @@ def allowed(proof: Proof, run: ReferenceRun) -> bool:
     return size <= recorded or size <= largest_workgroup(proof.candidate, run.dispatch.kernel)
 
 
-def _turned(proof: Proof, turn: Turn, name: str) -> Request:
+def _turned(proof: Proof, turn: Turn, name: str) -> ReplayRequest:
     # The second order on the captured inputs is the natural one: what is checked is slow when it is interleaved.
     seed = _NATURAL if turn.checked and turn.run.label == CAPTURED else _SEEDS[turn.order]
     made = _request(proof, turn.run, seed, turn.poison, name, traced=is_traced(proof, turn))
     return replace(made, sanitize=proof.reference.settings.sanitize) if turn.checked else made
 
 
-def in_order(plans: Sequence[Plan]) -> list[Request]:
+def in_order(plans: Sequence[Plan]) -> list[ReplayRequest]:
     """What was recorded comes first: most wrong candidates are wrong there."""
     return [
         *(request for plan in plans for _, request in plan.captured),
@@ -166,9 +166,9 @@ def in_order(plans: Sequence[Plan]) -> list[Request]:
 
 def _request(
     proof: Proof, run: ReferenceRun, seed: int, poison: Poison, name: str, *, traced: bool = False
-) -> Request:
+) -> ReplayRequest:
     chosen = poison if proof.on("poison_fillings") else poison.plain
-    return Request(
+    return ReplayRequest(
         run.dispatch,
         proof.candidate,
         proof.folder / name,

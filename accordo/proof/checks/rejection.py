@@ -13,7 +13,7 @@ from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.model.verdict import Mismatch, Trial
 from hipscope.accordo.proof.checks.plan import Plan, Proof
 from hipscope.accordo.reference.run import ReferenceRun
-from hipscope.accordo.replay.background import Ahead
+from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay
 from hipscope.emulator.symbolize import Symbolizer
 
@@ -27,7 +27,7 @@ class Rejection:
     failure: Replay | None = None
 
 
-Check = Callable[[Proof, Sequence[Plan], Ahead], Rejection | None]
+Check = Callable[[Proof, Sequence[Plan], BackgroundReplays], Rejection | None]
 
 
 def label(signature: Signature, buffer: CapturedBuffer, segment: Segment) -> str:

@@ -8,11 +8,11 @@ from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.model.verdict import Mismatch, Trial
 from hipscope.accordo.proof.checks.plan import RUNS_COMPARED, Plan, Proof
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label
-from hipscope.accordo.replay.background import Ahead
+from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay
 
 
-def check_repeats(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rejection | None:
+def check_repeats(proof: Proof, plans: Sequence[Plan], replays: BackgroundReplays) -> Rejection | None:
     """More orders of the waves: where the reference always leaves the same bits, so must the candidate."""
     for plan in plans:
         if not plan.repeats:

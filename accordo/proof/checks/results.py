@@ -23,12 +23,12 @@ from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, tri
 from hipscope.accordo.proof.checks.repeats import digests
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun, piece_tolerance
-from hipscope.accordo.replay.background import Ahead
-from hipscope.accordo.replay.replay import Replay, Request, replay
+from hipscope.accordo.replay.background import BackgroundReplays
+from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay
 from hipscope.emulator.symbolize import demangle
 
 
-def check_same_results(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rejection | None:
+def check_same_results(proof: Proof, plans: Sequence[Plan], replays: BackgroundReplays) -> Rejection | None:
     """Every run of the reference, and the captured one in a second order: the same memory, within tolerance."""
     for plan in plans:
         prepared = plan.prepared
@@ -60,7 +60,7 @@ def check_timed_run(reference: Reference, dispatch: CapturedDispatch, result: Re
     return None
 
 
-def _result(proof: Proof, request: Request, replays: Ahead) -> Replay:
+def _result(proof: Proof, request: ReplayRequest, replays: BackgroundReplays) -> Replay:
     """The replay, to be compared. The sanitizers leave out what they refuse, and take their time: where they have
     something to say or do not come to the end, another run without them has to be right, too.
     """

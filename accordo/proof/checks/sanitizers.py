@@ -14,8 +14,8 @@ from hipscope.accordo.model.verdict import Mismatch
 from hipscope.accordo.proof.checks.plan import Plan, Proof
 from hipscope.accordo.proof.checks.rejection import Rejection
 from hipscope.accordo.reference.run import ReferenceRun
-from hipscope.accordo.reference.settings import Settings
-from hipscope.accordo.replay.background import Ahead
+from hipscope.accordo.reference.settings import ReferenceSettings
+from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay, replay
 from hipscope.emulator.sanitize import DEFECTS, Defect, SanitizerReport
 
@@ -30,7 +30,7 @@ _WHAT: dict[Defect, str] = {
 }
 
 
-def check_sanitizers(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rejection | None:
+def check_sanitizers(proof: Proof, plans: Sequence[Plan], replays: BackgroundReplays) -> Rejection | None:
     """The captured launches and others of them on the same memory: no kind of defect that the reference is free of."""
     for plan in plans:
         proof.run.say(f"candidate under the sanitizers on dispatch {plan.prepared.dispatch.id}")
@@ -44,7 +44,7 @@ def check_sanitizers(proof: Proof, plans: Sequence[Plan], replays: Ahead) -> Rej
 
 
 def _new_reports(
-    settings: Settings,
+    settings: ReferenceSettings,
     run: ReferenceRun,
     candidate: Path,
     checked: Replay,

@@ -19,7 +19,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.llm.answer_schema import Belief
 from hipscope.formulas.propose.llm.attempt_hints import direction
-from hipscope.formulas.propose.llm.beliefs import Alignment, CheckedBelief, Trace, align, check_beliefs
+from hipscope.formulas.propose.llm.beliefs import Alignment, BeliefTrace, CheckedBelief, align, check_beliefs
 from hipscope.formulas.propose.llm.client import Answer, ModelError, Usage
 from hipscope.formulas.propose.llm.model_settings import ModelSettings
 from hipscope.formulas.propose.llm.prompt import Note, Prompt, Subject, build_prompt
@@ -109,7 +109,7 @@ def rewrite_with_model(
     judge: Judge,
     run: Run | None = None,
     *,
-    trace: Trace | None = None,
+    trace: BeliefTrace | None = None,
     clock: Callable[[], float] = time.monotonic,
     profile_bytes: int | None = None,
 ) -> Conversation:
@@ -118,7 +118,9 @@ def rewrite_with_model(
     Raises `ModelError` when the very first round gets no answer at all, `Cancelled` when `cancel` is set, and
     `UsageError` when the report does not fit its budget.
     """
-    work = _Work(subject, settings, ask, judge, run or Run(), trace or Trace(None), clock, profile_bytes)
+    work = _Work(
+        subject, settings, ask, judge, run or Run(), trace or BeliefTrace(None), clock, profile_bytes
+    )
     return work.conversation()
 
 
@@ -156,7 +158,7 @@ class _Work:
     ask: Ask
     judge: Judge
     run: Run
-    trace: Trace
+    trace: BeliefTrace
     clock: Callable[[], float]
     profile_bytes: int | None
     attempts: list[ModelAttempt] = field(default_factory=list)

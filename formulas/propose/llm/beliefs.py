@@ -28,7 +28,7 @@ NEARBY_LINES = 2
 """An edit this close to a line of a finding counts as an edit of that line."""
 
 
-class Outcome(StrEnum):
+class BeliefOutcome(StrEnum):
     """What the measurement says of a belief."""
 
     CONFIRMED = "confirmed"
@@ -41,7 +41,7 @@ class CheckedBelief:
     """A belief and its outcome. `change_percent` is signed; `size` compares it with what was expected, factor two."""
 
     belief: Belief
-    outcome: Outcome
+    outcome: BeliefOutcome
     before: float | None
     after: float | None
     change_percent: float | None
@@ -86,8 +86,8 @@ def align(
         for line in range(start - NEARBY_LINES, end + NEARBY_LINES + 1)
     }
     changed = changed_lines(original, rewritten, first_line)
-    confirmed = sum(c.outcome is Outcome.CONFIRMED for c in checked)
-    tested = confirmed + sum(c.outcome is Outcome.REFUTED for c in checked)
+    confirmed = sum(c.outcome is BeliefOutcome.CONFIRMED for c in checked)
+    tested = confirmed + sum(c.outcome is BeliefOutcome.REFUTED for c in checked)
     return Alignment(
         coverage=sum(covered) / len(covered) if covered else None,
         localisation=sum(line in near for line in changed) / len(changed) if changed and findings else None,
@@ -105,7 +105,7 @@ def changed_lines(original: str, rewritten: str, first_line: int) -> tuple[int, 
     return tuple(sorted(lines))
 
 
-class Trace:
+class BeliefTrace:
     """What happened in one optimization, one JSON object a line, complete up to the last event.
 
     Holds prompts, answers and numbers, so it stays in the project's `.hipscope` directory; it never holds a key.
@@ -117,7 +117,7 @@ class Trace:
             path.parent.mkdir(parents=True, exist_ok=True)
 
     @classmethod
-    def in_project(cls, root: Path, kernel: str) -> Trace:
+    def in_project(cls, root: Path, kernel: str) -> BeliefTrace:
         """A new file in `.hipscope/trace`, named after the time and the kernel; Git does not see it.
 
         Raises `HipscopeError` when the project cannot be written to.
@@ -150,11 +150,11 @@ def _check(belief: Belief, before: Mapping[str, float], after: Mapping[str, floa
     if was is None or now is None:
         side = "before" if was is None else "after"
         reason = f"{belief.metric} was not recorded {side} the edit"
-        return CheckedBelief(belief, Outcome.UNTESTED, was, now, None, None, reason)
+        return CheckedBelief(belief, BeliefOutcome.UNTESTED, was, now, None, None, reason)
     change = (now - was) / abs(was) * 100 if was else None
     moved = now - was if change is None else change if abs(change) >= NOISE_PERCENT else 0.0
     right = moved < 0 if belief.direction == "down" else moved > 0
-    outcome = Outcome.CONFIRMED if right else Outcome.REFUTED
+    outcome = BeliefOutcome.CONFIRMED if right else BeliefOutcome.REFUTED
     how = "did not change" if not moved else f"went {'down' if moved < 0 else 'up'}"
     amount = f" by {abs(change):.3g} %" if moved and change is not None else ""
     reason = f"{belief.metric} {how}{amount}, from {was:.6g} to {now:.6g}"

@@ -18,7 +18,7 @@ from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.recipes.shared.atomic_sites import Site, collect_sites
+from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite, collect_sites
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     MAX_THREADS,
     MIN_WAVE,
@@ -96,7 +96,7 @@ def propose(
     ]
 
 
-def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> Site | str | None:
+def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> AtomicSite | str | None:
     """What to rewrite at this atomic, why it cannot be, or None when it is none of our business (LDS)."""
     where = f"the {atomic.function} on line {atomic.span.line}"
     if not atomic.arguments:
@@ -120,7 +120,7 @@ def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> 
         return f"which of several floats {where} takes is not the same for a NaN"
     if not _known_at_end(address, kernel):
         return f"the address of {where} depends on local variables"
-    return Site(atomic, atomic.statement, address, atomic.arguments[1], base, element)
+    return AtomicSite(atomic, atomic.statement, address, atomic.arguments[1], base, element)
 
 
 def _base(address: Node) -> str | None:
@@ -149,13 +149,13 @@ def _known_at_end(address: Node, kernel: KernelSyntax) -> bool:
     return not (names_in(address) & (local | changed_names(kernel)))
 
 
-def _key(site: Site) -> str:
+def _key(site: AtomicSite) -> str:
     return f"{text_of(site.place)}|{site.atomic.function}"
 
 
-def _accumulators(sites: list[Site], style: Style) -> dict[str, tuple[Site, str, str]]:
+def _accumulators(sites: list[AtomicSite], style: Style) -> dict[str, tuple[AtomicSite, str, str]]:
     """For each distinct address: a site, the name of what each thread has, the name of its LDS slots."""
-    groups: dict[str, tuple[Site, str, str]] = {}
+    groups: dict[str, tuple[AtomicSite, str, str]] = {}
     for site in sites:
         if _key(site) not in groups:
             number = f"_{len(groups) + 1}" if groups else ""
@@ -166,13 +166,13 @@ def _accumulators(sites: list[Site], style: Style) -> dict[str, tuple[Site, str,
 
 
 def _declarations(
-    source: bytes, kernel: KernelSyntax, groups: dict[str, tuple[Site, str, str]], style: Style
+    source: bytes, kernel: KernelSyntax, groups: dict[str, tuple[AtomicSite, str, str]], style: Style
 ) -> Splice:
     texts = [f"{site.element} {name} = {_neutral(site)};" for site, name, _ in groups.values()]
     return at_start(source, kernel, style, style.lines(texts))
 
 
-def _converted(site: Site, kernel: KernelSyntax) -> str:
+def _converted(site: AtomicSite, kernel: KernelSyntax) -> str:
     """The value, converted as the call of the atomic would have converted it."""
     text = text_of(site.value)
     if _operator(site) in ("max", "min"):  # both arguments must be of one type
@@ -192,18 +192,18 @@ def _converted(site: Site, kernel: KernelSyntax) -> str:
     return f"static_cast<{site.element}>({text})"
 
 
-def _operator(site: Site) -> str:
+def _operator(site: AtomicSite) -> str:
     return _OPERATORS[site.atomic.function]
 
 
-def _combined(site: Site, name: str, value: str) -> str:
+def _combined(site: AtomicSite, name: str, value: str) -> str:
     operator = _operator(site)
     if operator in ("max", "min"):
         return f"{name} = {operator}({name}, {value});"
     return f"{name} {operator}= {value};"
 
 
-def _neutral(site: Site) -> str:
+def _neutral(site: AtomicSite) -> str:
     """What changes nothing: 0 for sums and single bits, all bits, or the end of the type's range."""
     operator, zero = _operator(site), _ZERO[site.element]
     unsigned = zero.startswith("0u")
@@ -222,7 +222,7 @@ def _literal_fits(literal: str, element: str) -> bool:
     return literal.rstrip("uU").isdigit() and int(literal.rstrip("uU")) < 2**31
 
 
-def _reduction(groups: dict[str, tuple[Site, str, str]], style: Style) -> str:
+def _reduction(groups: dict[str, tuple[AtomicSite, str, str]], style: Style) -> str:
     thread, threads = style.fresh("thread_in_block"), style.fresh("threads_of_block")
     offset, other, wave = style.fresh("offset"), style.fresh("other"), style.fresh("wave")
     word = "Add up" if all(_operator(s) == "+" for s, _, _ in groups.values()) else "Combine"

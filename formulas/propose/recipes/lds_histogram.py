@@ -19,7 +19,7 @@ from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.recipes.shared.atomic_sites import Site, collect_sites, plain_addition
+from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite, collect_sites, plain_addition
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     THREAD_IN_BLOCK,
     THREADS_OF_BLOCK,
@@ -72,7 +72,7 @@ def propose(
     return candidates or Refusal(NAME, "the LDS of the workgroup has no room for a copy of the bins")
 
 
-def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> Site | str:
+def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> AtomicSite | str:
     where = f"the {atomic.function} on line {atomic.span.line}"
     reason = plain_addition(atomic)
     if reason is not None or atomic.statement is None:
@@ -88,7 +88,7 @@ def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> 
         return f"{where} goes to the same address in all threads of a workgroup"
     if not is_pure(index, kernel):
         return f"the index of {where} is not a plain expression"
-    return Site(atomic, atomic.statement, index, atomic.arguments[1], base, element)
+    return AtomicSite(atomic, atomic.statement, index, atomic.arguments[1], base, element)
 
 
 def _element(address: Node) -> tuple[str | None, Node | None]:
@@ -118,7 +118,7 @@ def _bin_counts(base: str, size: int, facts: LaunchFacts) -> tuple[int, ...]:
 
 
 def _candidate(
-    source: bytes, kernel: KernelSyntax, sites: list[Site], returns: list[EarlyReturn], bins: int
+    source: bytes, kernel: KernelSyntax, sites: list[AtomicSite], returns: list[EarlyReturn], bins: int
 ) -> Candidate:
     style = style_of(source, kernel)
     element, base = sites[0].element, sites[0].base
@@ -160,7 +160,7 @@ def _candidate(
 
 
 def _site_splice(
-    source: bytes, site: Site, kernel: KernelSyntax, style: Style, local: str, extent: str, within: int
+    source: bytes, site: AtomicSite, kernel: KernelSyntax, style: Style, local: str, extent: str, within: int
 ) -> Splice:
     """The atomic as an LDS atomic where the bin has an LDS copy, else as it was; `within` new `if`s around it."""
     outer = indentation(source, site.statement.start_byte) + style.step * within

@@ -23,7 +23,7 @@ class CodePosition:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class DefectSite:
     """One side of a defect: an instruction with its inline chain (innermost first), and who executed it.
 
     `lane` and `thread` are None when the whole wave is meant; `file`, `line` and `column` without debug lines.
@@ -73,8 +73,8 @@ class DefectReport:
     mangled: str
     dispatch: int
     count: int
-    at: Access
-    other: Access | None
+    at: DefectSite
+    other: DefectSite | None
     memory: AccessedBytes | None
     allocation: AllocatedBlock | None
 

@@ -14,8 +14,8 @@ import pytest
 from hipscope.accordo.dispatch.access_map import READ, WRITTEN, AccessMap, read_runs
 from hipscope.accordo.dispatch.captured import CapturedDispatch, read_dispatch
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, write_replacement
-from hipscope.accordo.replay.background import Ahead
-from hipscope.accordo.replay.replay import Replay, ReplayBroken, ReplayTool, Request, replay, replay_all
+from hipscope.accordo.replay.background import BackgroundReplays
+from hipscope.accordo.replay.replay import Replay, ReplayBroken, ReplayRequest, ReplayTool, replay, replay_all
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
@@ -83,9 +83,9 @@ def test_a_batch_leaves_what_each_replay_leaves_alone(
     whole = ReplayTool(tool.argv, tool.options)
     code = captured.code_object
 
-    def requests(name: str) -> tuple[Request, Request]:
-        traced = Request(captured, code, tmp_path / name / "traced", trace_access=True)
-        poisoned = Request(
+    def requests(name: str) -> tuple[ReplayRequest, ReplayRequest]:
+        traced = ReplayRequest(captured, code, tmp_path / name / "traced", trace_access=True)
+        poisoned = ReplayRequest(
             captured, code, tmp_path / name / "poisoned", seed=2, poison=7, poison_mask=traced.out
         )
         return traced, poisoned
@@ -111,9 +111,9 @@ def test_what_is_poisoned_does_not_depend_on_how_the_mask_is_written_down(
     idle = with_limit(captured, 0, tmp_path / "idle")
     images = []
     for chosen, name in ((tool, "parts"), (ReplayTool(tool.argv, tool.options), "whole")):
-        traced = Request(captured, captured.code_object, tmp_path / name / "traced", trace_access=True)
+        traced = ReplayRequest(captured, captured.code_object, tmp_path / name / "traced", trace_access=True)
         assert replay(chosen, traced).status == "ok"
-        poisoned = Request(
+        poisoned = ReplayRequest(
             idle, captured.code_object, tmp_path / name / "run", poison=7, poison_mask=traced.out
         )
         images.append(left(replay(chosen, poisoned)).tobytes())
@@ -146,7 +146,7 @@ def test_inputs_in_parts_are_the_same_as_whole_ones(
     assert (folders[0] / "buffer_0.runs").stat().st_size < 4 * 4096
     code, plain = captured.code_object, ReplayTool(tool.argv, tool.options)
     parts, whole = (
-        replay(chosen, Request(captured, code, tmp_path / folder.name / "out", inputs=folder))
+        replay(chosen, ReplayRequest(captured, code, tmp_path / folder.name / "out", inputs=folder))
         for chosen, folder in zip((tool, plain), folders, strict=True)
     )
     for buffer in captured.buffers:
@@ -156,7 +156,7 @@ def test_inputs_in_parts_are_the_same_as_whole_ones(
     (folders[0] / "buffer_0.runs").write_bytes(
         struct.pack("<QQ", 4 * COUNT // 4096 * 4096 + 4096, 4096) + bytes(4096)
     )
-    bad = Request(captured, code, tmp_path / "bad", inputs=folders[0])
+    bad = ReplayRequest(captured, code, tmp_path / "bad", inputs=folders[0])
     assert replay(tool, bad).status == "launch_error"
 
 
@@ -166,9 +166,9 @@ def test_a_group_ends_with_its_first_failure_and_nothing_begins_after_one(
     """Those before it in the list are all made, so that which failure is the first does not depend on luck."""
     endless = with_limit(captured, -1, tmp_path / "endless")
 
-    def request(launch: CapturedDispatch, name: str) -> Request:
+    def request(launch: CapturedDispatch, name: str) -> ReplayRequest:
         limit = 1.0 if launch is endless else None
-        return Request(launch, captured.code_object, tmp_path / name, timeout_s=limit)
+        return ReplayRequest(launch, captured.code_object, tmp_path / name, timeout_s=limit)
 
     made = replay_all(
         tool,
@@ -192,8 +192,8 @@ def test_what_goes_wrong_under_the_sanitizers_ends_nothing(
 ) -> None:
     endless = with_limit(captured, -1, tmp_path / "endless")
     code = captured.code_object
-    checked = Request(endless, code, tmp_path / "checked", timeout_s=1.0, sanitize="all")
-    more = [Request(captured, code, tmp_path / f"more{n}") for n in range(2 * (os.cpu_count() or 1))]
+    checked = ReplayRequest(endless, code, tmp_path / "checked", timeout_s=1.0, sanitize="all")
+    more = [ReplayRequest(captured, code, tmp_path / f"more{n}") for n in range(2 * (os.cpu_count() or 1))]
     made = replay_all(tool, [[checked], *([r] for r in more)], stop=True)
     assert [r.status for runs in made for r in runs] == ["timeout", *("ok" for _ in more)]
 
@@ -201,8 +201,10 @@ def test_what_goes_wrong_under_the_sanitizers_ends_nothing(
 def test_a_run_under_the_sanitizers_leaves_the_same_and_tells_of_the_same_accesses(
     captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
 ) -> None:
-    plain = Request(captured, captured.code_object, tmp_path / "plain", trace_access=True)
-    checked = Request(captured, captured.code_object, tmp_path / "checked", trace_access=True, sanitize="all")
+    plain = ReplayRequest(captured, captured.code_object, tmp_path / "plain", trace_access=True)
+    checked = ReplayRequest(
+        captured, captured.code_object, tmp_path / "checked", trace_access=True, sanitize="all"
+    )
     one, other = (runs[0] for runs in replay_all(tool, [[plain], [checked]]))
     assert (one.status, other.status) == ("ok", "ok")
     found = other.sanitizers(captured.code_object)
@@ -221,9 +223,11 @@ def test_what_was_left_out_behind_a_failure_is_made_when_it_is_asked_for(
     """Results are asked for in another order than replays are begun in."""
     endless = with_limit(captured, -1, tmp_path / "endless")
     code = captured.code_object
-    bad = [Request(endless, code, tmp_path / f"bad{n}", timeout_s=1.0) for n in range(os.cpu_count() or 1)]
-    left_out = Request(captured, code, tmp_path / "left_out")
-    with Ahead(tool, [*bad, left_out], None) as replays:
+    bad = [
+        ReplayRequest(endless, code, tmp_path / f"bad{n}", timeout_s=1.0) for n in range(os.cpu_count() or 1)
+    ]
+    left_out = ReplayRequest(captured, code, tmp_path / "left_out")
+    with BackgroundReplays(tool, [*bad, left_out], None) as replays:
         assert replays.result(left_out).status == "ok"
         assert replays.result(bad[0]).status == "timeout"
 
@@ -234,8 +238,8 @@ def test_a_damaged_capture_is_seen_and_ends_no_other_replay(
     damaged = with_limit(captured, 200, tmp_path / "damaged")
     with (damaged.directory / "buffer_0.before").open("r+b") as file:
         file.write(b"\xff")
-    good = Request(captured, captured.code_object, tmp_path / "good")
-    bad = Request(damaged, captured.code_object, tmp_path / "bad")
+    good = ReplayRequest(captured, captured.code_object, tmp_path / "good")
+    bad = ReplayRequest(damaged, captured.code_object, tmp_path / "bad")
     made = replay_all(tool, [[bad], [good]])
     assert made[0][0].status == "launch_error"
     assert "is damaged" in made[0][0].message
@@ -247,7 +251,7 @@ def test_wrong_options_are_an_error_of_ours_and_no_verdict(
 ) -> None:
     unknown = ReplayTool(tool.argv, (*tool.options, "--nonsense", "1"), batches=True)
     with pytest.raises(ReplayBroken, match="unknown option --nonsense"):
-        replay_all(unknown, [[Request(captured, captured.code_object, tmp_path / "out")]])
+        replay_all(unknown, [[ReplayRequest(captured, captured.code_object, tmp_path / "out")]])
 
 
 def test_an_access_map_in_parts_says_the_same_as_a_whole_one() -> None:

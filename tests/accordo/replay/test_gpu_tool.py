@@ -17,7 +17,7 @@ import pytest
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
 from hipscope.accordo.replay.gpu_tool import gpu_capture_environment, gpu_replay_tool
-from hipscope.accordo.replay.replay import Replay, ReplayTool, Request, replay
+from hipscope.accordo.replay.replay import Replay, ReplayRequest, ReplayTool, replay
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.captures import seal
@@ -205,7 +205,7 @@ def test_newer_tables_have_their_mapped_memory_followed() -> None:
 def _on_the_gpu(dispatch: CapturedDispatch, code: Path, out: Path, **options: int) -> Replay:
     tool = gpu_replay_tool(timeout_s=20)
     tool = ReplayTool(tool.argv, env=_stand_in_environment(), timeout_s=tool.timeout_s)
-    return replay(tool, Request(dispatch, code, out, **options))  # type: ignore[arg-type]
+    return replay(tool, ReplayRequest(dispatch, code, out, **options))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("scenario", "kernel"), [("batch", "scale"), ("table", "gather")])
@@ -219,7 +219,7 @@ def test_a_recorded_launch_gives_the_same_memory_on_the_gpu_and_on_the_emulator(
     assert gpu.time_ns is not None
     assert gpu.time_ns > 0
     emulator = ReplayTool((str(replay_executable()), "--objdump", str(find_toolchain(Config()).objdump)))
-    modelled = replay(emulator, Request(dispatch, dispatch.code_object, tmp_path / "emulator"))
+    modelled = replay(emulator, ReplayRequest(dispatch, dispatch.code_object, tmp_path / "emulator"))
     assert modelled.status == "ok"
     for buffer in dispatch.buffers:
         assert gpu.image(buffer) == buffer.after() == modelled.image(buffer)
@@ -241,7 +241,7 @@ def test_a_replay_that_does_not_end_is_a_timeout(run: Callable[..., Ran], tmp_pa
     """The recorded flag is 0: on its own, the kernel spins for ever."""
     spin = run("slow", timeout_s=0.5).one("spin")
     tool = ReplayTool(gpu_replay_tool().argv, env=_stand_in_environment(), timeout_s=1)
-    done = replay(tool, Request(spin, spin.code_object, tmp_path / "out"))
+    done = replay(tool, ReplayRequest(spin, spin.code_object, tmp_path / "out"))
     assert (done.status, done.message) == ("timeout", "it did not end within 1 s")
 
 
@@ -260,7 +260,7 @@ def test_an_address_that_is_taken_is_refused(run: Callable[..., Ran], tmp_path: 
 def test_a_machine_without_a_gpu_is_told_so(run: Callable[..., Ran], tmp_path: Path) -> None:
     """No HSA runtime, or one that is too old: one line, no crash."""
     dispatch = run("batch").one("scale")
-    done = replay(gpu_replay_tool(), Request(dispatch, dispatch.code_object, tmp_path / "out"))
+    done = replay(gpu_replay_tool(), ReplayRequest(dispatch, dispatch.code_object, tmp_path / "out"))
     assert done.status == "launch_error"
     assert done.message.startswith(
         ("cannot open the HSA runtime: ", "libhsa-runtime64.so.1 has no hsa_amd_vmem")

@@ -16,7 +16,7 @@ from hipscope.server.features.diagnostics import ClientSide
 from hipscope.server.render.explain import explain_kernel
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.profile import Report
-from hipscope.server.session.editor_settings import Settings
+from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Problem
 
 UTF16 = lsp.PositionEncodingKind.Utf16
@@ -27,7 +27,7 @@ HOT = 5  # index of the line with the finding
 
 
 def shown(marks: Marks, client: ClientSide = FULL, problems: Sequence[Problem] = ()) -> list[lsp.Diagnostic]:
-    return diagnostics.build(marks, problems, marks.current, Settings(), client)
+    return diagnostics.build(marks, problems, marks.current, EditorSettings(), client)
 
 
 def finding_of(marks: Marks, **parts: Any) -> lsp.Diagnostic:
@@ -134,7 +134,7 @@ def test_a_kernel_whose_text_changed_is_shown_as_stale_everywhere(marks: Marks) 
     lenses = [lens.command.title for lens in code_lens.build(changed, URI, UTF16) if lens.command]
     assert lenses[0].startswith("stale: profile again")
     assert not any("stale" in title for title in lenses[1:])
-    hints = inlay_hint.build(changed, ALL, Settings(), UTF16)
+    hints = inlay_hint.build(changed, ALL, EditorSettings(), UTF16)
     assert [str(h.label).endswith("(stale)") for h in hints] == [True, True, True, False]
     assert [row["stale"] for row in heat.build(changed)] == [True, True, True, False]
     context = lsp.CodeActionContext(diagnostics=[], only=[lsp.CodeActionKind.QuickFix])
@@ -213,15 +213,15 @@ def test_an_unprofiled_file_offers_to_profile_over_its_kernels(marks: Marks) -> 
 
 
 def test_hints_stand_at_the_end_of_hot_lines_inside_the_asked_range(marks: Marks) -> None:
-    hints = inlay_hint.build(marks, ALL, Settings(), UTF16)
+    hints = inlay_hint.build(marks, ALL, EditorSettings(), UTF16)
     assert [(h.position.line, h.label) for h in hints] == [
         (3, "10 % · scalar memory"),
         (4, "20 % · global memory"),
         (5, "60 % · LDS"),
         (9, "90 % · global memory"),
     ]
-    assert [h.position.line for h in inlay_hint.build(marks, line_range(4), Settings(), UTF16)] == [4]
-    assert len(inlay_hint.build(marks, ALL, Settings(minimum_share=0.25), UTF16)) == 2
+    assert [h.position.line for h in inlay_hint.build(marks, line_range(4), EditorSettings(), UTF16)] == [4]
+    assert len(inlay_hint.build(marks, ALL, EditorSettings(minimum_share=0.25), UTF16)) == 2
 
 
 def test_the_finding_offers_a_quick_fix_and_its_kernel_a_rewrite(marks: Marks) -> None:

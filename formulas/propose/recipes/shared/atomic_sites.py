@@ -22,7 +22,7 @@ _PUBLISHING = re.compile(r"\b(__threadfence\w*|__atomic_work_item_fence|cooperat
 
 
 @dataclass(frozen=True)
-class Site:
+class AtomicSite:
     """One `atomicAdd(address, value);`: `place` is what a recipe keeps of the address, `base` the argument."""
 
     atomic: Atomic
@@ -37,7 +37,7 @@ class Site:
 class Sites:
     """All sites of a kernel, and the early returns that become guards."""
 
-    sites: tuple[Site, ...]
+    sites: tuple[AtomicSite, ...]
     returns: tuple[EarlyReturn, ...]
 
 
@@ -45,12 +45,12 @@ def collect_sites(
     name: str,
     kernel: KernelSyntax,
     facts: LaunchFacts,
-    site_of: Callable[[Atomic, KernelSyntax, Mapping[str, str]], Site | str | None],
+    site_of: Callable[[Atomic, KernelSyntax, Mapping[str, str]], AtomicSite | str | None],
 ) -> Sites | Refusal:
     """The sites that `site_of` gives (a str is a reason, None is none of its business), if they may be moved."""
     pointers = pointers_of(kernel, facts)
     found = [site_of(atomic, kernel, pointers) for atomic in kernel.atomics]
-    sites = tuple(s for s in found if isinstance(s, Site))
+    sites = tuple(s for s in found if isinstance(s, AtomicSite))
     if not sites:
         reasons = [s for s in found if isinstance(s, str)]
         return Refusal(

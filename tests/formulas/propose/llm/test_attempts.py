@@ -21,7 +21,7 @@ from hipscope.formulas.propose.llm.attempts import (
     rewrite_with_model,
     splice,
 )
-from hipscope.formulas.propose.llm.beliefs import Trace
+from hipscope.formulas.propose.llm.beliefs import BeliefTrace
 from hipscope.formulas.propose.llm.client import ModelClient, ModelError
 from hipscope.formulas.propose.llm.model_settings import Budget, ModelKey, ModelSettings, Price
 
@@ -335,7 +335,7 @@ def test_the_trace_tells_the_whole_story_without_the_key(
     server = serve(
         wire.Reply(wire.said(given.FASTER, [BELIEF])), wire.Reply("prose"), wire.Reply(wire.said(""))
     )
-    trace = Trace.in_project(tmp_path, "turn")
+    trace = BeliefTrace.in_project(tmp_path, "turn")
     run(server, Judge({"kTile + 1": 2.0}), attempts=3, options={"trace": trace, "profile_bytes": 123456})
     assert trace.path is not None
     text = trace.path.read_text()

@@ -10,7 +10,7 @@ import pytest
 
 from hipscope.analysis.errors import HipscopeError
 from hipscope.formulas.propose.llm.answer_schema import Belief
-from hipscope.formulas.propose.llm.beliefs import Trace, align, changed_lines, check_beliefs
+from hipscope.formulas.propose.llm.beliefs import BeliefTrace, align, changed_lines, check_beliefs
 from hipscope.formulas.propose.llm.client import Usage
 
 
@@ -99,7 +99,7 @@ def test_alignment_without_findings_or_numbers_is_unknown(given: ModuleType) -> 
 
 
 def test_the_trace_is_one_object_a_line_in_the_project(tmp_path: Path) -> None:
-    trace = Trace.in_project(tmp_path, "turn<float>(int)")
+    trace = BeliefTrace.in_project(tmp_path, "turn<float>(int)")
     trace.write("prompt", report="a\nb", usage=Usage(1, 2, None))
     trace.write("judged", beliefs=check_beliefs([belief()], {}, {}), data=b"\xff")
     assert trace.path is not None
@@ -115,9 +115,9 @@ def test_the_trace_is_one_object_a_line_in_the_project(tmp_path: Path) -> None:
 def test_a_project_that_cannot_hold_a_trace_is_named(tmp_path: Path) -> None:
     (tmp_path / ".hipscope").write_text("a file")
     with pytest.raises(HipscopeError, match=r"\.hipscope: .*the trace of the rewrites"):
-        Trace.in_project(tmp_path, "turn")
+        BeliefTrace.in_project(tmp_path, "turn")
 
 
 def test_a_trace_without_a_place_writes_nothing(tmp_path: Path) -> None:
-    Trace(None).write("prompt")
+    BeliefTrace(None).write("prompt")
     assert list(tmp_path.iterdir()) == []
