@@ -326,7 +326,7 @@ def optimize(request: Object, file: str, text: str) -> Object:
         "edit": None,
     }
     if "// worker: refuse" in text or start < 0:
-        attempt = {
+        attempt: Object = {
             "formula": "bankConflict",
             "kernel": "transpose(float*, int)",
             "recipe": "lds_padding",

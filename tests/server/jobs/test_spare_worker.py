@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.server.jobs.jobs import JobFailed, Spare, run_worker
+from hipscope.server.jobs.messages import JobRequest
 
 
 async def test_a_waiting_worker_answers_like_any_other(tmp_path: Path) -> None:
@@ -20,7 +21,7 @@ async def test_a_waiting_worker_answers_like_any_other(tmp_path: Path) -> None:
     waiting = spare.take()
     assert waiting is first
     assert spare.take() is None
-    request = {"kind": "optimize", "target": str(tmp_path / "missing.hip")}
+    request = JobRequest("optimize", str(tmp_path / "missing.hip"))
     with pytest.raises(JobFailed) as told:
         await run_worker(request, lambda _message, _share: None, waiting=waiting)
     with pytest.raises(JobFailed) as fresh:
