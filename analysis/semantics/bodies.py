@@ -1,0 +1,236 @@
+"""The body of one function as a tree that knows its parents, with the declarations of its variables.
+
+Takes the definition of a function, gives its expressions and, for each variable, what changes it. Lambdas in it are
+functions of their own; what is not evaluated (`sizeof`) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hipscope.analysis.semantics.cursors import ARRAYS, EXTERN, FUNCTIONS, POINTER, REFERENCES, Cursor, Kind
+from hipscope.analysis.semantics.places import Places
+from hipscope.analysis.semantics.records import DeclarationKind, Place, VariableDeclaration
+from hipscope.analysis.semantics.type_records import Types
+from hipscope.analysis.semantics.units import Unit
+
+VARIABLES = frozenset((Kind.VARIABLE, Kind.PARAMETER))
+_NO_EXPRESSIONS = frozenset((Kind.TYPE_REF, Kind.TEMPLATE_REF, Kind.NAMESPACE_REF, Kind.MEMBER_REF))
+_CHANGING = frozenset(("++", "--"))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One reading of a unit: what everything that is read from it shares."""
+
+    unit: Unit
+    places: Places
+    types: Types
+
+    def ours(self, cursor: Cursor) -> bool:
+        """Whether a declaration stands in a file of the program."""
+        return self.unit.path(cursor.file) is not None
+
+
+class Item:
+    """One statement, expression or declaration of a body."""
+
+    __slots__ = ("children", "cursor", "kind", "parent")
+
+    def __init__(self, cursor: Cursor, parent: Item | None) -> None:
+        self.cursor, self.parent, self.kind = cursor, parent, cursor.kind
+        self.children: list[Item] = []
+
+    @property
+    def expressions(self) -> list[Item]:
+        """The children without names of types, templates and namespaces."""
+        return [child for child in self.children if child.kind not in _NO_EXPRESSIONS]
+
+    def walk(self) -> Iterator[Item]:
+        """This and everything below, parents first."""
+        waiting = [self]
+        while waiting:
+            item = waiting.pop()
+            yield item
+            waiting.extend(reversed(item.children))
+
+    def is_first(self) -> bool:
+        """Whether it is the left operand of its parent."""
+        return self.parent is not None and self.parent.children[0] is self
+
+
+@dataclass
+class Changes:
+    """What happens to a local variable behind its initialiser. `escapes`: it may be changed out of sight."""
+
+    values: list[Item] = field(default_factory=list)
+    steps: int = 0
+    escapes: bool = False
+
+
+class Body:
+    """One function's definition, read."""
+
+    def __init__(self, reading: Reading, function: Cursor) -> None:
+        self.reading, self.function = reading, function
+        self.top = _tree(function)
+        self.initialisers: dict[int, Item] = {}
+        self.changes: dict[int, Changes] = {}
+        self._own: set[int] = set()
+        self._declarations: dict[int, VariableDeclaration | None] = {}
+        for item in self.top.walk():
+            self._note(item)
+
+    def declared(self, item: Item) -> Cursor | None:
+        """The variable that a name means; None for anything else."""
+        if item.kind != Kind.NAME:
+            return None
+        cursor = item.cursor.referenced
+        return cursor if cursor.exists and cursor.kind in VARIABLES else None
+
+    def declaration(self, cursor: Cursor) -> VariableDeclaration | None:
+        """The record of a variable or member."""
+        key = cursor.key
+        if key not in self._declarations:
+            self._declarations[key] = self._made(cursor)
+        return self._declarations[key]
+
+    def is_local(self, cursor: Cursor) -> bool:
+        """Whether a variable is one of this function's own."""
+        return cursor.key in self._own
+
+    def _made(self, cursor: Cursor) -> VariableDeclaration | None:
+        made = self.reading.types.of(cursor.type)
+        if made is None:
+            return None
+        changes = self.changes.get(cursor.key)
+        return VariableDeclaration(
+            name=cursor.spelling,
+            kind=self._kind(cursor),
+            type=made,
+            place=self.reading.places.of(cursor),
+            assigned=changes is not None and bool(changes.values or changes.steps or changes.escapes),
+        )
+
+    def _kind(self, cursor: Cursor) -> DeclarationKind:
+        if cursor.kind == Kind.FIELD:
+            return "member"
+        if cursor.kind == Kind.PARAMETER:
+            return "parameter" if self.is_local(cursor) else "capture"
+        memory = memory_of(cursor)
+        if memory is not None:
+            return memory
+        if self.is_local(cursor):
+            return "local"
+        return "capture" if cursor.parent.kind in FUNCTIONS else "global"
+
+    def _note(self, item: Item) -> None:
+        cursor = item.cursor
+        if item.kind in VARIABLES:
+            self._own.add(cursor.key)
+            if item.kind == Kind.VARIABLE and (start := _initialiser(item)) is not None:
+                self.initialisers[cursor.key] = start
+        elif item.kind == Kind.NAME and (variable := self.declared(item)) is not None:
+            change = self._change(item, variable)
+            if change is not None:
+                self._merge(variable.key, change)
+
+    def _merge(self, key: int, change: Changes) -> None:
+        known = self.changes.setdefault(key, Changes())
+        known.values += change.values
+        known.steps += change.steps
+        known.escapes |= change.escapes
+
+    def _change(self, item: Item, variable: Cursor) -> Changes | None:
+        """What the use of a variable changes about it."""
+        if variable.type.kind in REFERENCES:
+            return None
+        while item.parent is not None and item.parent.kind == Kind.PARENTHESES:
+            item = item.parent
+        parent = item.parent
+        if parent is None:
+            return None
+        if parent.kind in (Kind.BINARY, Kind.COMPOUND_ASSIGNMENT) and item.is_first():
+            operator = parent.cursor.operator
+            if operator == "=":
+                return Changes(values=[parent.children[1]])
+            return Changes(steps=1) if parent.kind == Kind.COMPOUND_ASSIGNMENT else None
+        if parent.kind == Kind.UNARY:
+            if parent.cursor.operator in _CHANGING:
+                return Changes(steps=1)
+            return Changes(escapes=True) if parent.cursor.operator == "&" else None
+        if binds_reference(parent, item):
+            return Changes(escapes=True)
+        return None
+
+
+def memory_of(cursor: Cursor) -> DeclarationKind | None:
+    """The memory of the device that a variable is in by its attributes; None for any other variable."""
+    if cursor.kind != Kind.VARIABLE:
+        return None
+    attributes = {child.kind for child in cursor.children}
+    if Kind.SHARED_ATTRIBUTE in attributes:
+        return "dynamic shared" if cursor.storage == EXTERN else "shared"
+    if Kind.CONSTANT_ATTRIBUTE in attributes:
+        return "constant"
+    return "global" if Kind.DEVICE_ATTRIBUTE in attributes else None
+
+
+def binds_reference(parent: Item, item: Item) -> bool:
+    """Whether `item`, an lvalue, is bound to a reference through which it may be changed."""
+    if parent.kind == Kind.VARIABLE:
+        kind = parent.cursor.type
+        return kind.kind in REFERENCES and not kind.pointee.constant
+    if parent.kind != Kind.CALL:
+        return False
+    parameter = parameter_of(parent, item)
+    if parameter is None:
+        return False
+    return parameter.type.kind in REFERENCES and not parameter.type.pointee.constant
+
+
+def parameter_of(call: Item, argument: Item) -> Cursor | None:
+    """The parameter of the called function that an argument is for; None where the call or it is not known."""
+    callee = call.cursor.referenced
+    if not callee.exists or callee.kind not in FUNCTIONS:
+        return None
+    node = argument.cursor.node
+    given = [other.node for other in call.cursor.arguments]
+    if node not in given:
+        return None
+    parameters = callee.arguments
+    # The object of an overloaded operator that is a member stands before the arguments.
+    index = given.index(node) - max(0, len(given) - len(parameters)) * (callee.kind == Kind.METHOD)
+    return parameters[index] if 0 <= index < len(parameters) else None
+
+
+def is_pointer(item: Item) -> bool:
+    """Whether an expression is a pointer, or an array that becomes one."""
+    kind = item.cursor.type.canonical.kind
+    return kind == POINTER or kind in ARRAYS
+
+
+def _initialiser(item: Item) -> Item | None:
+    start = item.cursor.initialiser
+    if not start.exists:
+        return None
+    node = start.node
+    return next((child for child in item.children if child.cursor.node == node), None)
+
+
+def _tree(function: Cursor) -> Item:
+    top = Item(function, None)
+    waiting = [top]
+    while waiting:
+        item = waiting.pop()
+        if item.kind in (Kind.SIZEOF, Kind.LAMBDA) and item is not top:
+            continue
+        item.children = [Item(child, item) for child in item.cursor.children]
+        waiting.extend(item.children)
+    return top
+
+
+def place_of_all(reading: Reading, items: list[Item]) -> tuple[Place, ...]:
+    """The places of these that have one."""
+    return tuple(place for item in items if (place := reading.places.of(item.cursor)) is not None)

@@ -1,0 +1,223 @@
+"""The functions of a program: every definition in its files, and every instance of a template that is used.
+
+Takes one reading of a unit, gives records and launches. An instance is nobody's child in libclang: it is found by
+following what calls, launches and names of functions mean, from body to body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hipscope.analysis.semantics.accesses import accesses
+from hipscope.analysis.semantics.bodies import Body, Reading
+from hipscope.analysis.semantics.calls import calls
+from hipscope.analysis.semantics.cursors import FUNCTIONS, RECORDS, ClangType, Cursor, Kind, walk
+from hipscope.analysis.semantics.launches import launches
+from hipscope.analysis.semantics.loops import loops
+from hipscope.analysis.semantics.records import (
+    Diagnostic,
+    FunctionInstance,
+    FunctionKey,
+    Launch,
+    Place,
+    Type,
+    VariableDeclaration,
+)
+
+_SCOPES = frozenset((Kind.NAMESPACE, Kind.LINKAGE, Kind.UNEXPOSED_DECL, *RECORDS))
+_TEMPLATES = frozenset((Kind.FUNCTION_TEMPLATE, Kind.CLASS_TEMPLATE, Kind.CLASS_PARTIAL))
+_NAMING = frozenset((Kind.NAME, Kind.MEMBER, Kind.CALL))
+
+
+@dataclass(frozen=True)
+class Found:
+    """All functions of a program by key, and its launches."""
+
+    functions: dict[FunctionKey, FunctionInstance]
+    launches: tuple[Launch, ...]
+
+
+def find_functions(reading: Reading, errors: tuple[Diagnostic, ...]) -> Found:
+    """Everything that the program's own files define, and the instances that these use."""
+    found: dict[FunctionKey, FunctionInstance] = {}
+    launched: list[Launch] = []
+    waiting = list(_outer_functions(reading, reading.unit.top.children))
+    seen: set[int] = set()
+    while waiting:
+        cursor = waiting.pop()
+        definition = cursor.definition
+        if not definition.exists or definition.key in seen or not reading.ours(definition):
+            continue
+        seen.add(definition.key)
+        if _is_pattern(definition):
+            continue
+        body = Body(reading, definition)
+        function = _function(body, errors)
+        if function is not None:
+            found[function.key] = function
+            launched += launches(body)
+        waiting += _used(body)
+    return Found(found, tuple(sorted(set(launched), key=lambda launch: launch.place.span)))
+
+
+def _outer_functions(reading: Reading, cursors: Iterable[Cursor]) -> Iterator[Cursor]:
+    """The functions that are defined outside of functions, and those that other declarations use."""
+    for cursor in cursors:
+        if not reading.ours(cursor) or cursor.kind in _TEMPLATES:
+            continue
+        if cursor.kind in FUNCTIONS:
+            yield cursor
+        elif cursor.kind in _SCOPES:
+            yield from _outer_functions(reading, cursor.children)
+        elif cursor.kind == Kind.VARIABLE:
+            yield from _named(cursor)
+
+
+def _used(body: Body) -> Iterator[Cursor]:
+    for item in body.top.walk():
+        if item.kind == Kind.LAMBDA:
+            yield from _operators(item.cursor)
+        elif item.kind in _NAMING:
+            cursor = item.cursor.referenced
+            if cursor.exists and cursor.kind in FUNCTIONS:
+                yield cursor
+
+
+def _named(variable: Cursor) -> Iterator[Cursor]:
+    for cursor in walk(variable):
+        if cursor.kind == Kind.LAMBDA:
+            yield from _operators(cursor)
+        elif cursor.kind in _NAMING and (named := cursor.referenced).exists and named.kind in FUNCTIONS:
+            yield named
+
+
+def _operators(lambda_expression: Cursor) -> Iterator[Cursor]:
+    """The function that a lambda is; none for one with `auto` parameters, which has instances instead."""
+    for member in lambda_expression.type.declaration.children:
+        if member.kind == Kind.METHOD and member.spelling == "operator()":
+            yield member
+
+
+def _is_pattern(function: Cursor) -> bool:
+    """Whether a function stands inside a template: its types are not known, its instances are asked instead."""
+    parent = function
+    while parent.exists and parent.kind != Kind.NAMESPACE:
+        if parent.kind in _TEMPLATES:
+            return True
+        parent = parent.parent
+    return False
+
+
+def _function(body: Body, errors: tuple[Diagnostic, ...]) -> FunctionInstance | None:
+    reading, cursor = body.reading, body.function
+    place = reading.places.of(cursor)
+    key = cursor.mangled
+    if place is None or not key:
+        return None
+    template = _template_of(cursor)
+    parameters = _parameters(body, cursor)
+    return FunctionInstance(
+        key=FunctionKey(key),
+        name=cursor.spelling,
+        place=place,
+        template=reading.places.of(template) if template is not None else None,
+        arguments=_arguments(reading, cursor),
+        parameters=parameters,
+        declared=_declared(reading, template) if template is not None and template.kind == Kind.FUNCTION_TEMPLATE
+        else parameters,
+        kernel=any(child.kind == Kind.KERNEL_ATTRIBUTE for child in cursor.children),
+        accesses=accesses(body),
+        calls=calls(body),
+        loops=loops(body),
+        errors=_errors(body, place, errors),
+        types=_types(body),
+    )  # fmt: skip
+
+
+def _parameters(body: Body, function: Cursor) -> tuple[VariableDeclaration, ...]:
+    return tuple(made for p in function.arguments if (made := body.declaration(p)) is not None)
+
+
+def _declared(reading: Reading, template: Cursor) -> tuple[VariableDeclaration, ...]:
+    """The parameters of a template; the cursor of a template does not say its arguments, its children do."""
+    return tuple(
+        VariableDeclaration(cursor.spelling, "parameter", made, reading.places.of(cursor))
+        for cursor in template.children
+        if cursor.kind == Kind.PARAMETER and (made := reading.types.of(cursor.type)) is not None
+    )
+
+
+def _template_of(function: Cursor) -> Cursor | None:
+    """The template that a function, or the class that it belongs to, is an instance of."""
+    cursor = function
+    while cursor.exists and cursor.kind in (*FUNCTIONS, *RECORDS):
+        template = cursor.template
+        if template.exists:
+            return template
+        cursor = cursor.parent
+    return None
+
+
+def _arguments(reading: Reading, function: Cursor) -> tuple[Type | int | str, ...]:
+    cursor = function
+    while cursor.exists and cursor.kind in (*FUNCTIONS, *RECORDS):
+        given = cursor.template_arguments()
+        if given:
+            unsigned = _unsigned_parameters(cursor.template)
+            return tuple(_argument(reading, cursor, i, a, i in unsigned) for i, a in enumerate(given))
+        cursor = cursor.parent
+    return ()
+
+
+def _argument(
+    reading: Reading, owner: Cursor, index: int, given: ClangType | int | str, unsigned: bool
+) -> Type | int | str:
+    if isinstance(given, ClangType):
+        return reading.types.of(given) or ""
+    if isinstance(given, int) and given < 0 and unsigned:
+        return owner.unsigned_argument(index)
+    return given
+
+
+def _unsigned_parameters(template: Cursor) -> frozenset[int]:
+    """Which parameters of a template are numbers without a sign: a bool that is true comes as -1."""
+    if not template.exists:
+        return frozenset()
+    kinds = (Kind.TEMPLATE_TYPE_PARAMETER, Kind.TEMPLATE_VALUE_PARAMETER)
+    parameters = [child for child in template.children if child.kind in kinds]
+    return frozenset(i for i, p in enumerate(parameters) if p.type.canonical.kind in _UNSIGNED)
+
+
+_UNSIGNED = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12))  # CXType_Bool to CXType_UInt128
+
+
+def _errors(body: Body, place: Place, errors: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """The errors that lie in a function, or in a declaration of the program that it uses."""
+    if not errors:
+        return ()
+    places = {place}
+    for item in body.top.walk():
+        if item.kind in (*_NAMING, Kind.TYPE_REF, Kind.TEMPLATE_REF):
+            used = item.cursor.referenced
+            if (
+                used.exists
+                and body.reading.ours(used)
+                and (there := body.reading.places.of(used)) is not None
+            ):
+                places.add(there)
+    return tuple(e for e in errors if e.place is not None and any(p.holds(e.place) for p in places))
+
+
+def _types(body: Body) -> dict[Place, Type]:
+    """The type of each expression that has bytes of its own, before what converts it; of several the outermost's."""
+    found: dict[Place, Type] = {}
+    for item in body.top.walk():
+        if not 100 <= item.kind < 200 or (item.kind == Kind.UNEXPOSED and item.children):
+            continue
+        place = body.reading.places.of(item.cursor)
+        if place is None or place.macro is not None or place in found:
+            continue
+        if (made := body.reading.types.of(item.cursor.type)) is not None:
+            found[place] = made
+    return found

@@ -1,0 +1,173 @@
+"""What the compiler knows of a program, as data: places, types, declarations, accesses, calls, loops, launches.
+
+Data only, nothing of libclang in it: records outlive the translation unit that they were read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NewType
+
+Span = tuple[int, int]
+"""Bytes [start, end) of a file."""
+
+FunctionKey = NewType("FunctionKey", str)
+"""The mangled name of a function or an instance of one; a kernel's is its symbol in the code object."""
+
+AccessKind = Literal["read", "write", "update", "atomic"]
+DeclarationKind = Literal[
+    "parameter", "local", "shared", "dynamic shared", "constant", "global", "member", "capture"
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands. `macro` is the macro's name when the span is its use: what is inside has no bytes."""
+
+    file: Path
+    span: Span
+    macro: str | None = None
+
+    def holds(self, other: Place) -> bool:
+        """Whether `other` lies in here."""
+        return self.file == other.file and self.span[0] <= other.span[0] and other.span[1] <= self.span[1]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """An error of the compiler; a warning is none. `place` is None when it belongs to no file."""
+
+    message: str
+    place: Place | None
+    line: int
+
+
+@dataclass(frozen=True)
+class Field:
+    """A member of a structure; `offset` in bytes, None for a bit-field or where it depends on a template."""
+
+    name: str
+    type: Type
+    offset: int | None
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type as written and as the compiler resolves it.
+
+    `plain` is the canonical name without const and volatile. `bytes` is its size, None when it depends on a template's
+    arguments or is incomplete. `element` is what a pointer, reference, array or vector is made of; `dims` the sizes of
+    an array, outermost first (0: not said). `fields` are those of a structure.
+    """
+
+    spelling: str
+    canonical: str
+    plain: str
+    bytes: int | None
+    element: Type | None = None
+    dims: tuple[int, ...] = ()
+    fields: tuple[Field, ...] = ()
+    dependent: bool = False
+
+
+@dataclass(frozen=True)
+class VariableDeclaration:
+    """A variable, parameter or member. `assigned`: its value may change after its initialiser."""
+
+    name: str
+    kind: DeclarationKind
+    type: Type
+    place: Place | None
+    assigned: bool = False
+
+
+@dataclass(frozen=True)
+class MemoryAccess:
+    """One access to memory. `type` is what is moved: the member's, for a member of an element.
+
+    `bases` has one way for each object that it may be in, from the name that is written to the parameter or variable
+    that holds the data; empty when the compiler does not say. `indices` are the texts between the brackets, outermost
+    first, `index` the variables in them.
+    """
+
+    place: Place
+    kind: AccessKind
+    type: Type
+    bases: tuple[tuple[VariableDeclaration, ...], ...]
+    index: tuple[VariableDeclaration, ...] = ()
+    indices: tuple[Place, ...] = ()
+
+    @property
+    def roots(self) -> frozenset[str]:
+        """The names of the parameters and variables that it may be in."""
+        return frozenset(way[-1].name for way in self.bases)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call. `callee` is its definition in the program; `builtin`: it is the toolchain's or the compiler's own.
+
+    `parameters` and `result` are the types that the chosen overload has. An argument without bytes of its own (a
+    default) is left out.
+    """
+
+    place: Place
+    name: str
+    callee: FunctionKey | None
+    arguments: tuple[Place, ...]
+    builtin: bool
+    parameters: tuple[Type, ...] = ()
+    result: Type | None = None
+
+
+@dataclass(frozen=True)
+class CountedLoop:
+    """A loop. `bound` is the constant that its variable is compared with, `step` the constant that is added to it.
+
+    `operator` is what changes the variable (`++`, `+=`, `>>=`), "" where that is not said.
+    """
+
+    place: Place
+    kind: Literal["for", "while", "do", "range"]
+    bound: int | None = None
+    step: int | None = None
+    operator: str = ""
+    variable: VariableDeclaration | None = None
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch in host code. `block_value` is the number of threads of a workgroup where it is constant."""
+
+    place: Place
+    kernel: FunctionKey
+    grid: Place
+    block: Place
+    shared: Place | None
+    block_value: int | None
+
+
+@dataclass(frozen=True)
+class FunctionInstance:
+    """One function, or one instance of a template: `arguments` are then its template's, `template` where that stands.
+
+    `declared` are the parameters as the template has them: their types are dependent where the instance decides.
+    `errors` are those of the compiler in it, or in a declaration that it uses: what is said of it may then be
+    incomplete. `types` are those of all its expressions that have bytes of their own.
+    """
+
+    key: FunctionKey
+    name: str
+    place: Place
+    template: Place | None
+    arguments: tuple[Type | int | str, ...]
+    parameters: tuple[VariableDeclaration, ...]
+    declared: tuple[VariableDeclaration, ...]
+    kernel: bool
+    accesses: tuple[MemoryAccess, ...]
+    calls: tuple[Call, ...]
+    loops: tuple[CountedLoop, ...]
+    errors: tuple[Diagnostic, ...]
+    types: Mapping[Place, Type] = field(default_factory=dict, repr=False, hash=False, compare=False)

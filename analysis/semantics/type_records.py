@@ -1,0 +1,99 @@
+"""Types of libclang as records.
+
+Takes a type, gives its canonical name, size, elements, dimensions and members, each made once for a reading.
+"""
+
+from __future__ import annotations
+
+from hipscope.analysis.semantics.cursors import (
+    ARRAYS,
+    POINTER,
+    RECORD,
+    REFERENCES,
+    VECTORS,
+    ClangType,
+    Cursor,
+    Kind,
+)
+from hipscope.analysis.semantics.records import Field, Type
+
+
+class Types:
+    """The types of one reading of a unit."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, int], Type] = {}
+        self._open: set[str] = set()
+
+    def of(self, clang_type: ClangType) -> Type | None:
+        """The record of a type; None for what has no type."""
+        if clang_type.kind == 0:
+            return None
+        key = clang_type.key
+        if key not in self._known:
+            if clang_type.placeholder:
+                return None
+            made = self._made(clang_type)
+            if self._open:  # inside a structure: members of structures inside it may be left out
+                return made
+            self._known[key] = made
+        return self._known[key]
+
+    def _made(self, clang_type: ClangType) -> Type:
+        canonical = clang_type.canonical
+        size = canonical.size if canonical.kind not in REFERENCES else canonical.pointee.size
+        return Type(
+            spelling=clang_type.spelling,
+            canonical=canonical.spelling,
+            plain=canonical.unqualified.spelling,
+            bytes=size if size >= 0 else None,
+            element=self._element(canonical),
+            dims=_dimensions(canonical),
+            fields=self._fields(canonical),
+            dependent=_leaf(canonical).dependent,
+        )
+
+    def _element(self, canonical: ClangType) -> Type | None:
+        if canonical.kind in ARRAYS:
+            element = canonical
+            while element.kind in ARRAYS:
+                element = element.array_element.canonical
+            return self.of(element)
+        if canonical.kind == POINTER or canonical.kind in REFERENCES:
+            return self.of(canonical.pointee)
+        return self.of(canonical.vector_element) if canonical.kind in VECTORS else None
+
+    def _fields(self, canonical: ClangType) -> tuple[Field, ...]:
+        """The members of a structure; none of one that stands inside itself, or is the library's."""
+        name = canonical.unqualified.spelling
+        if canonical.kind != RECORD or name in self._open or canonical.size < 0:
+            return ()
+        self._open.add(name)
+        try:
+            members = [c for c in canonical.declaration.definition.children if c.kind == Kind.FIELD]
+            return tuple(field for member in members if (field := self._field(member)) is not None)
+        finally:
+            self._open.discard(name)
+
+    def _field(self, member: Cursor) -> Field | None:
+        made = self.of(member.type)
+        return None if made is None else Field(member.spelling, made, member.field_offset)
+
+
+def _dimensions(canonical: ClangType) -> tuple[int, ...]:
+    sizes = []
+    while canonical.kind in ARRAYS:
+        sizes.append(max(0, canonical.array_size))
+        canonical = canonical.array_element.canonical
+    return tuple(sizes)
+
+
+def _leaf(canonical: ClangType) -> ClangType:
+    """What is at the end of pointers, references and arrays."""
+    while True:
+        if canonical.kind in ARRAYS:
+            canonical = canonical.array_element.canonical
+        elif canonical.kind == POINTER or canonical.kind in REFERENCES:
+            canonical = canonical.pointee.canonical
+        else:
+            return canonical

@@ -1,0 +1,68 @@
+"""Finds the libclang that belongs to a compiler.
+
+Takes the path of the compiler that builds, gives the shared library and the compiler's resource directory. Looks beside
+the compiler first, then for the wheel `libclang` among the installed packages (whose library reads the same sources).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hipscope.analysis.errors import MissingTool
+from hipscope.analysis.semantics.units import Library
+from hipscope.analysis.system.process import run_process
+
+FIX = "pip install libclang==18.1.1"
+_SECONDS = 20.0
+
+
+def find_library(clang: Path) -> Library:
+    """The library to read sources with that `clang` compiles. Raises MissingTool with the command that brings one."""
+    beside = next(_beside(clang), None)
+    path = beside or next(_from_wheel(), None)
+    if path is None:
+        raise MissingTool(
+            f"no libclang beside {clang}, which is needed to look up types in the source", f"run: {FIX}"
+        )
+    stamp = clang.stat()
+    return Library(path, _resource_directory(clang, stamp.st_mtime_ns), beside is not None)
+
+
+def _beside(clang: Path) -> Iterator[Path]:
+    """The libraries of the compiler's own installation, the newest first."""
+    for root in dict.fromkeys((clang.resolve().parents[1], clang.absolute().parents[1])):
+        for folder in (root / "lib", root / "lib64", root / "lib" / "llvm" / "lib"):
+            found = {path.resolve() for path in folder.glob("libclang*.so*") if _is_library(path.name)}
+            yield from sorted(found, key=lambda path: _numbers(path.name), reverse=True)
+
+
+def _from_wheel() -> Iterator[Path]:
+    try:
+        files = importlib.metadata.files("libclang") or ()
+    except importlib.metadata.PackageNotFoundError:
+        return
+    for file in files:
+        if _is_library(file.name) and (path := Path(str(file.locate()))).is_file():
+            yield path
+
+
+def _is_library(name: str) -> bool:
+    """`libclang.so.19.1`, `libclang-19.so.1`; not `libclang-cpp.so`, `libclang_rt.asan.so`."""
+    return re.fullmatch(r"libclang(-\d+)?\.so(\.[\d.]+)?", name) is not None
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", text)]
+
+
+@functools.lru_cache(maxsize=8)
+def _resource_directory(clang: Path, _modified_ns: int) -> Path:
+    asked = run_process([clang, "-print-resource-dir"], timeout=_SECONDS)
+    directory = Path(asked.stdout.decode("utf-8", "replace").strip())
+    if not asked.ok or not directory.is_dir():
+        raise MissingTool(f"{clang} does not name the directory of its own headers", "run `hipscope doctor`")
+    return directory

@@ -1,0 +1,1 @@
+__device__ inline int vendored(const int* p) { return p[7]; }

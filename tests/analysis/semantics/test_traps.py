@@ -1,0 +1,392 @@
+"""Where a plain walk over libclang's cursors gives a wrong answer: programs of a few lines, read by each library."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.semantics.meaning import Meaning, Units
+from hipscope.analysis.semantics.records import FunctionInstance, Place, Type
+from hipscope.analysis.source.texts import SourceTexts
+from tests.analysis.semantics.conftest import Reader, command_for
+
+HEADER = b"#include <hip/hip_runtime.h>\n"
+
+
+def one(meaning: Meaning, name: str = "k") -> FunctionInstance:
+    (found,) = meaning.named(name)
+    return found
+
+
+def accesses(function: FunctionInstance) -> list[tuple[str, str, list[str]]]:
+    """Kind, text and the objects of each access."""
+    return [
+        (a.kind, a.place.file.read_bytes()[slice(*a.place.span)].decode("utf-8", "replace"), sorted(a.roots))
+        for a in function.accesses
+    ]
+
+
+# --- 1: instances ------------------------------------------------------------------------------------------------
+
+
+def test_an_instance_that_nothing_in_the_file_uses_is_there_by_its_symbol(read: Reader) -> None:
+    text = """
+    struct Vec { float x, y; };
+    template <typename T, int N> __global__ void k(T* p) { for (int i = 0; i < N; ++i) p[i] = T{}; }
+    template <typename T> __global__ void k(T* p, int n) { p[n] = T{}; }
+    """
+    symbols = ("_Z1kI3VecLi64EEvPT_", "_Z1kIdEvPT_i")
+
+    assert read(text).named("k") == ()
+    found = read(text, symbols=symbols)
+    assert {f.key for f in found.named("k")} == set(symbols)
+    vector = found.function(symbols[0])
+    assert vector is not None
+    assert [a.canonical if isinstance(a, Type) else a for a in vector.arguments] == ["Vec", 64]
+    assert (vector.accesses[0].type.canonical, vector.loops[0].bound) == ("Vec", 64)
+    assert found.errors == ()
+
+
+def test_a_name_that_cannot_be_written_is_not_there_and_says_nothing_wrong(read: Reader) -> None:
+    found = read(
+        "__global__ void k(float* p) { *p = 1; }", symbols=("_Z6launchIZ4mainEUliE_EviT_", "_Z4nonePf")
+    )
+
+    assert [f.key for f in found.by_key.values()] == ["_Z1kPf"]
+    assert found.errors == ()
+
+
+def test_values_of_expressions(read: Reader, units: Units, tmp_path: Path) -> None:
+    text = b"""
+    struct P { char c; double d; };
+    namespace inside { constexpr int kTable[4] = {2, 3, 5, 7}; constexpr int TILE = 32; constexpr float kHalf = 0.5f; }
+    int changing;
+    """
+    file = tmp_path / "v.hip"
+    file.write_bytes(HEADER + text)
+    at = (HEADER + text).index(b"kTable")
+    asked = ["kTable[3]", "TILE + 1", "sizeof(P)", "kHalf", "changing", "unknown", "1 +"]
+    found = units.values(SourceTexts(), command_for(file), asked, Place(file, (at, at + 1)))
+
+    assert found == dict(zip(asked, [7, 33, 16, 0.5, None, None, None], strict=True))
+
+
+# --- 2: bases ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "roots"),
+    [
+        ("const float* p = a; float x = p[1]; out[0] = x;", ["a"]),
+        ("const float* p = a; if (n) p = b; float x = p[1]; out[0] = x;", ["a", "b"]),
+        ("const float* p = a; p += n; float x = p[1]; out[0] = x;", ["a"]),
+        ("const float* p = a; change(p); float x = p[1]; out[0] = x;", []),
+        ("const float* p = a; const float** q = &p; *q = b; float x = p[1]; out[0] = x;", []),
+        ("const float* p = n ? a : b; float x = p[1]; out[0] = x;", ["a", "b"]),
+        ("const float* p = choose(a, b); float x = p[1]; out[0] = x;", []),
+        ("const float* p; p = b + 3; float x = p[1]; out[0] = x;", ["b"]),
+        ("const float* p = a; const float* q = b; q = p; p = q; float x = p[1]; out[0] = x;", ["a", "b"]),
+    ],
+)
+def test_a_pointer_that_is_set_again_has_all_its_bases_or_none(
+    read: Reader, body: str, roots: list[str]
+) -> None:
+    found = read(f"""
+    __device__ void change(const float*& p);
+    __device__ const float* choose(const float* a, const float* b);
+    __global__ void k(const float* a, const float* b, float* out, int n) {{ {body} }}
+    """)
+    access = next(
+        a for a in one(found).accesses if a.place.span[1] - a.place.span[0] == 4 and a.kind == "read"
+    )
+
+    assert sorted(access.roots) == roots
+
+
+def test_a_pointer_that_is_moved_says_so(read: Reader) -> None:
+    kernel = one(read("__global__ void k(const float* a, float* out) { const float* p = a; *out = *p++; }"))
+    (read_one,) = [a for a in kernel.accesses if a.kind == "read"]
+
+    assert [(d.name, d.assigned) for d in read_one.bases[0]] == [("p", True), ("a", False)]
+
+
+# --- 3: reads that are writes --------------------------------------------------------------------------------------
+
+
+def test_members_and_references_that_are_written(read: Reader) -> None:
+    kernel = one(
+        read("""
+    __global__ void k(double2* d2, float* b, const float4* a) {
+        d2[1].x = 2;
+        float& r = b[7];
+        r = a[3].y;
+        auto& [u, v] = d2[0];
+        u = 1;
+    }
+    """)
+    )
+
+    assert accesses(kernel)[:3] == [
+        ("write", "d2[1].x", ["d2"]),
+        ("write", "r", ["b"]),
+        ("read", "a[3].y", ["a"]),
+    ]
+    assert kernel.accesses[2].type.bytes == 4
+
+
+# --- 4: atomics ----------------------------------------------------------------------------------------------------
+
+
+def test_atomics_of_the_compiler_and_functions_that_only_have_such_a_name(read: Reader) -> None:
+    kernel = one(
+        read("""
+    template <typename T> __device__ T atomicCost(T* p) { return *p; }
+    __device__ int atomicTotal;
+    __global__ void k(float* b, int* c) {
+        __hip_atomic_fetch_add(&b[3], 1.0f, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        atomicAdd(&c[2], 1);
+        atomicAdd(&atomicTotal, 1);
+        b[0] = atomicCost(b);
+    }
+    """)
+    )
+
+    assert accesses(kernel) == [
+        ("atomic", "b[3]", ["b"]),
+        ("atomic", "c[2]", ["c"]),
+        ("atomic", "atomicTotal", ["atomicTotal"]),
+        ("write", "b[0]", ["b"]),
+    ]
+
+
+# --- 5: macros -----------------------------------------------------------------------------------------------------
+
+
+def test_what_stands_in_an_argument_of_a_macro_has_its_own_bytes(read: Reader) -> None:
+    kernel = one(
+        read("""
+    #define ADD(address, value) atomicAdd((address), (value))
+    #define SET(p, i, v) p[i] = v
+    __global__ void k(int* hist, const int (*in)[4]) {
+        int i = threadIdx.x;
+        ADD(&hist[i & 15], in[i][2]);
+        SET(hist, 3, 4);
+    }
+    """)
+    )
+    found = {(a.kind, a.place.macro, *spelled(a.place)) for a in kernel.accesses}
+
+    assert found == {
+        ("atomic", None, "hist[i & 15]"),
+        ("read", None, "in[i][2]"),
+        ("write", "SET", "SET(hist, 3, 4)"),
+    }
+
+
+def spelled(place: Place) -> tuple[str]:
+    return (place.file.read_bytes()[slice(*place.span)].decode(),)
+
+
+# --- 6: loops ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loop", "answer"),
+    [
+        ("for (int i = 0; i < 8; ++i) p[i] = 0;", (8, 1, "++")),
+        ("#pragma unroll\nfor (int i = 0; i < 8; i += 2) { p[i] = 0; }\n", (8, 2, "+=")),
+        ("for (;;) { p[0] = 0; break; }", (None, None, "")),
+        ("int i = 9; for (; i > 2;) { p[i] = 0; --i; }", (2, None, "")),
+        ("for (int s = 64; s > 0; s >>= 1) p[s] = 0;", (0, None, ">>=")),
+        ("for (int s = 64; s > 0; s /= 2) p[s] = 0;", (0, None, "/=")),
+        ("for (int i = 7; 0 <= i; i--) p[i] = 0;", (0, -1, "--")),
+        ("for (int i = 0; i < n; i++) p[i] = 0;", (None, 1, "++")),
+        ("int i = 0; while (i < 5) p[i++] = 0;", (5, None, "")),
+        ("int t[3] = {}; for (int v : t) p[v] = 0;", (None, None, "")),
+        ("for (int i = 0, j = 4; i < kEnd; ++i) p[i] = j;", (12, 1, "++")),
+    ],
+)
+def test_what_a_loop_counts(read: Reader, loop: str, answer: tuple[int | None, int | None, str]) -> None:
+    kernel = one(read(f"constexpr int kEnd = 12;\n__global__ void k(int* p, int n) {{\n{loop}\n}}\n"))
+    (found,) = kernel.loops
+
+    assert (found.bound, found.step, found.operator) == answer
+
+
+# --- 7: arguments of templates ------------------------------------------------------------------------------------
+
+
+def test_a_bool_that_is_true_is_one_and_a_branch_not_taken_is_absent(read: Reader) -> None:
+    found = read("""
+    template <bool Up, int Step, unsigned char Mask> __global__ void k(int* p) {
+        if constexpr (Up) p[1] = Step; else p[0] = Mask;
+    }
+    void run(int* p) { k<true, -1, 255><<<1, 1>>>(p); k<false, 2, 1><<<1, 1>>>(p); }
+    """)
+    answers = {f.arguments: accesses(f)[0][1] for f in found.named("k")}
+
+    assert answers == {(1, -1, 255): "p[1]", (0, 2, 1): "p[0]"}
+
+
+# --- 8: bytes of the text, and texts that change -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", [b"// \xa9\r\n__global__ void k(float* \xc3\xa4) {\r\n  \xc3\xa4[2] = 1;\r\n}\r\n"]
+)
+def test_offsets_are_bytes_of_the_file_as_it_is(read: Reader, text: bytes) -> None:
+    (access,) = one(read(text)).accesses
+
+    assert (HEADER + text)[slice(*access.place.span)] == "ä[2]".encode()
+
+
+def test_unsaved_texts_of_the_file_and_of_headers_count(units: Units, tmp_path: Path) -> None:
+    file, header = tmp_path / "p.hip", tmp_path / "h.h"
+    file.write_bytes(HEADER + b'#include "h.h"\n__global__ void k(T* p) { p[0] = 1; }\n')
+    header.write_bytes(b"using T = int;\n")
+    command = command_for(file)
+    saved = units.meaning(SourceTexts(), command)
+    typed = units.meaning(SourceTexts({header: b"using T = double;\n"}), command)
+    edited = units.meaning(
+        SourceTexts({file: HEADER + b"__global__ void k(short* p) { p[0] = 1; }\n"}), command
+    )
+    again = units.meaning(SourceTexts(), command)
+
+    assert [one(m).accesses[0].type.canonical for m in (saved, typed, edited, again)] == [
+        "int", "double", "short", "int",
+    ]  # fmt: skip
+    assert header in saved.includes
+
+
+def test_a_reading_leaves_no_file_behind(
+    units: Units, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    (tmp_path / "t").mkdir()
+    file = tmp_path / "p.hip"
+    file.write_bytes(HEADER + b"__global__ void k(int* p) { p[0] = 1; }\n")
+    units.meaning(SourceTexts(), command_for(file))
+
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+# --- 9: whose function it is -----------------------------------------------------------------------------------------
+
+
+def test_a_header_of_the_program_is_its_own_however_it_was_found(units: Units, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.h").write_text("__device__ inline float mine(float x) { return x; }\n")
+    file = tmp_path / "p.hip"
+    file.write_bytes(HEADER + b'#include "own.h"\n__global__ void k(float* p) { *p = mine(sqrtf(p[1])); }\n')
+    kernel = one(units.meaning(SourceTexts(), command_for(file, f"-isystem{tmp_path / 'own'}")))
+
+    assert {c.name: (c.builtin, c.callee) for c in kernel.calls} == {
+        "mine": (False, "_Z4minef"),
+        "sqrtf": (True, None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("call", "parameter"),
+    [("sin(x)", "float"), ("sin(d)", "double"), ("::sqrt(x)", "float"), ("fabs(d)", "double")],
+)
+def test_a_call_has_the_types_of_the_overload_that_the_compiler_chose(
+    read: Reader, call: str, parameter: str
+) -> None:
+    kernel = one(read(f"__global__ void k(float* p, float x, double d) {{ *p = {call}; }}"))
+    (found,) = [c for c in kernel.calls if c.name in call]
+
+    assert [p.canonical for p in found.parameters] == [parameter]
+
+
+# --- 10: launches ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("launch", "kernel", "block"),
+    [
+        ("hipLaunchKernelGGL(k<float>, dim3(2), dim3(64), 0, 0, f);", "_Z1kIfEvPT_", 64),
+        ("hipLaunchKernelGGL((k<double>), 2, 32, 0, 0, d);", "_Z1kIdEvPT_", 32),
+        ("auto chosen = k<float>; chosen<<<1, 16>>>(f);", "_Z1kIfEvPT_", 16),
+        ("auto chosen = k<float>; if (f) chosen = other; chosen<<<1, 16>>>(f);", None, None),
+        ("const int size = 96; k<float><<<1, size>>>(f);", "_Z1kIfEvPT_", 96),
+        ("int size = 96; size *= 2; k<float><<<1, size>>>(f);", "_Z1kIfEvPT_", None),
+        ("dim3 block(8, 8, 2); k<float><<<1, block>>>(f);", "_Z1kIfEvPT_", 128),
+        ("dim3 block(8); block.y = n; k<float><<<1, block>>>(f);", "_Z1kIfEvPT_", None),
+        ("k<<<n, kThreads>>>(d);", "_Z1kIdEvPT_", 256),
+    ],
+)
+def test_a_launch(read: Reader, launch: str, kernel: str | None, block: int | None) -> None:
+    found = read(f"""
+    constexpr int kThreads = 256;
+    template <typename T> __global__ void k(T* p) {{ *p = 0; }}
+    __global__ void other(float* p) {{ *p = 1; }}
+    void run(float* f, double* d, int n) {{ {launch} }}
+    """).launches()
+
+    assert [(x.kernel, x.block_value) for x in found] == ([] if kernel is None else [(kernel, block)])
+
+
+# --- 11: what must not end the process ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"__global__ void k(int* p) {{ *p = {'(' * 200}1{')' * 200}; }}",
+        f"__global__ void k(int* p) {{ *p = {'+'.join(['1'] * 3000)}; }}",
+        "\x01\x02 ))) template <<<",
+        "__global__ void k(int* p) { p[",
+        "template <typename T> __global__ void k(T* p) { p[sizeof(T)] = T::count; for (int i = 0; i < T::n; ++i); }",
+    ],
+    ids=["nested", "long", "junk", "half", "dependent"],
+)
+def test_odd_texts_are_survived(read: Reader, text: str) -> None:
+    assert isinstance(read(text), Meaning)
+
+
+# --- 12: errors ----------------------------------------------------------------------------------------------------
+
+
+def test_an_error_counts_for_the_functions_that_it_may_change(read: Reader) -> None:
+    found = read("""
+    struct Broken { undeclared_t member; int good; };
+    __device__ int helper(int x) { return x + missing; }
+    __global__ void in_it(int* p) { p[0] = 1; oops; }
+    __global__ void through_a_call(int* p) { p[0] = helper(2); }
+    __global__ void through_a_type(Broken b, int* p) { p[0] = b.good; }
+    __global__ void clean(int* p) { p[0] = 1; }
+    """)
+    doubts = {name: [e.message for e in found.doubts(one(found, name).key)] for name in (
+        "in_it", "through_a_call", "through_a_type", "clean",
+    )}  # fmt: skip
+
+    assert "oops" in doubts["in_it"][0]
+    assert "missing" in doubts["through_a_call"][0]
+    assert "undeclared_t" in doubts["through_a_type"][0]
+    assert doubts["clean"] == []
+    assert len(found.errors) == 3
+
+
+def test_a_missing_header_leaves_the_rest(read: Reader) -> None:
+    found = read("""
+    #include <not/there.h>
+    template <typename T> __global__ void k(T* p) { p[1] = 0; }
+    void run(float* p) { k<float><<<1, 1>>>(p); }
+    """)
+
+    assert accesses(one(found)) == [("write", "p[1]", ["p"])]
+    assert "not/there.h" in found.errors[0].message
+
+
+# --- 13: records outlive the unit ------------------------------------------------------------------------------------
+
+
+def test_an_answer_stays_when_its_unit_is_read_again(read: Reader) -> None:
+    first = read("__global__ void k(float* p) { p[1] = 2; }")
+    before = dataclasses.asdict(one(first))
+    read("__global__ void other(int* q) { q[3] = 4; }")
+
+    assert dataclasses.asdict(one(first)) == before
