@@ -15,10 +15,19 @@ from pathlib import Path
 from hipscope.analysis.semantics.bodies import Reading
 from hipscope.analysis.semantics.functions import find_functions
 from hipscope.analysis.semantics.places import Places
-from hipscope.analysis.semantics.records import Diagnostic, FunctionInstance, FunctionKey, Launch, Place, Type
+from hipscope.analysis.semantics.records import (
+    Diagnostic,
+    FunctionInstance,
+    FunctionKey,
+    Launch,
+    Library,
+    Place,
+    SourceCommand,
+    Type,
+)
 from hipscope.analysis.semantics.tails import instances_tail, value_tail, values_in
 from hipscope.analysis.semantics.type_records import Types
-from hipscope.analysis.semantics.units import Library, SourceCommand, Unit
+from hipscope.analysis.semantics.units import Unit
 from hipscope.analysis.source.parse import tree_of
 from hipscope.analysis.source.texts import SourceTexts
 

@@ -23,6 +23,25 @@ DeclarationKind = Literal[
 
 
 @dataclass(frozen=True)
+class Library:
+    """One libclang. `resource_directory` holds the headers of the compiler that builds, not those of the library."""
+
+    path: Path
+    resource_directory: Path
+    beside_compiler: bool
+
+
+@dataclass(frozen=True)
+class SourceCommand:
+    """How one file is compiled. `roots` are the directories of the program: what lies elsewhere is a library's."""
+
+    file: Path
+    directory: Path
+    flags: tuple[str, ...]
+    roots: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
 class Place:
     """Where something stands. `macro` is the macro's name when the span is its use: what is inside has no bytes."""
 

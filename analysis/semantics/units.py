@@ -11,7 +11,6 @@ import ctypes
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.errors import HipscopeError
@@ -24,7 +23,7 @@ from hipscope.analysis.semantics.bindings import (
     load,
 )
 from hipscope.analysis.semantics.cursors import Cursor, Kind, offset_of
-from hipscope.analysis.semantics.records import Diagnostic, Place
+from hipscope.analysis.semantics.records import Diagnostic, Library, Place, SourceCommand
 
 _PREAMBLE, _AT_FIRST, _KEEP_GOING, _MACROS = 0x4, 0x100, 0x200, 0x1
 _IN_MEMORY = 1 << 2
@@ -32,23 +31,10 @@ _ERROR = 3  # CXDiagnostic_Error
 _WITH_PLACES_IN_MACROS = 19  # the first library whose spelling location is not the file location
 
 
-@dataclass(frozen=True)
-class Library:
-    """One libclang. `resource_directory` holds the headers of the compiler that builds, not those of the library."""
+class NotReadable(HipscopeError):
+    """libclang gives no tree of a file: its flags are not understood, or it ended on the text."""
 
-    path: Path
-    resource_directory: Path
-    beside_compiler: bool
-
-
-@dataclass(frozen=True)
-class SourceCommand:
-    """How one file is compiled. `roots` are the directories of the program: what lies elsewhere is a library's."""
-
-    file: Path
-    directory: Path
-    flags: tuple[str, ...]
-    roots: tuple[Path, ...]
+    exit_code = 1
 
 
 class Unit:
@@ -67,7 +53,7 @@ class Unit:
         self._close = weakref.finalize(self, _dispose, self.bindings, self._index, self._handles)
 
     def read(self, texts: Mapping[Path, bytes]) -> None:
-        """Parse the file with these texts in place of files. Raises HipscopeError where the library cannot."""
+        """Parse the file with these texts in place of files. Raises NotReadable where the library cannot."""
         files = (CUnsavedFile * len(texts))()
         for slot, (path, data) in zip(files, texts.items(), strict=True):
             slot.name, slot.contents, slot.length = os.fsencode(path), data, len(data)
@@ -85,7 +71,7 @@ class Unit:
             ctypes.byref(handle),
         )  # fmt: skip
         if failed or handle.value is None:
-            raise HipscopeError(
+            raise NotReadable(
                 f"{self.command.file}: libclang cannot read it with the flags of its build (error {failed})",
                 "see whether the program compiles",
             )

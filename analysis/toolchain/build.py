@@ -19,6 +19,7 @@ from typing import Literal
 
 from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.run import Run
+from hipscope.analysis.semantics.records import SourceCommand
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined
@@ -129,6 +130,24 @@ def compile_device(
         texts = SourceTexts({tree.path_of(path): data for path, data in run.texts.unsaved.items()})
     entry = _compile(_Order(project, toolchain, unit, "device", texts, run.cancel, confined))
     return read_code_object(entry.directory / "device.co")
+
+
+def source_command(project: Project, toolchain: Toolchain, source: Path, run: Run) -> SourceCommand:
+    """How `source`, or a source that includes it, is compiled: what `hipscope.analysis.semantics` reads it with.
+
+    Raises `UsageError` when the build does not compile it, `BuildFailed` when a build command fails.
+    """
+    main = _translation_unit(project, source.absolute(), run.texts)
+    above = (project.root, *project.root.parents)
+    roots = [project.root, main.parent, *(d for d in above if (d / ".git").exists())]
+    if project.build_kind == "single":
+        command = _single_unit(project, main).command
+    else:
+        tree = build_in_tree(project, toolchain, Run(run.cancel))
+        command = _tree_unit(project, tree, main).command
+        roots.append(tree.directory)
+    flags = (*toolchain.hip_flags, *command.flags)
+    return SourceCommand(main, command.directory, flags, tuple(dict.fromkeys(roots)))
 
 
 def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None:

@@ -13,11 +13,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hipscope.analysis.errors import MissingTool
-from hipscope.analysis.semantics.units import Library
+from hipscope.analysis.semantics.meaning import Units
+from hipscope.analysis.semantics.records import Library
 from hipscope.analysis.system.process import run_process
 
-FIX = "pip install libclang==18.1.1"
+FIX = "pip install libclang==18.1.1"  # the wheel reads the sources of newer compilers, too
 _SECONDS = 20.0
+
+
+def units_for(clang: Path) -> Units:
+    """The translation units of this process for a compiler; made once. Raises MissingTool as `find_library` does."""
+    return _units(find_library(clang))
+
+
+@functools.lru_cache(maxsize=1)
+def _units(library: Library) -> Units:
+    return Units(library)
 
 
 def find_library(clang: Path) -> Library:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tree_sitter import Node
+
 from hipscope.analysis.source.number_types import element_bytes
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.code_object import KernelMetadata
@@ -27,6 +29,24 @@ class LaunchFact:
 
 
 @dataclass(frozen=True)
+class SourceTypes:
+    """The types of one kernel in one text of its file.
+
+    `elements` maps the names of pointer parameters to what they lead to, where no template decides that. `sizes` maps
+    names of types as they are written (an alias, a macro) to their bytes.
+    """
+
+    text: bytes = b""
+    elements: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    spans: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
+
+    def of(self, source: bytes, node: Node) -> str | None:
+        """The type of an expression without qualifiers; None where the compiler does not say, or in another text."""
+        return self.spans.get((node.start_byte, node.end_byte)) if source == self.text else None
+
+
+@dataclass(frozen=True)
 class LaunchFacts:
     """All captured launch shapes of a kernel and the limits of the device they ran on.
 
@@ -35,7 +55,7 @@ class LaunchFacts:
     there (`grid.nx`) to theirs. `promised` names those of these pointers that are `__restrict__`. `disjoint` names the
     pointers, also those members, that never pointed into the same allocation as another one. `threads` is the size of
     the largest workgroup of any launch, recorded or only seen; 0 when it is not known. `needs` is what the compiler
-    made of the kernel (of its most demanding instance).
+    made of the kernel (of its most demanding instance), `types` what it says of types in the source.
     """
 
     launches: tuple[LaunchFact, ...] = ()
@@ -50,16 +70,17 @@ class LaunchFacts:
     disjoint: frozenset[str] = frozenset()
     threads: int = 0
     needs: KernelMetadata | None = None
+    types: SourceTypes = SourceTypes()
 
     def bytes_of(self, type_name: str) -> int | None:
         """sizeof of a type: a number type, or one whose size the recorded launches give; None when not known."""
         known = element_bytes(type_name)
-        return known if known is not None else self.type_bytes.get(type_name)
+        return known if known is not None else self.type_bytes.get(type_name, self.types.sizes.get(type_name))
 
 
 def pointers_of(kernel: KernelSyntax, facts: LaunchFacts) -> dict[str, str]:
     """The pointers that a kernel is given, also in structures (`grid.data`), with their element types."""
     return {
         **facts.member_pointers,
-        **{p.name: p.element_type for p in kernel.parameters if p.pointer},
+        **{p.name: facts.types.elements.get(p.name, p.element_type) for p in kernel.parameters if p.pointer},
     }

@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,10 +24,11 @@ from hipscope.accordo.reference.saved import read_reference
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.emulator_tool import replay_tool
 from hipscope.accordo.replay.replay import ReplayTool
-from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.errors import HipscopeError, MissingTool
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileSession
+from hipscope.analysis.semantics.units import NotReadable
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.includes import texts_with_types
 from hipscope.analysis.source.inlining import see_through
@@ -37,12 +38,14 @@ from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Stop
-from hipscope.analysis.toolchain.build import compile_device
+from hipscope.analysis.toolchain.build import compile_device, source_command
 from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.analysis.toolchain.libclang import units_for
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.symbolize import demangle
-from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
+from hipscope.formulas.facts.source_types import source_types
 from hipscope.formulas.facts.template_instances import instances
 from hipscope.formulas.judge.timed_replay import Measured, measure, read_measured
 
@@ -130,6 +133,7 @@ def open_bench(
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, found.file, run)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
+    types = _types(project, session, found, run, by_symbol)
     shared = _same_types(found.syntax, by_symbol)
     syntax = see_through(found.syntax, callables_in(found.texts), found.definitions(), shared)
     with (
@@ -159,7 +163,7 @@ def open_bench(
             name=kernel.name,
             symbols=frozenset(k.mangled for k in same),
             dispatches=dispatches,
-            facts=_facts(same, by_symbol),
+            facts=_facts(same, by_symbol, types),
             facts_by_symbol=by_symbol,
             compiled=compiled,
             tool=tool,
@@ -247,7 +251,7 @@ def recorded_launches(
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, found.file, run)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
-    return _facts(same, by_symbol)
+    return _facts(same, by_symbol, _types(project, session, found, run, by_symbol))
 
 
 def _same_types(kernel: KernelSyntax, symbols: Iterable[str]) -> dict[str, str]:
@@ -256,10 +260,23 @@ def _same_types(kernel: KernelSyntax, symbols: Iterable[str]) -> dict[str, str]:
     return {n: v for n, v in first.items() if all(o.get(n) == v for o in others)}
 
 
-def _facts(same: Sequence[Kernel], by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
+def _facts(same: Sequence[Kernel], by_symbol: Mapping[str, LaunchFacts], types: SourceTypes) -> LaunchFacts:
     """The facts of all instances, with the largest workgroup of all launches, also those not recorded."""
     sizes = [math.prod(d.workgroup) for k in same for d in k.dispatches]
-    return replace(all_facts(by_symbol), threads=max(sizes, default=0))
+    return replace(all_facts(by_symbol), threads=max(sizes, default=0), types=types)
+
+
+def _types(
+    project: Project, session: ProfileSession, found: KernelText, run: Run, symbols: Collection[str]
+) -> SourceTypes:
+    """What the compiler says of the types in the kernel; nothing where it cannot be asked."""
+    try:
+        units = units_for(session.toolchain.clang)
+        command = source_command(project, session.toolchain, found.file, run)
+        meaning = units.meaning(run.texts, command, symbols)
+    except (MissingTool, NotReadable):
+        return SourceTypes()
+    return source_types(meaning, symbols, found.file, run.texts.needed(found.file))
 
 
 def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[CapturedDispatch, ...]:

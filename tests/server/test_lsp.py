@@ -338,7 +338,8 @@ async def test_the_last_profile_is_shown_again_in_the_next_session_for_the_same_
 
 
 def test_the_server_answers_initialize_before_anything_heavy_is_imported() -> None:
-    heavy = ("pydantic", "pandas", "numpy", "tree_sitter", "rich", "plotly", "elftools", "msgpack", "dspy")
+    heavy = ("pydantic", "pandas", "numpy", "tree_sitter", "rich", "plotly", "elftools", "msgpack", "dspy",
+             "hipscope.analysis.semantics")  # fmt: skip
     code = f"import sys, hipscope.server.app as a; a.create_server(); print([m for m in {heavy} if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"

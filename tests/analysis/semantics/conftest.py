@@ -13,7 +13,7 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.errors import MissingTool
 from hipscope.analysis.semantics.bindings import load
 from hipscope.analysis.semantics.meaning import Meaning, Units
-from hipscope.analysis.semantics.units import Library, SourceCommand
+from hipscope.analysis.semantics.records import Library, SourceCommand
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.libclang import find_library

@@ -329,7 +329,7 @@ def test_a_launch(read: Reader, launch: str, kernel: str | None, block: int | No
     assert [(x.kernel, x.block_value) for x in found] == ([] if kernel is None else [(kernel, block)])
 
 
-# --- 11: what must not end the process ---------------------------------------------------------------------------------
+# --- 11: what must not end the process -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""The types in a kernel's source as the compiler resolves them: what a pointer leads to, what an expression is.
+
+Takes the compiler's reading of the file, gives the types on which all instances of the kernel agree. Empty where the
+compiler complains about the kernel, or there is no libclang: nothing is guessed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from hipscope.analysis.semantics.meaning import Meaning
+from hipscope.analysis.semantics.records import FunctionInstance, VariableDeclaration
+from hipscope.formulas.facts.launch_facts import SourceTypes
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+_QUALIFIER = re.compile(r"\b(const|volatile|struct|__restrict__?|restrict)\b")
+
+
+def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: bytes) -> SourceTypes:
+    """What all instances of a kernel have in common: those with these symbols, and the others that the file uses."""
+    named = [meaning.function(symbol) for symbol in symbols]
+    recorded = [function for function in named if function is not None]
+    if len(recorded) < len(symbols) or not recorded:
+        return SourceTypes()
+    first = recorded[0]
+    same = [f for f in meaning.named(first.name) if (f.place, f.template) == (first.place, first.template)]
+    if first.place.file != file or any(meaning.doubts(function.key) for function in same):
+        return SourceTypes()
+    return SourceTypes(
+        text=text,
+        elements=_agreed([_elements(function.declared) for function in same]),
+        sizes=_agreed([_sizes(function) for function in same]),
+        spans=_agreed([_spans(function, file) for function in same]),
+    )
+
+
+def _elements(parameters: Iterable[VariableDeclaration]) -> dict[str, str]:
+    return {
+        p.name: p.type.element.plain
+        for p in parameters
+        if p.type.canonical.endswith(("*", "* __restrict", "*__restrict")) and p.type.element is not None
+        and not p.type.dependent
+    }  # fmt: skip
+
+
+def _sizes(function: FunctionInstance) -> dict[str, int]:
+    variables = [*function.parameters, *(d for a in function.accesses for way in a.bases for d in way)]
+    types = [t for v in variables for t in (v.type, v.type.element) if t is not None]
+    return {_bare(t.spelling): t.bytes for t in types if t.bytes is not None}
+
+
+def _spans(function: FunctionInstance, file: Path) -> dict[tuple[int, int], str]:
+    return {place.span: kind.plain for place, kind in function.types.items() if place.file == file}
+
+
+def _bare(spelling: str) -> str:
+    return " ".join(_QUALIFIER.sub(" ", spelling).split())
+
+
+def _agreed(listed: list[dict[_Key, _Value]]) -> dict[_Key, _Value]:
+    first, *others = listed
+    return {key: value for key, value in first.items() if all(other.get(key) == value for other in others)}
