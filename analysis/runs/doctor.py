@@ -20,6 +20,7 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain, install_command
+from hipscope.analysis.toolchain.libclang import find_library, library_version
 from hipscope.emulator.runner import NativePartsMissing, native_library_dir, replay_executable
 
 Status = Literal["ok", "missing", "optional"]
@@ -94,6 +95,7 @@ def _compiler_rows(config: Config, toolchain: Toolchain | None, problem: Hipscop
         _file("offload bundler", toolchain.offload_bundler, "programs that carry GPU code", ""),
         _file("disassembler", toolchain.objdump, "the emulator reads instructions with it", ""),
         _file("device libraries", libraries, f"math and runtime functions on {config.arch}", ""),
+        _libclang(toolchain),
         Tool(
             "HIP headers",
             "ok" if headers else "missing",
@@ -103,6 +105,18 @@ def _compiler_rows(config: Config, toolchain: Toolchain | None, problem: Hipscop
             "" if headers else install_command([packages[toolchain.kind]]),
         ),
     ]
+
+
+def _libclang(toolchain: Toolchain) -> Tool:
+    """The library that looks up types in sources; recipes that need them leave such a kernel alone without it."""
+    enables = "rewrites of code that names its types (aliases, auto, members)"
+    try:
+        library = find_library(toolchain.clang)
+        found = re.search(r"\d+(?:\.\d+)+", library_version(library.path))
+    except HipscopeError as error:
+        fix = (error.hint or "").removeprefix("run: ")
+        return Tool("libclang", "optional", "", "", enables, f"{fix}  # {error.message}")
+    return Tool("libclang", "ok", str(library.path), found[0] if found else "", enables, "")
 
 
 def _emulator_rows() -> list[Tool]:

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hipscope.analysis.semantics.cursors import ARRAYS, EXTERN, FUNCTIONS, POINTER, REFERENCES, Cursor, Kind
+from hipscope.analysis.semantics.cursors import (
+    ARRAYS,
+    EXTERN,
+    FUNCTIONS,
+    POINTER,
+    RECORD,
+    REFERENCES,
+    Cursor,
+    Kind,
+)
 from hipscope.analysis.semantics.places import Places
 from hipscope.analysis.semantics.records import DeclarationKind, Place, VariableDeclaration
 from hipscope.analysis.semantics.type_records import Types
@@ -62,10 +71,14 @@ class Item:
 
 @dataclass
 class Changes:
-    """What happens to a local variable behind its initialiser. `escapes`: it may be changed out of sight."""
+    """What happens to a local variable behind its initialiser.
+
+    `members`: one of its members is set, or a method may set one. `escapes`: it may be changed out of sight.
+    """
 
     values: list[Item] = field(default_factory=list)
     steps: int = 0
+    members: bool = False
     escapes: bool = False
 
 
@@ -110,7 +123,8 @@ class Body:
             kind=self._kind(cursor),
             type=made,
             place=self.reading.places.of(cursor),
-            assigned=changes is not None and bool(changes.values or changes.steps or changes.escapes),
+            assigned=changes is not None
+            and (bool(changes.values) or changes.steps > 0 or changes.members or changes.escapes),
         )
 
     def _kind(self, cursor: Cursor) -> DeclarationKind:
@@ -140,17 +154,23 @@ class Body:
         known = self.changes.setdefault(key, Changes())
         known.values += change.values
         known.steps += change.steps
+        known.members |= change.members
         known.escapes |= change.escapes
 
     def _change(self, item: Item, variable: Cursor) -> Changes | None:
         """What the use of a variable changes about it."""
         if variable.type.kind in REFERENCES:
             return None
-        while item.parent is not None and item.parent.kind == Kind.PARENTHESES:
+        whole = item
+        while item.parent is not None and item.parent.kind in (Kind.PARENTHESES, Kind.MEMBER):
+            if item.parent.kind == Kind.MEMBER and item.cursor.type.canonical.kind == POINTER:
+                return None  # what it points to is changed, not the variable
             item = item.parent
         parent = item.parent
         if parent is None:
             return None
+        if item.kind == Kind.MEMBER or whole.cursor.type.canonical.kind == RECORD:
+            return _change_of_structure(item, parent)
         if parent.kind in (Kind.BINARY, Kind.COMPOUND_ASSIGNMENT) and item.is_first():
             operator = parent.cursor.operator
             if operator == "=":
@@ -163,6 +183,23 @@ class Body:
         if binds_reference(parent, item):
             return Changes(escapes=True)
         return None
+
+
+def _change_of_structure(item: Item, parent: Item) -> Changes | None:
+    """What the use of a structure, or of a member of one, changes about it."""
+    if item.kind == Kind.MEMBER and item.cursor.referenced.kind in FUNCTIONS:
+        return None if item.cursor.referenced.constant_method else Changes(members=True)
+    changing = parent.kind in (Kind.BINARY, Kind.COMPOUND_ASSIGNMENT) and item.is_first()
+    if changing and (parent.kind == Kind.COMPOUND_ASSIGNMENT or parent.cursor.operator == "="):
+        return Changes(members=True)
+    if parent.kind == Kind.UNARY and parent.cursor.operator in _CHANGING | {"&"}:
+        return Changes(members=True)
+    callee = parent.cursor.referenced if parent.kind == Kind.CALL else None
+    if callee is not None and callee.exists and callee.kind == Kind.METHOD and not callee.constant_method:
+        arguments = parent.cursor.arguments
+        if arguments and arguments[0].node == item.cursor.node and len(arguments) > len(callee.arguments):
+            return Changes(members=True)  # an operator of its own, like an assignment
+    return Changes(members=True) if binds_reference(parent, item) else None
 
 
 def memory_of(cursor: Cursor) -> DeclarationKind | None:

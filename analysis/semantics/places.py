@@ -47,7 +47,11 @@ class Places:
         end = cursor.end
         in_file = cursor.file_start
         if in_file.offset != start.offset and in_file.file == start.file:
-            return self._in_argument(cursor, path, in_file.offset)
+            argument = self._in_argument(cursor, path, in_file.offset)
+            if argument is not None:
+                return argument
+            name, use_end = self._macro_use(path, start.offset)  # begins in an argument and goes on behind it
+            return Place(path, (start.offset, use_end), name)
         if end.offset < start.offset or end.file != start.file:
             return None
         span = (start.offset, end.offset)

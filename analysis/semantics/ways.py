@@ -105,8 +105,20 @@ def _member_ways(body: Body, item: Item, seen: frozenset[int]) -> list[Way] | No
         inner = inner[0].expressions
     if inner[0].cursor.type.canonical.kind == POINTER or inner[0].kind not in (Kind.NAME, Kind.MEMBER):
         return own if inner[0].kind == Kind.THIS else None  # loaded from memory
+    if _member_set(body, inner[0]):
+        return None
     outer = object_ways(body, inner[0], seen)
     return None if outer is None else [own[0] + way for way in outer]
+
+
+def _member_set(body: Body, item: Item) -> bool:
+    """Whether a member of the structure may have another value than at its start."""
+    for below in item.walk():
+        variable = body.declared(below)
+        changes = body.changes.get(variable.key) if variable is not None else None
+        if changes is not None and (changes.members or changes.escapes):
+            return True
+    return False
 
 
 def _all(found: list[list[Way] | None]) -> list[Way] | None:

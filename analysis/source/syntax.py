@@ -170,13 +170,17 @@ class KernelSyntax:
 
 @dataclass(frozen=True)
 class FileSyntax:
-    """Everything read from one file. `errors` are the 1-based lines of what the parser could not read."""
+    """Everything read from one file. `errors` are the 1-based lines of what the parser could not read.
+
+    `types` are those of expressions by their bytes, where the compiler was asked: without const and volatile.
+    """
 
     kernels: tuple[KernelSyntax, ...]
     launches: tuple[LaunchExpression, ...]
     constants: dict[str, Node]
     errors: tuple[int, ...]
     root: Node = field(repr=False)
+    types: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
 
     def kernel(self, name: str) -> KernelSyntax | None:
         """The kernel of that name (without template arguments), or None when there is none or more than one."""

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hipscope.analysis.errors import MissingTool
+from hipscope.analysis.semantics.bindings import load
 from hipscope.analysis.semantics.meaning import Units
 from hipscope.analysis.semantics.records import Library
 from hipscope.analysis.system.process import run_process
 
-FIX = "pip install libclang==18.1.1"  # the wheel reads the sources of newer compilers, too
+FIX = "pip install libclang==18.1.1"
 _SECONDS = 20.0
 
 
@@ -36,11 +37,14 @@ def find_library(clang: Path) -> Library:
     beside = next(_beside(clang), None)
     path = beside or next(_from_wheel(), None)
     if path is None:
-        raise MissingTool(
-            f"no libclang beside {clang}, which is needed to look up types in the source", f"run: {FIX}"
-        )
+        raise MissingTool(f"no libclang beside {clang}", f"run: {FIX}")
     stamp = clang.stat()
     return Library(path, _resource_directory(clang, stamp.st_mtime_ns), beside is not None)
+
+
+def library_version(path: Path) -> str:
+    """What a library says of itself. Raises MissingTool for a file that is no libclang, or too old."""
+    return load(path).version
 
 
 def _beside(clang: Path) -> Iterator[Path]:

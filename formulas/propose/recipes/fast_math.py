@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import arguments_of, called, child_of, squeeze, text_of, walk
-from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import kind_of
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import kind_of, parse_with_types
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ class _Replacement:
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate with every function and float division replaced."""
-    del finding, facts
-    found = _replacements(source, kernel)
+    del finding
+    found = _replacements(source, kernel, facts)
     if not found:
         return Refusal(
             NAME, "the kernel calls no float function and divides no floats that could be approximated"
@@ -66,7 +65,7 @@ def advise(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: 
     answer = propose(source, kernel, finding, facts)
     if isinstance(answer, Refusal):
         return answer
-    found = _replacements(source, kernel)
+    found = _replacements(source, kernel, facts)
     there = [f for f in found if finding is not None and _line(f) == finding.line] or found
     shown = "; ".join(
         f"`{_replaced(source, f)}` for `{squeeze(text_of(f.node))}` (line {_line(f)})" for f in there[:_SHOWN]
@@ -78,8 +77,8 @@ def advise(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: 
     )
 
 
-def _replacements(source: bytes, kernel: KernelSyntax) -> list[_Replacement]:
-    file = parse(source)
+def _replacements(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> list[_Replacement]:
+    file = parse_with_types(source, facts)
     found: list[_Replacement] = []
     for node in walk(kernel.body_node):
         if any(s.start <= node.start_byte < s.end for f in found for s in f.splices):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, names_in, squeeze, text_of, walk
-from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -22,6 +21,7 @@ from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
     is_plain,
     kind_of,
     loops_around,
+    parse_with_types,
     roundings,
 )
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
@@ -40,8 +40,8 @@ NAME = "reciprocal"
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate in which every such division is a multiplication."""
-    del finding, facts
-    file = parse(source)
+    del finding
+    file = parse_with_types(source, facts)
     style = style_of(source, kernel)
     splices: list[Splice] = []
     hoisted: dict[tuple[int, str], str] = {}

@@ -62,15 +62,18 @@ def command_for(file: Path, *flags: str) -> SourceCommand:
 
 
 @pytest.fixture
-def read(units: Units, tmp_path: Path) -> Reader:
-    """Writes a file, with the HIP header above it, and reads it with each library."""
+def read(units: Units, place: Path) -> Reader:
+    """Writes a file, with the HIP header above it, and reads it with each library: the header once for all of them."""
 
-    def reading(
-        text: str | bytes, *flags: str, name: str = "p.hip", symbols: tuple[str, ...] = ()
-    ) -> Meaning:
+    def reading(text: str | bytes, *, symbols: tuple[str, ...] = ()) -> Meaning:
         data = text.encode() if isinstance(text, str) else text
-        file = tmp_path / name
+        file = place / "p.hip"
         file.write_bytes(b"#include <hip/hip_runtime.h>\n" + data)
-        return units.meaning(SourceTexts(), command_for(file, *flags), symbols)
+        return units.meaning(SourceTexts(), command_for(file), symbols)
 
     return reading
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("read")

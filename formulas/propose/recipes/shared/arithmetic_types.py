@@ -6,17 +6,23 @@ Takes syntax nodes, gives words and names. What is not certainly a float or an i
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Literal
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import LOOPS, arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type
 
 Kind = Literal["float", "integer"]
 
-_INTEGERS = INTEGER_TYPES | {"bool", "char", "unsigned char", "short", "unsigned short", "uint8_t", "int8_t"}
+_INTEGERS = INTEGER_TYPES | {
+    "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "uint8_t", "int8_t", "unsigned long",
+    "long", "long long", "unsigned long long",
+}  # fmt: skip
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
 _COMPARISONS = frozenset({"<", ">", "<=", ">=", "==", "!=", "&&", "||"})
 _FLOAT_FUNCTIONS = frozenset(
@@ -28,11 +34,22 @@ _FLOAT_FUNCTIONS = frozenset(
 )  # fmt: skip
 
 
+def parse_with_types(source: bytes, facts: LaunchFacts) -> FileSyntax:
+    """The file, with what the compiler says of the types in it."""
+    types = facts.types
+    return replace(parse(source), types=types.spans if source == types.text else {})
+
+
 def kind_of(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
-    """`float` where the expression certainly has that type, `integer` for any integer type, else None."""
+    """`float` where the expression certainly has that type, `integer` for any integer type, else None.
+
+    Where the compiler was asked about the file, its answer counts; else what the text of the kernel says.
+    """
     kind = node.type
     if kind == "number_literal":
         return _literal(text_of(node))
+    if (told := file.types.get((node.start_byte, node.end_byte))) is not None:
+        return _type(told)
     if kind == "identifier":
         return _name(text_of(node), kernel, file)
     if kind == "field_expression":

@@ -1,0 +1,134 @@
+"""The compiler's types in a kernel's source, and the recipes that a name for a type no longer stops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.semantics.meaning import Units
+from hipscope.analysis.semantics.records import SourceCommand
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.libclang import units_for
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes, pointers_of
+from hipscope.formulas.facts.source_types import source_types
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes import block_reduce, fast_math, pad_lds, reciprocal
+
+TOTAL = """
+using data_t = double;
+typedef data_t sum_t;
+__global__ void total(const data_t* input, sum_t* result, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) unsafeAtomicAdd(result, input[i]);
+}
+"""
+SCALED = """
+#define REAL float
+using real = REAL;
+struct Grid { real* data; real scale; };
+__global__ void scaled(Grid g, int n) {
+    int i = threadIdx.x;
+    auto factor = g.scale;
+    for (int k = 0; k < n; ++k) g.data[i + k] = g.data[i + k] / factor;
+}
+"""
+TEMPLATED = """
+using data_t = double;
+template <typename T> __global__ void mixed(T* p, data_t* q) { p[0] = p[1] / p[2]; atomicAdd(q, q[1]); }
+void run(float* f, double* d) { mixed<float><<<1, 1>>>(f, d); mixed<double><<<1, 1>>>(d, d); }
+"""
+
+
+@pytest.fixture(scope="module")
+def units() -> Units:
+    return units_for(find_toolchain(Config()).clang)
+
+
+def types_of(units: Units, folder: Path, text: str, *symbols: str) -> tuple[bytes, SourceTypes]:
+    file = folder / "p.hip"
+    data = b"#include <hip/hip_runtime.h>\n" + text.encode()
+    file.write_bytes(data)
+    command = SourceCommand(file, folder, find_toolchain(Config()).hip_flags, (folder,))
+    meaning = units.meaning(SourceTexts(), command, symbols)
+    return data, source_types(meaning, symbols, file, data)
+
+
+def proposed(recipe: object, source: bytes, name: str, types: SourceTypes) -> Proposal:
+    kernel = parse(source).kernel(name)
+    assert kernel is not None
+    launch = LaunchFact((256, 1, 1), (64, 1, 1))
+    facts = LaunchFacts(launches=(launch,), types=types, threads=64)
+    answer: Proposal = recipe.propose(source, kernel, None, facts)  # type: ignore[attr-defined]
+    return answer
+
+
+def test_atomics_on_a_type_by_another_name_are_gathered(units: Units, tmp_path: Path) -> None:
+    source, types = types_of(units, tmp_path, TOTAL, "_Z5totalPKdPdi")
+    refused = proposed(block_reduce, source, "total", SourceTypes())
+    answer = proposed(block_reduce, source, "total", types)
+
+    assert isinstance(refused, Refusal)
+    assert "`sum_t`, which cannot be shuffled" in refused.reason
+    assert isinstance(answer, list)
+    assert b"double block_sum = 0.0;" in answer[0].text
+    assert types.sizes["data_t"] == 8
+
+
+@pytest.mark.parametrize("recipe", [reciprocal, fast_math])
+def test_divisions_of_floats_by_other_names_are_seen(units: Units, tmp_path: Path, recipe: object) -> None:
+    source, types = types_of(units, tmp_path, SCALED, "_Z6scaled4Gridi")
+    refused = proposed(recipe, source, "scaled", SourceTypes())
+    answer = proposed(recipe, source, "scaled", types)
+
+    assert isinstance(refused, Refusal)
+    assert isinstance(answer, list)
+    assert isinstance(answer[0], Candidate)
+    assert b"/ factor;\n}" not in answer[0].text
+
+
+def test_another_text_of_the_file_has_no_types(units: Units, tmp_path: Path) -> None:
+    source, types = types_of(units, tmp_path, SCALED, "_Z6scaled4Gridi")
+
+    assert isinstance(proposed(reciprocal, source + b"\n", "scaled", types), Refusal)
+
+
+def test_what_a_template_decides_is_left_to_it(units: Units, tmp_path: Path) -> None:
+    source, types = types_of(units, tmp_path, TEMPLATED, "_Z5mixedIfEvPT_Pd")
+    kernel = parse(source).kernel("mixed")
+    assert kernel is not None
+
+    assert pointers_of(kernel, LaunchFacts(types=types)) == {"p": "T", "q": "double"}
+    assert isinstance(proposed(reciprocal, source, "mixed", types), Refusal)
+
+
+def test_a_kernel_with_an_error_in_what_it_uses_has_no_types(units: Units, tmp_path: Path) -> None:
+    text = TOTAL.replace("using data_t = double;", "using data_t = doubel;")
+    _, types = types_of(units, tmp_path, text, "_Z5totalPKiPii")
+
+    assert types == SourceTypes()
+
+
+def test_a_kernel_that_the_compiler_does_not_find_has_no_types(units: Units, tmp_path: Path) -> None:
+    _, types = types_of(units, tmp_path, TOTAL, "_Z5otherPf")
+
+    assert types == SourceTypes()
+
+
+def test_the_size_of_a_shared_arrays_elements(units: Units, tmp_path: Path) -> None:
+    text = """
+    using cell = float;
+    __global__ void tiled(cell* p) {
+        __shared__ cell tile[32][32];
+        tile[threadIdx.y][threadIdx.x] = p[threadIdx.x];
+        __syncthreads();
+        p[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+    }
+    """
+    source, types = types_of(units, tmp_path, text, "_Z5tiledPf")
+
+    assert isinstance(proposed(pad_lds, source, "tiled", SourceTypes()), Refusal)
+    assert not isinstance(proposed(pad_lds, source, "tiled", types), Refusal)
