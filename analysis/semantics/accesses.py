@@ -18,7 +18,7 @@ from hipscope.analysis.semantics.bodies import (
 )
 from hipscope.analysis.semantics.calls import callee_of, name_of
 from hipscope.analysis.semantics.cursors import ARRAYS, CASTS, FUNCTIONS, POINTER, REFERENCES, Cursor, Kind
-from hipscope.analysis.semantics.records import AccessKind, MemoryAccess, Type, VariableDeclaration
+from hipscope.analysis.semantics.records import AccessKind, ElementAccess, Type, VariableDeclaration
 from hipscope.analysis.semantics.ways import object_ways, pointer_ways
 
 _ASSIGNING = frozenset(f"operator{o}=" for o in ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"))
@@ -40,7 +40,7 @@ _MOVING: dict[str, tuple[int, AccessKind]] = {
 }  # fmt: skip
 
 
-def accesses(body: Body) -> tuple[MemoryAccess, ...]:
+def accesses(body: Body) -> tuple[ElementAccess, ...]:
     """All accesses of a function, those of the functions that it calls left out."""
     found = (access for item in body.top.walk() for access in _at(body, item))
     return tuple(sorted(found, key=lambda access: (str(access.place.file), access.place.span)))
@@ -65,7 +65,7 @@ def atomic_name(item: Item, body: Body) -> str:
     return name if name.startswith(_ATOMIC[3:]) and name.isidentifier() else ""
 
 
-def _at(body: Body, item: Item) -> Iterator[MemoryAccess]:
+def _at(body: Body, item: Item) -> Iterator[ElementAccess]:
     if atomic_name(item, body):
         if arguments := _arguments(item):
             yield from _through(body, arguments[0], "atomic")
@@ -196,13 +196,13 @@ def _use_by_method(body: Body, method: Cursor) -> AccessKind | None:
     return "read" if method.constant_method else "update"
 
 
-def _access(body: Body, item: Item, moved: Item, kind: AccessKind) -> MemoryAccess | None:
+def _access(body: Body, item: Item, moved: Item, kind: AccessKind) -> ElementAccess | None:
     place = body.reading.places.of(moved.cursor)
     made = body.reading.types.of(moved.cursor.type.referred)
     if place is None or made is None:
         return None
     indices = _indices(item)
-    return MemoryAccess(
+    return ElementAccess(
         place=place,
         kind=kind,
         type=made,
@@ -212,7 +212,7 @@ def _access(body: Body, item: Item, moved: Item, kind: AccessKind) -> MemoryAcce
     )
 
 
-def _through(body: Body, argument: Item, kind: AccessKind) -> Iterator[MemoryAccess]:
+def _through(body: Body, argument: Item, kind: AccessKind) -> Iterator[ElementAccess]:
     """The access of a function to what its argument points to."""
     inner = argument
     while inner.kind in CASTS and len(inner.expressions) == 1:
@@ -230,7 +230,7 @@ def _through(body: Body, argument: Item, kind: AccessKind) -> Iterator[MemoryAcc
         ways, place = pointer_ways(body, inner), body.reading.places.of(inner.cursor)
         indices = [c for c in inner.expressions if not is_pointer(c)] if inner.kind == Kind.BINARY else []
     if place is not None:
-        yield MemoryAccess(
+        yield ElementAccess(
             place, kind, made, tuple(ways or ()), _named(body, indices), place_of_all(body.reading, indices)
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hipscope.analysis.semantics.accesses import accesses
-from hipscope.analysis.semantics.bodies import Body, Reading
+from hipscope.analysis.semantics.bodies import Body, Item, Reading
 from hipscope.analysis.semantics.calls import calls
 from hipscope.analysis.semantics.cursors import FUNCTIONS, RECORDS, ClangType, Cursor, Kind, walk
 from hipscope.analysis.semantics.launches import launches
@@ -209,11 +209,20 @@ def _errors(body: Body, place: Place, errors: tuple[Diagnostic, ...]) -> tuple[D
     return tuple(e for e in errors if e.place is not None and any(p.holds(e.place) for p in places))
 
 
+def _converts(item: Item) -> bool:
+    """Whether an expression only makes another type, or a copy, of what has the same bytes."""
+    if item.kind == Kind.UNEXPOSED:
+        return bool(item.children)
+    return (
+        item.kind == Kind.CALL and len(item.children) == 1 and item.cursor.referenced.kind == Kind.CONSTRUCTOR
+    )
+
+
 def _types(body: Body) -> dict[Place, Type]:
     """The type of each expression that has bytes of its own, before what converts it; of several the outermost's."""
     found: dict[Place, Type] = {}
     for item in body.top.walk():
-        if not 100 <= item.kind < 200 or (item.kind == Kind.UNEXPOSED and item.children):
+        if not 100 <= item.kind < 200 or _converts(item):
             continue
         place = body.reading.places.of(item.cursor)
         if place is None or place.macro is not None or place in found:

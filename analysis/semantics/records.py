@@ -103,7 +103,7 @@ class VariableDeclaration:
 
 
 @dataclass(frozen=True)
-class MemoryAccess:
+class ElementAccess:
     """One access to memory. `type` is what is moved: the member's, for a member of an element.
 
     `bases` has one way for each object that it may be in, from the name that is written to the parameter or variable
@@ -185,7 +185,7 @@ class FunctionInstance:
     parameters: tuple[VariableDeclaration, ...]
     declared: tuple[VariableDeclaration, ...]
     kernel: bool
-    accesses: tuple[MemoryAccess, ...]
+    accesses: tuple[ElementAccess, ...]
     calls: tuple[Call, ...]
     loops: tuple[CountedLoop, ...]
     errors: tuple[Diagnostic, ...]

@@ -22,12 +22,24 @@ struct Lister : ASTConsumer, RecursiveASTVisitor<Lister> {
         names.reset(c.createMangleContext());
         TraverseDecl(c.getTranslationUnitDecl());
     }
-    bool ours(SourceLocation at) const { return context->getSourceManager().isWrittenInMainFile(at); }
-    bool TraverseFunctionDecl(FunctionDecl* f) { return in(f, [&] { return RecursiveASTVisitor::TraverseFunctionDecl(f); }); }
-    bool TraverseCXXMethodDecl(CXXMethodDecl* f) { return in(f, [&] { return RecursiveASTVisitor::TraverseCXXMethodDecl(f); }); }
+    bool ours(SourceLocation at) const {
+        SourceManager& files = context->getSourceManager();
+        return files.isWrittenInMainFile(files.getExpansionLoc(at));
+    }
+    bool TraverseFunctionDecl(FunctionDecl* f) {
+        return in(f, [&] { return RecursiveASTVisitor::TraverseFunctionDecl(f); });
+    }
+    bool TraverseCXXMethodDecl(CXXMethodDecl* f) {
+        return in(f, [&] { return RecursiveASTVisitor::TraverseCXXMethodDecl(f); });
+    }
+    bool TraverseLambdaExpr(LambdaExpr* e) {
+        return in(e->getCallOperator(), [&] { return RecursiveASTVisitor::TraverseLambdaExpr(e); });
+    }
     template <typename Walk> bool in(FunctionDecl* f, Walk walk) {
         std::string outer = function;
-        if (f->doesThisDeclarationHaveABody() && !f->isDependentContext() && !f->isImplicit() && ours(f->getLocation())) {
+        bool lambda = isa<CXXMethodDecl>(f) && cast<CXXMethodDecl>(f)->getParent()->isLambda();
+        bool defined = f->doesThisDeclarationHaveABody() && !f->isDependentContext();
+        if (defined && (lambda || !f->isImplicit()) && ours(f->getLocation())) {
             llvm::raw_string_ostream out(function = "");
             names->mangleName(GlobalDecl(f), out);
             if (function.empty() || !names->shouldMangleDeclName(f)) function = f->getNameAsString();
@@ -38,17 +50,21 @@ struct Lister : ASTConsumer, RecursiveASTVisitor<Lister> {
         return more;
     }
     bool VisitArraySubscriptExpr(ArraySubscriptExpr* e) {
-        if (function.empty() || e->getBeginLoc().isMacroID() || e->getEndLoc().isMacroID() || !ours(e->getBeginLoc())) return true;
+        bool in_macro = e->getBeginLoc().isMacroID() || e->getEndLoc().isMacroID();
+        if (function.empty() || in_macro || !ours(e->getBeginLoc())) return true;
         SourceManager& files = context->getSourceManager();
         unsigned last = Lexer::MeasureTokenLength(e->getEndLoc(), files, context->getLangOpts());
         llvm::outs() << "S " << function << ' ' << files.getFileOffset(e->getBeginLoc()) << ' '
-                     << files.getFileOffset(e->getEndLoc()) + last << ' ' << e->getType().getCanonicalType().getAsString(context->getPrintingPolicy()) << '\n';
+                     << files.getFileOffset(e->getEndLoc()) + last << ' '
+                     << e->getType().getCanonicalType().getAsString(context->getPrintingPolicy()) << '\n';
         return true;
     }
 };
 
 struct Plugin : PluginASTAction {
-    std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance&, llvm::StringRef) override { return std::make_unique<Lister>(); }
+    std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance&, llvm::StringRef) override {
+        return std::make_unique<Lister>();
+    }
     bool ParseArgs(const CompilerInstance&, const std::vector<std::string>&) override { return true; }
     ActionType getActionType() override { return ReplaceAction; }
 };

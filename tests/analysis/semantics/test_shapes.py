@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from hipscope.analysis.semantics.meaning import Meaning, Units
-from hipscope.analysis.semantics.records import FunctionInstance, MemoryAccess, Place, Type
+from hipscope.analysis.semantics.records import ElementAccess, FunctionInstance, Place, Type
 from hipscope.analysis.source.texts import SourceTexts
 from tests.analysis.semantics.conftest import PROGRAMS, command_for
 
@@ -76,7 +76,7 @@ TABLE = [
 ]  # fmt: skip
 
 
-def spelled(access: MemoryAccess) -> str:
+def spelled(access: ElementAccess) -> str:
     text = access.place.file.read_bytes()[slice(*access.place.span)].decode()
     names = ",".join(d.name for d in access.index)
     kind = access.type.canonical.replace("4u", "4")
