@@ -161,6 +161,8 @@ def _use(body: Body, top: Item) -> AccessKind | None:
         return None if parent.cursor.type.kind in REFERENCES else "read"
     if parent.kind == Kind.RETURN:
         return None if body.function.result.kind in REFERENCES else "read"
+    if parent.kind == Kind.ASSEMBLY:  # an operand that is not loaded is an output
+        return "read" if top.kind == Kind.UNEXPOSED else "update"
     if parent.kind == Kind.CALL:
         return _use_in_call(body, parent, top)
     if parent.kind == Kind.MEMBER and parent.cursor.referenced.kind in FUNCTIONS:

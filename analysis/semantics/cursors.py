@@ -65,6 +65,7 @@ class Kind(IntEnum):
     WHILE = 207
     DO = 208
     RETURN = 214
+    ASSEMBLY = 215
     RANGE_FOR = 225
     DECLARATION_STATEMENT = 231
     CONSTANT_ATTRIBUTE = 412

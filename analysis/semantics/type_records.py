@@ -47,20 +47,22 @@ class Types:
             canonical=canonical.spelling,
             plain=canonical.unqualified.spelling,
             bytes=size if size >= 0 else None,
-            element=self._element(canonical),
+            element=self._element(clang_type, canonical),
             dims=_dimensions(canonical),
             fields=self._fields(canonical),
             dependent=_leaf(canonical).dependent,
         )
 
-    def _element(self, canonical: ClangType) -> Type | None:
+    def _element(self, clang_type: ClangType, canonical: ClangType) -> Type | None:
+        """What it is made of, by the name that is written where one is."""
         if canonical.kind in ARRAYS:
-            element = canonical
+            element, written = canonical, clang_type
             while element.kind in ARRAYS:
-                element = element.array_element.canonical
-            return self.of(element)
+                element, written = element.array_element.canonical, written.array_element
+            return self.of(written if written.kind else element)
         if canonical.kind == POINTER or canonical.kind in REFERENCES:
-            return self.of(canonical.pointee)
+            written = clang_type.pointee
+            return self.of(written if written.kind else canonical.pointee)
         return self.of(canonical.vector_element) if canonical.kind in VECTORS else None
 
     def _fields(self, canonical: ClangType) -> tuple[Field, ...]:

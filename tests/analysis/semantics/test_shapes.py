@@ -50,7 +50,7 @@ TABLE = [
     )),
     Answer("operator_kernel", (), (
         "write m(threadIdx.x, 2): float in []", "write out[1]: float in out[]", "write out[2]: float in out[]",
-        "read m.p[5]: float in m[]",
+        "read m.p[5]: float in []",
     )),
     Answer("operator()", (), ("write d[i]: double in d[i]",)),
     Answer("operator()", (), ()),

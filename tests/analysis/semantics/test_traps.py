@@ -163,6 +163,18 @@ def test_members_and_references_that_are_written(read: Reader) -> None:
     assert kernel.accesses[2].type.bytes == 4
 
 
+def test_an_output_of_inline_assembly_is_written(read: Reader) -> None:
+    kernel = one(
+        read("""
+    __global__ void k(float* out, const float* in) {
+        asm volatile("v_mov_b32 %0, %1" : "=v"(out[1]) : "v"(in[2]));
+    }
+    """)
+    )
+
+    assert accesses(kernel) == [("update", "out[1]", ["out"]), ("read", "in[2]", ["in"])]
+
+
 # --- 4: atomics ----------------------------------------------------------------------------------------------------
 
 
