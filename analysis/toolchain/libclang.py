@@ -18,7 +18,7 @@ from hipscope.analysis.semantics.meaning import Units
 from hipscope.analysis.semantics.records import Library
 from hipscope.analysis.system.process import run_process
 
-FIX = "pip install libclang==18.1.1"
+FIX = "pip install 'hipscope[libclang]'"
 _SECONDS = 20.0
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config, ToolchainConfig
+from hipscope.analysis.errors import MissingTool
 from hipscope.analysis.runs import doctor
 from hipscope.analysis.runs.doctor import Tool, examine, works
 from hipscope.analysis.toolchain import discovery
@@ -21,6 +22,27 @@ def test_on_this_machine_the_compiler_is_complete(cache: Path) -> None:
         assert row(name, rows).found, row(name, rows)
         assert Path(row(name, rows).path).exists()
     assert "clang version" in row("compiler", rows).version
+
+
+def test_the_libclang_that_is_used_is_named(cache: Path) -> None:
+    found = row("libclang", examine(Config()))
+
+    assert found.found
+    assert Path(found.path).is_file()
+    assert int(found.version.split(".")[0]) >= 17
+
+
+def test_a_missing_libclang_is_one_line_with_the_command_that_brings_it(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(clang: Path) -> None:
+        raise MissingTool(f"no libclang beside {clang}", "run: pip install it")
+
+    monkeypatch.setattr(doctor, "find_library", lacking)
+    rows = examine(Config())
+
+    assert (row("libclang", rows).status, works(rows)) == ("optional", True)
+    assert row("libclang", rows).fix.startswith("pip install it  # no libclang beside /")
 
 
 def test_every_row_says_what_it_enables_and_how_to_get_it(cache: Path) -> None:
