@@ -32,7 +32,8 @@ class LaunchFact:
 class SourceTypes:
     """The types of one kernel in one text of its file.
 
-    `elements` maps the names of pointer parameters to what they lead to, where no template decides that. `sizes` maps
+    `elements` maps the names of pointer parameters to the number type that they lead to by another name, where no
+    template decides that. `sizes` maps
     names of types as they are written (an alias, a macro) to their bytes.
     """
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from hipscope.analysis.semantics.meaning import Meaning
 from hipscope.analysis.semantics.records import FunctionInstance, VariableDeclaration
+from hipscope.analysis.source.number_types import NUMBER_TYPES, element_bytes
 from hipscope.formulas.facts.launch_facts import SourceTypes
 
 _Key = TypeVar("_Key")
@@ -39,12 +40,17 @@ def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: b
 
 
 def _elements(parameters: Iterable[VariableDeclaration]) -> dict[str, str]:
-    return {
-        p.name: p.type.element.plain
+    """The number types behind names that say nothing themselves; `float4` and `uint32_t` stay as they are written."""
+    pointers = [
+        (p.name, p.type.element)
         for p in parameters
-        if p.type.canonical.endswith(("*", "* __restrict", "*__restrict")) and p.type.element is not None
-        and not p.type.dependent
-    }  # fmt: skip
+        if "*" in p.type.canonical and not p.type.dependent and p.type.element is not None
+    ]
+    return {
+        name: element.plain
+        for name, element in pointers
+        if element.plain in NUMBER_TYPES and element_bytes(_bare(element.spelling)) is None
+    }
 
 
 def _sizes(function: FunctionInstance) -> dict[str, int]:

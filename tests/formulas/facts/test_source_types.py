@@ -90,6 +90,17 @@ def test_divisions_of_floats_by_other_names_are_seen(units: Units, tmp_path: Pat
     assert b"/ factor;\n}" not in answer[0].text
 
 
+def test_names_that_are_known_stay_as_they_are_written(units: Units, tmp_path: Path) -> None:
+    text = "using cell = float;\n__global__ void k(float4* a, uint32_t* b, cell** c, const cell* d) { *b = 0; }\n"
+    source, types = types_of(units, tmp_path, text, "_Z1kP15HIP_vector_typeIfLj4EEPjPPfPKf")
+    kernel = parse(source).kernel("k")
+    assert kernel is not None
+
+    assert pointers_of(kernel, LaunchFacts(types=types)) == {
+        "a": "float4", "b": "uint32_t", "c": "cell", "d": "float",
+    }  # fmt: skip
+
+
 def test_another_text_of_the_file_has_no_types(units: Units, tmp_path: Path) -> None:
     source, types = types_of(units, tmp_path, SCALED, "_Z6scaled4Gridi")
 
