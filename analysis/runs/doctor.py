@@ -116,7 +116,8 @@ def _libclang(toolchain: Toolchain) -> Tool:
     except HipscopeError as error:
         fix = (error.hint or "").removeprefix("run: ")
         return Tool("libclang", "optional", "", "", enables, f"{fix}  # {error.message}")
-    return Tool("libclang", "ok", str(library.path), found[0] if found else "", enables, "")
+    version = (found[0] if found else "") + ("" if library.beside_compiler else " (the wheel's)")
+    return Tool("libclang", "ok", str(library.path), version, enables, "")
 
 
 def _emulator_rows() -> list[Tool]:

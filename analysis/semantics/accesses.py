@@ -58,11 +58,8 @@ def atomic_name(item: Item, body: Body) -> str:
         return name if name.startswith(_ATOMIC) and not ours else ""
     if item.kind != Kind.UNEXPOSED or len(item.children) < 2 or item.cursor.spelling:
         return ""
-    place = body.reading.places.of(item.cursor)
-    if place is None or place.macro is not None:
-        return ""
-    name = body.reading.places.text(place).split(b"(")[0].strip().decode("utf-8", "replace")
-    return name if name.startswith(_ATOMIC[3:]) and name.isidentifier() else ""
+    name = body.reading.places.first_word(item.cursor)
+    return name if name.startswith(_ATOMIC[3:]) else ""
 
 
 def _at(body: Body, item: Item) -> Iterator[ElementAccess]:

@@ -110,7 +110,6 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "clang_Cursor_getMangling": (CString, [CCursor]),
     "clang_getCursorReferenced": (CCursor, [CCursor]),
     "clang_getCursorDefinition": (CCursor, [CCursor]),
-    "clang_getCanonicalCursor": (CCursor, [CCursor]),
     "clang_getCursorSemanticParent": (CCursor, [CCursor]),
     "clang_getSpecializedCursorTemplate": (CCursor, [CCursor]),
     "clang_isCursorDefinition": (c_uint, [CCursor]),

@@ -40,7 +40,6 @@ class Kind(IntEnum):
     TEMPLATE_REF = 45
     NAMESPACE_REF = 46
     MEMBER_REF = 47
-    OVERLOADED_REF = 49
     UNEXPOSED = 100
     NAME = 101
     MEMBER = 102
@@ -53,7 +52,6 @@ class Kind(IntEnum):
     COMPOUND_ASSIGNMENT = 115
     CONDITIONAL = 116
     C_CAST = 117
-    INIT_LIST = 119
     STATIC_CAST = 124
     REINTERPRET_CAST = 126
     CONST_CAST = 127
@@ -67,7 +65,6 @@ class Kind(IntEnum):
     RETURN = 214
     ASSEMBLY = 215
     RANGE_FOR = 225
-    DECLARATION_STATEMENT = 231
     CONSTANT_ATTRIBUTE = 412
     DEVICE_ATTRIBUTE = 413
     KERNEL_ATTRIBUTE = 414
@@ -80,7 +77,7 @@ RECORDS = frozenset((Kind.STRUCT, Kind.UNION, Kind.CLASS))
 CASTS = frozenset(
     (Kind.UNEXPOSED, Kind.PARENTHESES, Kind.C_CAST, Kind.STATIC_CAST, Kind.REINTERPRET_CAST, Kind.CONST_CAST)
 )
-POINTER, LVALUE_REFERENCE, RVALUE_REFERENCE, RECORD, ENUM = 101, 103, 104, 105, 106
+POINTER, LVALUE_REFERENCE, RVALUE_REFERENCE, RECORD = 101, 103, 104, 105
 CONSTANT_ARRAY, VECTOR, INCOMPLETE_ARRAY, VARIABLE_ARRAY, DEPENDENT_ARRAY, EXTENDED_VECTOR = (
     112,
     113,
@@ -93,7 +90,6 @@ ARRAYS = frozenset((CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY, DEPENDENT_
 REFERENCES = frozenset((LVALUE_REFERENCE, RVALUE_REFERENCE))
 VECTORS = frozenset((VECTOR, EXTENDED_VECTOR))
 EXTERN = 2  # CX_SC_Extern
-STATIC = 3
 _INVALID = frozenset(range(70, 74)) | {0}
 _DEPENDENT_TYPE = 26
 _PLACEHOLDERS = frozenset((1, 25, _DEPENDENT_TYPE))  # CXType_Unexposed, _Overload, _Dependent
@@ -287,11 +283,6 @@ class Cursor:
     def definition(self) -> Cursor:
         """Where it is defined."""
         return self._made(self._bindings.getCursorDefinition(self.raw))
-
-    @property
-    def canonical(self) -> Cursor:
-        """The first declaration of the same thing."""
-        return self._made(self._bindings.getCanonicalCursor(self.raw))
 
     @property
     def parent(self) -> Cursor:

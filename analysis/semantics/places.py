@@ -76,9 +76,12 @@ class Places:
             node = node.parent
         return found
 
-    def text(self, place: Place) -> bytes:
-        """The bytes of a place."""
-        return (self._texts.read(place.file) or b"")[place.span[0] : place.span[1]]
+    def first_word(self, cursor: Cursor) -> str:
+        """The name that a cursor begins with where it was written; "" for no name, or not the program's text."""
+        at = cursor.written
+        path = self._unit.path(at.file)
+        data = (self._texts.read(path) or b"") if path is not None else b""
+        return data[at.offset : _word_end(data, at.offset)].decode("utf-8", "replace")
 
     def _in_macro(self, cursor: Cursor, path: Path, file: str, offset: int) -> bool:
         if not self._unit.tells_macros:
@@ -103,9 +106,7 @@ class Places:
     def _macro_use(self, path: Path, offset: int) -> tuple[str, int]:
         """Name and end of the use of a macro that begins at `offset`."""
         data, root = self._texts.read(path) or b"", self._tree(path)
-        end = offset
-        while end < len(data) and (data[end : end + 1].isalnum() or data[end] == 0x5F or data[end] >= 0x80):
-            end += 1
+        end = _word_end(data, offset)
         name = data[offset:end].decode("utf-8", "replace")
         return name, _closing(data, end) if root is not None else end
 
@@ -126,6 +127,13 @@ def _nested(cursor: Cursor) -> int:
         current = below[0]
         if current.kind == cursor.kind:
             depth += 1
+
+
+def _word_end(data: bytes, start: int) -> int:
+    end = start
+    while end < len(data) and (data[end : end + 1].isalnum() or data[end] == 0x5F or data[end] >= 0x80):
+        end += 1
+    return end
 
 
 def _closing(data: bytes, start: int) -> int:

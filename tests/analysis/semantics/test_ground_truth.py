@@ -37,7 +37,13 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not any((d / "clang" / "AST" / "RecursiveASTVisitor.h").is_file() for d in directories):
         pytest.skip(f"no headers of {clang} (libclang-19-dev and llvm-19-dev, or {HEADERS})")
     made = tmp_path_factory.mktemp("plugin") / "plugin.so"
-    options = ["-shared", "-fPIC", "-fno-rtti", "-std=c++17", *(f"-isystem{d}" for d in directories)]
+    options: list[str | Path] = [
+        "-shared",
+        "-fPIC",
+        "-fno-rtti",
+        "-std=c++17",
+        *(f"-isystem{d}" for d in directories),
+    ]
     built = run_process([clang, *options, SOURCE, "-o", made], timeout=900)
     assert built.ok, built.text
     return made
@@ -51,17 +57,8 @@ def test_functions_and_subscripts_are_those_of_the_compiler(
     command = command_for(file, f"-isystem{PROGRAMS / 'lib'}")
     meaning = toolchain_units.meaning(SourceTexts(), command)
     clang = find_toolchain(Config()).clang
-    argv = [
-        clang,
-        f"-fplugin={plugin}",
-        "-fsyntax-only",
-        "-x",
-        "hip",
-        *command.flags,
-        "--cuda-device-only",
-        file,
-    ]
-    listed = run_process([*argv, "-nogpulib"], timeout=300)
+    flags = ["-fsyntax-only", "-nogpulib", "-x", "hip", *command.flags, "--cuda-device-only"]
+    listed = run_process([clang, f"-fplugin={plugin}", *flags, file], timeout=300)
     assert listed.ok, listed.text
     lines = [line.split(" ", 4) for line in listed.stdout.decode().splitlines()]
     functions = {line[1] for line in lines if line[0] == "F"}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.analysis.semantics.bindings import load
 from hipscope.analysis.semantics.meaning import Meaning, Units
 from hipscope.analysis.semantics.records import FunctionInstance, Place, Type
 from hipscope.analysis.source.texts import SourceTexts
@@ -198,6 +199,17 @@ def test_atomics_of_the_compiler_and_functions_that_only_have_such_a_name(read: 
         ("atomic", "atomicTotal", ["atomicTotal"]),
         ("write", "b[0]", ["b"]),
     ]
+
+
+def test_an_atomic_of_the_compiler_in_a_macro(read: Reader, units: Units) -> None:
+    found = read("""
+    #define ADD(p, v) __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
+    __global__ void k(float* b) { ADD(&b[3], 1.0f); }
+    """)
+    if load(units.library.path).major < 19:
+        pytest.skip("this library does not say where what a macro makes was written")
+
+    assert accesses(one(found)) == [("atomic", "b[3]", ["b"])]
 
 
 # --- 5: macros -----------------------------------------------------------------------------------------------------
