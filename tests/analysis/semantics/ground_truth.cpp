@@ -38,7 +38,8 @@ struct Lister : ASTConsumer, RecursiveASTVisitor<Lister> {
     template <typename Walk> bool in(FunctionDecl* f, Walk walk) {
         std::string outer = function;
         bool lambda = isa<CXXMethodDecl>(f) && cast<CXXMethodDecl>(f)->getParent()->isLambda();
-        bool defined = f->doesThisDeclarationHaveABody() && !f->isDependentContext();
+        bool special = isa<CXXConstructorDecl>(f) || isa<CXXDestructorDecl>(f);  // these have several symbols
+        bool defined = f->doesThisDeclarationHaveABody() && !f->isDependentContext() && !special;
         if (defined && (lambda || !f->isImplicit()) && ours(f->getLocation())) {
             llvm::raw_string_ostream out(function = "");
             names->mangleName(GlobalDecl(f), out);
