@@ -37,6 +37,8 @@ struct __hip_bfloat16 {
   __HOST_DEVICE__ __hip_bfloat16(double d) : data(hipscope_bf16::narrow(static_cast<float>(d))) {}
   __HOST_DEVICE__ __hip_bfloat16(int i) : data(hipscope_bf16::narrow(static_cast<float>(i))) {}
   __HOST_DEVICE__ __hip_bfloat16(unsigned i) : data(hipscope_bf16::narrow(static_cast<float>(i))) {}
+  __HOST_DEVICE__ __hip_bfloat16(short i) : data(hipscope_bf16::narrow(static_cast<float>(i))) {}
+  __HOST_DEVICE__ __hip_bfloat16(unsigned short i) : data(hipscope_bf16::narrow(static_cast<float>(i))) {}
   __HOST_DEVICE__ operator float() const { return hipscope_bf16::widen(data); }
   __HOST_DEVICE__ operator __hip_bfloat16_raw() const { return {data}; }
   __HOST_DEVICE__ __hip_bfloat16& operator+=(__hip_bfloat16 b) { return *this = __hip_bfloat16(float(*this) + float(b)); }
@@ -50,7 +52,9 @@ struct __hip_bfloat162 {
 
   __hip_bfloat162() = default;
   __HOST_DEVICE__ __hip_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) : x(a), y(b) {}
+  __HOST_DEVICE__ __hip_bfloat162(const __hip_bfloat162_raw& raw) : x(__hip_bfloat16_raw{raw.x}), y(__hip_bfloat16_raw{raw.y}) {}
   __HOST_DEVICE__ explicit __hip_bfloat162(float2 f) : x(f.x), y(f.y) {}
+  __HOST_DEVICE__ operator __hip_bfloat162_raw() const { return {x.data, y.data}; }
   __HOST_DEVICE__ operator float2() const { return make_float2(float(x), float(y)); }
 };
 using __nv_bfloat16 = __hip_bfloat16;
@@ -80,6 +84,10 @@ __HOST_DEVICE__ __hip_bfloat16 __high2bfloat16(__hip_bfloat162 a) { return a.y; 
 __HOST_DEVICE__ float __low2float(__hip_bfloat162 a) { return float(a.x); }
 __HOST_DEVICE__ float __high2float(__hip_bfloat162 a) { return float(a.y); }
 __HOST_DEVICE__ __hip_bfloat162 __lowhigh2highlow(__hip_bfloat162 a) { return {a.y, a.x}; }
+__HOST_DEVICE__ __hip_bfloat162 __low2bfloat162(__hip_bfloat162 a) { return {a.x, a.x}; }
+__HOST_DEVICE__ __hip_bfloat162 __high2bfloat162(__hip_bfloat162 a) { return {a.y, a.y}; }
+__HOST_DEVICE__ __hip_bfloat162 __lows2bfloat162(__hip_bfloat162 a, __hip_bfloat162 b) { return {a.x, b.x}; }
+__HOST_DEVICE__ __hip_bfloat162 __highs2bfloat162(__hip_bfloat162 a, __hip_bfloat162 b) { return {a.y, b.y}; }
 
 // Arithmetic
 __HOST_DEVICE__ __hip_bfloat16 __hadd(__hip_bfloat16 a, __hip_bfloat16 b) { return float(a) + float(b); }
@@ -136,7 +144,16 @@ HIPSCOPE_BF16_OPERATOR(-)
 HIPSCOPE_BF16_OPERATOR(*)
 HIPSCOPE_BF16_OPERATOR(/)
 #undef HIPSCOPE_BF16_OPERATOR
-__HOST_DEVICE__ __hip_bfloat16 operator-(__hip_bfloat16 a) { return __hneg(a); }
+#define HIPSCOPE_BF16_SIGNS(type, one, negative)                                                      \
+  __HOST_DEVICE__ type operator+(type a) { return a; }                                                \
+  __HOST_DEVICE__ type operator-(type a) { return negative(a); }                                      \
+  __HOST_DEVICE__ type& operator++(type& a) { return a += one; }                                      \
+  __HOST_DEVICE__ type& operator--(type& a) { return a -= one; }                                      \
+  __HOST_DEVICE__ type operator++(type& a, int) { const type before = a; a += one; return before; }   \
+  __HOST_DEVICE__ type operator--(type& a, int) { const type before = a; a -= one; return before; }
+HIPSCOPE_BF16_SIGNS(__hip_bfloat16, __hip_bfloat16(1.0f), __hneg)
+HIPSCOPE_BF16_SIGNS(__hip_bfloat162, (__hip_bfloat162{1.0f, 1.0f}), __hneg2)
+#undef HIPSCOPE_BF16_SIGNS
 
 // Comparisons; those whose name ends in u are true for NaN.
 #define HIPSCOPE_BF16_COMPARE(name, op) \
@@ -149,6 +166,12 @@ HIPSCOPE_BF16_COMPARE(__hle, <=)
 HIPSCOPE_BF16_COMPARE(__hgt, >)
 HIPSCOPE_BF16_COMPARE(__hge, >=)
 #undef HIPSCOPE_BF16_COMPARE
+__HOST_DEVICE__ bool __hequ(__hip_bfloat16 a, __hip_bfloat16 b) { return !(float(a) < float(b)) && !(float(a) > float(b)); }
+__HOST_DEVICE__ bool __hneu(__hip_bfloat16 a, __hip_bfloat16 b) { return !(float(a) == float(b)); }
+__HOST_DEVICE__ bool __hltu(__hip_bfloat16 a, __hip_bfloat16 b) { return !(float(a) >= float(b)); }
+__HOST_DEVICE__ bool __hleu(__hip_bfloat16 a, __hip_bfloat16 b) { return !(float(a) > float(b)); }
+__HOST_DEVICE__ bool __hgtu(__hip_bfloat16 a, __hip_bfloat16 b) { return !(float(a) <= float(b)); }
+__HOST_DEVICE__ bool __hgeu(__hip_bfloat16 a, __hip_bfloat16 b) { return !(float(a) < float(b)); }
 __HOST_DEVICE__ bool __hisnan(__hip_bfloat16 a) { return (a.data & 0x7fffu) > 0x7f80u; }
 __HOST_DEVICE__ int __hisinf(__hip_bfloat16 a) { return (a.data & 0x7fffu) != 0x7f80u ? 0 : (a.data >> 15) != 0 ? -1 : 1; }
 
@@ -166,7 +189,20 @@ HIPSCOPE_BF16_COMPARE_PAIRS(__hlt2, __hblt2, __hlt)
 HIPSCOPE_BF16_COMPARE_PAIRS(__hle2, __hble2, __hle)
 HIPSCOPE_BF16_COMPARE_PAIRS(__hgt2, __hbgt2, __hgt)
 HIPSCOPE_BF16_COMPARE_PAIRS(__hge2, __hbge2, __hge)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hequ2, __hbequ2, __hequ)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hneu2, __hbneu2, __hneu)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hltu2, __hbltu2, __hltu)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hleu2, __hbleu2, __hleu)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hgtu2, __hbgtu2, __hgtu)
+HIPSCOPE_BF16_COMPARE_PAIRS(__hgeu2, __hbgeu2, __hgeu)
 #undef HIPSCOPE_BF16_COMPARE_PAIRS
+// True when it holds for both; of != when it holds for one.
+__HOST_DEVICE__ bool operator==(__hip_bfloat162 a, __hip_bfloat162 b) { return a.x == b.x && a.y == b.y; }
+__HOST_DEVICE__ bool operator!=(__hip_bfloat162 a, __hip_bfloat162 b) { return !(a == b); }
+__HOST_DEVICE__ bool operator<(__hip_bfloat162 a, __hip_bfloat162 b) { return a.x < b.x && a.y < b.y; }
+__HOST_DEVICE__ bool operator<=(__hip_bfloat162 a, __hip_bfloat162 b) { return a.x <= b.x && a.y <= b.y; }
+__HOST_DEVICE__ bool operator>(__hip_bfloat162 a, __hip_bfloat162 b) { return a.x > b.x && a.y > b.y; }
+__HOST_DEVICE__ bool operator>=(__hip_bfloat162 a, __hip_bfloat162 b) { return a.x >= b.x && a.y >= b.y; }
 __HOST_DEVICE__ __hip_bfloat162 __hisnan2(__hip_bfloat162 a) { return {__hisnan(a.x) ? 1.0f : 0.0f, __hisnan(a.y) ? 1.0f : 0.0f}; }
 
 #if defined(__clang__) && defined(__HIP__)  // what compilers of host code have no use for
@@ -190,12 +226,16 @@ HIPSCOPE_BF16_FUNCTION(rint, rintf)
 HIPSCOPE_BF16_FUNCTION(exp10, exp10f)
 HIPSCOPE_BF16_FUNCTION(log10, log10f)
 HIPSCOPE_BF16_FUNCTION(tanh, tanhf)
+HIPSCOPE_BF16_FUNCTION(rcp, __frcp_rn)
 #undef HIPSCOPE_BF16_FUNCTION
 
 // Exchange between lanes
 #define HIPSCOPE_BF16_SHUFFLE(name, type) \
   __device__ inline __hip_bfloat16 name(__hip_bfloat16 a, type by, int width = warpSize) { \
     return __ushort_as_bfloat16(static_cast<unsigned short>(name(static_cast<int>(a.data), by, width))); \
+  } \
+  __device__ inline __hip_bfloat162 name(__hip_bfloat162 a, type by, int width = warpSize) { \
+    return __builtin_bit_cast(__hip_bfloat162, name(__builtin_bit_cast(int, a), by, width)); \
   }
 HIPSCOPE_BF16_SHUFFLE(__shfl, int)
 HIPSCOPE_BF16_SHUFFLE(__shfl_up, unsigned)
