@@ -8,6 +8,7 @@ Bundler".
 from __future__ import annotations
 
 import io
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from hipscope.analysis.system.process import run_process
 _NT_AMDGPU_METADATA = 32
 _BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 _COMPRESSED_MAGIC = b"CCOB"
+_PROCESSOR = re.compile(r"gfx[0-9a-f]+(?:-[0-9a-z-]*generic)?(?::\w+[+-])*$")
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,7 @@ def gpu_images(file: Path, bundler: Path) -> list[tuple[str, bytes]]:
         if data.startswith(b"\x7fELF"):
             elf = ELFFile(io.BytesIO(data))
             if elf["e_machine"] == "EM_AMDGPU":
-                target = str(_metadata(elf).get("amdhsa.target", "")).rpartition("--")[2]
-                return [(target, data)]
+                return [(processor(str(_metadata(elf).get("amdhsa.target", ""))), data)]
             section = elf.get_section_by_name(".hip_fatbin")
             data = section.data() if section is not None else b""
         found = []
@@ -140,7 +141,7 @@ def gpu_images(file: Path, bundler: Path) -> list[tuple[str, bytes]]:
             found += [
                 (t, image) for t, image in _bundle_entries(bundle, file) if t.startswith(("hip-", "hipv4-"))
             ]
-        return [(target.rpartition("--")[2], image) for target, image in found]
+        return [(processor(target), image) for target, image in found]
     except (ELFError, ValueError, KeyError, struct.error, IndexError) as error:
         raise HipscopeError(f"{file}: damaged: {error}") from error
 
@@ -218,9 +219,18 @@ def _bundle_entries(data: bytes, program: Path) -> Iterator[tuple[str, bytes]]:
         start = data.find(_BUNDLE_MAGIC, at)
 
 
+def processor(target: str) -> str:
+    """Processor and features of a target id however it is spelled, "gfx942:sramecc+:xnack-"; the id itself without one.
+
+    Known spellings: "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-", "amdgcn-amd-amdhsa-unknown-gfx942", and that of newer LLVM,
+    "amdgpu9.42-amd-amdhsa-unknown-gfx942".
+    """
+    found = _PROCESSOR.search(target)
+    return found.group() if found else target
+
+
 def _is_for(target: str, arch: str) -> bool:
-    # "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
-    return target.startswith(("hip-", "hipv4-")) and target.rpartition("-")[2].partition(":")[0] == arch
+    return target.startswith(("hip-", "hipv4-")) and processor(target).partition(":")[0] == arch
 
 
 def _metadata(elf: ELFFile) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Half precision, bfloat16, 8-bit floats and vectors have the members and operators of HIP 6.3, in host code and in kernels.
+"""Half precision, bfloat16, 8-bit floats and vectors are those of HIP 6.3, in host code and in kernels.
 
 One program is generated from the tables below; each line of a table is an expression and what it must be.
 """
@@ -39,7 +39,7 @@ ulonglong2{}.x | unsigned long long
 float4{} * float4{} | float4
 """
 
-# What host code and kernels must have alike. h: 1.0 and -2.0 as halves, v: the pair of both; b, w: the same as bfloat16.
+# What host code and kernels must have alike, of the values in VALUES.
 BOTH: dict[str, float] = {
     "__half2float(v.x)": 1,
     "__half2float(v.y)": -2,
