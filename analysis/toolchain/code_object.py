@@ -222,7 +222,7 @@ def _bundle_entries(data: bytes, program: Path) -> Iterator[tuple[str, bytes]]:
 def processor(target: str) -> str:
     """Processor and features of a target id however it is spelled, "gfx942:sramecc+:xnack-"; the id itself without one.
 
-    Known spellings: "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-", "amdgcn-amd-amdhsa-unknown-gfx942", and that of newer LLVM,
+    Known spellings: "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-", "amdgcn-amd-amdhsa-unknown-gfx942", and newer LLVM's
     "amdgpu9.42-amd-amdhsa-unknown-gfx942".
     """
     found = _PROCESSOR.search(target)
