@@ -7,8 +7,10 @@ candidates of one kernel.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from hipscope.accordo.dispatch.access_map import WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
@@ -101,6 +103,7 @@ def prepare_reference(
                 f"dispatch {dispatch.id} was recorded in part: {dispatch.reason or 'too much memory'}"
             )
         notes += [f"dispatch {dispatch.id}, {t.inputs}: dropped, {t.detail}" for t in one.dropped]
+        notes += (f"dispatch {dispatch.id}: {told}" for told in _not_a_number(one.runs[0], signature))
     if not any(_writes(p) for p in prepared):
         return Reference(settings, signature, (), "the kernel wrote nothing that could be compared")
     return Reference(settings, signature, tuple(prepared), None, tuple(notes))
@@ -156,7 +159,14 @@ def _captured(
     """The reference on the captured inputs. Raises _NotReproducible."""
     for run in runs:
         if run.status != "ok":
-            raise _NotReproducible(f"dispatch {dispatch.id} cannot be replayed ({run.status}): {run.message}")
+            part = (
+                ""
+                if dispatch.complete
+                else f"; it was recorded in part: {dispatch.reason or 'too much memory'}"
+            )
+            raise _NotReproducible(
+                f"dispatch {dispatch.id} cannot be replayed ({run.status}): {run.message}{part}"
+            )
     first, second = runs
     pieces = pieces_of(dispatch, types)
     access = access_of(first, dispatch)
@@ -172,6 +182,31 @@ def _captured(
             raise _NotReproducible(f"the kernel is not reproducible: {where}: {difference}")
     steady = not floats_by_atomics(dispatch, pieces, access) and same_bits(dispatch, first, second)
     return ReferenceRun(CAPTURED, dispatch, None, pieces, first, access, spread, steady)
+
+
+def _not_a_number(run: ReferenceRun, signature: Signature) -> Iterator[str]:
+    """Outputs in which every float that the kernel writes is NaN: whatever computes NaN as well has the same."""
+    for buffer in run.dispatch.buffers:
+        access = run.access[buffer.index]
+        for piece in run.pieces[buffer.index]:
+            if (
+                piece.element.kind != "float"
+                or piece.stride
+                or not access.any(WRITTEN, piece.start, piece.end)
+            ):
+                continue
+            written = (
+                (access.window(piece.start, piece.end) & WRITTEN).reshape(-1, piece.element.size).any(axis=1)
+            )
+            numbers = piece.element.numbers(run.result.part(buffer)(piece.start, piece.end))[written]
+            if np.isnan(numbers).all():
+                names, argument = signature.names, piece.argument
+                name = (
+                    names[argument]
+                    if argument is not None and argument < len(names)
+                    else f"buffer {buffer.index}"
+                )
+                yield f"every number that the kernel writes to {name} ({len(numbers)}) is NaN; that proves little"
 
 
 def _writes(prepared: Prepared) -> bool:

@@ -177,3 +177,12 @@ def test_the_projects_own_tests_run_on_a_copy_with_the_rewrite(tmp_path: Path) -
     assert file.read_text() == PROGRAM
     why = failed_tests(project, session, "echo wrong answer; exit 3", run)
     assert why == "The test command fails with the rewrite: it left with 3: wrong answer"
+
+
+def test_a_reference_whose_results_are_all_nan_is_told(folder: Path) -> None:
+    text = PROGRAM.replace("3.0f * in[i]", "in[i] / 0.0f * 0.0f")
+    (folder / "nan.hip").write_text(text)
+    (folder / "nan_too.hip").write_text(text.replace("/ 0.0f * 0.0f", "* 0.0f / 0.0f"))
+    done = run(folder, "nan_too.hip", reference="nan.hip")
+    assert "every number that the kernel writes to out (300) is NaN" in " ".join(done.stdout.split())
+    assert "is NaN" not in run(folder, "candidate.hip").stdout
