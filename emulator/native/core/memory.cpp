@@ -2,11 +2,13 @@
 #include "core/memory.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace hipscope {
@@ -34,18 +36,28 @@ const Allocation* holder(const std::map<std::uint64_t, Allocation>& blocks, std:
     return address - found.address < span ? &found : nullptr;
 }
 
+/// Why no address space can be had. `what` names the part.
+[[noreturn]] void refuse(const std::string& what) {
+    rlimit limit{};
+    std::string why;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        why = ": this process may have " + std::to_string(limit.rlim_cur >> 20U) + " MiB of address space (ulimit -v), and needs " +
+              std::to_string((Memory::reserved + kShadow) >> 20U) + ", most of which is never touched; lift the limit (ulimit -v unlimited)";
+    throw std::runtime_error("cannot reserve " + what + " of the emulated device" + why);
+}
+
 }  // namespace
 
 Memory::Memory() {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     if (mmap(at(base), reserved, PROT_READ | PROT_WRITE, flags, -1, 0) != at(base))
-        throw std::runtime_error("cannot reserve the device address range at 0x7e0000000000");
+        refuse("the address range at 0x7e0000000000");
     madvise(at(base), reserved, MADV_DONTDUMP);
     void* shadow = mmap(nullptr, kShadow, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (shadow == MAP_FAILED) {
         munmap(at(base), reserved);
-        throw std::runtime_error("cannot reserve the shadow of the device address range");
+        refuse("the shadow of the address range");
     }
     madvise(shadow, kShadow, MADV_DONTDUMP);
     shadow_ = static_cast<std::uint8_t*>(shadow);

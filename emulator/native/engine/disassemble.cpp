@@ -8,9 +8,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 #include "core/files.hpp"
@@ -72,8 +74,23 @@ std::string output_of(const std::string& program, const std::vector<std::string>
     waitpid(child, &status, 0);
     if (late) throw std::runtime_error("llvm-objdump did not finish in " + std::to_string(timeout_s) + " s");
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        throw std::runtime_error("'" + program + "' cannot disassemble the code object (is it LLVM's, with AMDGPU?)");
+        throw std::runtime_error("'" + program + "' cannot disassemble the code object; set HIPSCOPE_OBJDUMP to the llvm-objdump of an LLVM that knows its target");
     return text;
+}
+
+/// The disassembler where none was named (a program that found this library by itself): the newest of those that are installed, for
+/// older ones do not know the instruction set.
+std::string find_objdump() {
+    std::vector<std::string> names{"/opt/rocm/llvm/bin/llvm-objdump"};
+    for (int version = 25; version >= 17; --version) names.push_back("llvm-objdump-" + std::to_string(version));
+    const char* path = std::getenv("PATH");
+    for (const std::string& name : names) {
+        std::istringstream folders(name.starts_with('/') ? "" : path == nullptr ? "" : path);
+        if (name.starts_with('/') && access(name.c_str(), X_OK) == 0) return name;
+        for (std::string folder; std::getline(folders, folder, ':');)
+            if (const std::string full = folder + "/" + name; access(full.c_str(), X_OK) == 0) return full;
+    }
+    return "llvm-objdump";
 }
 
 }  // namespace
@@ -84,7 +101,7 @@ std::string disassemble(const std::string& elf, const std::string& hash, const D
         std::ifstream file(kept, std::ios::binary);
         if (file) return {std::istreambuf_iterator<char>(file), {}};
     }
-    const std::string program = settings.objdump.empty() ? "llvm-objdump" : settings.objdump;
+    const std::string program = settings.objdump.empty() ? find_objdump() : settings.objdump;
     std::string text = output_of(program, {"-d", "-"}, MemoryFile(elf, "the code object"), settings.timeout_s);
     if (!kept.empty()) {
         std::error_code ignored;  // the cache saves time only; a full disk must not stop the run
