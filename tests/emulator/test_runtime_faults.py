@@ -120,3 +120,79 @@ int main() { int* f; CHECK(hipMalloc(&f, 80)); CHECK(hipMemset(f, 0, 80)); chain
     )
     assert run(text, threads=1).stdout == "PASS\n"
     assert run(text, threads=1, HIPSCOPE_OUT="").stdout == "PASS\n"
+
+
+LDS_OVERRUN = (
+    HEADER
+    + """
+__global__ void overrun(int* p, int n) {
+  __shared__ int own[64];
+  own[threadIdx.x] = n;
+  __syncthreads();
+  STORE
+  __syncthreads();
+  p[threadIdx.x] = own[threadIdx.x];
+}
+int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p, 40);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "int* either = p[0] == 0 ? own : p; either[threadIdx.x + n] = 1;",
+        "volatile int* local = own; local[threadIdx.x + n] = 1;",
+    ],
+    ids=["flat", "ds"],
+)
+@pytest.mark.parametrize("profiled", [True, False])
+def test_a_store_behind_the_end_of_lds_is_told_as_that(run: Run, store: str, profiled: bool) -> None:
+    ran = run(LDS_OVERRUN.replace("STORE", store), **({} if profiled else {"HIPSCOPE_OUT": ""}))
+    assert ran.stdout == "hipErrorIllegalAddress\n"
+    where = "at LDS offset 256; the workgroup has 256 bytes of LDS, in workgroup (0, 0, 0), lane 24"
+    assert f"out-of-bounds store of 4 bytes {where}" in ran.stderr
+
+
+BUSY = (
+    HEADER
+    + """
+__global__ void busy(int* p, int turns) {
+  int v = threadIdx.x;
+  for (int k = 0; k < turns; ++k) v = v * 3 + p[(v + k) & 63];
+  p[64 + threadIdx.x] = v;
+}
+int main() { int* p; CHECK(hipMalloc(&p, 512)); busy<<<1000000, 64>>>(p, 2000);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+"""
+)
+
+
+def test_a_long_healthy_kernel_is_not_called_a_runaway(run: Run) -> None:
+    for out in ({}, {"HIPSCOPE_OUT": ""}):
+        ran = run(BUSY, HIPSCOPE_TIME_LIMIT_MS="2000", **out)
+        assert ran.stdout == "hipErrorLaunchFailure\n"
+        assert "runaway" not in ran.stderr
+        assert "not finished within " in ran.stderr
+        assert (
+            " of 1000000 workgroups were done; raise the limit (timeout_s, --timeout of emulate)"
+            in ran.stderr
+        )
+
+
+def test_a_kernel_none_of_whose_workgroups_ends_is_a_runaway(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void forever(volatile int* p) { while (blockIdx.x > 1 && *p == 0) {} }
+int main() { int* p; CHECK(hipMalloc(&p, 4)); CHECK(hipMemset(p, 0, 4)); forever<<<4, 64>>>(p);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize())); }
+""",
+        HIPSCOPE_TIME_LIMIT_MS="2000",
+    )
+    assert (
+        "runaway kernel: it still runs at the end of the program's time; no workgroup ended in the last"
+        in ran.stderr
+    )
+    assert "(2 of 4 had ended)" in ran.stderr

@@ -109,7 +109,7 @@ struct alignas(64) Wave {
     Workgroup* group = nullptr;
     GlobalSync* sync = nullptr;               // the dispatch's global wave sync resources
     std::uint32_t sync_wait = 0;              // what a ds_gws instruction waits for: a resource's generation + 1, or 0
-    std::uint64_t clock = 0;                  // what s_memtime reads: modelled cycles, or instructions when untimed
+    std::uint64_t clock = 0;                  // what s_memtime reads: modelled cycles, as of the begin of the turn when untimed
     std::uint64_t realtime_base = 0;          // what s_memrealtime read when the dispatch began: ticks of 10 ns
     std::atomic<std::uint64_t>* realtime = nullptr;  // the latest value, when waves of the dispatch compare theirs
     bool observed = true;                     // `access` is read: false lets handlers leave addresses out

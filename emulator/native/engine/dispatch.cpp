@@ -12,8 +12,10 @@
 #include <limits>
 #include <mutex>
 
+#include "core/byte_count.hpp"
 #include "engine/functional.hpp"
 #include "engine/nearest_variable.hpp"
+#include "engine/stray_access.hpp"
 #include "sanitize/sanitizer.hpp"
 
 namespace hipscope {
@@ -47,22 +49,38 @@ std::string whereabouts(const Memory& memory, const CodeObject& object, std::uin
     return address < end ? "it runs over " + size : std::to_string(address - end) + " bytes after " + size;
 }
 
-std::string describe(const Fault& fault, const PreparedLaunch& p, std::uint64_t group, const Memory& memory) {
+std::string describe(const Fault& fault, const Instruction& instruction, const PreparedLaunch& p, std::uint64_t group, const Memory& memory) {
     std::string where = " in workgroup (" + std::to_string(group % p.groups[0]) + ", " +
                         std::to_string(group / p.groups[0] % p.groups[1]) + ", " +
                         std::to_string(group / p.groups[0] / p.groups[1]) + ")";
     if (fault.lane >= 0) where += ", lane " + std::to_string(fault.lane);
-    if (fault.kind == FaultKind::out_of_bounds)
-        return std::string("out-of-bounds ") + (fault.write ? "store" : "load") + " of " + std::to_string(fault.bytes) +
-               " bytes at " + hex(fault.address) + ", " + whereabouts(memory, *p.launch.object, fault.address) + "," + where;
+    if (fault.kind == FaultKind::out_of_bounds) {
+        const std::string own = outside_own_memory(stray_access(instruction, fault), p.lds_bytes, p.scratch_per_lane);
+        return std::string("out-of-bounds ") + (fault.write ? "store" : "load") + " of " + byte_count(fault.bytes) + " " +
+               (own.empty() ? "at " + hex(fault.address) + ", " + whereabouts(memory, *p.launch.object, fault.address) : own) + "," + where;
+    }
     return (fault.message.empty() ? std::string(fault_name(fault.kind)) : fault.message) + where;
 }
 
-/// Why a launch ends at the program's deadline. One that had little of the time is one of too many, and no runaway.
-std::string too_late(std::chrono::duration<double> limit, std::chrono::duration<double> ran) {
-    if (ran >= limit / 2) return "runaway kernel: it still runs at the end of the program's time";
-    char text[128];
-    std::snprintf(text, sizeof text, "the program's time (timeout_s) was over, %.2g s into this launch,", ran.count());
+/// How far a launch had come at the program's deadline.
+struct Progress {
+    std::uint64_t ended = 0, all = 0;               // workgroups
+    std::chrono::duration<double> ran{}, idle{};    // since the launch began, and since one was last seen to have ended
+};
+
+/// Whether that is a runaway: it had half of the program's time, and none of its workgroups ended for half of its own. Any other may
+/// well come to its end with more time.
+bool is_runaway(std::chrono::duration<double> limit, const Progress& p) { return p.ran >= limit / 2 && p.idle >= p.ran / 2; }
+
+std::string too_late(bool runaway, const Progress& p) {
+    char text[240];
+    const auto ended = static_cast<unsigned long long>(p.ended), all = static_cast<unsigned long long>(p.all);
+    if (runaway)
+        std::snprintf(text, sizeof text, "runaway kernel: it still runs at the end of the program's time; no workgroup ended in the last %.2g s (%llu of %llu had ended),",
+                      p.idle.count(), ended, all);
+    else
+        std::snprintf(text, sizeof text, "not finished within %.2g s, when the program's time was over: %llu of %llu workgroups were done; "
+                      "raise the limit (timeout_s, --timeout of emulate) or shrink the work; stopped", p.ran.count(), ended, all);
     return text;
 }
 
@@ -132,7 +150,7 @@ public:
         engine_.pool_.run(threads, [&](int index) { profile_ ? profiled(index, threads) : plain(index); });
         if (launch_.services != nullptr) launch_.services->flush();
         DispatchResult result;
-        if (fault_) result.fault = std::move(fault_->second);
+        note_end(result);
         if (profile_) {
             result.timed = simulator_->take_result();
             counts_->sum_up();
@@ -155,11 +173,18 @@ public:
         while (worker.turn()) {}
         if (launch_.services != nullptr) launch_.services->flush();
         DispatchResult result;
-        if (fault_) result.fault = std::move(fault_->second);
+        note_end(result);
         return result;
     }
 
 private:
+    void note_end(DispatchResult& result) {
+        if (fault_) result.fault = std::move(fault_->second);
+        result.instructions = groups_.instructions();
+        if (launch_.strays == nullptr) return;
+        for (const auto& [pc, stray] : launch_.strays->entries()) result.left_out.push_back(told_of(stray.group, stray.fault, pc));
+    }
+
     /// One thread's share of the workgroups that are not timed.
     template <class Observer>
     class Worker {
@@ -208,7 +233,10 @@ private:
         void advance(std::unique_ptr<Workgroup> group) {
             std::size_t faulted = 0;
             switch (run_group(*group, run_.schedule_, observer_, host_, faulted)) {
-                case GroupEnd::done: idle_.push_back(std::move(group)); return;
+                case GroupEnd::done:
+                    run_.groups_.end_one(group->executed);
+                    idle_.push_back(std::move(group));
+                    return;
                 case GroupEnd::preempted: active_.push_back(std::move(group)); return;
                 case GroupEnd::fault: run_.report(group->number, group->waves[faulted].fault, group->waves[faulted].pc); return;
             }
@@ -283,23 +311,37 @@ private:
         return false;
     }
 
-    [[nodiscard]] bool late() const {
+    /// Whether the deadline has passed; also notes when workgroups end.
+    [[nodiscard]] bool late() {
         const auto& deadline = engine_.settings_.deadline;
-        return deadline && std::chrono::steady_clock::now() > *deadline;
+        if (!deadline) return false;
+        const auto now = std::chrono::steady_clock::now();
+        if (const std::uint64_t ended = groups_.ended(); ended != seen_ended_.load(std::memory_order_relaxed)) {
+            seen_ended_.store(ended, std::memory_order_relaxed);
+            last_end_.store(now, std::memory_order_relaxed);
+        }
+        return now > *deadline;
     }
     void report_late(std::uint64_t group, std::uint32_t pc) {
+        const auto now = std::chrono::steady_clock::now();
+        const Progress progress{groups_.ended(), groups_.count(), now - begin_, now - last_end_.load(std::memory_order_relaxed)};
+        const bool runaway = is_runaway(engine_.settings_.time_limit, progress);
         Fault fault;
         fault.kind = FaultKind::runaway;
-        fault.message = too_late(engine_.settings_.time_limit, std::chrono::steady_clock::now() - begin_);
-        report(group, fault, pc);
+        fault.message = too_late(runaway, progress);
+        report(group, fault, pc, runaway ? fault_name(fault.kind) : kUnfinished);
+    }
+
+    [[nodiscard]] DispatchFault told_of(std::uint64_t group, const Fault& fault, std::uint32_t pc) const {
+        const Instruction& instruction = launch_.launch.object->code->program.instructions[pc];
+        return {std::string(fault_name(fault.kind)), describe(fault, instruction, launch_, group, engine_.memory_), instruction.address, instruction.text};
     }
 
     /// The fault of the lowest workgroup is the one that is reported.
-    void report(std::uint64_t group, const Fault& fault, std::uint32_t pc) {
+    void report(std::uint64_t group, const Fault& fault, std::uint32_t pc, std::string_view kind = {}) {
         stop_ = true;
-        const Instruction& instruction = launch_.launch.object->code->program.instructions[pc];
-        DispatchFault told{std::string(fault_name(fault.kind)), describe(fault, launch_, group, engine_.memory_), instruction.address,
-                           instruction.text};
+        DispatchFault told = told_of(group, fault, pc);
+        if (!kind.empty()) told.kind = kind;
         if (fault.kind == FaultKind::trap && launch_.services != nullptr && launch_.services->asserted()) {
             told.kind = fault_name(FaultKind::assertion);
             told.message = "a device-side assertion failed: " + told.message;
@@ -345,6 +387,8 @@ private:
     alignas(64) std::atomic<bool> stop_{false};  // behind the cache line that hands out workgroups
     std::atomic<bool> closed_{false};  // no workgroup will be timed any more
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::atomic<std::uint64_t> seen_ended_{0};  // workgroups, when `late` looked last
+    std::atomic<std::chrono::steady_clock::time_point> last_end_{begin_};
     std::mutex mutex_;
     std::optional<std::pair<std::uint64_t, DispatchFault>> fault_;
     std::optional<MemorySlots> slots_;

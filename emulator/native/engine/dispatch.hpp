@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/counts.hpp"
 #include "engine/launch.hpp"
@@ -31,6 +32,8 @@ struct DispatchFault {
 
 struct DispatchResult {
     std::optional<DispatchFault> fault;
+    std::vector<DispatchFault> left_out;     // accesses out of bounds, one of each instruction, where the launch keeps going
+    std::uint64_t instructions = 0;          // of all waves of the workgroups that ended
     std::unique_ptr<DispatchCounts> counts;  // profiled dispatches only
     std::optional<TimedResult> timed;
     double time_ns = 0;                      // modelled; 0 when not timed
@@ -77,5 +80,7 @@ private:
 };
 
 std::string_view fault_name(FaultKind kind);
+/// The `kind` of a fault that the program's deadline made of a launch whose workgroups came to their ends.
+inline constexpr std::string_view kUnfinished = "unfinished";
 
 }  // namespace hipscope

@@ -7,8 +7,10 @@
 #include <span>
 #include <utility>
 
+#include "core/clock_step.hpp"
 #include "engine/counts.hpp"
 #include "engine/host_services.hpp"
+#include "engine/stray_access.hpp"
 #include "engine/workgroup.hpp"
 
 namespace hipscope {
@@ -77,6 +79,8 @@ public:
             result = instruction.run(wave, instruction);
         }
         if (result == Step::next && wave.exec() == exec_) [[likely]] return result;
+        if (result == Step::fault && wave.group->strays != nullptr && (result = leave_out(wave, instruction, pc)) == Step::next && accesses_memory(instruction.unit))
+            observer_.accessed(pc, wave.access);
         tell(result == Step::retry ? pc : pc + 1);  // what must be tried again was not executed
         first_ = pc + 1;
         exec_ = wave.exec();
@@ -96,11 +100,17 @@ private:
     std::uint64_t exec_;
 };
 
+/// A wave that is not timed has read its clock: let the clock go on by the instructions since it did so last, and read it again.
+inline void read_clock(Wave& wave, const Instruction& instruction, std::uint32_t since) {
+    wave.clock += std::uint64_t{since} * wave.group->cycles_each;
+    instruction.run(wave, instruction);
+}
+
 /// Go on with one wave for at most `slice` instructions. Returns next when the slice is used up.
 template <class Observer>
 Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t& executed) {
     const Instruction* const code = wave.program->instructions.data();
-    std::uint32_t done = 0;
+    std::uint32_t done = 0, clocked = 0;  // instructions of this turn, and those that the wave's clock has
     Step result = Step::next;
     if constexpr (CountsRuns<Observer>) {
         CountedRun run(wave, observer);
@@ -116,6 +126,12 @@ Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t
                 pc = wave.pc;
                 at = code + pc;
                 run.jumped(pc);
+            } else if (result == kReadClock) {
+                read_clock(wave, *at, done - clocked);
+                clocked = done;
+                result = Step::next;
+                ++pc;
+                ++at;
             } else {
                 break;
             }
@@ -139,15 +155,27 @@ Step run_wave(Wave& wave, std::uint32_t slice, Observer& observer, std::uint64_t
             if constexpr (Observer::active) wave.pc = static_cast<std::uint32_t>(at - code);  // not read elsewhere while it runs
             result = step(wave, *at, observer);
             ++done;
-            if (result == Step::next) [[likely]] ++at;
-            else if (result == Step::jump) at = code + wave.pc;
-            else break;
+            if (result == Step::next) [[likely]] {
+                ++at;
+            } else if (result == Step::jump) {
+                at = code + wave.pc;
+            } else if (result == kReadClock) {
+                read_clock(wave, *at, done - clocked);
+                clocked = done;
+                result = Step::next;
+                ++at;
+            } else if (result == Step::fault && wave.group->strays != nullptr && leave_out(wave, *at, static_cast<std::uint32_t>(at - code)) == Step::next) {
+                result = Step::next;
+                ++at;
+            } else {
+                break;
+            }
         }
         wave.pc = static_cast<std::uint32_t>(at - code);
     }
     if (result == Step::jump) result = Step::next;
     executed += done;
-    wave.clock += done;
+    wave.clock += std::uint64_t{done - clocked} * wave.group->cycles_each;
     if (result != Step::next && result != Step::fault && result != Step::retry) ++wave.pc;
     return result;
 }

@@ -51,15 +51,24 @@ public:
     [[nodiscard]] bool timed_open() const { return timed_open_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t timed_total() const { return timed_ ? (count_ + xcds_ - 1) / xcds_ : 0; }
     [[nodiscard]] std::uint64_t count() const { return count_; }
+    /// A workgroup has come to its end after so many instructions of its waves.
+    void end_one(std::uint64_t instructions) {
+        ended_.fetch_add(1, std::memory_order_relaxed);
+        instructions_.fetch_add(instructions, std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t ended() const { return ended_.load(std::memory_order_relaxed); }
 
 private:
     std::uint64_t count_, xcds_;
     std::uint64_t first_ = 0, step_ = 1;
     bool timed_;
     std::atomic<bool> timed_open_;
-    // Every thread writes the second: in cache lines of their own, so that what all only read stays with each.
+    // Every thread writes the last two: in cache lines of their own, so that what all only read stays with each.
     alignas(64) std::atomic<std::uint64_t> timed_next_{0};
     alignas(64) std::atomic<std::uint64_t> functional_next_{0};
+    alignas(64) std::atomic<std::uint64_t> ended_{0};
+    std::atomic<std::uint64_t> instructions_{0};
 };
 
 }  // namespace hipscope

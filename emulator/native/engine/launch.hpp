@@ -16,6 +16,7 @@
 namespace hipscope {
 
 class HostServices;
+class StrayLog;
 
 struct Launch {
     const CodeObject* object = nullptr;
@@ -61,6 +62,8 @@ struct PreparedLaunch {
     HostServices* services = nullptr;     // when the kernel may ask the host for something while it runs
     HostArguments host_arguments;
     std::uint64_t realtime = kRealtimeAtStart;  // s_memrealtime when the dispatch begins, ticks of 10 ns
+    StrayLog* strays = nullptr;           // see Workgroup
+    std::uint32_t cycles_each = 4;        // what an instruction adds to the clock of a wave that is not timed
     std::uint32_t xcds = 1;               // of the device: workgroup i runs on XCD i % xcds
 
     [[nodiscard]] std::uint64_t waves() const { return group_count * waves_per_group; }

@@ -106,6 +106,8 @@ void number_lanes(std::uint32_t* row, std::uint32_t bits, const std::uint32_t (&
 constexpr std::size_t kWidestOperand = 32;
 
 void Workgroup::prepare(const PreparedLaunch& launch, Memory& memory) {
+    strays = launch.strays;
+    cycles_each = launch.cycles_each;
     waves.resize(launch.waves_per_group);
     state.resize(launch.waves_per_group);
     registers.resize(std::size_t{launch.waves_per_group} * launch.vgpr_rows + kWidestOperand);

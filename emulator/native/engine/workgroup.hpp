@@ -26,6 +26,8 @@ struct Workgroup {
     std::uint64_t executed = 0;            // instructions, for the run-away limit
     std::uint32_t scalars_set = 0;         // SGPRs of each wave that the launch has given a value, from s0 on
     std::uint64_t kernarg = 0;             // address of its kernarg segment; 0: the launch's own
+    StrayLog* strays = nullptr;            // if set, accesses out of bounds are noted in it and left out
+    std::uint32_t cycles_each = 4;         // that an instruction adds to the clock of a wave that is not timed
     AlignedVector<RegisterRow> registers;
     AlignedVector<std::uint8_t> lds;
     AlignedVector<std::uint8_t> scratch;

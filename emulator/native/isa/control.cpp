@@ -1,6 +1,7 @@
 // Program flow and wave state: SOPP, branches, calls, MODE access, register indexing (manual chapters 4 and 12.5).
 #include <algorithm>
 
+#include "core/clock_step.hpp"
 #include "isa/families.hpp"
 #include "isa/scalars.hpp"
 
@@ -130,8 +131,8 @@ Table control() {
         special("s_setreg_b32", Unit::salu, 0, {Type::none, Type::b32}, [](Wave& w, const Instruction& in) { return write_hwreg(w, in.target, scalar32(w, in.source[1])); }),
         special("s_setreg_imm32_b32", Unit::salu, 0, {Type::none, Type::b32}, [](Wave& w, const Instruction& in) { return write_hwreg(w, in.target, scalar32(w, in.source[1])); }),
 
-        special("s_memtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, w.clock); w.access.space = Space::none; return Step::next; }),
-        special("s_memrealtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, realtime(w)); w.access.space = Space::none; return Step::next; }),
+        special("s_memtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, w.clock); w.access.space = Space::none; return kReadClock; }),
+        special("s_memrealtime", Unit::smem, 1, {}, [](Wave& w, const Instruction& in) { w.set_s64(in.destination[0].index, realtime(w)); w.access.space = Space::none; return kReadClock; }),
 
         special("s_set_gpr_idx_on", Unit::salu, 0, {Type::b32, Type::none}, [](Wave& w, const Instruction& in) { return set_index(w, scalar32(w, in.source[0]), in.target); }),
         special("s_set_gpr_idx_idx", Unit::salu, 0, {Type::b32}, [](Wave& w, const Instruction& in) { return set_index(w, scalar32(w, in.source[0]), w.sgpr[sreg::m0] >> 12U); }),

@@ -75,6 +75,7 @@ Step run(Wave& wave, const Program& program, std::uint32_t& budget, Executed* ex
         }
         const std::uint32_t pc = wave.pc;
         step = in.run(wave, in);
+        if (step == kReadClock) step = Step::next;
         ++ran;
         if (executed != nullptr && step != Step::fault) (*executed)[pc] = true;
         if (step == Step::fault || step == Step::retry) break;

@@ -4,6 +4,7 @@
 
 #include "core/byte_count.hpp"
 #include "engine/nearest_variable.hpp"
+#include "engine/stray_access.hpp"
 #include "sanitize/lanes.hpp"
 #include "sanitize/sanitizer.hpp"
 
@@ -37,14 +38,10 @@ std::string where(const Allocation& block, std::uint64_t address) {
 /// The fault that the instruction just raised.
 void Sanitizer::stray(const Wave& wave, const Instruction& in) {
     const Fault& fault = wave.fault;
-    const bool flat = in.text.starts_with("flat_");
-    const std::uint32_t high = static_cast<std::uint32_t>(fault.address >> 32U);
+    const StrayAccess stray = stray_access(in, fault);
     Case found;
     found.at = place(wave, fault.lane);
-    found.bytes = {Space::global, fault.address, fault.bytes, fault.write};
-    if (in.unit == Unit::lds || (flat && high == aperture::shared_base >> 32U)) found.bytes.space = Space::lds;
-    if (in.unit == Unit::scratch || (flat && high == aperture::private_base >> 32U)) found.bytes.space = Space::scratch;
-    if (flat && found.bytes.space != Space::global) found.bytes.address &= aperture::limit;
+    found.bytes = {stray.space, stray.address, fault.bytes, fault.write};
     const std::string what = verb(fault.write, fault.bytes);
     if (fault.kind == FaultKind::misaligned) {
         if (!checks_.alignment || reports_.again(Defect::misaligned, wave.pc)) return;
@@ -58,14 +55,8 @@ void Sanitizer::stray(const Wave& wave, const Instruction& in) {
     const Allocation* freed = found.bytes.space == Space::global ? memory_.find_freed(fault.address) : nullptr;
     found.defect = freed != nullptr ? Defect::use_after_free : Defect::out_of_bounds;
     if (!checks_.bounds || reports_.again(found.defect, wave.pc)) return;
-    if (found.bytes.space == Space::lds) {
-        const auto offset = static_cast<std::int32_t>(found.bytes.address);
-        const std::string size = wave.lds_bytes == 0 ? "; the workgroup has no LDS" : "; the workgroup has " + byte_count(wave.lds_bytes) + " of LDS";
-        found.message = what + " at LDS offset " + std::to_string(offset) + size;
-    } else if (found.bytes.space == Space::scratch) {
-        const auto offset = static_cast<std::int32_t>(found.bytes.address);
-        found.message = what + " at offset " + std::to_string(offset) + " of the lane's private memory, which has " +
-                        byte_count(wave.scratch_per_lane);
+    if (found.bytes.space != Space::global) {
+        found.message = what + " " + outside_own_memory(stray, wave.lds_bytes, wave.scratch_per_lane);
     } else if (freed != nullptr) {
         found.allocation = note_of(freed, true);
         found.message = what + " " + byte_count(fault.address - freed->address) + " into an allocation of " + byte_count(freed->bytes) +

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
+#include "core/clock_step.hpp"
 #include "engine/host_services.hpp"
+#include "engine/stray_access.hpp"
 #include "sanitize/lanes.hpp"
 
 namespace hipscope::sanitize {
@@ -85,9 +86,11 @@ Step Sanitizer::step(Wave& wave, const Instruction& instruction) {
 }
 
 /// Executes a memory instruction. Lanes whose access is refused are reported and left out: their stores are dropped and
-/// their loads give zero, so that one run shows more than the first defect.
+/// their loads give zero (what stands for unknown values where the run is to keep going), so that one run shows more than the
+/// first defect.
 Step Sanitizer::access(Wave& wave, const Instruction& in) {
     const std::uint64_t exec = wave.exec();
+    const std::uint32_t given = wave.group->strays != nullptr ? kPoison : 0;
     std::uint64_t refused = 0;
     Step result = Step::next;
     wave.access.space = Space::none;
@@ -99,17 +102,17 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
         wave.fault = {};
         wave.access.space = Space::none;
         if (lane < 0) {  // a scalar load
-            std::memset(&wave.sgpr[in.destination[0].index], 0, std::size_t{in.destination[0].dwords} * 4);
+            std::fill_n(&wave.sgpr[in.destination[0].index], in.destination[0].dwords, given);
             return Step::next;
         }
         refused |= std::uint64_t{1} << static_cast<unsigned>(lane);
         wave.set_s64(sreg::exec, exec & ~refused);
     }
     wave.set_s64(sreg::exec, exec);
-    if (result != Step::next) return result;
+    if (result != Step::next && result != kReadClock) return result;
     if (in.destinations != 0)
         for (std::uint64_t left = refused; left != 0; left &= left - 1)
-            for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = 0;
+            for (unsigned d = 0; d < in.destination[0].dwords; ++d) wave.vgpr[in.destination[0].index + d][std::countr_zero(left)] = given;
     const Shape shape = shape_of(wave.access, in.text.starts_with("flat_"));
     const MemoryAccess& made = wave.access;
     if (checks_.races || checks_.stale) races_.prefetch(made, shape);

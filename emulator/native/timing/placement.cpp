@@ -167,6 +167,7 @@ void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
         release_if_all_arrived(cu, group, t);
         return;
     }
+    groups.end_one(group.executed);
     cu.lds_used -= shape.lds;
     --cu.groups;
     free_groups.push_back(&group);

@@ -48,7 +48,8 @@ void XcdSimulator::Model::execute(TimedWave& w, bool at_least_one) {
     bool goes_on = at_least_one || (a.room() && w.notes.room() && may_run_early(pc));
     while (goes_on) {
         const InstructionInfo& i = info[pc];
-        const Step outcome = counted.step(wave, code[pc], pc);
+        Step outcome = counted.step(wave, code[pc], pc);
+        if (outcome == kReadClock) outcome = Step::next;  // the clock was set before
         ++a.count;
         const bool jumped = outcome == Step::jump && wave.pc == i.target;  // else the code did not say where to
         if (i.unit == Unit::branch) w.branches.set(a.branches++, jumped);
