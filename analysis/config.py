@@ -80,9 +80,20 @@ class EmulatorConfig(_Section):
         description="Seconds of profiling. Launches after that run without it, and the profile is marked partial.",
     )
     profile_launches: Count = Field(
-        4, description="How many launches of each kernel and launch shape are profiled; the rest run plain."
+        4,
+        description=(
+            "How many launches of each kernel and launch shape are profiled, and as many again with other scalar "
+            "arguments or other work; the rest run plain and are estimated by the instructions that they execute."
+        ),
     )
     threads: Size = Field(0, description="CPU threads; 0 uses all cores.")
+    keep_going: bool = Field(
+        False,
+        description=(
+            "An access out of bounds does not stop its kernel: it is told, its loads give NaN, its stores are dropped, "
+            "and the profile is marked partial."
+        ),
+    )
 
 
 class AccordoConfig(_Section):

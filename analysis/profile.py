@@ -208,11 +208,13 @@ class Fault(_Record):
     """A dispatch that could not be finished, or did something it must not do.
 
     `refused`: it never began, and the call that launches said so to the program, which may have expected it.
+    `left_out`: an access out of bounds that did not stop it, because the run was to keep going.
     """
 
     kernel: KernelName
     message: str
     refused: bool = False
+    left_out: bool = False
     address: int | None = None
     instruction: str | None = None
     source: tuple[Frame, ...] = ()

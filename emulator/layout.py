@@ -29,6 +29,7 @@ from hipscope.emulator.csv_tables import (
     trace_row,
     write_table,
 )
+from hipscope.emulator.launch_times import Estimates, with_times
 from hipscope.emulator.memory_analysis import MemoryAnalysisWriter
 from hipscope.emulator.placement import Placement
 from hipscope.emulator.results_json import Results, write_results
@@ -99,7 +100,8 @@ def write_rocprofv3(
     """
     chosen = selection or Selection()
     out_dir.mkdir(parents=True, exist_ok=True)
-    launches = _with_times(list(raw.read_dispatches(raw_dir)), chosen.untimed_ns)
+    estimates = with_times(list(raw.read_dispatches(raw_dir)), chosen.untimed_ns)
+    launches = estimates.launches
     kernels = {name: number for number, name in enumerate(dict.fromkeys(d.kernel for d in launches), start=1)}
     prefix = out_dir / chosen.prefix
     prefix.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +143,7 @@ def write_rocprofv3(
             "exit_code": program.exit_code,
             "output": program.output,
         },
-        "partial": _partial(run, launches, {fault.dispatch for fault in faults}, stopped, names),
+        "partial": _partial(run, estimates, {fault.dispatch for fault in faults}, stopped, names),
         "kernels": [
             {"mangled": kernel, "name": names[kernel], "id": number, **_resources(launches, kernel)}
             for kernel, number in kernels.items()
@@ -183,48 +185,25 @@ def _write_tables(
     write_table(table("agent_info"), AGENT_COLUMNS, [agent_row(device)])
 
 
-def _with_times(launches: list[raw.RawDispatch], untimed_ns: float | None) -> list[raw.RawDispatch]:
-    """Give launches that ran without the model the mean time of the profiled ones of the same kernel and shape.
-
-    They follow each other on the timeline. A launch of a shape that was never profiled gets `untimed_ns`, or none.
-    """
-    durations: dict[tuple[Any, ...], list[float]] = {}
-    for d in launches:
-        if d.start_ns is not None and d.end_ns is not None:
-            durations.setdefault(_shape(d), []).append(d.end_ns - d.start_ns)
-    now = 0.0
-    timed = []
-    for d in launches:
-        known = durations.get(_shape(d))
-        if d.start_ns is not None and d.end_ns is not None:
-            now = max(now, d.end_ns)
-            timed.append(d)
-        elif known or untimed_ns is not None:
-            start = now
-            now += sum(known) / len(known) if known else untimed_ns or 0.0
-            timed.append(replace(d, start_ns=start, end_ns=now))
-        else:
-            timed.append(replace(d, start_ns=None, end_ns=None))
-    return timed
-
-
 def _listed(kernels: Sequence[str]) -> str:
     more = len(kernels) - _NAMED
     return ", ".join([*kernels[:_NAMED], *([f"{more} more kernels"] if more > 0 else [])])
 
 
-def _shape(d: raw.RawDispatch) -> tuple[Any, ...]:
-    return d.kernel, d.grid, d.workgroup, d.dynamic_lds
-
-
 def _partial(
     run: raw.RawRun | None,
-    launches: Sequence[raw.RawDispatch],
+    estimates: Estimates,
     faulted: Collection[int],
     stopped: str | None,
     names: Mapping[str, str],
 ) -> str | None:
     reasons = [reason for reason in (stopped, run.partial if run is not None else None) if reason]
+    launches = estimates.launches
+    if estimates.unlike:
+        reasons.append(
+            f"{estimates.unlike} of {len(launches)} launches did {estimates.least:.2g} to {estimates.most:.2g} times"
+            " the work of any that was profiled; their times are scaled by the instructions that they executed"
+        )
     untimed = [d.kernel for d in launches if d.start_ns is None and d.id not in faulted]
     if untimed:
         of = _listed(list(dict.fromkeys(names[kernel] for kernel in untimed)))

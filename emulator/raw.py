@@ -30,7 +30,8 @@ class RawRun:
 class RawDispatch:
     """One launch. Times are modelled nanoseconds and None for a launch that was not profiled.
 
-    `process` and `thread` are the system's numbers of who made it, 0 where they are not known.
+    `instructions` are those of all its waves, `scalars` a digest of its arguments that are no pointers. `process` and
+    `thread` are the system's numbers of who made it, 0 where they are not known.
     """
 
     id: int
@@ -49,6 +50,8 @@ class RawDispatch:
     occupancy_waves_per_simd: float | None
     process: int = 0
     thread: int = 0
+    instructions: int = 0
+    scalars: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,8 @@ def read_dispatches(directory: Path) -> Iterator[RawDispatch]:
             occupancy_waves_per_simd=data.get("occupancy_waves_per_simd"),
             process=int(data.get("process") or 0),
             thread=int(data.get("thread") or 0),
+            instructions=int(data.get("instructions") or 0),
+            scalars=str(data.get("scalars") or ""),
         )
 
 

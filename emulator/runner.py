@@ -28,7 +28,8 @@ class EmulatorOptions:
     `out` receives the raw output; None runs the program without recording. `capture` receives dispatches for
     replay. `sanitize` runs everything under these checks ("all", or names with commas) and needs `out`. After
     `time_limit_s` a kernel that still runs is stopped with a fault. What events say lies between them is
-    `clock_percent` of the modelled time. Times are seconds, sizes bytes; None leaves the runtime's own default.
+    `clock_percent` of the modelled time. `keep_going`: accesses out of bounds are told and
+    left out. Times are seconds, sizes bytes; None leaves the runtime's own default.
     """
 
     out: Path | None = None
@@ -47,6 +48,7 @@ class EmulatorOptions:
     capture_max_bytes: int | None = None
     sanitize: str | None = None
     clock_percent: int | None = None
+    keep_going: bool = False
 
 
 def native_library_dir() -> Path:
@@ -106,6 +108,7 @@ def emulator_environment(options: EmulatorOptions) -> dict[str, str]:
         "HIPSCOPE_CAPTURE_MAX_BYTES": options.capture_max_bytes,
         "HIPSCOPE_SANITIZE": options.sanitize,
         "HIPSCOPE_CLOCK_PERCENT": options.clock_percent,
+        "HIPSCOPE_KEEP_GOING": 1 if options.keep_going else None,
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 

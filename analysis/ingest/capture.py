@@ -401,6 +401,7 @@ def _fault(data: Mapping[str, Any]) -> Fault:
         kernel=KernelName(demangle(str(data["kernel"]))),
         message=str(data["message"]),
         refused=data.get("kind") == "launch",
+        left_out=data.get("kind") == "left_out",
         address=data.get("address"),
         instruction=data.get("instruction"),
         source=tuple(

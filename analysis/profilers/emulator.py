@@ -102,6 +102,7 @@ def run_emulated(
         capture_max_bytes=config.accordo.max_bytes if recorded else None,
         sanitize=sanitize,
         clock_percent=job.clock_percent,
+        keep_going=config.emulator.keep_going,
     )
     try:
         variables = emulator_environment(options)

@@ -32,7 +32,9 @@ from hipscope.emulator.results_json import truncated
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 from hipscope.emulator.symbolize import demangle
 
-_EVERY_LAUNCH = 1_000_000_000
+_TIMED_LAUNCHES = (
+    100  # of each kernel and launch shape, at least; and as many again that differ (native/hip/sampling.hpp)
+)
 _TIMED_OUT = 124
 
 
@@ -77,7 +79,7 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
             threads=config.emulator.threads,
             time_budget_s=job.timeout_s,
             time_limit_s=KERNEL_TIME * job.timeout_s,
-            profile_launches=_EVERY_LAUNCH,
+            profile_launches=max((_TIMED_LAUNCHES, *(job.iterations or ()))),
         )
         try:
             variables = emulator_environment(options)
@@ -98,6 +100,7 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
         notes += faults
         if (run := read_run(raw)) is not None and run.partial:
             notes.append(run.partial)
+        notes += _estimated(launches)
         stopped = _stopped(done, job)
         if stopped:
             notes.append(f"{stopped}; {_recorded(launches)}")
@@ -128,6 +131,17 @@ def _stopped(done: Completed, job: Job) -> str | None:
     if done.interrupted:
         return "the program was interrupted"
     return f"the program was stopped after {job.timeout_s:g} s (--timeout)" if done.timed_out else None
+
+
+def _estimated(launches: Sequence[RawDispatch]) -> list[str]:
+    untimed = sum(d.start_ns is None for d in launches)
+    if not untimed or untimed == len(launches):
+        return []
+    told = (
+        f"{untimed} of {len(launches)} launches were not timed one by one; they take the time of launches of the same"
+        " kernel and grid, scaled by the instructions that they executed"
+    )
+    return [told]
 
 
 def _recorded(launches: Sequence[RawDispatch]) -> str:

@@ -25,6 +25,7 @@ def check(
         ),
     ] = "all",
     device: options.DeviceOption = None,
+    keep_going: options.KeepGoingOption = False,
     format: options.FormatOption = options.Format.TEXT,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the result to this file.")
@@ -36,7 +37,9 @@ def check(
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
-        request = tasks.TaskRequest(source, tuple(program_args or ()), device=device, checks=checks)
+        request = tasks.TaskRequest(
+            source, tuple(program_args or ()), device=device, checks=checks, keep_going=keep_going
+        )
         texts = SourceTexts()
         report = terminal.run_task(tasks.check, request, texts)
         with terminal.result_stream(output, format) as stream:

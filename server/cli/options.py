@@ -66,4 +66,11 @@ DeviceOption = Annotated[
 ]
 
 
+KeepGoingOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-going",
+        help="Leave accesses out of bounds out: loads give NaN, stores are dropped, the result is marked.",
+    ),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="json prints one object and nothing else.")]

@@ -15,6 +15,7 @@ from hipscope.server.cli.options import (
     DeviceOption,
     Format,
     FormatOption,
+    KeepGoingOption,
     Source,
 )
 from hipscope.server.cli.terminal import failures_reported, result_stream, run_task, text_console
@@ -36,6 +37,7 @@ def profile(
     top: Annotated[
         int | None, typer.Option(min=1, help="How many kernels to show.", show_default=False)
     ] = None,
+    keep_going: KeepGoingOption = False,
     format: FormatOption = Format.TEXT,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the result to this file.")
@@ -47,7 +49,9 @@ def profile(
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
-        request = tasks.TaskRequest(source, tuple(program_args or ()), backend=backend.value, device=device)
+        request = tasks.TaskRequest(
+            source, tuple(program_args or ()), backend=backend.value, device=device, keep_going=keep_going
+        )
         texts = SourceTexts()
         report = run_task(tasks.profile, request, texts)
         if top is not None:

@@ -43,6 +43,7 @@ class TaskRequest:
     device: str | None = None
     arch: str | None = None
     time_budget_s: float | None = None
+    keep_going: bool = False
     formula: str | None = None
     kernel: str | None = None
     rewriter: str | None = None
@@ -193,8 +194,13 @@ def _with_request(config: Config, request: TaskRequest) -> Config:
         changes["arch"] = request.arch
     if request.test_command:
         changes["optimize"] = config.optimize.model_copy(update={"test_command": request.test_command})
+    emulator: dict[str, Any] = {}
     if request.time_budget_s:
-        changes["emulator"] = config.emulator.model_copy(update={"time_budget_s": request.time_budget_s})
+        emulator["time_budget_s"] = request.time_budget_s
+    if request.keep_going:
+        emulator["keep_going"] = True
+    if emulator:
+        changes["emulator"] = config.emulator.model_copy(update=emulator)
     if not changes:
         return config
     return Config.model_validate({**config.model_dump(), **changes})

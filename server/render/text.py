@@ -72,7 +72,7 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
     _print_findings(report, console)
     _print_diagnoses(report, shown, console)
     for fault in report.faults:
-        what = "launch refused of" if fault.refused else "fault in"
+        what = "launch refused of" if fault.refused else "left out in" if fault.left_out else "fault in"
         console.print(Text(f"\n{what} {fault.kernel}: {fault.message}", "bold red"))
         if fault.file:
             console.print(Text(f"  {short_path(fault.file)}:{fault.line}  {fault.instruction or ''}"))

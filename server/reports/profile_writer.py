@@ -160,6 +160,7 @@ def _fault(fault: recorded.Fault) -> Fault:
         kernel=fault.kernel,
         message=fault.message,
         refused=fault.refused,
+        left_out=fault.left_out,
         file=real(frame.file) if frame else "",
         line=frame.line if frame else 0,
         column=ByteColumn(frame.column) if frame else UNKNOWN_COLUMN,

@@ -196,3 +196,37 @@ int main() { int* p; CHECK(hipMalloc(&p, 4)); CHECK(hipMemset(p, 0, 4)); forever
         in ran.stderr
     )
     assert "(2 of 4 had ended)" in ran.stderr
+
+
+KEEP_GOING = (
+    HEADER
+    + """
+__global__ void stray(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i] + 1.0f;
+}
+int main() {
+  const int n = 250;  // the launch has 256 work-items
+  float *in, *out, h[n];
+  CHECK(hipMalloc(&in, n * 4)); CHECK(hipMalloc(&out, 1024 + 4096)); CHECK(hipMemset(in, 0, n * 4));
+  stray<<<4, 64>>>(in, out, n);
+  CHECK(hipDeviceSynchronize());
+  CHECK(hipMemcpy(h, out, n * 4, hipMemcpyDeviceToHost));
+  float last[6]; CHECK(hipMemcpy(last, out + n, 24, hipMemcpyDeviceToHost));
+  std::printf("%g %g %d\\n", h[0], h[n - 1], last[0] != last[0]);
+  stray<<<4, 64>>>(in, in, n);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize()));
+}
+"""
+)
+
+
+@pytest.mark.parametrize("profiled", [True, False])
+def test_a_run_that_keeps_going_tells_stray_accesses_and_leaves_them_out(run: Run, profiled: bool) -> None:
+    ran = run(KEEP_GOING, HIPSCOPE_KEEP_GOING="1", **({} if profiled else {"HIPSCOPE_OUT": ""}))
+    assert ran.stdout == "1 1 1\nhipSuccess\n", ran.stderr
+    assert ran.stderr.count("(left out)") == 3  # a load, then a load and a store
+    assert "out-of-bounds load of 4 bytes at 0x7e" in ran.stderr
+    if profiled:
+        assert [f.kind for f in ran.faults()] == ["left_out"] * 3
+        assert [d.profiled for d in ran.dispatches()] == [True, True]

@@ -108,7 +108,7 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     find_references(record_.arguments, {reinterpret_cast<const char*>(kernarg.data()), kernarg.size()}, record_.buffers);
     if (total > settings_.max_bytes) {
         std::erase_if(record_.buffers, [](const RecordedBuffer& b) { return b.arguments.empty(); });
-        const std::string limit = " bytes, the limit is " + std::to_string(settings_.max_bytes);
+        const std::string limit = " bytes, the limit (accordo.max_bytes) is " + std::to_string(settings_.max_bytes);
         record_.reason = "only buffers that the arguments point to were recorded: all live memory is " +
                          std::to_string(total) + limit;
         total = 0;

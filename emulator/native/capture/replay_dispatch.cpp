@@ -201,7 +201,7 @@ private:
     void write_profile(const PreparedLaunch& launch, const DispatchResult& result) {
         RawOutput output(o_.out, device_, "hipscope-replay");
         output.add_code_object(*object_);
-        output.add({1, &launch, &result, 0}, engine_->timing());
+        output.add({1, &launch, &result, 0, {}}, engine_->timing());
         if (result.fault) output.add_fault(1, kernel_name(), object_->hash, *result.fault);
         output.flush();
         if (output.lost()) throw std::runtime_error(*output.lost());
@@ -227,7 +227,7 @@ private:
     }
 
     [[nodiscard]] ReplayOutcome fault(const DispatchFault& f) const {
-        if (f.kind != fault_name(FaultKind::runaway)) return {"fault", f.message, f};
+        if (f.kind != fault_name(FaultKind::runaway) && f.kind != kUnfinished) return {"fault", f.message, f};
         char text[64];
         std::snprintf(text, sizeof text, "it did not end within %g s", o_.max_seconds);
         return {"timeout", text};

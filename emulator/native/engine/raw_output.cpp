@@ -157,7 +157,7 @@ void RawOutput::add(const DispatchRecord& record, const TimingConstants* constan
     json.field("process", static_cast<std::uint64_t>(getpid())).field("thread", static_cast<std::uint64_t>(gettid()));
     if (profiled) json.field("start_ns", record.start_ns).field("end_ns", record.start_ns + result.time_ns);
     else json.key("start_ns").null().key("end_ns").null();
-    json.field("profiled", profiled).field("waves", p.waves()).field("wall_ms", result.wall_ms).field("cpu_ms", result.cpu_ms);
+    json.field("profiled", profiled).field("scalars", record.scalars).field("instructions", result.instructions).field("waves", p.waves()).field("wall_ms", result.wall_ms).field("cpu_ms", result.cpu_ms);
     resources(json, p);
     if (profiled) {
         json.field("occupancy_waves_per_simd", result.timed->occupancy).field("bound_by", result.bound_by);

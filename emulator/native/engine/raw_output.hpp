@@ -21,6 +21,7 @@ struct DispatchRecord {
     const PreparedLaunch* launch = nullptr;
     const DispatchResult* result = nullptr;
     double start_ns = 0;
+    std::string scalars;  // hexadecimal digest of the arguments that are no pointers
 };
 
 class RawOutput {

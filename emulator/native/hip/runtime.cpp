@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "engine/bundle.hpp"
+#include "engine/stray_access.hpp"
 #include "hip/ipc.hpp"
 
 namespace hipscope {
@@ -48,6 +49,15 @@ std::string shape_of(const Launch& launch) {
     return text + ',' + std::to_string(launch.dynamic_lds);
 }
 
+/// Digest of the arguments that are no pointers.
+std::string scalars_of(const Launch& launch) {
+    std::string bytes;
+    for (const KernelArgument& argument : launch.kernel->arguments)
+        if (argument.value_kind == "by_value" && std::size_t{argument.offset} + argument.size <= launch.kernarg.size())
+            bytes.append(reinterpret_cast<const char*>(launch.kernarg.data()) + argument.offset, argument.size);
+    return content_hash(bytes);
+}
+
 abi::Error error_of(const DispatchFault& fault) {
     return fault.kind == "out_of_bounds" || fault.kind == "misaligned" ? abi::error::illegal_address
                                                                        : abi::error::launch_failure;
@@ -81,7 +91,7 @@ Runtime& Runtime::get() {
     return *runtime;
 }
 
-Runtime::Runtime() : settings(Settings::from_environment()) {
+Runtime::Runtime() : settings(Settings::from_environment()), sampling_(settings.profile_launches) {
     // GPU-sized data may be more than the machine has: then this process is the one to end, not its editor.
     std::ofstream("/proc/self/oom_score_adj") << 1000;
     disassembly_ = {settings.objdump, settings.cache};
@@ -258,7 +268,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
     // All workgroups of a cooperative launch are on the device together.
     if (request.cooperative && static_cast<double>(prepared.group_count) > groups_per_cu(prepared) * number("compute_units", 304))
         return abi::error::cooperative_too_large;
-    const std::string shape = shape_of(prepared.launch);
+    const std::string shape = shape_of(prepared.launch), scalars = scalars_of(prepared.launch);
     const std::uint64_t id = next_id_++;
     bool captured = false;
     if (capture_) {
@@ -268,12 +278,14 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
             if (module->object) internal.push_back(module->object->image);
         captured = try_capture(capture_, output_.get(), [&] { return capture_->before(id, prepared, shape, internal); });
     }
-    const bool profile = output_ && engine_->can_profile() && wants_profile(prepared, shape);
+    const bool profile = output_ && engine_->can_profile() && wants_profile(shape, scalars);
+    StrayLog strays;
+    if (settings.keep_going) prepared.strays = &strays;
+    if (const auto known = cycles_each_.find(shape); known != cycles_each_.end()) prepared.cycles_each = known->second;
     const DispatchResult result = sanitizer ? check(prepared, id) : engine_->run(prepared, profile);
     if (result.timed && !result.fault) {
-        ShapeRecord& record = shapes_[shape];
-        ++record.profiled;
-        record.total_ns += result.time_ns;
+        sampling_.timed(shape, scalars, result.instructions, result.time_ns);
+        cycles_each_[shape] = static_cast<std::uint32_t>(std::clamp(result.timed->wave_cycles / static_cast<double>(std::max<std::uint64_t>(result.timed->instructions, 1)), 1.0, 10000.0));
         profiling_ms_ += result.wall_ms;
     }
     if (captured)
@@ -281,14 +293,22 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
             capture_->after(result);
             return true;
         });
-    const double duration = result.timed ? result.time_ns : plain_time(shape);
+    const double duration = result.timed ? result.time_ns : sampling_.untimed(shape, scalars, result.instructions);
     const double start = timeline_.place(earliest, duration, device_share(prepared));
     stream.ready_ns = start + duration;
     timeline_.forget_before(host_ns);
     if (output_) {
         if (result.timed && result.timed->covered < 1)
             output_->set_partial("timing of large dispatches covers a part of their waves, the rest is extrapolated");
-        output_->add({id, &prepared, &result, start}, engine_->timing());
+        output_->add({id, &prepared, &result, start, scalars}, engine_->timing());
+    }
+    for (DispatchFault stray : result.left_out) {
+        stray.kind = "left_out";
+        if (output_) {
+            output_->add_fault(id, request.function->name, prepared.launch.object->hash, stray);
+            output_->set_partial("the program's accesses out of bounds were left out (--keep-going): what they would have read is NaN, what they would have stored is lost");
+        }
+        report(request.function->name, stray.message + " (left out)");
     }
     if (!result.fault) return abi::error::success;
     if (output_) output_->add_fault(id, request.function->name, prepared.launch.object->hash, *result.fault);
@@ -318,22 +338,12 @@ void Runtime::write_reports() {
     if (sanitizer) output_->attempt([this] { sanitizer->reports().write(output_->directory() + "/sanitize.json"); });
 }
 
-bool Runtime::wants_profile(const PreparedLaunch&, const std::string& shape) {
-    if (settings.profile_launches == 0) return false;
-    const auto known = shapes_.find(shape);
-    if (known != shapes_.end() && known->second.profiled >= settings.profile_launches) return false;
+bool Runtime::wants_profile(const std::string& shape, const std::string& scalars) {
+    if (!sampling_.wants(shape, scalars)) return false;
     if (profiling_ms_ <= static_cast<double>(settings.time_budget_ms)) return true;
     output_->set_partial("the time budget of " + std::to_string(settings.time_budget_ms) +
                          " ms for profiling was used up; later launches ran without it");
     return false;
-}
-
-double Runtime::plain_time(const std::string& shape) const {
-    constexpr double some = 1e5;  // time goes on, so that a program that waits for it to pass comes to an end
-    if (settings.profile_launches == 0) return some;
-    const auto known = shapes_.find(shape);
-    if (known == shapes_.end() || known->second.profiled == 0) return 0;
-    return known->second.total_ns / static_cast<double>(known->second.profiled);
 }
 
 int Runtime::groups_per_cu(const PreparedLaunch& launch) const {

@@ -23,6 +23,7 @@
 #include "hip/ipc.hpp"
 #include "hip/memory_pool.hpp"
 #include "hip/parked.hpp"
+#include "hip/sampling.hpp"
 #include "hip/settings.hpp"
 #include "hip/timeline.hpp"
 #include "sanitize/sanitizer.hpp"
@@ -171,22 +172,18 @@ private:
     DispatchResult check(const PreparedLaunch& launch, std::uint64_t id);
     void write_reports();
     abi::Error refuse(const LaunchRequest& request, const std::string& why, abi::Error error);
-    bool wants_profile(const PreparedLaunch& launch, const std::string& shape);
-    double plain_time(const std::string& shape) const;
+    bool wants_profile(const std::string& shape, const std::string& scalars);
     double device_share(const PreparedLaunch& launch) const;
     void report(const std::string& kernel, const std::string& line);
 
-    struct ShapeRecord {
-        std::uint64_t profiled = 0;
-        double total_ns = 0;
-    };
     DisassemblySettings disassembly_;
     Timeline timeline_;
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<LaunchArea> area_;
     std::unique_ptr<RawOutput> output_;
     std::unique_ptr<Capture> capture_;
-    std::map<std::string, ShapeRecord> shapes_;
+    Sampling sampling_;
+    std::map<std::string, std::uint32_t> cycles_each_;  // of an instruction of a wave, by shape, as timed last
     std::vector<std::unique_ptr<Module>> modules_;
     std::set<std::string> named_;  // unsupported functions already named
     std::uint64_t next_id_ = 1;

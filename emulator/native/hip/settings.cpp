@@ -42,6 +42,7 @@ Settings Settings::from_environment() {
     s.max_instructions = number("HIPSCOPE_MAX_INSTRUCTIONS", s.max_instructions);
     s.clock_percent = number("HIPSCOPE_CLOCK_PERCENT", s.clock_percent);
     s.time_limit_ms = number("HIPSCOPE_TIME_LIMIT_MS", 0);
+    s.keep_going = number("HIPSCOPE_KEEP_GOING", 0) != 0;
     s.capture = text("HIPSCOPE_CAPTURE");
     std::istringstream kernels(text("HIPSCOPE_CAPTURE_KERNELS"));
     for (std::string name; std::getline(kernels, name, ';');)

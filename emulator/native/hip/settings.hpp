@@ -11,11 +11,12 @@ struct Settings {
     std::string out, objdump, device_config, cache, sanitize;
     int threads = 1;
     std::uint64_t time_budget_ms = ~0ULL;
-    std::uint64_t profile_launches = 4;  // of each kernel and launch shape; 0: none is timed
+    std::uint64_t profile_launches = 4;  // of each kernel and launch shape, see Sampling; 0: none is timed
     std::uint64_t seed = 0;
     std::uint64_t max_instructions = ~0ULL;  // of one workgroup
     std::uint64_t clock_percent = 100;       // of the modelled time, what two events say lies between them
     std::uint64_t time_limit_ms = 0;         // of the process, when a kernel still runs then it faults; 0: none
+    bool keep_going = false;                 // accesses out of bounds are told and left out
     std::string capture;
     std::vector<std::string> capture_kernels;  // empty: all
     std::uint64_t capture_per_shape = 1;

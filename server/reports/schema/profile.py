@@ -248,12 +248,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something a kernel did that stopped it. `refused`: it never began, and HIP told the program so. `file` is "" and
-    `line` 0 without debug information."""
+    """Something a kernel did that stopped it. `refused`: it never began, and HIP told the program so. `left_out`: it went
+    on, the access was left out (--keep-going). `file` is "" and `line` 0 without debug information."""
 
     kernel: str
     message: str
     refused: bool
+    left_out: bool
     file: str
     line: int
     column: ByteColumn
@@ -310,7 +311,7 @@ class Report:
     def failure(self) -> str | None:
         """How the program failed, in one line; None when it ended well."""
         # A launch that was refused is the program's own affair, as when it tries out workgroup sizes.
-        fault = next((f for f in self.faults if not (f.refused and self.kernels)), None)
+        fault = next((f for f in self.faults if not ((f.refused and self.kernels) or f.left_out)), None)
         if fault is not None:
             place = f"{fault.file}:{fault.line}: " if fault.file else ""
             return f"{place}kernel {base_name(fault.kernel)}: {fault.message}"

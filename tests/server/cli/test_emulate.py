@@ -433,3 +433,13 @@ def test_an_input_file_and_the_command_line_must_agree(tmp_path: Path) -> None:
     ]
     with pytest.raises(UsageError, match="different values for --pmc"):
         rocprof_options.parse(["-i", str(file), "--pmc", "SQ_BUSY_CU_CYCLES"])
+
+
+def test_of_many_launches_the_first_are_timed_and_all_are_listed(tmp_path: Path) -> None:
+    text = PROGRAM.replace("k < 3", "k < 160")
+    done = emulate("-d", tmp_path, "-o", "run", "--kernel-trace", "--", built(tmp_path, text))
+    assert done.returncode == 0, done.stderr
+    assert "120 of 320 launches were not timed one by one" in done.stderr
+    trace = rows(tmp_path / "run_kernel_trace.csv")
+    assert len(trace) == 320
+    assert all(int(row["End_Timestamp"]) > int(row["Start_Timestamp"]) for row in trace)

@@ -219,3 +219,46 @@ int main() {
         (cli.folder / "hipscope.toml").write_text(f"[emulator]\nthreads = {threads}\n")
         reports.append(json.loads(cli("profile", source, "--format", "json").stdout)["kernels"])
     assert reports[0] == reports[1] == reports[2]
+
+
+STRAY = (
+    HEADER
+    + """
+__global__ void reach(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x + 8]; }
+int main() {
+  float *in, *out, h[64]; (void)hipMalloc(&in, 256); (void)hipMalloc(&out, 256); (void)hipMemset(in, 0, 256);
+  reach<<<1, 64>>>(in, out);
+  (void)hipMemcpy(h, out, 256, hipMemcpyDeviceToHost);
+  std::printf("%g %d\\n", h[0], h[63] != h[63]);
+  return told();
+}
+"""
+)
+
+
+def test_a_profile_that_keeps_going_reports_the_access_and_is_marked(cli: Cli) -> None:
+    source = cli.write(STRAY)
+    stopped = cli("profile", source)
+    assert stopped.code == 4
+    assert "program.hip:10: kernel reach: out-of-bounds load of 4 bytes" in stopped.line
+    outcome = cli("profile", "--keep-going", source, "--format", "json")
+    assert outcome.code == 0, outcome.stderr
+    report = json.loads(outcome.stdout)
+    assert report["program"]["output"].startswith("0 1\nhipSuccess\n")
+    assert [(f["left_out"], f["line"]) for f in report["faults"]] == [(True, 10)]
+    assert "left out (--keep-going)" in report["partial"]
+    assert [k["name"] for k in report["kernels"]] == ["reach(float const*, float*)"]
+    text = " ".join(cli("profile", "--keep-going", source).stdout.split())
+    assert "left out in reach(float const*, float*): out-of-bounds load of 4 bytes" in text
+    assert "Partial: the program's accesses out of bounds were left out" in text
+    checked = cli("check", "--keep-going", source, "--format", "json")
+    assert checked.code == 1
+    assert json.loads(checked.stdout)["program"]["output"].startswith("0 1\nhipSuccess\n")
+
+
+def test_what_a_program_printed_before_it_is_stopped_is_not_lost(cli: Cli) -> None:
+    (cli.folder / "hipscope.toml").write_text("timeout_s = 3\n")
+    text = HEADER + 'int main() { std::printf("half way\\n"); told(); for (volatile int i = 0;; i = 0) {} }\n'
+    outcome = cli("profile", cli.write(text))
+    assert outcome.code == 4
+    assert "half way\n" in outcome.stderr

@@ -85,6 +85,7 @@ def test_a_partial_profile_and_a_fault_say_so(report: Report) -> None:
         kernel="transpose",
         message="access outside any allocation",
         refused=False,
+        left_out=False,
         file="/project/transpose.hip",
         line=6,
         column=ByteColumn(3),
