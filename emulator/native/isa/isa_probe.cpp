@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock_step.hpp"
 #include "core/decode.hpp"
 #include "core/global_sync.hpp"
 #include "core/memory.hpp"
