@@ -248,8 +248,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something a kernel did that stopped it. `refused`: it never began, and HIP told the program so. `left_out`: it went
-    on, the access was left out (--keep-going). `file` is "" and `line` 0 without debug information."""
+    """Something a kernel did that stopped it. `refused`: it never began, and HIP told the program so. `left_out`: the
+    kernel went on, without the access (--keep-going). `file` is "" and `line` 0 without debug information."""
 
     kernel: str
     message: str
