@@ -108,6 +108,12 @@ class ProgramFailed(HipscopeError):
         self.exit_code_of_program = exit_code_of_program
 
 
+class ProfilerFailed(HipscopeError):
+    """A profiling tool failed on its own account: it refuses an option or cannot start. The program is not to blame."""
+
+    exit_code = 3
+
+
 class Cancelled(HipscopeError):
     """The caller asked to stop; everything that had been started is stopped."""
 

@@ -231,6 +231,7 @@ class Profile(_Record):
     faults: tuple[Fault, ...] = ()
     partial: str | None = Field(None, description="what was not covered and why; None when all was")
     tool: str = Field("", description="the tool and version that recorded it")
+    source_note: str | None = Field(None, description="why a GPU of this machine was not used, if so")
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name, or None."""

@@ -1,10 +1,12 @@
-"""A stand-in for rocprofv3: understands what `RocmProfiler` passes on, runs the program, and writes recorded tables.
+"""A stand-in for rocprofv3: takes the options of one version of it, runs the program, and writes recorded tables.
 
-`install` writes it to a directory as an executable, with its answers beside it. Each call is a line in `calls`.
+`install` writes it to a directory as an executable, with its answers beside it. Each call is a line in `calls`. An
+option that the version does not have is refused as the real one refuses it, before the program starts.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -15,6 +17,42 @@ from pathlib import Path
 from typing import Any
 
 CAPTURES = Path(__file__).parent / "data" / "captures"
+VERSIONS = ("6.2", "6.3", "6.4", "7.0")
+# The options by the version that brought them, as in rocprofiler-sdk's source/bin/rocprofv3.py: tag rocm-6.2.0, and the
+# commits d93d4d946 (0.5.0, ROCm 6.3), e307b89ca (0.6.0, ROCm 6.4) and bf0fad1d5 (1.0.0, ROCm 7.0).
+_SWITCHES = {
+    "6.2": "--hip-trace --hip-runtime-trace --hip-compiler-trace --marker-trace --kernel-trace --memory-copy-trace "
+    "--scratch-memory-trace --stats --hsa-trace --hsa-core-trace --hsa-amd-trace --hsa-image-trace "
+    "--hsa-finalizer-trace -s/--sys-trace -M/--mangled-kernels -T/--truncate-kernels",
+    "6.3": "-r/--runtime-trace --rccl-trace --kokkos-trace -S/--summary -D/--summary-per-domain --kernel-rename "
+    "--suppress-marker-preload",
+    "6.4": "--memory-allocation-trace --rocdecode-trace --pc-sampling-beta-enabled -L/--list-avail",
+    "7.0": "-v/--version --output-config --rocjpeg-trace --selected-regions --group-by-queue --readlink --realpath "
+    "--echo --disable-signal-handlers --advanced-thread-trace/--att --att-serialize-all",
+}
+_ONE_VALUE = {
+    "6.2": "-i/--input -o/--output-file -d/--output-directory --log-level",
+    "6.3": "--summary-output-file -u/--summary-units --kernel-include-regex --kernel-exclude-regex "
+    "--perfetto-backend --perfetto-buffer-size --perfetto-buffer-fill-policy --perfetto-shmem-size-hint",
+    "6.4": "-E/--extra-counters --pc-sampling-unit --pc-sampling-method --pc-sampling-interval "
+    "--collection-period-unit",
+    "7.0": "--rocm-root --sdk-soversion --sdk-version --benchmark-mode -A/--agent-index --minimum-output-data "
+    "--att-target-cu --att-simd-select --att-buffer-size --att-shader-engine-mask --att-perfcounters "
+    "--att-perfcounter-ctrl --att-activity",
+}
+_VALUES = {
+    "6.2": "--preload",
+    "6.3": "--pmc --summary-groups --kernel-iteration-range",
+    "6.4": "",
+    "7.0": "-p/--pid --att-library-path",
+}
+_ONLY_IN = {
+    "--kernel-names": ("6.2",),
+    "-L/--list-metrics": ("6.2", "6.3"),
+    "-p/--collection-period": ("6.4",),
+    "-P/--collection-period": ("7.0",),
+}
+_FORMATS = {"6.2": "csv json pftrace", "6.3": "otf2", "6.4": "", "7.0": "rocpd"}
 
 
 @dataclass(frozen=True)
@@ -23,10 +61,13 @@ class Answers:
 
     The recorded trace and counters of a copy kernel, or with `series` those of `kernel`: for each binary, in the order
     in which they are first seen, the launches of each run in nanoseconds (0: a damaged time stamp), and `counters`.
-    `fails_at` (binary, run) ends a run as a crash of the tool does.
+    `fails_at` (binary, run) ends a run as a crash of the tool does. `missing` are options that this build of it does
+    not have; `broken` is what it dies of, whatever is asked.
     """
 
-    options: str = "--pmc --att"
+    version: str = "7.0"
+    missing: Sequence[str] = ()
+    broken: str = ""
     refused: str = ""
     trace: str = str(CAPTURES / "mi300x_trace" / "ps_file_kernel_trace.csv")
     table: str = str(CAPTURES / "mi300x_vcopy" / "pmc_perf.csv")
@@ -47,7 +88,7 @@ def install(directory: Path, answers: Answers | None = None) -> None:
 
 
 def calls(directory: Path) -> list[str]:
-    """The options of each call so far."""
+    """The options of each accepted call so far, without those that say where the output goes."""
     return (directory / "calls").read_text().splitlines()
 
 
@@ -55,49 +96,95 @@ def main(arguments: Sequence[str]) -> int:
     """One call of the tool."""
     here = Path(__file__).parent
     answers = json.loads((here / "answers.json").read_text())
-    if arguments == ["--help"]:
-        print(answers["options"])
-        return 0
-    if arguments == ["--version"]:
+    if answers["broken"]:
+        print(answers["broken"], file=sys.stderr)
+        return 1
+    split = list(arguments).index("--") if "--" in arguments else len(arguments)
+    own, command = arguments[:split], arguments[split + 1 :]
+    asked = _parser(answers["version"], answers["missing"]).parse_args(own)
+    if getattr(asked, "version", False):
         print("rocprofv3 version: 1.0.0")
         return 0
-    split = arguments.index("--")
-    own, command = arguments[:split], arguments[split + 1 :]
-    assert own[own.index("-f") + 1] == "csv", own
-    assert own[own.index("-o") + 1] == "out", own
-    out = Path(own[own.index("-d") + 1])
+    if not command:
+        print("Fatal error: No application provided", file=sys.stderr)
+        return 1
+    if Path(command[0]).name == "true":  # a program without kernels: nothing is written
+        return 0
+    # Without them names and format differ between versions, so hipscope has to say them.
+    assert asked.output_format == ["csv"], own
+    assert asked.output_file == "out", own
     with (here / "calls").open("a") as log:
-        log.write(" ".join(own[: own.index("-f")]) + "\n")
-    return (
-        _series(here, answers, own, command, out)
-        if answers["series"]
-        else _tables(answers, own, command, out)
-    )
-
-
-def _tables(answers: Mapping[str, object], own: Sequence[str], command: Sequence[str], out: Path) -> int:
-    status = subprocess.run(command).returncode
+        log.write(" ".join(own[: own.index("--output-format")]) + "\n")
+    out = Path(asked.output_directory)
+    counters = list(getattr(asked, "pmc", None) or [])
+    if asked.input is not None:
+        line = Path(asked.input).read_text().strip()
+        counters, out = line.removeprefix("pmc:").split(), out / "pmc_1"
     out.mkdir(parents=True)
-    if "--kernel-trace" in own and status == 0:
+    if answers["series"]:
+        return _series(here, answers, counters, command, out)
+    return _tables(answers, asked.kernel_trace, counters, command, out)
+
+
+def _parser(version: str, missing: Sequence[str]) -> argparse.ArgumentParser:
+    """The options of a version; abbreviations were accepted until 7.0."""
+    parser = argparse.ArgumentParser(
+        prog="rocprofv3",
+        usage="%(prog)s [options] -- <application> [application options]",
+        allow_abbrev=version < "7.0",
+    )
+    known = [v for v in VERSIONS if v <= version]
+
+    def names(table: Mapping[str, str]) -> list[list[str]]:
+        options = [option.split("/") for v in known for option in table[v].split()]
+        return [option for option in options if not set(option) & set(missing)]
+
+    for option in names(_SWITCHES):
+        if version == "6.2":
+            parser.add_argument(*option, action="store_true")
+        else:
+            parser.add_argument(*option, nargs="?", const=True)
+    for option in names(_ONE_VALUE):
+        parser.add_argument(*option)
+    for option in names(_VALUES):
+        parser.add_argument(*option, nargs="*")
+    for option, versions in _ONLY_IN.items():
+        if version in versions:
+            parser.add_argument(*option.split("/"), nargs="*")
+    formats = [name for v in known for name in _FORMATS[v].split()]
+    short = ["-f"] if version >= "7.0" else []
+    parser.add_argument(*short, "--output-format", nargs="+", choices=formats, type=str.lower)
+    return parser
+
+
+def _tables(
+    answers: Mapping[str, object], traced: bool, counters: Sequence[str], command: Sequence[str], out: Path
+) -> int:
+    status = subprocess.run(command).returncode
+    if traced and status == 0:
         shutil.copy(str(answers["trace"]), out / "out_kernel_trace.csv")
-    if "--pmc" in own:
-        counters = own[own.index("--pmc") + 1 : own.index("-f")]
+    if counters:
         if answers["refused"] in counters:
             sys.exit("counter not available")
         header, *rows = Path(str(answers["table"])).read_text().splitlines()
-        rows = [row for row in rows if row.rsplit(",", 2)[1] in counters]
+        name = header.replace('"', "").split(",").index("Counter_Name")
+        rows = [row for row in rows if row and _cells(row)[name] in counters]
         if rows:
             (out / "out_counter_collection.csv").write_text("\n".join([header, *rows]) + "\n")
     return status
 
 
+def _cells(row: str) -> list[str]:
+    """The cells of a record; a comma inside quotes is part of its cell."""
+    quoted = row.split('"')
+    return "".join(part if i % 2 == 0 else part.replace(",", ";") for i, part in enumerate(quoted)).split(",")
+
+
 def _series(
-    here: Path, answers: Mapping[str, Any], own: Sequence[str], command: Sequence[str], out: Path
+    here: Path, answers: Mapping[str, Any], asked: Sequence[str], command: Sequence[str], out: Path
 ) -> int:
     """The next run of this binary in its series; what is not a trace is a table of the counters."""
-    out.mkdir(parents=True)
-    if "--pmc" in own:
-        asked = own[own.index("--pmc") + 1 : own.index("-f")]
+    if asked:
         rows = [
             f'1,{number},1,1,0,0,4,4,16,"{answers["kernel"]}",{number},{number + 1},12,{name},{value}'
             for name, value in answers["counters"].items()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from hipscope.analysis.errors import MissingTool, ProgramFailed
+from hipscope.analysis.errors import HipscopeError, MissingTool, ProfilerFailed, ProgramFailed
 from hipscope.analysis.ingest.launches import read_kernel_trace
 from hipscope.analysis.profilers.base import (
     MeasuringProfiler,
@@ -22,13 +22,15 @@ from hipscope.analysis.profilers.base import (
     TimedRun,
     program_failed,
     shown,
+    signal_name,
 )
+from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Completed, run_process
 
 # Counters that the roofline, occupancy and findings use, by hardware block, with how many of a block fit one pass
 # (rocprofiler-compute, mi_gpu_spec.yaml). What a GPU does not have, rocprofv3 refuses: that pass is skipped.
 _PER_PASS = {"SQ": 8, "TCP": 4, "TCC": 4, "TA": 2, "GRBM": 2}
-_COUNTERS = (
+COUNTERS = (
     "GRBM_GUI_ACTIVE", "SQ_WAVES", "SQ_WAVE_CYCLES", "SQ_BUSY_CU_CYCLES", "SQ_INSTS", "SQ_WAIT_ANY",
     "SQ_WAIT_INST_ANY", "SQ_ACTIVE_INST_ANY", "SQ_INSTS_VALU", "SQ_INSTS_LDS", "SQ_LDS_BANK_CONFLICT",
     "SQ_LDS_IDX_ACTIVE", "SQ_ACTIVE_INST_VALU", "SQ_THREAD_CYCLES_VALU", "SQ_INSTS_VALU_ADD_F16",
@@ -45,7 +47,7 @@ _DECODER = "librocprof-trace-decoder.so"
 
 
 class RocmProfiler(MeasuringProfiler):
-    """Needs an AMD GPU and rocprofv3 (ROCm 6.3 or later). Times are measured."""
+    """Needs an AMD GPU and rocprofv3 (ROCm 6.2 or later). Times are measured."""
 
     title: ClassVar[str] = "the AMD GPU"
 
@@ -53,17 +55,18 @@ class RocmProfiler(MeasuringProfiler):
         """Trace, then counters, then a thread trace; only the trace has to succeed."""
         tool = _tool()
         offers = _help(tool, job)
-        passes = list(counter_passes(_COUNTERS)) if "--pmc" in offers else []
+        passes = list(counter_passes(COUNTERS))
         steps = 1 + len(passes)
         job.run.say("kernel trace", 0.0)
-        traced = _rocprofv3(tool, job, job.directory / "trace", ["--kernel-trace", "--stats"])
+        options = ["--kernel-trace", "--stats"]
+        traced = _rocprofv3(tool, job, job.directory / "trace", options)
         if traced.timed_out or not list((job.directory / "trace").rglob("*kernel_trace.csv")):
-            raise program_failed(traced, job.config.timeout_s)
+            raise _failure(tool, job, traced, options)
         notes = []
         for number, counters in enumerate(passes, start=1):
             job.run.say(f"counters, pass {number} of {len(passes)}", number / steps)
-            completed = _rocprofv3(tool, job, job.directory / f"pass_{number}", ["--pmc", *counters])
-            if not completed.ok:
+            out = job.directory / f"pass_{number}"
+            if not _rocprofv3(tool, job, out, _counter_options(offers, counters, out)).ok:
                 notes.append(f"counter pass {number} failed")
         decoder = _decoder(tool)
         if "--att" in offers and decoder is not None:
@@ -82,10 +85,11 @@ class RocmProfiler(MeasuringProfiler):
         """The kernel trace of one run."""
         out = job.directory / "timing"
         try:
-            traced = _rocprofv3(_tool(), job, out, ["--kernel-trace"])
+            tool, options = _tool(), ["--kernel-trace"]
+            traced = _rocprofv3(tool, job, out, options)
             traces = sorted(out.rglob("*kernel_trace.csv"))
             if traced.timed_out or (not traced.ok and not traces):
-                raise program_failed(traced, job.config.timeout_s)
+                raise _failure(tool, job, traced, options)
             if not traces:
                 raise ProgramFailed("rocprofv3 wrote no kernel trace", output=shown(traced))
             launches = tuple(launch for trace in traces for launch in read_kernel_trace(trace))
@@ -118,16 +122,46 @@ def _tool() -> str:
     return tool
 
 
-def _rocprofv3(tool: str, job: ProfilerRun, out: Path, options: Sequence[str]) -> Completed:
-    # The default format and file names changed between versions, so all of them are given.
-    argv = [tool, *options, "-f", "csv", "-d", str(out), "-o", "out", "--", *job.built.argv]
+def _rocprofv3(
+    tool: str, job: ProfilerRun, out: Path, options: Sequence[str], program: Sequence[str] = ()
+) -> Completed:
+    # The default format and file names changed between versions, so all of them are said. The short `-f` came with 7.0.
+    output = ["--output-format", "csv", "-d", str(out), "-o", "out"]
     return run_process(
-        argv,
+        [tool, *options, *output, "--", *(program or job.built.argv)],
         timeout=job.config.timeout_s,
         cwd=job.built.directory,
         env={**os.environ, **job.config.env, **job.built.env},
         cancel=job.run.cancel,
     )
+
+
+def _failure(tool: str, job: ProfilerRun, completed: Completed, options: Sequence[str]) -> HipscopeError:
+    """Whose failure it was: rocprofv3's own where it fails with these options on a program that does nothing."""
+    if completed.timed_out or completed.ok:
+        return program_failed(completed, job.config.timeout_s)
+    with work_directory("rocprofv3") as out:
+        alone = _rocprofv3(tool, job, out, options, [shutil.which("true") or "/bin/true"])
+    if alone.ok:
+        return program_failed(completed, job.config.timeout_s)
+    lines = [line.strip() for line in alone.text.splitlines() if line.strip()]
+    said = next((line for line in reversed(lines) if "error" in line.lower()), lines[-1] if lines else "")
+    ended = f"was ended by {signal_name(-alone.returncode)}" if alone.returncode < 0 else "failed"
+    code = f" with exit code {alone.returncode}" if alone.returncode > 0 else ""
+    return ProfilerFailed(
+        f"rocprofv3 itself {ended}{code}: {said or 'it said nothing'}",
+        "it fails without the program too; --backend emulator needs no GPU",
+    )
+
+
+def _counter_options(offers: str, counters: Sequence[str], out: Path) -> list[str]:
+    """How this rocprofv3 is asked for counters: on the command line (6.3 and later) or in a file."""
+    if "--pmc" in offers:
+        return ["--pmc", *counters]
+    out.mkdir(parents=True, exist_ok=True)
+    asked = out / "counters.txt"
+    asked.write_text(f"pmc: {' '.join(counters)}\n", encoding="ascii")
+    return ["-i", str(asked)]
 
 
 def _help(tool: str, job: ProfilerRun) -> str:

@@ -18,6 +18,7 @@ from typing import Literal
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.system.amd_gpu import find_amd_gpus
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain, install_command
 from hipscope.analysis.toolchain.libclang import find_library, library_version
@@ -143,24 +144,13 @@ def _located(name: str, locate: Callable[[], Path], enables: str) -> Tool:
 
 def _gpu() -> Tool:
     enables = "measured profiles; without one, times are modelled"
-    if not Path("/dev/kfd").exists():
-        return Tool("AMD GPU", "optional", "", "", enables, "none in this machine (/dev/kfd does not exist)")
-    if not os.access("/dev/kfd", os.R_OK | os.W_OK):
-        return Tool(
-            "AMD GPU",
-            "optional",
-            "/dev/kfd",
-            "",
-            enables,
-            "sudo usermod -aG render,video $USER   # log in again",
-        )
-    names = []
-    for node in sorted(Path("/sys/class/kfd/kfd/topology/nodes").glob("*/properties")):
-        match = re.search(r"^gfx_target_version (\d+)$", node.read_text(), re.MULTILINE)
-        if match and int(match[1]):
-            number = int(match[1])
-            names.append(f"gfx{number // 10000}{number // 100 % 100:x}{number % 100:x}")
-    return Tool("AMD GPU", "ok", "/dev/kfd", ", ".join(names), enables, "")
+    gpus = find_amd_gpus()
+    if gpus is None:
+        return Tool("AMD GPU", "optional", "", "", enables, "none that this machine's kernel driver lists")
+    names = ", ".join(gpus.archs)
+    if gpus.obstacle is not None:
+        return Tool("AMD GPU", "optional", "", names, enables, f"{gpus.remedy}   # {gpus.obstacle}")
+    return Tool("AMD GPU", "ok", "/dev/kfd", names, enables, "")
 
 
 def _program(name: str, env: Mapping[str, str], enables: str, fix: str) -> Tool:

@@ -77,7 +77,8 @@ def profile_project(
     run, options = run or Run(), options or ProfileOptions()
     config = project.config
     run.say("finding the compiler")
-    profiler = choose_profiler(options.backend or config.backend)
+    choice = choose_profiler(options.backend or config.backend, config.arch)
+    profiler = choice.profiler
     toolchain = find_toolchain(config)
     run.check()
     run.say("compiling")
@@ -101,7 +102,8 @@ def profile_project(
         capture_dir = profiler.record(job)
         run.check()
         run.say("reading the profile")
-        profile = placed(read_capture(directory, run.texts), project, run.texts)
+        recorded = read_capture(directory, run.texts).model_copy(update={"source_note": choice.note})
+        profile = placed(recorded, project, run.texts)
     return ProfileSession(profile, built, toolchain, directory, capture_dir)
 
 

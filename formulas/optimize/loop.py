@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from hipscope.analysis.errors import ProgramFailed, UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Kernel, Profile
-from hipscope.analysis.profilers import MeasuringProfiler, choose_profiler
+from hipscope.analysis.profilers import MeasuringProfiler, Profiler, choose_profiler
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
 from hipscope.analysis.source.kernel_definitions import base_name
@@ -108,8 +108,22 @@ def optimize_project(
 def _optimize(
     project: Project, options: OptimizeOptions, proposer: ModelProposer | None, run: Run
 ) -> OptimizeResult:
+    """On a GPU where the project is profiled on one. `notes` say why `auto` did not take the one of this machine."""
+    choice = choose_profiler(project.config.backend, project.config.arch)
+    hardware = _on_hardware(choice.profiler, project, run)
+    result = _optimize_session(project, hardware, options, proposer, run)
+    notes = result.notes if choice.note is None else (choice.note, *result.notes)
+    return result.model_copy(update={"notes": notes})
+
+
+def _optimize_session(
+    project: Project,
+    hardware: Hardware | None,
+    options: OptimizeOptions,
+    proposer: ModelProposer | None,
+    run: Run,
+) -> OptimizeResult:
     """On what was prepared, if there is something, else on a new run of the program."""
-    hardware = _on_hardware(project, run)
     with prepared_session(project, run) as ready:
         if ready is not None:
             result = _optimize_profiled(Optimizing(project, ready, hardware, options, proposer, run))
@@ -127,9 +141,8 @@ def _optimize(
             )  # it holds the program's memory, and is large
 
 
-def _on_hardware(project: Project, run: Run) -> Hardware | None:
+def _on_hardware(profiler: Profiler, project: Project, run: Run) -> Hardware | None:
     """The program's profile on a GPU, when the project is profiled on one: that is where time counts then."""
-    profiler = choose_profiler(project.config.backend)
     if not isinstance(profiler, MeasuringProfiler):
         return None
     return Hardware(profiler, profile_project(project, run).profile)

@@ -95,6 +95,8 @@ def render_optimization(found: Optimization, console: Console) -> None:
         for note in attempt.notes if found.status != "verified" else ():
             console.print(Padding(Text(f"note: {note}", "dim"), (0, 0, 0, 4)))
     if found.status != "verified":
+        for note in found.notes:
+            console.print(Text(f"note: {note}", "dim"))
         console.print(Text(f"\n{found.message or found.status.replace('_', ' ')}", "bold"))
         console.print("The file stays as it is.")
         return
@@ -216,6 +218,8 @@ def _print_header(report: Report, console: Console) -> None:
     console.print(
         Text("The program " + ("was stopped." if code is None else f"left with exit code {code}."), "dim")
     )
+    if report.source_note:
+        console.print(Text(f"Note: {report.source_note}", "yellow"))
     if report.partial:
         console.print(Text(f"Partial: {report.partial}", "yellow"))
     console.print()

@@ -35,6 +35,8 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
         save_report(key, report)
         if (why := report.failure()) is not None:
             ls.tell(f"hipscope: {why}. What was recorded until then is shown.", lsp.MessageType.Warning)
+        if report.source_note:
+            ls.log(f"hipscope: {report.source_note}")
         if report.partial:
             ls.log(f"hipscope: the profile of {key.name} is partial: {report.partial}")
         for fault in report.faults:

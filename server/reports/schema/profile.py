@@ -279,6 +279,7 @@ class Report:
     diagnoses: tuple[Finding, ...]
     faults: tuple[Fault, ...]
     program: Program
+    source_note: str | None
     partial: str | None
     headers: Mapping[str, tuple[str, ...]]
     sources: Mapping[str, str]

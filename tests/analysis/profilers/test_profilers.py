@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from dataclasses import replace
@@ -10,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.errors import MissingTool, ProgramFailed, UsageError
+from hipscope.analysis.errors import MissingTool, ProfilerFailed, ProgramFailed, UsageError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.profile import Provenance, Source
 from hipscope.analysis.profilers import ProfilerRun, choose_profiler
 from hipscope.analysis.profilers.base import program_failed
 from hipscope.analysis.profilers.emulator import EmulatorProfiler
-from hipscope.analysis.profilers.rocm import RocmProfiler, counter_passes
+from hipscope.analysis.profilers.rocm import COUNTERS, RocmProfiler, counter_passes
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed
 from hipscope.analysis.toolchain.build import BuiltProgram
 from hipscope.analysis.toolchain.discovery import Toolchain
-from tests.fake_rocprofv3 import Answers, calls, install
+from tests.fake_rocprofv3 import CAPTURES, VERSIONS, Answers, calls, install
 
 
 @pytest.fixture
@@ -49,26 +50,108 @@ def run_of(tmp_path: Path, *command: str) -> ProfilerRun:
     return ProfilerRun(built, toolchain, Config(timeout_s=20), "mi300x", 1.0, directory)
 
 
-def test_without_a_gpu_the_emulator_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("hipscope.analysis.profilers._KFD", tmp_path / "no-kfd")
-    assert isinstance(choose_profiler("auto"), EmulatorProfiler)
+def machine(root: Path, version: str = "90402", *, render: bool = True) -> Path:
+    """The files of a kernel driver with a CPU and one GPU (gfx942) that anybody may use."""
+    for name in ("dev/kfd", *(("dev/dri/renderD128",) if render else ())):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    for node, target in enumerate(("0", version)):
+        properties = root / f"sys/class/kfd/kfd/topology/nodes/{node}/properties"
+        properties.parent.mkdir(parents=True)
+        properties.write_text(f"cpu_cores_count 0\ngfx_target_version {target}\n")
+    return root
 
 
-def test_with_a_gpu_and_rocprofv3_the_gpu_is_taken(
-    tools: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def forbid(monkeypatch: pytest.MonkeyPatch, forbidden: Path) -> None:
+    """Make opening a device fail as it does for a user who is not in its group; tests may run as root."""
+    real = os.open
+
+    def guarded(path: Path, *arguments: int, **words: int) -> int:
+        if Path(path) == forbidden:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path, *arguments, **words)
+
+    monkeypatch.setattr(os, "open", guarded)
+
+
+def test_without_a_gpu_the_emulator_is_taken_and_nothing_is_said(tmp_path: Path) -> None:
+    choice = choose_profiler("auto", "gfx942", tmp_path)
+    assert isinstance(choice.profiler, EmulatorProfiler)
+    assert choice.note is None
+
+
+def test_with_a_gpu_and_rocprofv3_the_gpu_is_taken(tools: Path, tmp_path: Path) -> None:
+    install(tools)
+    root = machine(tmp_path)
+    choice = choose_profiler("auto", "gfx942", root)
+    assert isinstance(choice.profiler, RocmProfiler)
+    assert choice.note is None
+    assert isinstance(choose_profiler("emulator", "gfx942", root).profiler, EmulatorProfiler)
+
+
+def test_a_gpu_without_rocprofv3_is_not_taken_and_the_reason_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    choice = choose_profiler("auto", "gfx942", machine(tmp_path))
+    assert isinstance(choice.profiler, EmulatorProfiler)
+    assert choice.note is not None
+    assert choice.note.startswith("the AMD GPU (gfx942) is not used: rocprofv3 is not on PATH")
+
+
+@pytest.mark.parametrize("device", ["dev/kfd", "dev/dri/renderD128"])
+def test_a_gpu_that_the_user_may_not_open_is_not_taken(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str
 ) -> None:
     install(tools)
-    (tmp_path / "kfd").touch()
-    monkeypatch.setattr("hipscope.analysis.profilers._KFD", tmp_path / "kfd")
-    assert isinstance(choose_profiler("auto"), RocmProfiler)
-    assert isinstance(choose_profiler("emulator"), EmulatorProfiler)
+    root = machine(tmp_path)
+    forbid(monkeypatch, root / device)
+    choice = choose_profiler("auto", "gfx942", root)
+    assert isinstance(choice.profiler, EmulatorProfiler)
+    assert choice.note is not None
+    assert f"{root / device}: Permission denied" in choice.note
+    assert "usermod -aG render,video" in choice.note
+    assert "\n" not in choice.note
+
+
+def test_one_of_several_render_nodes_is_enough(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tools)
+    root = machine(tmp_path)
+    (root / "dev/dri/renderD129").touch()
+    forbid(monkeypatch, root / "dev/dri/renderD128")
+    assert isinstance(choose_profiler("auto", "gfx942", root).profiler, RocmProfiler)
+
+
+def test_a_container_without_render_nodes_does_not_take_the_gpu(tools: Path, tmp_path: Path) -> None:
+    install(tools)
+    choice = choose_profiler("auto", "gfx942", machine(tmp_path, render=False))
+    assert isinstance(choice.profiler, EmulatorProfiler)
+    assert choice.note is not None
+    assert "--device=/dev/dri" in choice.note
+
+
+def test_a_driver_without_a_gpu_is_no_gpu(tools: Path, tmp_path: Path) -> None:
+    install(tools)
+    choice = choose_profiler("auto", "gfx942", machine(tmp_path, version="0"))
+    assert isinstance(choice.profiler, EmulatorProfiler)
+    assert choice.note is None
+
+
+def test_a_gpu_that_the_program_is_not_compiled_for_is_not_taken(tools: Path, tmp_path: Path) -> None:
+    install(tools)
+    choice = choose_profiler("auto", "gfx942", machine(tmp_path, version="100306"))
+    assert isinstance(choice.profiler, EmulatorProfiler)
+    assert choice.note is not None
+    assert "the AMD GPU (gfx1036) is not used: the program is compiled for gfx942" in choice.note
 
 
 def test_other_names_are_refused() -> None:
     with pytest.raises(UsageError, match="nvidia backend is not available yet"):
-        choose_profiler("nvidia")
+        choose_profiler("nvidia", "gfx942")
     with pytest.raises(UsageError, match="unknown backend 'cuda'"):
-        choose_profiler("cuda")
+        choose_profiler("cuda", "gfx942")
 
 
 def test_no_pass_asks_a_block_for_more_than_it_can_count() -> None:
@@ -115,10 +198,78 @@ def test_without_the_decoder_the_profile_says_what_is_missing(tools: Path, tmp_p
     assert "no cost per line" in (read_capture(run.directory).partial or "")
 
 
-def test_an_old_rocprofv3_is_asked_for_no_counters(tools: Path, tmp_path: Path) -> None:
-    install(tools, Answers(options="--kernel-trace"))
-    RocmProfiler().record(run_of(tmp_path))
-    assert calls(tools) == ["--kernel-trace --stats"]
+# The tables that a rocprofv3 of each version writes.
+TABLES = {
+    "6.2": ("sdk_6.2/kernel_trace.csv", "sdk_6.2/counter_collection.csv", 65536),
+    "6.3": ("sdk_6.3/kernel_trace.csv", "sdk_6.3/counter_collection.csv", 4 * 16384),
+    "6.4": ("sdk_6.3/kernel_trace.csv", "sdk_6.3/counter_collection.csv", 4 * 16384),
+    "7.0": ("mi300x_trace/ps_file_kernel_trace.csv", "mi300x_vcopy/pmc_perf.csv", 3 * 16384),
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_version_of_rocprofv3_gives_a_trace_and_counters(
+    tools: Path, tmp_path: Path, version: str
+) -> None:
+    trace, table, waves = TABLES[version]
+    install(tools, Answers(version, trace=str(CAPTURES / trace), table=str(CAPTURES / table)))
+    run = run_of(tmp_path)
+    RocmProfiler().record(run)
+    profile = read_capture(run.directory)
+    assert profile.kernels[0].time_ns > 0
+    counted = [kernel.counters["SQ_WAVES"] for kernel in profile.kernels if "SQ_WAVES" in kernel.counters]
+    assert max(counted) == waves
+    asked = calls(tools)
+    assert asked[0] == "--kernel-trace --stats"
+    assert all(call.startswith("-i " if version == "6.2" else "--pmc ") for call in asked[1:])
+    assert len(asked) == 1 + len(list(counter_passes(COUNTERS)))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_version_of_rocprofv3_times_launches(tools: Path, tmp_path: Path, version: str) -> None:
+    install(tools, Answers(version, trace=str(CAPTURES / TABLES[version][0])))
+    run = run_of(tmp_path)
+    timed = RocmProfiler().time_launches(run)
+    assert timed.exit_code == 0
+    assert timed.launches
+    assert not list(run.directory.iterdir())
+
+
+def test_only_versions_with_a_thread_trace_are_asked_for_it(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "librocprof-trace-decoder.so").touch()
+    monkeypatch.setenv("ROCPROF_ATT_LIBRARY_PATH", str(tmp_path))
+    install(tools, Answers("6.4"))
+    run = run_of(tmp_path)
+    RocmProfiler().record(run)
+    assert not [call for call in calls(tools) if "--att" in call]
+    assert "no cost per line" in (read_capture(run.directory).partial or "")
+
+
+def test_an_option_that_rocprofv3_refuses_is_not_blamed_on_the_program(tools: Path, tmp_path: Path) -> None:
+    install(tools, Answers(missing=("--stats",)))
+    with pytest.raises(ProfilerFailed) as failure:
+        RocmProfiler().record(run_of(tmp_path))
+    assert failure.value.message.startswith("rocprofv3 itself failed with exit code 2: ")
+    assert "unrecognized arguments: --stats" in failure.value.message
+    assert "\n" not in str(failure.value)
+    assert "--backend emulator" in (failure.value.hint or "")
+
+
+def test_a_rocprofv3_that_cannot_start_is_not_blamed_on_the_program(tools: Path, tmp_path: Path) -> None:
+    install(tools, Answers(broken="Fatal error: librocprofiler-sdk-tool.so: no such file"))
+    for ask in (RocmProfiler().record, RocmProfiler().time_launches):
+        run = run_of(tmp_path)
+        with pytest.raises(ProfilerFailed, match=r"exit code 1: Fatal error: librocprofiler-sdk-tool\.so"):
+            ask(run)
+        run.directory.rmdir()  # nothing of the attempt is left in it
+
+
+def test_a_program_that_fails_with_the_same_code_is_still_the_program(tools: Path, tmp_path: Path) -> None:
+    install(tools)
+    with pytest.raises(ProgramFailed, match="the program left with exit code 2"):
+        RocmProfiler().time_launches(run_of(tmp_path, "/bin/sh", "-c", "echo usage; exit 2"))
 
 
 def test_a_counter_that_the_gpu_lacks_costs_its_pass_only(tools: Path, tmp_path: Path) -> None:

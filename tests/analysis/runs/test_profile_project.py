@@ -10,8 +10,10 @@ import pytest
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import BuildFailed, Cancelled, MissingTool, ProgramFailed, UsageError
+from hipscope.analysis.profile import Source
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.system.amd_gpu import AmdGpus
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.toolchain.project import resolve_project
 from tests.unsaved import unsaved
@@ -83,6 +85,19 @@ def test_a_program_becomes_a_profile(program: Path) -> None:
     assert session.profile.partial is None
     assert (session.run_dir / "hipscope_kernel_trace.csv").exists()
     assert session.capture_dir is None
+
+
+def test_a_gpu_that_auto_cannot_use_is_named_in_the_profile(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus = AmdGpus(("gfx942",), "/dev/kfd: Permission denied", "log in again")
+    monkeypatch.setattr("hipscope.analysis.profilers.find_amd_gpus", lambda _root: gpus)
+    automatic = profile(program, "1", backend="auto").profile
+    assert automatic.source is Source.EMULATOR
+    assert automatic.source_note == (
+        "the AMD GPU (gfx942) is not used: /dev/kfd: Permission denied (log in again)"
+    )
+    assert profile(program, "1", backend="emulator").profile.source_note is None
 
 
 def test_progress_tells_each_step(program: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.system.amd_gpu import AmdGpus
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.detect.registry import find_formula
 from hipscope.formulas.judge.bench import Bench, open_bench
@@ -220,6 +221,23 @@ def test_output_that_changes_is_a_reason_unless_the_project_ignores_it(
     assert "optimize.ignore_output" in strict.message
     (tmp_path / "hipscope.toml").write_text('[optimize]\nignore_output = ["registers$"]\n')
     assert optimize_project(resolve_project(file)).status == "verified"
+
+
+def test_a_gpu_that_auto_cannot_use_is_named_in_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus = AmdGpus(("gfx942",), "/dev/kfd: Permission denied", "log in again")
+    monkeypatch.setattr("hipscope.analysis.profilers.find_amd_gpus", lambda _root: gpus)
+    file = tmp_path / "small.hip"
+    file.write_text(
+        "#include <hip/hip_runtime.h>\n"
+        "__global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }\n"
+        "int main() { float* p; if (hipMalloc(&p, 256)) return 1;\n"
+        "fill<<<1, 64>>>(p); return hipDeviceSynchronize(); }\n"
+    )
+    result = optimize_project(resolve_project(file))
+    assert result.edit is None
+    assert result.notes[0].startswith("the AMD GPU (gfx942) is not used: /dev/kfd: Permission denied")
 
 
 def test_times_that_the_program_prints_may_change(examples: Path, tmp_path: Path) -> None:

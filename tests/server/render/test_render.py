@@ -97,6 +97,12 @@ def test_a_partial_profile_and_a_fault_say_so(report: Report) -> None:
     assert "transpose.hip:6" in text
 
 
+def test_a_gpu_that_was_left_unused_is_named(report: Report) -> None:
+    reason = "the AMD GPU (gfx942) is not used: /dev/kfd: Permission denied"
+    assert "not used" not in printed(report)
+    assert f"Note: {reason}" in printed(replace(report, source_note=reason))
+
+
 def test_markup_in_names_is_shown_and_not_obeyed(report: Report) -> None:
     odd = replace(report.findings[0], message="[bold]tile[0][/bold]")
     assert "[bold]tile[0][/bold]" in printed(replace(report, findings=(odd,)))
