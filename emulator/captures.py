@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.emulator.extension import native_module
+from hipscope.emulator.native_library import native_library
 
 FORMAT = "hipscope-dispatch"
 VERSION = 3
@@ -98,7 +98,7 @@ def recorded(directory: Path, name: str) -> bool:
 
 def _unpacked(path: Path, data: bytes, size: int) -> bytes:
     """The content of a packed file, which must be `size` bytes."""
-    native = native_module()
+    native = native_library()
     try:
         found: int = native.unpacked_bytes(data)
         if found != size:  # before any memory is taken for it
@@ -134,5 +134,5 @@ def share(source: Path, target: Path) -> None:
 def _check(path: Path) -> FileCheck:
     data = path.read_bytes()
     if path.suffix == PACKED:
-        data = native_module().unpack(data)
+        data = native_library().unpack(data)
     return FileCheck(zlib.crc32(data), len(data))

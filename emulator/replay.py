@@ -1,6 +1,6 @@
 """Runs a captured dispatch again, with its own code object or another one.
 
-Takes the directory of a captured dispatch, gives what the run left in memory. The native module makes each replay in a
+Takes the directory of a captured dispatch, gives what the run left in memory. The native library makes each replay in a
 copy of this process (fork), without the interpreter's lock: several threads have several at once, and what a damaged
 capture does to its replay it does to nobody else. Unreviewed code (candidates of rewriters) belongs into
 a process without our environment and files: `hipscope.accordo.replay.replay` does that.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
-from hipscope.emulator.extension import native_module
+from hipscope.emulator.native_library import native_library
 from hipscope.emulator.sanitize import SANITIZE_FILE
 
 
@@ -143,6 +143,6 @@ def _reports(out: Path) -> tuple[Mapping[str, Any], ...]:
 
 def _call(words: list[str]) -> None:
     try:
-        native_module().replay(words)
+        native_library().replay(words)
     except RuntimeError as error:
         raise ReplayFailed(str(error)) from error

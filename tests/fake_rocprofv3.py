@@ -148,9 +148,9 @@ def _parser(version: str, missing: Sequence[str]) -> argparse.ArgumentParser:
         parser.add_argument(*option)
     for option in names(_VALUES):
         parser.add_argument(*option, nargs="*")
-    for option, versions in _ONLY_IN.items():
+    for words, versions in _ONLY_IN.items():
         if version in versions:
-            parser.add_argument(*option.split("/"), nargs="*")
+            parser.add_argument(*words.split("/"), nargs="*")
     formats = [name for v in known for name in _FORMATS[v].split()]
     short = ["-f"] if version >= "7.0" else []
     parser.add_argument(*short, "--output-format", nargs="+", choices=formats, type=str.lower)

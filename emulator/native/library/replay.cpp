@@ -1,10 +1,9 @@
-// Starts the child, waits for it, and lets Python's signal handlers run in between.
+// Starts the child and waits for it, a little at a time, so that a caller's signal handlers run in between.
 //
 // The captured pointers are absolute, so a process has room for one replay; children have one address space each. What
 // they run is ours alone: no Python, and no lock that another thread of the parent may have held when it was copied.
-#include "python/replay.hpp"
+#include "library/replay.hpp"
 
-#include <nanobind/nanobind.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "capture/replay_child.hpp"
 
@@ -23,8 +23,6 @@ namespace hipscope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr int kLookEvery = 50;  // milliseconds between looks at Python's signals
 
 /// A line of text that a child can leave for its parent.
 class SharedLine {
@@ -87,23 +85,39 @@ void leave_python() {
         for (int file = 3; file < most; ++file) close(file);
 }
 
-}  // namespace
+Clock::time_point deadline(const ReplayOptions& options) {
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(most_seconds(options).value_or(1e9)));
+}
 
-void replay_in_child(std::vector<std::string> words) {
+ReplayOptions parse(std::vector<std::string> words) {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
-    const ReplayOptions options = ReplayOptions::parse(static_cast<int>(argv.size()), argv.data());
+    return ReplayOptions::parse(static_cast<int>(argv.size()), argv.data());
+}
+
+}  // namespace
+
+struct PendingReplay::State {
+    explicit State(std::vector<std::string> words) : options(parse(std::move(words))) {}
+
+    ReplayOptions options;
     SharedLine why;
-    const nanobind::gil_scoped_release others_run;
-    Child child(start_replay(options, {leave_python, [&why](const char* line) { why.put(line); }}));
-    const auto deadline = Clock::now() + std::chrono::duration<double>(most_seconds(options).value_or(1e9));
-    while (!child.wait(kLookEvery)) {
-        const nanobind::gil_scoped_acquire ours;
-        if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
-        if (Clock::now() > deadline) child.end();
+    Child child{start_replay(options, {leave_python, [this](const char* line) { why.put(line); }})};
+    Clock::time_point end = deadline(options);
+};
+
+PendingReplay::PendingReplay(std::vector<std::string> words) : state_(std::make_unique<State>(std::move(words))) {}
+
+PendingReplay::~PendingReplay() = default;
+
+bool PendingReplay::wait(int milliseconds) {
+    if (!state_->child.wait(milliseconds)) {
+        if (Clock::now() > state_->end) state_->child.end();
+        return false;
     }
-    if (child_end(options, child.status()) == ChildEnd::broken)
-        throw std::runtime_error(why.get().empty() ? "the replay ended without a result" : why.get());
+    if (child_end(state_->options, state_->child.status()) == ChildEnd::broken)
+        throw std::runtime_error(state_->why.get().empty() ? "the replay ended without a result" : state_->why.get());
+    return true;
 }
 
 }  // namespace hipscope
