@@ -1,5 +1,4 @@
-# make demo   sets up everything, then finds, rewrites, proves and times an example
-# make test   the same set-up, then all tests
+# `make help` lists the targets: the text behind `##`.
 SHELL := /bin/sh
 PYTHON_FOLDERS := server analysis formulas accordo emulator tests benchmarks
 # Node.js of the system, or the one that the set-up put beside Python.
@@ -8,48 +7,64 @@ DEMO := examples/lds_column_read.hip
 # A process per core; a file's tests stay together, in order, because they share what it compiles.
 PYTEST := .venv/bin/pytest -n auto --dist loadfile
 
-.PHONY: demo test test-quick lint format types test-editor extension setup bench doctor clean
+.PHONY: demo test test-quick lint format types test-editor test-wheel wheel extension setup setup-llm lock bench doctor clean help
 
-demo: setup
+demo: setup ## set up everything, then find, rewrite, prove and time an example
 	@.venv/bin/hipscope profile $(DEMO)
 	@.venv/bin/hipscope optimize $(DEMO)
 
-test: setup
+test: setup ## set up everything, then all tests (PYTEST_ARGS goes to pytest)
 	$(PYTEST) $(PYTEST_ARGS)
 
-test-quick: setup
+test-quick: setup ## the tests without the slow ones
 	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
-lint: setup types
+lint: setup types ## ruff, mypy, and types and lint of the extension
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	@sh scripts/check-extension.sh
 
-types: setup
+types: setup ## mypy alone
 	.venv/bin/mypy $(PYTHON_FOLDERS)
 
-format: setup
+format: setup ## ruff's fixes and formatting
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
 # About 0.8 GB: an editor and a browser, installed into .editor
-test-editor:
+test-editor: ## the extension in a real editor (installs about 0.8 GB under .editor)
 	@sh scripts/setup.sh editor
 	@sh scripts/test-editor.sh
 
-extension:
+extension: ## the extension as a .vsix file
 	@sh scripts/setup.sh editor
 	@sh scripts/check-extension.sh
 	cd vscode-extension && npm run --silent package
 
-bench: setup
+bench: setup ## the tables of docs/benchmarks.md
 	.venv/bin/python benchmarks/run.py
 
-doctor: setup
+doctor: setup ## what is installed on this machine and what works with it
 	@.venv/bin/hipscope doctor
 
-setup:
+wheel: setup ## the source distribution and the wheel in dist
+	@sh scripts/build-wheel.sh dist
+
+test-wheel: wheel ## the wheel in a new environment: doctor, a proved rewrite, uninstalling
+	@sh scripts/test-wheel.sh dist/hipscope-*.whl
+
+setup-llm: ## the same with the libraries for rewrites by a language model
+	@sh scripts/setup.sh llm
+
+lock: setup-llm ## renew scripts/constraints.txt with the versions that are installed now
+	@sh scripts/lock.sh
+
+help: ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | sort | while IFS="$$(printf '\t')" read -r target text; do \
+	    printf '  make %-12s %s\n' "$$target" "$$text"; done
+
+setup: ## compiler, Python environment and native parts; only what is missing
 	@sh scripts/setup.sh
 
-clean:
+clean: ## remove everything that was built or installed here
 	rm -rf build .venv .editor .mypy_cache .pytest_cache .ruff_cache .hypothesis

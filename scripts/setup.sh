@@ -1,8 +1,9 @@
 #!/bin/sh
-# Usage: scripts/setup.sh [editor]
+# Usage: scripts/setup.sh [llm] [editor]
 # Makes a fresh clone ready: compiler, Python environment, native parts. Safe to run again; quick when nothing changed.
 # Installs packages of Debian or Ubuntu where it may (root, or sudo without a password). Where it may not, it prints what
 # it would install and leaves with status 3.
+# `llm` adds the libraries for rewrites by a language model, and later runs keep them; `editor` what `make test-editor` needs.
 set -eu
 cd "$(dirname "$0")/.."
 stamps=build/stamps
@@ -10,6 +11,37 @@ mkdir -p "$stamps"
 
 say() { printf '\033[1m%s\033[0m\n' "hipscope: $*" >&2; }
 stop() { say "$*"; exit 3; }
+
+asked_for() {
+    for word in $arguments; do [ "$word" != "$1" ] || return 0; done
+    return 1
+}
+
+arguments=$*
+for word in $arguments; do
+    case $word in
+    llm | editor) ;;
+    *) stop "setup.sh takes llm and editor, not $word" ;;
+    esac
+done
+
+# --- what it will take ------------------------------------------------------------------------------------------
+
+# Figures of a Debian 12 machine: packages of the distribution, pip's downloads, the build tree; two cores take seven minutes.
+core_minutes=14
+
+cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1; }
+
+# One line for each part that is not there yet; nothing on a machine where all is done.
+announce() {
+    if [ -n "$(missing_packages)" ]; then say "to do: packages of the system, at most 0.5 GB to download, 2 GB on disk"; fi
+    if [ ! -x .venv/bin/hipscope ]; then
+        say "to do: Python packages in .venv, about 0.1 GB to download, 0.3 GB on disk (with llm: 0.2 and 0.6 GB)"
+    fi
+    if [ ! -f build/native/build.ninja ]; then
+        say "to do: compile the native parts, about $((core_minutes / $(cores) + 1)) minutes on $(cores) cores, 0.2 GB on disk"
+    fi
+}
 
 # --- the packages of the distribution ---------------------------------------------------------------------------
 
@@ -95,16 +127,12 @@ missing_compiler_packages() {
     [ -f /usr/include/hip/hip_runtime.h ] || echo libamdhip64-dev
 }
 
-# Whether a Python has the header files that modules in C++ are compiled with.
-has_headers='import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
-
 # One line per package, so that a user who may not install sees all of them at once.
 missing_packages() {
     if ! rocm_is_here; then missing_compiler_packages "$(clang_version)"; fi
     # The native parts and every host program need a C++20 compiler with its standard library.
     ls /usr/include/zstd.h /usr/local/include/zstd.h 2>/dev/null | grep -q . || echo libzstd-dev
     python=$(find_python) || python=
-    if [ -n "$python" ] && ! "$python" -c "$has_headers" 2>/dev/null; then echo python3-dev; fi
     command -v g++ >/dev/null || echo g++
     [ -n "$python" ] || return 0
     if [ ! -x .venv/bin/python ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
@@ -137,6 +165,14 @@ find_python() {
     return 1
 }
 
+# install_python_packages EXTRAS [PIP-OPTIONS]. The native parts are built below, incrementally, so this leaves them out.
+install_python_packages() {
+    extras=$1
+    shift
+    .venv/bin/python -m pip install -q --disable-pip-version-check "$@" -e ".[$extras]" \
+        --config-settings=wheel.cmake=false </dev/null >&2
+}
+
 find_modules() { find server analysis formulas accordo emulator -name '*.py' | LC_ALL=C sort | cksum; }
 
 set_up_python() {
@@ -146,12 +182,16 @@ set_up_python() {
         say "creating .venv"
         "$python" -m venv --clear .venv
     fi
-    wanted=$(cat pyproject.toml scripts/setup.sh | cksum)" $(pwd)"
+    if asked_for llm; then touch "$stamps/llm"; fi
+    extras=dev
+    if [ -f "$stamps/llm" ]; then extras=dev,llm; fi
+    wanted=$(cat pyproject.toml scripts/setup.sh scripts/constraints.txt | cksum)" $extras $(pwd)"
     if [ "$(cat "$stamps/python" 2>/dev/null)" != "$wanted" ] || [ ! -x .venv/bin/hipscope ]; then
         say "installing the Python packages into .venv"
-        # Native parts are built below, incrementally, so the editable install leaves them out.
-        .venv/bin/python -m pip install -q --disable-pip-version-check -e '.[dev]' \
-            --config-settings=wheel.cmake=false </dev/null >&2
+        install_python_packages "$extras" -c scripts/constraints.txt || {
+            say "the versions of scripts/constraints.txt cannot be had here; taking the newest that fit"
+            install_python_packages "$extras"
+        }
         printf '%s\n' "$wanted" >"$stamps/python"
         find_modules >"$stamps/modules"
     fi
@@ -183,11 +223,34 @@ build_native() {
         }
         printf '%s\n' "$options" >"$stamps/native-options"
     fi
-    .venv/bin/cmake --build build/native </dev/null >"$stamps/native.log" 2>&1 || {
+    : >"$stamps/native.log"
+    # A pipe has the exit status of its last command, so that of the build goes through a file.
+    { .venv/bin/cmake --build build/native </dev/null 2>&1 && echo built >"$stamps/native.status" ||
+        echo failed >"$stamps/native.status"; } | show_progress
+    [ "$(cat "$stamps/native.status")" = built ] || {
         cat "$stamps/native.log" >&2
         say "could not build the native parts"
         exit 4
     }
+}
+
+# Lines of ninja (`[12/345] Building ...`) on their way into the log: a counter in a terminal, else a line every tenth.
+show_progress() {
+    shown=0
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$stamps/native.log"
+        count=${line%%]*}
+        count=${count#\[}
+        case $line in "["[0-9]*/[0-9]*"]"*) ;; *) continue ;; esac
+        number=${count%/*} all=${count#*/}
+        if [ -t 2 ]; then
+            printf '\rhipscope: compiled %s of %s' "$number" "$all" >&2
+            shown=1
+        elif [ "$all" -ge 20 ] && [ $((number * 10 / all)) -gt $(((number - 1) * 10 / all)) ]; then
+            say "compiled $number of $all"
+        fi
+    done
+    if [ "$shown" = 1 ]; then printf '\n' >&2; fi
 }
 
 # --- only for the extension and its test in a real editor ---------------------------------------------------------
@@ -208,7 +271,8 @@ set_up_editor() {
     fi
 }
 
+announce
 set_up_packages
 set_up_python
 build_native
-if [ "${1:-}" = editor ]; then set_up_editor; fi
+if asked_for editor; then set_up_editor; fi

@@ -203,12 +203,8 @@ def _read_jobs(file: Path) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _yaml(file: Path, text: str) -> Any:
-    try:
-        import yaml  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise UsageError(
-            f"reading {file} needs PyYAML", "pip install pyyaml, or write the jobs as JSON"
-        ) from error
+    import yaml
+
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -1,5 +1,6 @@
 """The set-up script on machines that lack something and where it may not install it."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -91,3 +92,125 @@ def test_packages_that_cannot_be_installed_stop_the_set_up(checkout: Path) -> No
     assert done.returncode == 3
     assert "no such package" in done.stderr
     assert "could not install" in done.stderr
+
+
+@pytest.fixture
+def ready(checkout: Path) -> Path:
+    """A clone that lacks nothing but its native parts; cmake prints `ninja.txt`, and fails where `broken` is."""
+    clone = checkout / "clone"
+    shutil.copy(ROOT / "scripts" / "constraints.txt", clone / "scripts")
+    (clone / "pyproject.toml").touch()
+    for folder in ("server", "analysis", "formulas", "accordo", "emulator"):
+        (clone / folder).mkdir()
+    for name in ("find", "ln", "touch"):
+        (checkout / "bin" / name).symlink_to(str(shutil.which(name)))
+    script(checkout, "nproc", "echo 4")
+    script(checkout, "g++", "exit 0")
+    compiler = checkout / "rocm" / "llvm" / "bin" / "clang++"
+    compiler.parent.mkdir(parents=True)
+    compiler.touch(mode=0o755)
+    tools = clone / ".venv" / "bin"
+    tools.mkdir(parents=True)
+    for name, body in (
+        (
+            "python",
+            'echo "$*" >> "$HOME/pip.log"; case "$*" in *constraints*) [ ! -f "$HOME/no-such-version" ] ;; esac',
+        ),
+        ("hipscope", "exit 0"),
+        (
+            "cmake",
+            """[ "$1" = --build ] || { mkdir -p build/native; : > build/native/build.ninja; exit 0; }
+while IFS= read -r line; do echo "$line"; done < "$HOME/ninja.txt"
+[ ! -f "$HOME/broken" ]""",
+        ),
+    ):
+        (tools / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tools / name).chmod(0o755)
+    (checkout / "ninja.txt").write_text(
+        "".join(f"[{n}/40] Building CXX object {n}.o\n" for n in range(1, 41))
+    )
+    return checkout
+
+
+def set_up_ready(ready: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "scripts/setup.sh", *words],
+        cwd=ready / "clone",
+        env={"PATH": str(ready / "bin"), "HOME": str(ready), "ROCM_PATH": str(ready / "rocm")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_it_says_what_it_will_take_before_it_starts(ready: Path) -> None:
+    (ready / "clone" / ".venv" / "bin" / "hipscope").unlink()
+    said = set_up_ready(ready).stderr.splitlines()
+    assert "Python packages in .venv, about 0.1 GB to download" in said[0]
+    assert "compile the native parts, about 4 minutes on 4 cores" in said[1]
+    assert "installing" in said[2]
+
+
+def test_what_is_done_is_not_announced_again(ready: Path) -> None:
+    set_up_ready(ready)
+    (ready / "ninja.txt").write_text("ninja: no work to do.\n")
+    again = set_up_ready(ready)
+    assert (again.returncode, again.stderr) == (0, "")
+
+
+def test_it_counts_the_objects_while_it_compiles(ready: Path) -> None:
+    done = set_up_ready(ready)
+    assert done.returncode == 0, done.stderr
+    counted = [line for line in done.stderr.splitlines() if "compiled" in line]
+    assert len(counted) == 10
+    assert "compiled 4 of 40" in counted[0]
+    assert "compiled 40 of 40" in counted[-1]
+
+
+def test_a_build_that_fails_shows_its_log_and_ends_the_set_up(ready: Path) -> None:
+    (ready / "broken").touch()
+    (ready / "ninja.txt").write_text("[1/2] Building a.o\nFAILED: a.o\nerror: no such thing\n")
+    done = set_up_ready(ready)
+    assert done.returncode == 4
+    assert "error: no such thing" in done.stderr
+    assert "could not build the native parts" in done.stderr
+
+
+def test_language_models_are_installed_only_where_they_are_asked_for(ready: Path) -> None:
+    def extras() -> list[str]:
+        lines = (ready / "pip.log").read_text().splitlines()
+        return [line.partition("-e .")[2].split()[0] for line in lines if "-e .[" in line]
+
+    set_up_ready(ready)
+    assert extras() == ["[dev]"]
+    set_up_ready(ready, "llm")
+    assert extras() == ["[dev]", "[dev,llm]"]
+    set_up_ready(ready)  # later runs keep them
+    assert extras() == ["[dev]", "[dev,llm]"]
+
+
+def test_versions_that_cannot_be_had_are_replaced_by_the_newest(ready: Path) -> None:
+    (ready / "no-such-version").touch()
+    done = set_up_ready(ready)
+    assert done.returncode == 0
+    assert "cannot be had here; taking the newest that fit" in done.stderr
+    installs = [line for line in (ready / "pip.log").read_text().splitlines() if "-e .[dev]" in line]
+    assert ["constraints" in line for line in installs] == [True, False]
+
+
+def test_a_word_that_the_set_up_does_not_know_is_refused(ready: Path) -> None:
+    done = set_up_ready(ready, "lmm")
+    assert done.returncode == 3
+    assert "setup.sh takes llm and editor, not lmm" in done.stderr
+
+
+def test_make_help_lists_every_target() -> None:
+    listed = subprocess.run(
+        ["make", "-s", "-C", ROOT, "help"], capture_output=True, text=True, check=True
+    ).stdout
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert targets is not None
+    found = [line.split(maxsplit=2) for line in listed.splitlines()]
+    assert {target for _, target, _ in found} == set(targets[1].split())
+    assert all(text.strip() for *_, text in found)
