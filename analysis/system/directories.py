@@ -85,7 +85,13 @@ def draft_directory(parent: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def work_directory(purpose: str) -> Iterator[Path]:
-    """A private temporary directory; those that killed processes of the same purpose left behind are removed first."""
+    """A private temporary directory; those that killed processes of the same purpose left behind are removed first.
+
+    With HIPSCOPE_KEEP in the environment it stays, as `hipscope-kept-<purpose>-...`: for whoever looks for a defect.
+    """
+    if os.environ.get("HIPSCOPE_KEEP"):
+        yield Path(tempfile.mkdtemp(prefix=f"hipscope-kept-{purpose}-"))
+        return
     prefix = f"hipscope-{purpose}-"
     _remove_left(Path(tempfile.gettempdir()), prefix)
     with tempfile.TemporaryDirectory(prefix=f"{prefix}{os.getpid()}-", ignore_cleanup_errors=True) as folder:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.errors import CannotWrite, UsageError, of_the_system
-from hipscope.analysis.system.directories import cache_directory, state_directory
+from hipscope.analysis.system.directories import cache_directory, state_directory, work_directory
 
 
 @pytest.fixture
@@ -67,3 +67,20 @@ def test_errors_of_the_system_are_told_as_such() -> None:
     for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         assert isinstance(of_the_system(OSError(number, "no room")), CannotWrite)
     assert of_the_system(FileNotFoundError(errno.ENOENT, "No such file or directory", "x")) is None
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_work_directory_stays_only_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: bool
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if keep:
+        monkeypatch.setenv("HIPSCOPE_KEEP", "1")
+    with work_directory("judge") as folder:
+        (folder / "verdict").touch()
+    kept = list(tmp_path.glob("hipscope-kept-judge-*/verdict"))
+    assert len(kept) == keep
+    monkeypatch.delenv("HIPSCOPE_KEEP", raising=False)
+    with work_directory("judge"):
+        pass  # removes what killed processes have left, not what was kept
+    assert list(tmp_path.glob("hipscope-kept-judge-*/verdict")) == kept
