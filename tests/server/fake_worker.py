@@ -186,6 +186,7 @@ def profile(file: str, text: str) -> Object:
         "diagnoses": [],
         "faults": [],
         "program": {"command": ["./a.out"], "exit_code": 0, "output": "PASS\n"},
+        "source_note": None,
         "partial": None,
         "headers": {file: list(headers)},
         "sources": {f: hashlib.sha256(t.encode()).hexdigest() for f, t in {file: text, **headers}.items()},
