@@ -22,10 +22,9 @@ from hipscope.analysis.profilers.base import (
     TimedRun,
     program_failed,
     shown,
-    signal_name,
 )
 from hipscope.analysis.system.directories import work_directory
-from hipscope.analysis.system.process import Completed, run_process
+from hipscope.analysis.system.process import Completed, run_process, signal_name
 
 # Counters that the roofline, occupancy and findings use, by hardware block, with how many of a block fit one pass
 # (rocprofiler-compute, mi_gpu_spec.yaml). What a GPU does not have, rocprofv3 refuses: that pass is skipped.

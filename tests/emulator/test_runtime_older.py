@@ -26,6 +26,19 @@ int main() {
 }
 """
 
+# As the headers of HIP 5.7 (Debian 13) declare it, with which the definition of our overlay has to agree.
+CLOCK = """
+extern "C" __device__ unsigned long long __ockl_steadyctr_u64();
+__global__ void tell(long long* p) { *p = wall_clock64() >= 0; }
+int main() {
+  long long *d, h = 0;
+  CHECK(hipMalloc(&d, 8));
+  tell<<<1, 1>>>(d);
+  CHECK(hipMemcpy(&h, d, 8, hipMemcpyDeviceToHost));
+  std::printf("%lld\\n", h);
+}
+"""
+
 CONVERSIONS = """
 extern "C" unsigned short __gnu_f2h_ieee(float);
 extern "C" float __gnu_h2f_ieee(unsigned short);
@@ -94,6 +107,11 @@ def test_arguments_are_set_up_one_by_one(tmp_path: Path) -> None:
 def test_conversions_that_compilers_call(tmp_path: Path) -> None:
     ran = run_hip(CONVERSIONS, tmp_path)
     assert ran.stdout == "65536 0.333252 7c00 321684 1\n", ran.stderr
+
+
+def test_the_clock_of_newer_headers_agrees_with_the_overlay(tmp_path: Path) -> None:
+    ran = run_hip(CLOCK, tmp_path)
+    assert ran.stdout == "1\n", ran.stderr
 
 
 def test_errors_have_their_names(tmp_path: Path) -> None:

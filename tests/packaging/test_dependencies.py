@@ -48,8 +48,8 @@ def test_each_imported_package_is_declared_and_each_declared_one_is_imported() -
     assert used() | USED_BY_NAME == declared
 
 
-def test_only_packages_for_language_models_and_development_are_extras() -> None:
-    assert set(PROJECT["optional-dependencies"]) == {"llm", "dev"}
+def test_only_parts_that_hipscope_works_without_are_extras() -> None:
+    assert set(PROJECT["optional-dependencies"]) == {"llm", "libclang", "dev"}
     assert not names(PROJECT["optional-dependencies"]["dev"]) & {"hipscope", "dspy", "litellm"}
 
 

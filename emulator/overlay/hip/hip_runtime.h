@@ -12,8 +12,8 @@
 // Compilers that see host code only have no device functions.
 #if defined(__clang__) && defined(__HIP__)
 
-// The clock behind wall_clock64, which newer device libraries have.
-extern "C" __device__ inline unsigned long __ockl_steadyctr_u64() {
+// The clock behind wall_clock64, which newer device libraries have; HIP 5.7 declares it with this type.
+extern "C" __device__ inline unsigned long long __ockl_steadyctr_u64() {
 #if defined(__HIP_DEVICE_COMPILE__)
   return __builtin_amdgcn_s_memrealtime();
 #else
