@@ -40,3 +40,19 @@ def test_where_answers_thirty_questions() -> None:
         if line.startswith("| ")
     ]
     assert len(rows) - 2 >= 30
+
+
+# Where a reader meets the words of the field first.
+FIRST_PAGES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("accordo", "captures", "check", "emulator", "rewrites")),
+]
+
+
+@pytest.mark.parametrize("name", FIRST_PAGES)
+def test_the_first_words_of_the_field_lead_to_sections_of_the_glossary(name: str) -> None:
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    sections = {title.lower().replace(" ", "-") for title in re.findall(r"^## (.*)$", glossary, re.MULTILINE)}
+    linked = set(re.findall(r"glossary\.md#([\w-]+)", (ROOT / name).read_text(encoding="utf-8")))
+    assert linked
+    assert linked <= sections
