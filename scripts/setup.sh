@@ -34,7 +34,7 @@ cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1; 
 
 # One line for each part that is not there yet; nothing on a machine where all is done.
 announce() {
-    if [ -n "$(missing_packages)" ]; then say "to do: packages of the system, at most 0.5 GB to download, 2 GB on disk"; fi
+    if [ -n "$(missing_packages)" ]; then say "to do: packages of the system, about 0.2 GB to download, 1 GB on disk"; fi
     if [ ! -x .venv/bin/hipscope ]; then
         say "to do: Python packages in .venv, about 0.1 GB to download, 0.3 GB on disk (with llm: 0.2 and 0.6 GB)"
     fi
