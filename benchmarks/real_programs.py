@@ -1,0 +1,268 @@
+"""What hipscope does for programs of others: the table of docs/real-programs.md.
+
+Takes a folder with public sources and the table beside this file (program, folder, build, run, small and large
+arguments, the text by which the program says that its result is right). Each program is copied, profiled, optimized,
+and run again with the edit: findings, edits, speed-up, the program's own check before and after, the time it took.
+
+    python -m benchmarks.real_programs SOURCES --results DIRECTORY [--only adam,bincount] [--jobs 2] [--update]
+
+A program that has its JSON in the results is not done again, so that a run goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shlex
+import shutil
+import statistics
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hipscope.analysis.system.process import run_process
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = Path(__file__).with_suffix(".toml")
+PAGE = ROOT / "docs" / "real-programs.md"
+BEGIN, END = "<!-- begin: real programs -->\n", "<!-- end: real programs -->\n"
+_SHOWN = 90  # characters of a reason
+
+
+@dataclass(frozen=True)
+class Program:
+    """One row of the table. `folder` is below the sources, `needs` are folders beside it that its build reads."""
+
+    name: str
+    folder: str
+    verified: str
+    small: str = ""
+    large: str | None = None
+    build: str = "make CC=hipcc"
+    run: str = "./main"
+    needs: tuple[str, ...] = ()
+    refuted: str = "FAIL"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds that one command may take, and how hipscope is called."""
+
+    seconds: float
+    hipscope: tuple[str, ...]
+
+
+def main() -> int:
+    """Measure what is not measured yet, print the table, and on request write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sources", type=Path, help="the folder that holds the programs")
+    parser.add_argument("--results", type=Path, required=True, help="where the JSON of each program goes")
+    parser.add_argument("--only", default="", help="names of programs, with commas between")
+    parser.add_argument("--jobs", type=int, default=1, help="programs at the same time")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds for each command")
+    parser.add_argument("--hipscope", default=str(Path(sys.executable).with_name("hipscope")))
+    parser.add_argument("--profile-only", action="store_true", help="build, run and look for findings")
+    parser.add_argument("--update", action="store_true", help="write the table into docs/real-programs.md")
+    options = parser.parse_args()
+    names = set(filter(None, options.only.split(",")))
+    programs = [p for p in read_table(TABLE) if not names or p.name in names]
+    limits = Limits(options.limit, tuple(shlex.split(options.hipscope)))
+    options.results.mkdir(parents=True, exist_ok=True)
+
+    def one(program: Program) -> dict[str, Any]:
+        kept = options.results / f"{program.name}.json"
+        if kept.exists():
+            found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+            if options.profile_only or "optimize" in found or not found["runs"]:
+                return found
+        work = options.results.resolve() / program.name
+        found = measured(program, options.sources.resolve(), work, limits, optimize=not options.profile_only)
+        kept.write_text(json.dumps(found, indent=1), encoding="utf-8")
+        print(row(found), file=sys.stderr, flush=True)
+        return found
+
+    with ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        text = "\n".join(table(list(pool.map(one, programs)))) + "\n"
+    print(text, end="")
+    if options.update:
+        page = PAGE.read_text(encoding="utf-8")
+        head, _, rest = page.partition(BEGIN)
+        PAGE.write_text(head + BEGIN + text + END + rest.partition(END)[2], encoding="utf-8")
+    return 0
+
+
+def read_table(path: Path) -> list[Program]:
+    """The programs, in the order of the file. A key that Program does not have is an error."""
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    common: dict[str, dict[str, Any]] = data["collection"]
+    programs = []
+    for entry in data["program"]:
+        values = {**common[entry["collection"]], **entry}
+        del values["collection"]
+        if "folder" not in entry:
+            values["folder"] = values["folder"].format(name=entry["name"])
+        values["run"] = values.get("run", Program.run).format(name=entry["name"])
+        needs = tuple(n.format(name=entry["name"]) for n in values.pop("needs", ()))
+        programs.append(Program(**values, needs=needs))
+    return programs
+
+
+def measured(
+    program: Program, sources: Path, work: Path, limits: Limits, *, optimize: bool
+) -> dict[str, Any]:
+    """Everything about one program, as its JSON holds it."""
+    begun = time.perf_counter()
+    project = copied(program, sources, work)
+    configure(program, project, program.small)
+    before = profiled(program, project, limits)
+    found = {"name": program.name, **before}
+    if optimize and before["runs"]:
+        started = time.perf_counter()
+        report = asked(("optimize", str(project), "--apply", "--format", "json"), limits)
+        found["optimize"] = summary(report)
+        found["optimize"]["seconds"] = time.perf_counter() - started
+        if report.get("status") == "verified":
+            found["after"] = profiled(program, project, limits)
+            if program.large is not None:
+                configure(program, project, program.large)
+                found["large"] = profiled(program, project, limits)
+    found["seconds"] = time.perf_counter() - begun
+    return found
+
+
+def copied(program: Program, sources: Path, work: Path) -> Path:
+    """A project with the program's folder and those that it needs, where they lie to each other as in the sources."""
+    project = work / "project"
+    shutil.rmtree(work, ignore_errors=True)
+    for folder in (program.folder, *program.needs):
+        origin = sources / folder
+        if origin.is_dir():
+            shutil.copytree(origin, project / folder, symlinks=True)
+        elif origin.exists():
+            (project / folder).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(origin, project / folder)
+    return project
+
+
+def configure(program: Program, project: Path, arguments: str) -> None:
+    """Write the project's hipscope.toml."""
+    where = shlex.quote(program.folder)
+    lines = {
+        "build": f"cd {where} && {program.build}",
+        "run": f"cd {where} && {program.run} {arguments}".strip(),
+        "backend": "emulator",
+    }
+    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items())
+    (project / "hipscope.toml").write_text(text, encoding="utf-8")
+
+
+def profiled(program: Program, project: Path, limits: Limits) -> dict[str, Any]:
+    """Whether it builds, runs and says that its result is right; its findings and its modelled GPU time."""
+    begun = time.perf_counter()
+    report = asked(("profile", str(project), "--format", "json"), limits)
+    ran = report.get("program", {})
+    output = ran.get("output", "")
+    kernels = report.get("kernels", [])
+    return {
+        "runs": ran.get("exit_code") == 0 and bool(kernels),
+        "verifies": program.verified in output and program.refuted not in output,
+        "error": report.get("error") or ("" if kernels else output[-500:]),
+        "kernels": [{"name": k["name"], "time_ns": k["time_ns"]} for k in kernels],
+        "findings": [
+            {"formula": f["formula"], "kernel": f["kernel"], "share": f["share"]}
+            for f in report.get("findings", ())
+        ],
+        "profile_seconds": time.perf_counter() - begun,
+    }
+
+
+def asked(arguments: tuple[str, ...], limits: Limits) -> dict[str, Any]:
+    """The JSON that hipscope prints, or an object with the `error`."""
+    done = run_process([*limits.hipscope, *arguments], timeout=limits.seconds)
+    if done.timed_out:
+        return {"error": f"took longer than {limits.seconds:g} s"}
+    try:
+        report: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        return {"error": done.text.strip()[-500:] or f"exit code {done.returncode}"}
+    return report
+
+
+def summary(report: dict[str, Any]) -> dict[str, Any]:
+    """What the table and a reader of the JSON need of an optimization."""
+    won = [a for a in report.get("attempts", ()) if a["outcome"] == "accepted"]
+    return {
+        "status": report.get("status", "error"),
+        "message": report.get("message") or report.get("error", ""),
+        "kernel": report.get("kernel"),
+        "speedup": report.get("speedup"),
+        "recipes": [a["recipe"] for a in won],
+        "diff": report.get("diff"),
+        "attempts": [
+            {key: a[key] for key in ("kernel", "recipe", "title", "outcome", "reason", "speedup")}
+            for a in report.get("attempts", ())
+        ],
+    }
+
+
+def table(found: list[dict[str, Any]]) -> Iterator[str]:
+    """A row per program and the sums."""
+    yield "| program | own check | findings | edit | kernel | program | own check after | time |"
+    yield "|---|---|---|---|--:|--:|---|--:|"
+    yield from map(row, found)
+    asked_for = [f for f in found if f.get("optimize")]
+    won = [f["optimize"]["speedup"] for f in asked_for if f["optimize"]["status"] == "verified"]
+    checked = [f for f in found if f["verifies"]]
+    yield ""
+    mean = f" (geometric mean of those kernels {statistics.geometric_mean(won):.2f}x)" if won else ""
+    yield (
+        f"{len(checked)} of {len(found)} programs build, run and pass their own check; "
+        f"{len(won)} of {len(asked_for)} get a verified edit{mean}."
+    )
+
+
+def row(found: dict[str, Any]) -> str:
+    """One program's row of the table."""
+    if not found["runs"]:
+        return f"| {found['name']} | does not run: {_short(found['error'])} | | | | | | {found['seconds']:.0f} s |"
+    edit, after = found.get("optimize"), found.get("after")
+    names = ", ".join(dict.fromkeys(f["formula"] for f in found["findings"])) or "none"
+    cells = [found["name"], _passed(found), names]
+    if edit is None:
+        cells += ["not asked", "", "", ""]
+    elif edit["status"] != "verified":
+        cells += [f"none: {_short(edit['message'])}", "", "", ""]
+    else:
+        whole = _total(found) / _total(after) if after and _total(after) else math.nan
+        ok = _passed(after) if after else ""
+        if (large := found.get("large")) is not None:
+            ok += f", large: {_passed(large)}"
+        cells += [", ".join(edit["recipes"]), f"{edit['speedup']:.2f}x", f"{whole:.2f}x", ok]
+    return "| " + " | ".join([*cells, f"{found['seconds']:.0f} s"]) + " |"
+
+
+def _total(found: dict[str, Any]) -> float:
+    return sum(k["time_ns"] for k in found["kernels"])
+
+
+def _passed(found: dict[str, Any]) -> str:
+    if not found["runs"]:
+        return "does not run"
+    return "passes" if found["verifies"] else "fails"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split()).replace("|", "/")
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
