@@ -20,6 +20,7 @@ from typing import Literal
 from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.semantics.records import SourceCommand
+from hipscope.analysis.source.includes import included_files
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined
@@ -121,11 +122,11 @@ def compile_device(
     """
     source = source.absolute()
     decode_source(source, run.texts.needed(source))
-    main = _translation_unit(project, source, run.texts)
     if project.build_kind == "single":
-        unit, texts = _single_unit(project, main), run.texts
+        unit, texts = _single_unit(project, _translation_unit(project, source, run.texts)), run.texts
     else:
         tree = build_in_tree(project, toolchain, Run(run.cancel))
+        main = _translation_unit(project, source, run.texts, tree)
         unit = _tree_unit(project, tree, main)
         texts = SourceTexts({tree.path_of(path): data for path, data in run.texts.unsaved.items()})
     entry = _compile(_Order(project, toolchain, unit, "device", texts, run.cancel, confined))
@@ -226,14 +227,24 @@ def _tree_unit(project: Project, tree: BuildTree, source: Path) -> _Unit:
     return _Unit(file, command, (tree.directory, project.root))
 
 
-def _translation_unit(project: Project, source: Path, texts: SourceTexts) -> Path:
+def _translation_unit(
+    project: Project, source: Path, texts: SourceTexts, tree: BuildTree | None = None
+) -> Path:
+    """The source to compile for a file: for a header one that includes it, and that the `tree`'s build compiled."""
     if source.suffix not in HEADER_SUFFIXES:
         return source
     if project.main_source is not None and project.main_source.suffix not in HEADER_SUFFIXES:
         return project.main_source
+    units = [p for p in project.sources if p.suffix not in HEADER_SUFFIXES]
+    if tree is not None:
+        units = [p for p in units if from_record(tree.path_of(p), tree.record) is not None]
     name = source.name.encode()
-    for path in project.sources:
-        if path.suffix not in HEADER_SUFFIXES and name in (texts.read(path) or b""):
+    for path in units:
+        if name in (texts.read(path) or b""):
+            return path
+    header = source.resolve()
+    for path in units:
+        if len(units) == 1 or header in included_files(texts, (path,)):
             return path
     raise UsageError(f"{source}: no source of the project includes this header")
 

@@ -302,6 +302,22 @@ class TestBuildCommand:
         code_object.write_bytes(image)
         assert f'"{made}' in debug_files(code_object, toolchain)
 
+    @pytest.mark.parametrize("include", ['"scale.h"', '"inner.h"'])
+    def test_a_header_is_compiled_with_a_source_that_the_build_compiles(
+        self, made: Path, toolchain: Toolchain, include: str
+    ) -> None:
+        (made / "another.hip").write_text('#include "scale.h"\nnot a program at all\n')
+        (made / "inner.h").write_text('#include "scale.h"\n')
+        twice = made / "twice.hip"
+        twice.write_text(twice.read_text().replace('"scale.h"', include))
+        (made / "other.cpp").write_text("int other() { return 5; }\n")
+        project = resolve_project(made)
+        build_program(project, toolchain)
+        header = made / "scale.h"
+        assert compile_device(project, toolchain, header, Run()).kernels
+        changed = unsaved(header, header.read_bytes().replace(b"2.0f", b"3.0f"))
+        assert compile_device(project, toolchain, header, changed).kernels
+
     @pytest.mark.parametrize("compiler", ["g++", "clang++"])
     def test_host_code_that_no_wrapper_compiles_finds_newer_headers_too(
         self, made: Path, toolchain: Toolchain, compiler: str
