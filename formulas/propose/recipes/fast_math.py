@@ -45,7 +45,9 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     found = _replacements(source, kernel, facts)
     if not found:
         return Refusal(
-            NAME, "the kernel calls no float function and divides no floats that could be approximated"
+            NAME,
+            "the kernel itself calls no float function and divides no floats that could be approximated (what its "
+            "helpers do is left as it is)",
         )
     return [
         Candidate(

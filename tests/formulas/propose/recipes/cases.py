@@ -33,6 +33,7 @@ from hipscope.formulas.propose.recipes import (
     register_cache,
     restrict,
     sequential_tree,
+    skip_zeros,
     tile_transpose,
     unroll,
     xcd_remap,
@@ -46,7 +47,7 @@ BY_NAME: dict[str, Recipe] = {
         for m in (
             block_reduce, division, fast_math, float_math, index_swap, launch_bounds, lds_histogram,
             merge_branches, packed_float, pad_lds, reciprocal, register_cache, restrict, sequential_tree,
-            tile_transpose, xcd_remap, xor_swizzle,
+            skip_zeros, tile_transpose, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

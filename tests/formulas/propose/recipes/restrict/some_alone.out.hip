@@ -1,0 +1,6 @@
+// facts: {"launches": [[[4096, 1, 1], [256, 1, 1]]], "disjoint": ["a", "out"]}
+#include <hip/hip_runtime.h>
+__global__ void k(const float* __restrict__ a, const float* b, const float* c, float* __restrict__ out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = a[i] + b[i] + c[i];
+}
