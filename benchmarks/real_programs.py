@@ -250,7 +250,7 @@ def row(found: dict[str, Any]) -> str:
 
 
 def _total(found: dict[str, Any]) -> float:
-    return sum(k["time_ns"] for k in found["kernels"])
+    return math.fsum(k["time_ns"] for k in found["kernels"])
 
 
 def _passed(found: dict[str, Any]) -> str:

@@ -45,10 +45,12 @@ def sweep(
     run: Run,
     *,
     keep: int | None = None,
+    known: Sequence[Admitted] = (),
 ) -> Swept:
     """Compile all candidates and keep the best `keep` (None: all that may go on, in their order).
 
-    Best is: least spilled, then most waves per SIMD, then first in the given order. Raises Cancelled.
+    Best is: least spilled, then most waves per SIMD, then first in the given order. What has the machine code of one
+    that is `known` goes no further. Raises Cancelled.
     """
     several = len(candidates) > 1
     run.say(f"compiling {len(candidates)} candidates" if several else "compiling the candidate")
@@ -56,7 +58,8 @@ def sweep(
         answers = list(pool.map(lambda c: admit(bench, c, run), candidates))
     admitted: list[Admitted] = []
     dropped: list[Judgement] = []
-    seen = {machine_code(bench.compiled.path): "the original"}
+    seen = {machine_code(a.compiled.path): f"`{a.candidate.title}`" for a in known}
+    seen[machine_code(bench.compiled.path)] = "the original"
     for candidate, answer in zip(candidates, answers, strict=True):
         if isinstance(answer, Judgement):
             dropped.append(answer)

@@ -14,11 +14,12 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import ancestors, arguments_of, called, names_in, text_of, walk
 from hipscope.analysis.source.parse import parse
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Span
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons
 from hipscope.formulas.judge.guard_stores import store_reasons
+from hipscope.formulas.propose.recipes.shared.loop_pragmas import UNROLL_PRAGMA
 
 ALLOWED_ATTRIBUTES = ("__launch_bounds__",)
 
@@ -32,13 +33,11 @@ def check_source(
     """
     if candidate == original:
         return ("the candidate is the original, byte for byte",)
-    head, tail = original[: kernel.span.start], original[kernel.span.end :]
-    if len(candidate) < len(head) + len(tail) or not (
-        candidate.startswith(head) and candidate.endswith(tail)
-    ):
-        return (f"it changes text outside the kernel `{kernel.name}`",)
     before, after = parse(original), parse(candidate)
-    start, end = kernel.span.start, len(candidate) - len(tail)
+    inner = _changed_bytes(before, after, original, candidate, kernel)
+    if inner is None:
+        return (f"it changes text outside the kernel `{kernel.name}`",)
+    start, end = inner
     if len(after.errors) > len(before.errors):
         return (f"it has a syntax error{_first_error(before, after)}",)
     inside = [k for k in after.kernels if start <= k.span.start and k.span.end <= end]
@@ -72,6 +71,49 @@ def check_code_object(
         elif before != after:
             reasons.append(f"another kernel, {symbol}, is compiled differently")
     return tuple(reasons)
+
+
+def _changed_bytes(
+    before: FileSyntax, after: FileSyntax, original: bytes, candidate: bytes, kernel: KernelSyntax
+) -> tuple[int, int] | None:
+    """The bytes of the candidate in place of the kernel; None when more than unroll pragmas changes around it.
+
+    Such a pragma may stand before any loop: it changes how a loop is compiled, never what it computes.
+    """
+    head, tail = original[: kernel.span.start], original[kernel.span.end :]
+    end = len(candidate) - len(tail)
+    if kernel.span.start <= end and candidate.startswith(head) and candidate.endswith(tail):
+        return kernel.span.start, end
+    changed = after.kernel(kernel.name)
+    if changed is None or before.kernel(kernel.name) is None:
+        return None
+    was = _without_unroll_pragmas(before, original, kernel.span)
+    now = _without_unroll_pragmas(after, candidate, changed.span)
+    return (changed.span.start, changed.span.end) if was == now else None
+
+
+def _without_unroll_pragmas(file: FileSyntax, text: bytes, kernel: Span) -> tuple[bytes, bytes]:
+    """The text before the kernel and that behind it, without the lines of unroll pragmas inside functions."""
+    pieces: list[tuple[int, int]] = []
+    position = 0
+    for node in walk(file.root):
+        if node.type != "preproc_call" or not UNROLL_PRAGMA.match(text_of(node)):
+            continue
+        inside = kernel.start <= node.start_byte < kernel.end
+        if inside or not any(a.type == "function_definition" for a in ancestors(node, file.root)):
+            continue
+        start = text.rfind(b"\n", 0, node.start_byte) + 1
+        end = text.find(b"\n", node.start_byte) + 1 or len(text)
+        pieces.append((start, end))
+    kept = []
+    for start, end in [*pieces, (len(text), len(text))]:
+        kept.append((position, start))
+        position = end
+    parts = [
+        b"".join(text[max(a, low) : min(b, high)] for a, b in kept if max(a, low) < min(b, high))
+        for low, high in ((0, kernel.start), (kernel.end, len(text)))
+    ]
+    return parts[0], parts[1]
 
 
 def _first_error(before: FileSyntax, after: FileSyntax) -> str:

@@ -101,7 +101,7 @@ def _replayed(
     if len(tried) == 1 and rehearsals is not None:
         rehearsals.begin(tried[0].candidate.text)
     run.say(f"timing {len(tried)} candidates" if len(tried) > 1 else "timing the candidate")
-    with _Proofs(bench, run) as proofs:
+    with Proofs(bench, run) as proofs:
         yield from _timed_and_proved(bench, tried, formula, rehearsals, proofs, run)
 
 
@@ -110,7 +110,7 @@ def _timed_and_proved(
     tried: Sequence[Admitted],
     formula: Formula | None,
     rehearsals: Rehearsals | None,
-    proofs: _Proofs,
+    proofs: Proofs,
     run: Run,
 ) -> Iterator[Judgement]:
     # The proof of the only one will be wanted, unless it turns out to be slow.
@@ -136,7 +136,18 @@ def _timed_and_proved(
             if rehearsals is not None:
                 rehearsals.drop(one.candidate.text)
             yield quick
-    for quick, one in sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0)):
+    fastest = sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0))
+    yield from prove_in_order(bench, fastest, proofs, rehearsals)
+
+
+def prove_in_order(
+    bench: Bench,
+    hopeful: Sequence[tuple[Judgement, Admitted]],
+    proofs: Proofs,
+    rehearsals: Rehearsals | None,
+) -> Iterator[Judgement]:
+    """Prove timed candidates, each when it is asked for. Raises Cancelled."""
+    for quick, one in hopeful:
         if rehearsals is not None:
             rehearsals.begin(one.candidate.text)
         verdict = proofs.finish(one)
@@ -148,7 +159,7 @@ def _timed_and_proved(
             yield not_proved(one.candidate, verdict)
 
 
-class _Proofs:
+class Proofs:
     """Proofs, one after the other; one may begin before it is certain to be needed.
 
     Nothing of them outlives the `with` block.

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from hipscope.analysis.errors import ProgramFailed, UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
@@ -22,7 +23,15 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
-from hipscope.formulas.detect.registry import all_formulas, detect_all, find_formula, measure_all
+from hipscope.formulas.detect.registry import (
+    DIAGNOSE,
+    all_formulas,
+    ask_formula,
+    detect_all,
+    find_formula,
+    measure_all,
+)
+from hipscope.formulas.detect.sites import finding_at, kernel_site
 from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
@@ -38,7 +47,10 @@ from hipscope.formulas.optimize.model_rewrites import (
 )
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult, Side
+from hipscope.formulas.optimize.rounds import joined
+from hipscope.formulas.optimize.variant_search import judge_variants
 from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit, diff_of, edit_between
+from hipscope.formulas.propose.hints.variants import variants_of
 from hipscope.formulas.propose.llm.client import ModelError
 
 __all__ = [
@@ -46,12 +58,16 @@ __all__ = [
     "optimize_project", "try_program",
 ]  # fmt: skip
 
+_NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE)
+_HOT_KERNEL = 0.05  # of the GPU's time: the share below which nothing is a finding either
+
 
 @dataclass(frozen=True)
 class OptimizeOptions:
     """What to optimize, and by recipes, a language model or both.
 
-    `yes_send` says that the user agrees to send this project's kernels to the configured language model.
+    `yes_send` says that the user agrees to send this project's kernels to the configured language model. `rounds` is
+    how often a kernel is rewritten at most, each time on the text that the last rewrite left.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
     """
 
@@ -59,6 +75,7 @@ class OptimizeOptions:
     kernel: str | None = None
     rewriter: str = "recipes"
     yes_send: bool = False
+    rounds: int = 1
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -77,6 +94,11 @@ class Optimizing:
     def formulas(self) -> tuple[str, ...]:
         """The names of the formulas that are asked. Raises UsageError when there is none of the wanted name."""
         return _formulas(self.options, self.project)
+
+    @property
+    def tells_compiler(self) -> bool:
+        """Whether kernels are compiled in other ways, too, whatever was found in them."""
+        return self.options.rewriter != "llm"
 
     @property
     def profile(self) -> Profile:
@@ -102,7 +124,30 @@ def optimize_project(
     )
     with ThreadPoolExecutor(max_workers=1) as early:
         early.submit(isolation)  # tried out once, and every candidate needs to know
-        return _optimize(project, options, proposer, run)
+        return _go_on(project, options, proposer, run)
+
+
+def _go_on(
+    project: Project, options: OptimizeOptions, proposer: ModelProposer | None, run: Run
+) -> OptimizeResult:
+    """Optimize; and the kernel that was rewritten again, on its new text, until nothing more is gained."""
+    result = _optimize(project, options, proposer, run)
+    rounds: list[OptimizeResult] = [result]
+    texts: list[bytes] = []
+    while result.status == "verified" and result.edit is not None:
+        file = Path(result.edit.file)
+        texts += [run.texts.needed(file)] if not texts else []
+        texts.append(result.edit.applied_to(texts[-1]))
+        if len(rounds) >= options.rounds:
+            return joined(project, rounds, None, texts)
+        run.say(f"round {len(rounds) + 1}: profiling the kernel with the rewrite")
+        run, options = run.replacing(file, texts[-1]), replace(options, kernel=result.kernel)
+        result = _optimize(project, options, proposer, run)
+        if result.status == "verified" and result.edit is not None and Path(result.edit.file) == file:
+            rounds.append(result)
+        else:
+            return joined(project, rounds, result, texts)
+    return result
 
 
 def _optimize(
@@ -153,15 +198,21 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     config = work.project.config
     findings = detect_all(work.profile, work.run.texts, formulas=work.formulas, min_share=config.min_share)
     wanted = _select(findings, work.profile, work.options.kernel)
-    if not wanted:
+    kernels = [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)]
+    if not kernels:
         return OptimizeResult(status="nothing_to_do", message=_nothing(work.profile, work.options))
     attempts: list[Attempt] = []
-    for kernel, group in _by_kernel(wanted, work.profile):
+    for kernel, group in kernels:
         result = _optimize_kernel(work, kernel, group, attempts)
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
-        if len(attempts) >= config.optimize.max_attempts:
+        if len([a for a in attempts if a.outcome not in _NO_CANDIDATE]) >= config.optimize.max_attempts:
             break
+    if not wanted:
+        message = " ".join(
+            [_nothing(work.profile, work.options), *(_why_not(attempts) for _ in attempts[:1])]
+        )
+        return OptimizeResult(status="nothing_to_do", message=message, attempts=tuple(attempts))
     return OptimizeResult(
         status="rejected" if any(a.outcome.wrong for a in attempts) else "no_improvement",
         message="No verified improvement. " + _why_not(attempts),
@@ -197,13 +248,16 @@ def _optimize_kernel(
                 result = _try_recipes(work, bench, finding, attempts)
                 if result is not None:
                     return result
-            if work.proposer is not None:
+            if work.tells_compiler:
+                result = _try_variants(work, bench, kernel, findings, attempts)
+                if result is not None:
+                    return result
+            if work.proposer is not None and findings:
                 return _ask_model(work, work.proposer, bench, kernel, attempts)
     except CannotJudge as reason:
-        first = findings[0]
         attempts.append(
             Attempt(
-                formula=first.formula,
+                formula=findings[0].formula if findings else DIAGNOSE.name,
                 kernel=kernel.name,
                 recipe="",
                 title="",
@@ -236,6 +290,33 @@ def _try_recipes(
             if judgement.accepted:
                 return _verified(bench, finding, judgement, attempts)
     return None
+
+
+def _try_variants(
+    work: Optimizing, bench: Bench, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
+) -> OptimizeResult | None:
+    """The fastest way to compile the kernel's own text that is proved, or None."""
+    profiled = [k for k in work.session.profile.kernels if k.mangled in bench.symbols]
+    variants = variants_of(bench.source, bench.original, bench.kernel, profiled, bench.facts)
+    finding = findings[0] if findings else _diagnosis(work, kernel)
+    with Rehearsals(bench, work.run) as rehearsals:
+        for judgement in judge_variants(bench, variants, work.run, rehearsals=rehearsals):
+            if judgement.accepted:
+                work.run.say("running the program with the rewrite")
+                whole = rehearsals.finish(judgement.candidate.text, exact=_bit_exact(judgement))
+                judgement = _confirmed(work, bench, judgement, whole)
+            attempts.append(_attempt(bench, finding, judgement))
+            if judgement.accepted:
+                return _verified(bench, finding, judgement, attempts)
+    return None
+
+
+def _diagnosis(work: Optimizing, kernel: Kernel) -> Finding:
+    """What stands for a finding where no formula has one: what bounds the kernel."""
+    found = ask_formula(DIAGNOSE, work.session.profile, kernel, work.run.texts)
+    if found:
+        return found[0]
+    return finding_at(DIAGNOSE.name, kernel, kernel_site(kernel), 0.0, "", ())
 
 
 def _bit_exact(judgement: Judgement) -> bool:
@@ -398,14 +479,19 @@ def _check_rewriter(rewriter: str) -> None:
 
 def _select(findings: Sequence[Finding], profile: Profile, kernel: str | None) -> list[Finding]:
     """The findings of the named kernel (all without a name). Raises UsageError when there is no such kernel."""
+    mangled = {k.mangled for k in _named(profile, kernel)}
+    return [f for f in findings if f.mangled in mangled]
+
+
+def _named(profile: Profile, kernel: str | None) -> list[Kernel]:
+    """The kernels of that name, all without one. Raises UsageError when there is none."""
     if kernel is None:
-        return list(findings)
+        return list(profile.kernels)
     named = [k for k in profile.kernels if kernel in (k.name, k.mangled, base_name(k.name))]
     if not named:
         known = ", ".join(base_name(k.name) for k in profile.kernels)
         raise UsageError(f"the program runs no kernel {kernel!r}", f"it runs: {known}")
-    mangled = {k.mangled for k in named}
-    return [f for f in findings if f.mangled in mangled]
+    return named
 
 
 def _by_kernel(findings: Sequence[Finding], profile: Profile) -> Iterator[tuple[Kernel, list[Finding]]]:
@@ -417,6 +503,21 @@ def _by_kernel(findings: Sequence[Finding], profile: Profile) -> Iterator[tuple[
             seen.add(source)
             of_kernel = [f for f in findings if f.mangled == mangled]
             yield kernel, list({f.formula: f for f in reversed(of_kernel)}.values())[::-1]
+
+
+def _hot_kernels(work: Optimizing, findings: Sequence[Finding]) -> Iterator[tuple[Kernel, list[Finding]]]:
+    """The kernels without a finding that take a share of the GPU's time, longest first: no formula, but variants."""
+    if not work.tells_compiler or work.options.formula != "auto":
+        return
+    kernels = work.profile.kernels
+    total = sum(k.time_ns for k in kernels)
+    named = {k.mangled for k in _named(work.profile, work.options.kernel)}
+    seen = {(k.file, base_name(k.name)) for k in kernels if k.mangled in {f.mangled for f in findings}}
+    for kernel in sorted(kernels, key=lambda k: -k.time_ns):
+        source = (kernel.file, base_name(kernel.name))
+        if kernel.mangled in named and source not in seen and kernel.time_ns >= _HOT_KERNEL * total:
+            seen.add(source)
+            yield kernel, []
 
 
 def _why_not(attempts: Sequence[Attempt]) -> str:

@@ -36,6 +36,12 @@ def optimize(  # one parameter per option of the command
     rewriter: Annotated[
         Rewriter | None, typer.Option(help="Who proposes rewrites.", show_default=False)
     ] = None,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Rewrite the kernel again on its new text, this often at most, while it gains 3 %."
+        ),
+    ] = 1,
     test_command: Annotated[
         str | None, typer.Option(help="The project's own tests, as a further gate.", show_default=False)
     ] = None,
@@ -61,6 +67,7 @@ def optimize(  # one parameter per option of the command
             kernel=kernel,
             rewriter=rewriter.value if rewriter else None,
             yes_send=yes_send,
+            rounds=rounds,
             test_command=test_command,
         )
         report = run_task(tasks.optimize, request)

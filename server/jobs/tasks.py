@@ -48,6 +48,7 @@ class TaskRequest:
     kernel: str | None = None
     rewriter: str | None = None
     yes_send: bool = False
+    rounds: int = 1
     test_command: str | None = None
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     checks: str = "all"
@@ -103,6 +104,7 @@ def optimize(request: TaskRequest, run: Run) -> Optimization:
         kernel=request.kernel,
         rewriter=rewriter,
         yes_send=request.yes_send,
+        rounds=request.rounds,
         stored_keys=request.stored_keys,
     )
     return optimize_report(optimize_project(project, run, options=options))

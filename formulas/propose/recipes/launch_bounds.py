@@ -34,12 +34,9 @@ _MOST_WAVES = 8
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """Bounds to try: the launched size and a common one above it, or more waves per SIMD."""
     del finding
-    threads = max([facts.threads, *(_size(launch.workgroup) for launch in facts.launches)])
+    threads = _threads(source, kernel, facts)
     if not threads:
         return Refusal(NAME, "no captured launch shows the size of the workgroups")
-    file = parse(source)
-    written = largest_block(kernel, file)
-    threads = max(threads, written or 0)
     if facts.needs is None:
         return Refusal(NAME, "what the kernel needs of the registers is not known")
     bounds = _bounds_of(kernel)
@@ -51,10 +48,9 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             )
         if bounds is not None and _value(bounds) is not None and (_value(bounds) or 0) <= threads:
             return Refusal(NAME, "the kernel has launch bounds of that size already")
-        sizes = sorted({threads, max(threads, _COMMON)}, reverse=True)
-        texts = [str(size) for size in sizes]
+        texts = [str(size) for size in sorted({threads, max(threads, _COMMON)}, reverse=True)]
     else:
-        waves = max(1, min(_MOST_WAVES, _REGISTERS // max(1, -(-facts.needs.vgprs // 8) * 8)))
+        waves = _waves(facts.needs.vgprs)
         if waves == _MOST_WAVES:
             return Refusal(NAME, "the registers already allow all waves of a SIMD")
         if bounds is not None and len(bounds.named_children) > 1:
@@ -62,33 +58,63 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         first = text_of(bounds.named_children[0]) if bounds is not None and bounds.named_children else ""
         size = first or str(min(MAX_THREADS, max(threads, _COMMON)))
         texts = [f"{size}, {more}" for more in (waves + 1, waves + 2) if more <= _MOST_WAVES]
-    return Family(tuple(_candidate(source, kernel, bounds, text, threads, spills) for text in texts), keep=1)
+    return Family(tuple(_candidate(source, kernel, facts, text, spills) for text in texts), keep=1)
 
 
-def _candidate(
-    source: bytes, kernel: KernelSyntax, bounds: Node | None, text: str, threads: int, spills: bool
-) -> Candidate:
-    attribute = f"__launch_bounds__({text})"
+def sizes(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> tuple[str, ...]:
+    """Bounds that may be tried on any kernel: the launched size, alone and with one wave per SIMD more."""
+    threads = _threads(source, kernel, facts)
+    bounds = _bounds_of(kernel)
+    if not threads or facts.needs is None:
+        return ()
     if bounds is not None:
-        splice = Splice(bounds.start_byte, bounds.end_byte, attribute.encode())
-    else:
-        at = _behind_global(kernel)
-        splice = Splice(at, at, f" {attribute}".encode())
+        known = _value(bounds)
+        return (str(threads),) if known is not None and known > threads else ()
+    waves = _waves(facts.needs.vgprs)
+    return (str(threads), f"{threads}, {waves + 1}") if waves < _MOST_WAVES else (str(threads),)
+
+
+def bounds_splice(kernel: KernelSyntax, text: str) -> Splice:
+    """The splice that gives the kernel these launch bounds, in place of those that it has."""
+    attribute, bounds = f"__launch_bounds__({text})", _bounds_of(kernel)
+    if bounds is not None:
+        return Splice(bounds.start_byte, bounds.end_byte, attribute.encode())
+    at = _behind_global(kernel)
+    return Splice(at, at, f" {attribute}".encode())
+
+
+def assumed(kernel: KernelSyntax, facts: LaunchFacts, source: bytes, text: str) -> str:
+    """What the bounds rely on beyond the recorded launches."""
+    threads = _threads(source, kernel, facts)
     first = text.split(",")[0]
     limit = int(first) if first.isdigit() else threads
+    return f"no launch of `{kernel.name}` has more than {limit} threads per workgroup (seen: {threads})"
+
+
+def _threads(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> int:
+    """Of the largest workgroup that is launched, or written in a launch; 0 when no launch was seen."""
+    seen = max([facts.threads, *(_size(launch.workgroup) for launch in facts.launches)])
+    return max(seen, largest_block(kernel, parse(source)) or 0) if seen else 0
+
+
+def _waves(vgprs: int) -> int:
+    """Waves per SIMD that the registers allow."""
+    return max(1, min(_MOST_WAVES, _REGISTERS // max(1, -(-vgprs // 8) * 8)))
+
+
+def _candidate(source: bytes, kernel: KernelSyntax, facts: LaunchFacts, text: str, spills: bool) -> Candidate:
+    attribute = f"__launch_bounds__({text})"
     return Candidate(
         recipe=NAME,
-        title=f"Add `{attribute}`" if bounds is None else f"Change to `{attribute}`",
-        text=apply_splices(source, [splice]),
+        title=f"{'Add' if _bounds_of(kernel) is None else 'Change to'} `{attribute}`",
+        text=apply_splices(source, [bounds_splice(kernel, text)]),
         expected=(
             "The compiler may use more registers for each thread: fewer values are spilled to memory."
             if spills
             else "The compiler uses fewer registers for each thread, so that more waves fit on a SIMD."
         )
         + " Results stay the same bit for bit.",
-        assumes=(
-            f"no launch of `{kernel.name}` has more than {limit} threads per workgroup (seen: {threads})",
-        ),
+        assumes=(assumed(kernel, facts, source, text),),
     )
 
 

@@ -17,8 +17,9 @@ from hipscope.analysis.source.nodes import BARRIERS, LOOPS, called, child_of, na
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.edit_helpers import indentation, line_start, style_of
-from hipscope.formulas.propose.splice import Splice, apply_splices
+from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
+from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before, pragma_splice
+from hipscope.formulas.propose.splice import apply_splices
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -95,15 +96,8 @@ def limit(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: L
 
 
 def _for_loops(kernel: KernelSyntax) -> list[_Loop]:
-    loops = []
-    for node in walk(kernel.body_node):
-        if node.type == "for_statement":
-            before = node.prev_named_sibling
-            while before is not None and before.type == "comment":
-                before = before.prev_named_sibling
-            unrolled = before is not None and re.match(r"#\s*pragma\s+(no)?unroll", text_of(before))
-            loops.append(_Loop(node, before if unrolled else None))
-    return loops
+    loops = [node for node in walk(kernel.body_node) if node.type == "for_statement"]
+    return [_Loop(node, pragma_before(node)) for node in loops]
 
 
 def _why_not_deeper(loop: _Loop, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:
@@ -174,20 +168,9 @@ def _candidate(
     name: str, source: bytes, kernel: KernelSyntax, loops: list[_Loop], factor: int, expected: str
 ) -> Candidate:
     style = style_of(source, kernel)
-    splices = []
-    for loop in loops:
-        if loop.pragma is not None:
-            old = loop.pragma
-            end = old.start_byte + len(text_of(old).rstrip("\r\n").encode())
-            splices.append(Splice(old.start_byte, end, f"#pragma unroll {factor}".encode()))
-            continue
-        start = line_start(source, loop.node.start_byte)
-        if source[start : loop.node.start_byte].strip():
-            text = f"{style.newline}#pragma unroll {factor}{style.newline}{indentation(source, start)}{style.step}"
-            splices.append(Splice(loop.node.start_byte, loop.node.start_byte, text.encode()))
-        else:
-            text = f"#pragma unroll {factor}{style.newline}"
-            splices.append(Splice(start, start, text.encode()))
+    splices = [
+        pragma_splice(source, loop.node, f"unroll {factor}", style.newline, style.step) for loop in loops
+    ]
     lines = ", ".join(str(loop.node.start_point.row + 1) for loop in loops)
     what = "loop on line" if len(loops) == 1 else "loops on lines"
     return Candidate(

@@ -65,6 +65,38 @@ def test_what_is_around_the_body_stays_as_it_is(old: bytes, new: bytes, reason: 
     assert reason in " ".join(refusals(SOURCE.replace(old, new)))
 
 
+HELPER = b"""__device__ float sum(const float* p, int n) {
+  float s = 0.0f;
+  for (int j = 0; j < n; ++j) s += p[j];
+  return s;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        (b"  for (int j", b"#pragma unroll 4\n  for (int j", False),
+        (b"  for (int j", b"  #pragma nounroll\n  for (int j", False),
+        (b"  for (int j", b"#pragma clang fp contract(fast)\n  for (int j", True),
+        (b"  for (int j = 0", b"#pragma unroll 4\n  for (int j = 1", True),
+        (b"__device__ float sum", b"#pragma unroll 4\n__device__ float sum", True),
+        (b"  for (int j", b"#pragma unroll 4\n  s += 1.0f; for (int j", True),
+    ],
+)
+@pytest.mark.parametrize("behind", [False, True])
+def test_around_the_kernel_only_unroll_pragmas_may_change(
+    old: bytes, new: bytes, refused: bool, behind: bool
+) -> None:
+    whole = SOURCE + HELPER if behind else SOURCE.replace(b"__global__ void k", HELPER + b"__global__ void k")
+    kernel = parse(whole).kernel("k")
+    assert kernel is not None
+    text = whole.replace(old, new)
+    assert ("outside the kernel" in " ".join(check_source(whole, text, kernel))) == refused
+    both = text.replace(b"__global__ void k(", b"__global__ __launch_bounds__(64) void k(")
+    assert ("outside the kernel" in " ".join(check_source(whole, both, kernel))) == refused
+
+
 def test_the_original_is_no_candidate() -> None:
     assert "byte for byte" in refusals(SOURCE)[0]
 

@@ -29,8 +29,8 @@ def admitted(text: bytes) -> Any:
     return SimpleNamespace(candidate=SimpleNamespace(text=text), compiled=None)
 
 
-def proofs(bench: Any) -> selection._Proofs:
-    return selection._Proofs(bench, Run())
+def proofs(bench: Any) -> selection.Proofs:
+    return selection.Proofs(bench, Run())
 
 
 def test_a_proof_is_made_once_whether_it_began_early_or_not(

@@ -194,7 +194,63 @@ def test_every_example_with_a_finding_is_rewritten_above(examples: Path) -> None
 @pytest.mark.parametrize("name", ["vector_add.hip", "tiled_transpose.hip"])
 def test_there_is_nothing_to_do_for_a_clean_example(name: str, examples: Path) -> None:
     result = optimize_project(resolve_project(examples / name, config=Config(backend="emulator")))
-    assert (result.status, result.edit, result.attempts) == ("nothing_to_do", None, ())
+    assert (result.status, result.edit) == ("nothing_to_do", None)
+    assert {(a.recipe, a.outcome) for a in result.attempts} <= {("compiler_hints", "not_faster")}
+
+
+GATHER = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+__device__ float gathered(const float* values, const int* order, int n) {
+  float sum = 0.0f;
+  int k = 0;
+  while (k < n) {
+    sum += values[order[k]];
+    ++k;
+  }
+  return sum;
+}
+__global__ void gather(const float* values, const int* order, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = gathered(values, order + i * n, n);
+}
+int main() {
+  const int n = 64, threads = 1024;
+  std::vector<float> values(n * threads), out(threads);
+  std::vector<int> order(n * threads);
+  for (int i = 0; i < n * threads; ++i) values[i] = i % 17 - 8.0f, order[i] = i * 7919 % (n * threads);
+  float *a, *b;
+  int* o;
+  (void)hipMalloc(&a, values.size() * sizeof(float));
+  (void)hipMalloc(&b, threads * sizeof(float));
+  (void)hipMalloc(&o, order.size() * sizeof(int));
+  (void)hipMemcpy(a, values.data(), values.size() * sizeof(float), hipMemcpyHostToDevice);
+  (void)hipMemcpy(o, order.data(), order.size() * sizeof(int), hipMemcpyHostToDevice);
+  gather<<<threads / 256, 256>>>(a, o, b, n);
+  (void)hipMemcpy(out.data(), b, threads * sizeof(float), hipMemcpyDeviceToHost);
+  std::printf("out[7] = %g\\n", out[7]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("found", [True, False])
+def test_a_loop_in_a_helper_is_unrolled_whatever_was_found(tmp_path: Path, found: bool) -> None:
+    file = tmp_path / "gather.hip"
+    file.write_text(GATHER)
+    share = 0.05 if found else 1.0
+    result = optimize_project(resolve_project(file, config=Config(backend="emulator", min_share=share)))
+    assert result.status == "verified", result.message
+    assert bool(result.findings) == found
+    assert result.attempts[-1].recipe == "compiler_hints"
+    assert result.verdict is not None
+    assert result.verdict.bit_exact
+    assert result.speedup is not None
+    assert result.speedup > 1.3
+    assert result.edit is not None
+    text = result.edit.applied_to(GATHER.encode()).decode()
+    assert "#pragma unroll 1" in text.partition("  while (k < n) {")[0]
 
 
 REGISTERS = """hipFuncAttributes attributes;

@@ -1,0 +1,42 @@
+"""Several verified edits of one kernel, each made on the text that the one before it left, as one.
+
+Takes the results of the rounds and the texts before and after all of them, gives one OptimizeResult. Each round was
+held against the one before, so the first and the last are as equal as every two of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from hipscope.analysis.toolchain.project import Project
+from hipscope.formulas.optimize.result import OptimizeResult
+from hipscope.formulas.optimize.verified_edit import diff_of, edit_between
+
+
+def joined(
+    project: Project, rounds: Sequence[OptimizeResult], last: OptimizeResult | None, texts: Sequence[bytes]
+) -> OptimizeResult:
+    """All verified `rounds` as one; `texts` are the file before the first and after each. `last` found nothing more."""
+    first, final = rounds[0], rounds[-1]
+    if len(rounds) == 1 or first.edit is None:
+        return first
+    file = Path(first.edit.file)
+    root = project.root.resolve()
+    name = file.resolve().relative_to(root).as_posix() if file.resolve().is_relative_to(root) else file.name
+    everything = (*rounds, last) if last is not None else rounds
+    return first.model_copy(
+        update={
+            "message": " Then: ".join(r.message for r in rounds),
+            "diff": diff_of(name, texts[0], texts[-1]),
+            "speedup": math.prod(r.speedup or 1.0 for r in rounds),
+            "after": final.after,
+            "measured": None,
+            "verdict": final.verdict,
+            "notes": tuple(dict.fromkeys(note for r in rounds for note in r.notes)),
+            "trades": tuple(trade for r in rounds for trade in r.trades),
+            "attempts": tuple(attempt for r in everything for attempt in r.attempts),
+            "edit": edit_between(file, texts[0], texts[-1]),
+        }
+    )

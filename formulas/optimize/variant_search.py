@@ -1,0 +1,144 @@
+"""The search over what a compiler can be told of a kernel: all compiled, the best few timed, then those in pairs.
+
+Takes a bench and the variants of its kernel, gives judgements, fastest first, each proved when it is asked for. No
+formula names a metric here: only the time counts, since what is told changes no result.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from hipscope.analysis.run import Run
+from hipscope.formulas.judge.bench import Bench
+from hipscope.formulas.judge.compile_sweep import Admitted, sweep
+from hipscope.formulas.judge.judge import Judgement, time_candidate, weigh
+from hipscope.formulas.judge.selection import Proofs, prove_in_order
+from hipscope.formulas.judge.whole_program import Rehearsals
+from hipscope.formulas.propose.hints.variants import Hints, LoopHint, Variants
+
+_LOOP_HINTS = (
+    LoopHint(4),
+    LoopHint(4, "written"),
+    LoopHint(4, "step"),
+    LoopHint(4, "vectors"),
+    LoopHint(8),
+    LoopHint(8, "written"),
+    LoopHint(8, "step"),
+    LoopHint(2),
+    LoopHint(16),
+    LoopHint(1),
+)
+_ALL_LOOPS = (LoopHint(4), LoopHint(4, "written"), LoopHint(2))  # for all hot loops at the same time
+_MOST_TIMED = 14
+_MOST_PAIRS = 5  # for each partner
+_MOST_PROVED = 3
+_PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
+_NEAR = 0.9  # times as fast: what loses more than that alone is no partner
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """One variant that was timed."""
+
+    hints: Hints
+    quick: Judgement
+    admitted: Admitted
+
+    @property
+    def speedup(self) -> float:
+        return self.quick.speedup or 0.0
+
+
+def judge_variants(
+    bench: Bench, variants: Variants, run: Run, *, rehearsals: Rehearsals | None = None
+) -> Iterator[Judgement]:
+    """The variants that the gate would take, fastest first, each proved when asked for; the fastest when it takes none.
+
+    Raises as `judge_candidate` does.
+    """
+    timed = _timed(bench, variants, _first(variants), (), run)
+    timed += _timed(bench, variants, _paired(variants, timed), timed, run)
+    hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)[:_MOST_PROVED]
+    if timed and not hopeful:
+        best = max(timed, key=lambda t: t.speedup).quick
+        yield replace(best, reason=f"{best.reason} It is the fastest of {len(timed)} variants.")
+    if any(not t.admitted.candidate.exact for t in hopeful):
+        bench.prepare_precision()
+    with Proofs(bench, run) as proofs:
+        yield from prove_in_order(bench, [(t.quick, t.admitted) for t in hopeful], proofs, rehearsals)
+
+
+def _preference(one: _Timed) -> tuple[int, bool, int, int]:
+    """The fastest first; of those within a hundredth what rounds alike, assumes least, and then changes least."""
+    hundredths, candidate = round(100 * math.log(one.speedup)), one.admitted.candidate
+    return -hundredths, not candidate.exact, len(candidate.assumes), len(one.hints.loops)
+
+
+def _timed(
+    bench: Bench, variants: Variants, tried: Sequence[Hints], before: Sequence[_Timed], run: Run
+) -> list[_Timed]:
+    """Compile these and time them; what another one has compiled to is left out."""
+    if not tried:
+        return []
+    by_text = {c.text: (hints, c) for hints in tried for c in (variants.candidate(hints),)}
+    known = [t.admitted for t in before]
+    admitted = sweep(bench, [c for _, c in by_text.values()], run, known=known).kept[:_MOST_TIMED]
+    if not admitted:
+        return []
+    run.say(f"timing {len(admitted)} variants of `{variants.kernel.name}`")
+
+    def timed(numbered: tuple[int, Admitted]) -> _Timed | None:
+        number, one = numbered
+        after = time_candidate(bench, one.candidate, one.compiled, run, work=f"variant_{number}")
+        if isinstance(after, str):
+            return None
+        return _Timed(by_text[one.candidate.text][0], weigh(bench, one.candidate, None, after, None), one)
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return [t for t in pool.map(timed, enumerate(admitted, len(before))) if t is not None]
+
+
+def _first(variants: Variants) -> list[Hints]:
+    """Each hint, likely ones first. Loops are told with `__restrict__` where that may be said: without it, stores hold
+    the loads of other steps back.
+    """
+    promise, loops = variants.can_restrict, range(len(variants.loops))
+    found = [Hints(restrict=True)] if promise else []
+    found += [Hints(bounds=text) for text in variants.bounds]
+    found += [Hints(((0, hint),), promise) for hint in _LOOP_HINTS if loops and _fits(variants, 0, hint)]
+    for hint in _ALL_LOOPS if len(loops) > 1 else ():
+        if told := tuple((number, hint) for number in loops if _fits(variants, number, hint)):
+            found.append(Hints(told, promise))
+    return list(dict.fromkeys(found))
+
+
+def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
+    """More for the fastest ones: the launch bounds, the loops that are left as they are, and less promised."""
+    partners = sorted((t for t in timed if t.speedup >= _NEAR), key=lambda t: -t.speedup)[:_PARTNERS]
+    found: list[Hints] = []
+    for hints in (t.hints for t in partners):
+        told = dict(hints.loops)
+        more = [replace(hints, bounds=b) for b in variants.bounds if hints.bounds is None][:1]
+        if variants.can_restrict and (told or not hints.restrict):
+            more.append(replace(hints, restrict=not hints.restrict))
+        more += [
+            replace(hints, loops=(*hints.loops, (number, hint)))
+            for hint in _LOOP_HINTS
+            for number in range(len(variants.loops))
+            if number not in told and _fits(variants, number, hint)
+        ]
+        found += more[:_MOST_PAIRS]
+    tried = {t.hints for t in timed}
+    return [h for h in dict.fromkeys(found) if h not in tried]
+
+
+def _fits(variants: Variants, number: int, hint: LoopHint) -> bool:
+    """What may round otherwise is proved for this kernel only, and a helper may have other callers."""
+    loop = variants.loops[number]
+    if hint.form == "written":
+        return loop.counted is not None
+    return loop.in_kernel or hint.form == "copies"

@@ -1,0 +1,191 @@
+"""Variants of a kernel that cannot change a result: what the compiler is told about loops, pointers and workgroups.
+
+Takes the kernel's file, its profile and what was recorded of its launches; gives what can be told, and the text for a
+choice of it. Which choice is worth anything, only the machine code and its time say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tree_sitter import Node
+
+from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.profile import Kernel
+from hipscope.analysis.source.nodes import LOOPS, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Candidate
+from hipscope.formulas.propose.hints.written_steps import CountedLoop, counted_loop, written_out
+from hipscope.formulas.propose.recipes import launch_bounds, restrict
+from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
+from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_splice
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+NAME = "compiler_hints"
+
+_HOT = 0.1  # of the kernel's cycles: a loop with less than that has little to give
+_MOST_LOOPS = 4
+
+
+@dataclass(frozen=True)
+class HotLoop:
+    """A loop of the kernel, or of a function that is inlined into it, and its share of the kernel's cycles."""
+
+    node: Node
+    share: float
+    in_kernel: bool
+    counted: CountedLoop | None = None
+
+    @property
+    def line(self) -> int:
+        """Where it begins, from 1."""
+        return self.node.start_point.row + 1
+
+
+@dataclass(frozen=True)
+class LoopHint:
+    """How one loop is compiled: `factor` copies of its body, one after the other, written out, in step, or in vectors.
+
+    Written out, what the copies load is loaded before any of them stores (`written_steps`). In step, the compiler does
+    that; in vectors, a lane moves several elements at once, and sums are added in another order. The compiler does both
+    where it can show that the steps are independent, or can ask for it at run time.
+    """
+
+    factor: int
+    form: Literal["copies", "written", "step", "vectors"] = "copies"
+
+    @property
+    def pragma(self) -> str:
+        """What stands behind `#pragma`."""
+        if self.form == "copies":
+            return f"unroll {self.factor}"
+        width, count = (self.factor, 1) if self.form == "vectors" else (1, self.factor)
+        return f"clang loop vectorize_width({width}) interleave_count({count})"
+
+    def title(self, line: int) -> str:
+        """The hint in words."""
+        if self.form != "copies":
+            how = {"written": "at once", "step": "together", "vectors": "in vectors"}[self.form]
+            return f"do {self.factor} steps of the loop on line {line} {how}"
+        return f"unroll the loop on line {line} {'not at all' if self.factor == 1 else f'by {self.factor}'}"
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What the compiler is told: of loops by their number, `__restrict__`, the text of the launch bounds."""
+
+    loops: tuple[tuple[int, LoopHint], ...] = ()
+    restrict: bool = False
+    bounds: str | None = None
+
+
+@dataclass(frozen=True)
+class Variants:
+    """What the compiler can be told of one kernel. `loops` are the hottest first."""
+
+    source: bytes
+    kernel: KernelSyntax
+    facts: LaunchFacts
+    loops: tuple[HotLoop, ...]
+    can_restrict: bool
+    bounds: tuple[str, ...]
+
+    def candidate(self, hints: Hints) -> Candidate:
+        """The text with these hints."""
+        style = style_of(self.source, self.kernel)
+        splices: list[Splice] = []
+        told: list[str] = []
+        assumes: list[str] = []
+        for number, hint in hints.loops:
+            loop = self.loops[number]
+            if hint.form == "written" and loop.counted is not None:
+                splices.append(written_out(self.source, self.kernel, self.facts, loop.counted, hint.factor))
+            else:
+                splices.append(pragma_splice(self.source, loop.node, hint.pragma, style.newline, style.step))
+            told.append(hint.title(loop.line))
+        if hints.restrict:
+            splices += restrict.promises(self.source, self.kernel, self.facts)
+            told.append("promise that the pointers do not overlap (`__restrict__`)")
+            assumes.append(restrict.assumed(self.kernel, self.facts))
+        if hints.bounds is not None:
+            splices.append(launch_bounds.bounds_splice(self.kernel, hints.bounds))
+            told.append(f"say `__launch_bounds__({hints.bounds})`")
+            assumes.append(launch_bounds.assumed(self.kernel, self.facts, self.source, hints.bounds))
+        title = ", and ".join(told)
+        lanes = max((hint.factor for _, hint in hints.loops if hint.form == "vectors"), default=1)
+        return Candidate(
+            recipe=NAME,
+            title=title[:1].upper() + title[1:],
+            text=apply_splices(self.source, splices),
+            expected="The compiler is told more and computes the same; results stay the same"
+            + (" bit for bit." if lanes == 1 else ", but sums of floats are added in another order."),
+            exact=lanes == 1,
+            terms=lanes,
+            assumes=tuple(assumes),
+        )
+
+
+def variants_of(
+    file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequence[Kernel], facts: LaunchFacts
+) -> Variants:
+    """What can be told of a kernel of `file`. `profiled` are its instances, with instructions and their cycles."""
+    return Variants(
+        source,
+        kernel,
+        facts,
+        tuple(_hot_loops(file, source, kernel, profiled)),
+        isinstance(restrict.propose(source, kernel, None, facts), list),
+        launch_bounds.sizes(source, kernel, facts),
+    )
+
+
+def _hot_loops(file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequence[Kernel]) -> list[HotLoop]:
+    """The loops of the kernel and of other functions in the file that its cycles are spent in, hottest first.
+
+    Cycles count for the innermost loop around them, in the function that is inlined or in its caller.
+    """
+    others = [n for n in walk(parse(source).root) if n.type in LOOPS and _in_helper(n, kernel)]
+    loops = [*others, *(n for n in walk(kernel.body_node) if n.type in LOOPS)]
+    own = dict.fromkeys((n.id for n in loops), 0.0)
+    total = 0.0
+    for one in profiled:
+        for instruction, waits in zip(one.instructions, blamed_stalls(one), strict=True):
+            cost = instruction.latency - instruction.stall + sum(waits.values())
+            total += cost
+            lines = [f.line for f in instruction.source if _same(f.file, file)] if cost else []
+            inner = next((loop for line in lines if (loop := _innermost(loops, line)) is not None), None)
+            if inner is not None:
+                own[inner.id] += cost
+    found = [_hot(n, own[n.id] / total, kernel) for n in loops if total and own[n.id] >= _HOT * total]
+    return sorted(found, key=lambda loop: -loop.share)[:_MOST_LOOPS]
+
+
+def _hot(node: Node, share: float, kernel: KernelSyntax) -> HotLoop:
+    inside = kernel.span.start <= node.start_byte < kernel.span.end
+    counted = counted_loop(node) if inside else ""
+    return HotLoop(node, share, inside, None if isinstance(counted, str) else counted)
+
+
+def _innermost(loops: Sequence[Node], line: int) -> Node | None:
+    """The innermost of the loops around a line: a loop inside another stands behind it."""
+    around = [n for n in loops if n.start_point.row + 1 <= line <= n.end_point.row + 1]
+    return around[-1] if around else None
+
+
+def _same(name: str, file: Path) -> bool:
+    return name == str(file) or (name.endswith(file.name) and Path(name).resolve() == file.resolve())
+
+
+def _in_helper(node: Node, kernel: KernelSyntax) -> bool:
+    """In a function that is no kernel, also not this one: cycles tell whether it is called."""
+    if kernel.span.start <= node.start_byte < kernel.span.end:
+        return False
+    outer = node.parent
+    while outer is not None and outer.type != "function_definition":
+        outer = outer.parent
+    return outer is not None and not any(child.type == "__global__" for child in outer.children)

@@ -1,0 +1,97 @@
+"""The search over hints: those that only work together are found, and of equals the one that assumes least is first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.analysis.run import Run
+from hipscope.analysis.source.parse import parse
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
+from hipscope.formulas.judge.compile_sweep import Admitted, Swept
+from hipscope.formulas.judge.judge import Judgement
+from hipscope.formulas.judge.outcome import Outcome
+from hipscope.formulas.optimize import variant_search
+from hipscope.formulas.propose.candidate import Candidate
+from hipscope.formulas.propose.hints.variants import variants_of
+from tests.formulas.propose.hints.test_variants import FILE, SOURCE, profiled
+from tests.formulas.propose.recipes.cases import metadata
+
+Speed = Callable[[str], float]
+PROVED = Verdict(outcome="equivalent", reason="Equivalent.")
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> Callable[[Speed], list[Judgement]]:
+    """The judgements of all variants of a kernel whose speed is a function of its text."""
+
+    def sweep(_bench: Any, tried: Sequence[Candidate], _run: Run, *, known: Sequence[Admitted]) -> Swept:
+        texts = {a.candidate.text for a in known}
+        return Swept(tuple(Admitted(c, None) for c in tried if c.text not in texts), ())  # type: ignore[arg-type]
+
+    def of(speed: Speed) -> list[Judgement]:
+        def weigh(_bench: Any, candidate: Candidate, *_: Any) -> Judgement:
+            speedup = speed(candidate.text.decode())
+            stage = Outcome.ACCEPTED if speedup >= 1.03 else Outcome.NOT_FASTER
+            return Judgement(candidate, stage, f"{speedup:.2f}x.", speedup=speedup)
+
+        monkeypatch.setattr(variant_search, "weigh", weigh)
+        kernel = parse(SOURCE.encode()).kernel("k")
+        assert kernel is not None
+        facts = LaunchFacts(
+            launches=(LaunchFact((256, 1, 1), (64, 1, 1)),),
+            needs=metadata(),
+            disjoint=frozenset({"a", "out"}),
+            threads=64,
+        )
+        cycles = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
+        variants = variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)
+        bench: Any = SimpleNamespace(prepare_precision=lambda: None)
+        return list(variant_search.judge_variants(bench, variants, Run()))
+
+    def proved(_bench: Any, hopeful: Any, _proofs: Any, _rehearsals: Any) -> Iterator[Judgement]:
+        for quick, _ in hopeful:
+            yield quick
+
+    monkeypatch.setattr(variant_search, "sweep", sweep)
+    monkeypatch.setattr(variant_search, "time_candidate", lambda *_, **__: object())
+    monkeypatch.setattr(variant_search, "prove_in_order", proved)
+    return of
+
+
+def test_hints_that_lose_alone_are_found_together(judged: Callable[[Speed], list[Judgement]]) -> None:
+    def speed(text: str) -> float:
+        promised, unrolled = "__restrict__ a" in text, "#pragma unroll 4\n  while" in text
+        return 2.78 if promised and unrolled else 1.21 if unrolled else 0.98 if promised else 1.0
+
+    first = judged(speed)[0]
+    assert first.speedup == 2.78
+    assert "#pragma unroll 4\n  while" in first.candidate.text.decode()
+
+
+def test_the_fastest_are_told_more(judged: Callable[[Speed], list[Judgement]]) -> None:
+    def speed(text: str) -> float:
+        gain = 1.2 if "#pragma unroll 16\n  while" in text else 1.0
+        return gain * (1.5 if gain > 1.0 and "__launch_bounds__(64)" in text else 1.0)
+
+    first = judged(speed)[0]
+    assert first.speedup == pytest.approx(1.8)
+    assert "__launch_bounds__(64)" in first.candidate.text.decode()
+
+
+def test_of_equals_the_one_that_assumes_least_is_first(judged: Callable[[Speed], list[Judgement]]) -> None:
+    best = judged(lambda text: 1.502 if "restrict" in text and "unroll 8\n  while" in text else
+                  1.5 if "unroll 8\n  while" in text else 1.0)[0]  # fmt: skip
+    assert "restrict" not in best.candidate.text.decode()
+    assert best.candidate.assumes == ()
+
+
+def test_the_fastest_is_named_when_none_is_fast_enough(judged: Callable[[Speed], list[Judgement]]) -> None:
+    (only,) = judged(lambda text: 1.02 if "unroll 2\n  while" in text else 0.5)
+    assert only.stage is Outcome.NOT_FASTER
+    assert only.speedup == 1.02
+    assert "the fastest of " in only.reason

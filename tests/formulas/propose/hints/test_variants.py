@@ -1,0 +1,122 @@
+"""What the compiler can be told of a kernel: its hot loops of every form, promises, launch bounds, and the texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.profile import Frame, Instruction, Kernel, KernelName, Resources
+from hipscope.analysis.source.parse import parse
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
+from hipscope.formulas.propose.hints.variants import Hints, LoopHint, Variants, variants_of
+from tests.formulas.propose.recipes.cases import metadata
+
+FILE = Path("/made/up.hip")
+SOURCE = """__device__ float helper(const float* p, int n) {
+  float s = 0.0f;
+  while (n > 0) {
+    s += p[--n];
+  }
+  return s;
+}
+__global__ void k(const float* a, float* out, int n) {
+  for (int i = 0; i < n; ++i) {
+    out[i] = helper(a, i);
+    do { out[i] += 1.0f; } while (out[i] < 9.0f);
+  }
+  for (int i = 0; i < n; ++i) out[i] *= 2.0f;
+}
+__global__ void other(float* out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = 0.0f;
+}
+"""
+
+
+def profiled(cycles: dict[tuple[int, ...], float]) -> Kernel:
+    """A kernel with an instruction for each inline chain of lines, innermost first, and its cycles."""
+    return Kernel(
+        name=KernelName("k"),
+        mangled="k",
+        file=str(FILE),
+        line=8,
+        dispatches=(),
+        resources=Resources(),
+        instructions=tuple(
+            Instruction(
+                index=n,
+                address=4 * n,
+                text="v_add_f32",
+                hits=1,
+                latency=cost,
+                source=tuple(Frame(file=str(FILE), line=line) for line in lines),
+            )
+            for n, (lines, cost) in enumerate(cycles.items())
+        ),
+    )
+
+
+def variants(cycles: dict[tuple[int, ...], float]) -> Variants:
+    kernel = parse(SOURCE.encode()).kernel("k")
+    assert kernel is not None
+    known = LaunchFacts(
+        launches=(LaunchFact((256, 1, 1), (64, 1, 1)),),
+        needs=metadata(),
+        disjoint=frozenset({"a", "out"}),
+        threads=64,
+    )
+    return variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], known)
+
+
+@pytest.mark.parametrize(
+    ("cycles", "lines"),
+    [
+        ({(4, 10): 60.0, (11,): 30.0, (13,): 10.0}, [3, 11, 13]),
+        ({(4, 10): 95.0, (13,): 5.0}, [3]),  # around the hot loop, nothing of its own
+        ({(4, 10): 60.0, (10,): 40.0}, [3, 9]),
+        ({(1,): 100.0}, []),
+        ({}, []),
+    ],
+)
+def test_loops_of_every_form_are_hot_by_the_cycles_spent_in_them(
+    cycles: dict[tuple[int, ...], float], lines: list[int]
+) -> None:
+    assert [loop.line for loop in variants(cycles).loops] == lines
+
+
+def test_a_loop_of_another_kernel_is_never_changed() -> None:
+    assert variants({(16,): 100.0}).loops == ()
+
+
+def test_hints_are_told_together_and_change_nothing_else() -> None:
+    found = variants({(4, 10): 60.0, (11,): 40.0})
+    assert found.bounds == ("64",)
+    assert found.can_restrict
+    candidate = found.candidate(Hints(((0, LoopHint(4)), (1, LoopHint(1))), restrict=True, bounds="64"))
+    expected = (
+        SOURCE.replace("  while (n > 0)", "#pragma unroll 4\n  while (n > 0)")
+        .replace("    do {", "#pragma unroll 1\n    do {")
+        .replace(
+            "__global__ void k(const float* a, float* out",
+            "__global__ __launch_bounds__(64) void k(const float* __restrict__ a, float* __restrict__ out",
+        )
+    )
+    assert candidate.text.decode() == expected
+    assert candidate.exact
+    assert any("overlapping" in text for text in candidate.assumes)
+    assert any("64 threads" in text for text in candidate.assumes)
+
+
+@pytest.mark.parametrize(
+    ("hint", "told", "exact"),
+    [
+        (LoopHint(4, "step"), "vectorize_width(1) interleave_count(4)", True),
+        (LoopHint(2, "vectors"), "vectorize_width(2) interleave_count(1)", False),
+    ],
+)
+def test_steps_done_together_are_a_pragma_of_the_compiler_too(hint: LoopHint, told: str, exact: bool) -> None:
+    candidate = variants({(13,): 90.0}).candidate(Hints(((0, hint),)))
+    loop = "  for (int i = 0; i < n; ++i) out[i] *="
+    assert candidate.text.decode() == SOURCE.replace(loop, f"#pragma clang loop {told}\n{loop}")
+    assert candidate.exact is exact
+    assert candidate.terms == (1 if exact else 2)
