@@ -138,13 +138,14 @@ def source_command(project: Project, toolchain: Toolchain, source: Path, run: Ru
 
     Raises `UsageError` when the build does not compile it, `BuildFailed` when a build command fails.
     """
-    main = _translation_unit(project, source.absolute(), run.texts)
+    built = project.build_kind != "single"
+    tree = build_in_tree(project, toolchain, Run(run.cancel)) if built else None
+    main = _translation_unit(project, source.absolute(), run.texts, tree)
     above = (project.root, *project.root.parents)
     roots = [project.root, main.parent, *(d for d in above if (d / ".git").exists())]
-    if project.build_kind == "single":
+    if tree is None:
         command = _single_unit(project, main).command
     else:
-        tree = build_in_tree(project, toolchain, Run(run.cancel))
         command = _tree_unit(project, tree, main).command
         roots.append(tree.directory)
     flags = (*toolchain.hip_flags, *command.flags)
