@@ -20,7 +20,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate
-from hipscope.formulas.propose.hints.written_steps import CountedLoop, counted_loop, written_out
+from hipscope.formulas.propose.hints.written_steps import SteppedLoop, counted_loop, written_out
 from hipscope.formulas.propose.recipes import launch_bounds, restrict
 from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_splice
@@ -39,7 +39,7 @@ class HotLoop:
     node: Node
     share: float
     in_kernel: bool
-    counted: CountedLoop | None = None
+    counted: SteppedLoop | None = None
 
     @property
     def line(self) -> int:

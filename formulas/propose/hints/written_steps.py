@@ -44,7 +44,7 @@ _CONDITIONAL = frozenset({"if_statement", "conditional_expression", "switch_stat
 
 
 @dataclass(frozen=True)
-class CountedLoop:
+class SteppedLoop:
     """`for (type counter = start; counter < limit; counter += step)`; `type` is empty where it is declared before."""
 
     node: Node
@@ -70,7 +70,7 @@ class _Element:
         return text_of(self.uses[0].node)
 
 
-def counted_loop(loop: Node) -> CountedLoop | str:
+def counted_loop(loop: Node) -> SteppedLoop | str:
     """The loop, if its steps can be written out; else why not, as the end of a sentence about it."""
     if loop.type != "for_statement":
         return "is no `for` loop"
@@ -99,11 +99,11 @@ def counted_loop(loop: Node) -> CountedLoop | str:
         name = called(node) or ""
         if name in BARRIERS or "atomic" in name or name.startswith(("__syncwarp", "__shfl", "__ballot")):
             return "has a barrier, an atomic or a wave operation"
-    return CountedLoop(loop, body, counter, type_, first, relation, text_of(limit), step)
+    return SteppedLoop(loop, body, counter, type_, first, relation, text_of(limit), step)
 
 
 def written_out(
-    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, loop: CountedLoop, times: int
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, loop: SteppedLoop, times: int
 ) -> Splice:
     """The splice that does `times` steps of the loop at once, and the rest as before."""
     style = style_of(source, kernel)
@@ -115,7 +115,7 @@ def written_out(
 
 
 def _lines(
-    kernel: KernelSyntax, facts: LaunchFacts, loop: CountedLoop, times: int, style: Style, outer: str
+    kernel: KernelSyntax, facts: LaunchFacts, loop: SteppedLoop, times: int, style: Style, outer: str
 ) -> Iterator[str]:
     one, two, three = (outer + style.step * depth for depth in (1, 2, 3))
     counters = [loop.counter]
@@ -208,7 +208,7 @@ def _is_plain_text(update: Node) -> bool:
     return update.type == "update_expression" or is_plain(child_of(update, "right"))
 
 
-def _elements(kernel: KernelSyntax, facts: LaunchFacts, loop: CountedLoop) -> list[_Element]:
+def _elements(kernel: KernelSyntax, facts: LaunchFacts, loop: SteppedLoop) -> list[_Element]:
     """What may be loaded before other steps have stored: elements that are loaded in every step, of arguments that
     nothing in the loop writes but, perhaps, that element itself.
     """
@@ -244,7 +244,7 @@ def _elements(kernel: KernelSyntax, facts: LaunchFacts, loop: CountedLoop) -> li
     return found
 
 
-def _only_subscripts_write(kernel: KernelSyntax, loop: CountedLoop, inside: list[Subscript]) -> bool:
+def _only_subscripts_write(kernel: KernelSyntax, loop: SteppedLoop, inside: list[Subscript]) -> bool:
     """Nothing is stored but to variables and by subscripts, and no call is given a pointer."""
     known = {s.node.id for s in inside}
     pointers = {p.name for p in kernel.parameters if p.pointer}
@@ -285,7 +285,7 @@ def _own(subscript: Subscript, counter: str) -> bool:
     return found == 1
 
 
-def _always(subscript: Subscript, loop: CountedLoop) -> bool:
+def _always(subscript: Subscript, loop: SteppedLoop) -> bool:
     """The step reaches it whatever its data are."""
     for outer in ancestors(subscript.node, loop.node):
         if outer.type in _CONDITIONAL:
