@@ -52,10 +52,11 @@ class Program:
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds that one command may take, and how hipscope is called."""
+    """Seconds that one command may take, how hipscope is called, and how often it rewrites a kernel at most."""
 
     seconds: float
     hipscope: tuple[str, ...]
+    rounds: int = 1
 
 
 def main() -> int:
@@ -69,12 +70,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="programs at the same time")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each command")
     parser.add_argument("--hipscope", default=str(Path(sys.executable).with_name("hipscope")))
+    parser.add_argument("--rounds", type=int, default=1, help="how often a kernel is rewritten at most")
     parser.add_argument("--profile-only", action="store_true", help="build, run and look for findings")
     parser.add_argument("--update", action="store_true", help="write the table into docs/real-programs.md")
     options = parser.parse_args()
     names = set(filter(None, options.only.split(",")))
     programs = [p for p in read_table(TABLE) if not names or p.name in names]
-    limits = Limits(options.limit, tuple(shlex.split(options.hipscope)))
+    limits = Limits(options.limit, tuple(shlex.split(options.hipscope)), options.rounds)
     options.results.mkdir(parents=True, exist_ok=True)
 
     def one(program: Program) -> dict[str, Any]:
@@ -126,7 +128,8 @@ def measured(
     found = {"name": program.name, **before}
     if optimize and before["runs"]:
         started = time.perf_counter()
-        report = asked(("optimize", str(project), "--apply", "--format", "json"), limits)
+        more = ("--rounds", str(limits.rounds)) if limits.rounds > 1 else ()
+        report = asked(("optimize", str(project), "--apply", "--format", "json", *more), limits)
         found["optimize"] = summary(report)
         found["optimize"]["seconds"] = time.perf_counter() - started
         if report.get("status") == "verified":

@@ -167,7 +167,7 @@ def _hot_loops(file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequen
 
 def _hot(node: Node, share: float, kernel: KernelSyntax) -> HotLoop:
     inside = kernel.span.start <= node.start_byte < kernel.span.end
-    counted = counted_loop(node) if inside else ""
+    counted = counted_loop(node, kernel) if inside else ""
     return HotLoop(node, share, inside, None if isinstance(counted, str) else counted)
 
 

@@ -29,6 +29,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, is_plain
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
+    declared_type,
     fresh_name,
     indentation,
     line_start,
@@ -41,6 +42,12 @@ from hipscope.formulas.propose.splice import Splice
 _LEAVES = frozenset({"break_statement", "continue_statement", "return_statement", "goto_statement"})
 _UNREAD = frozenset({"lambda_expression", "gnu_asm_expression", "labeled_statement", "switch_statement"})
 _CONDITIONAL = frozenset({"if_statement", "conditional_expression", "switch_statement"})
+_COUNTERS = frozenset(
+    {
+        "int", "long", "long long", "unsigned", "unsigned int", "unsigned long", "uint", "size_t",
+        "int32_t", "int64_t", "uint32_t", "uint64_t",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class _Element:
         return text_of(self.uses[0].node)
 
 
-def counted_loop(loop: Node) -> SteppedLoop | str:
+def counted_loop(loop: Node, kernel: KernelSyntax) -> SteppedLoop | str:
     """The loop, if its steps can be written out; else why not, as the end of a sentence about it."""
     if loop.type != "for_statement":
         return "is no `for` loop"
@@ -78,7 +85,7 @@ def counted_loop(loop: Node) -> SteppedLoop | str:
         child_of(loop, name) for name in ("initializer", "condition", "update", "body")
     )
     header = "does not go by a step, as `for (int i = ...; i < n; i += step)` does"
-    begun = _start(start)
+    begun = _start(start, kernel)
     if begun is None or condition.type != "binary_expression":
         return header
     type_, counter, first = begun
@@ -171,27 +178,19 @@ def _lines(
     yield outer + "}"
 
 
-def _start(initializer: Node) -> tuple[str, str, str] | None:
-    """(type or "", counter, first value) of the loop's first clause."""
+def _start(initializer: Node, kernel: KernelSyntax) -> tuple[str, str, str] | None:
+    """(type or "", counter, first value) of the loop's first clause; the type is "" where it is declared before."""
+    if initializer.type == "assignment_expression":
+        name, value = child_of(initializer, "left"), child_of(initializer, "right")
+        whole = text_of(child_of(initializer, "operator")) == "=" and name.type == "identifier"
+        known = whole and declared_type(text_of(name), kernel) in _COUNTERS
+        return ("", text_of(name), text_of(value)) if known else None
     declared = [n for n in walk(initializer) if n.type == "init_declarator"]
-    if initializer.type == "declaration" and len(declared) == 1:
-        name, value = child_of(declared[0], "declarator"), child_of(declared[0], "value")
-        kind = squeeze(text_of(child_of(initializer, "type")))
-        known = kind in (
-            "int",
-            "long",
-            "unsigned",
-            "unsigned int",
-            "size_t",
-            "uint",
-            "uint32_t",
-            "int64_t",
-            "uint64_t",
-        )
-        if name.type != "identifier" or not (known or kind in ("long long", "int32_t", "unsigned long")):
-            return None
-        return kind, text_of(name), text_of(value)
-    return None
+    if initializer.type != "declaration" or len(declared) != 1:
+        return None
+    name, value = child_of(declared[0], "declarator"), child_of(declared[0], "value")
+    kind = squeeze(text_of(child_of(initializer, "type")))
+    return (kind, text_of(name), text_of(value)) if name.type == "identifier" and kind in _COUNTERS else None
 
 
 def _step(update: Node, counter: str) -> str | None:

@@ -23,7 +23,7 @@ def written(body: str, disjoint: set[str], times: int = 2) -> str:
     """The kernel with the steps of its only loop written out."""
     source = WRITTEN.replace("const float x = p[j] * f;\n    p[j] = x + a[j];", body).encode()
     kernel = parse(source).kernels[0]
-    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"))
+    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
     assert not isinstance(loop, str)
     return apply_splices(
         source, [written_out(source, kernel, LaunchFacts(disjoint=frozenset(disjoint)), loop, times)]
@@ -105,4 +105,21 @@ def test_only_what_no_other_step_writes_is_loaded_first(
 def test_a_loop_that_does_not_count_is_left_alone(change: tuple[str, str]) -> None:
     kernel = parse(WRITTEN.replace(*change).encode()).kernels[0]
     loop = next(n for n in walk(kernel.body_node) if n.type == "for_statement")
-    assert isinstance(counted_loop(loop), str)
+    assert isinstance(counted_loop(loop, kernel), str)
+
+
+def test_a_counter_from_before_the_loop_has_its_value_behind_it() -> None:
+    source = b"""__global__ void k(const float* a, float* out, int n) {
+  int j;
+  float s = 0.0f;
+  for (j = threadIdx.x; j < n; j += 64) s += a[j];
+  out[j] = s;
+}
+"""
+    kernel = parse(source).kernels[0]
+    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
+    assert not isinstance(loop, str)
+    text = apply_splices(source, [written_out(source, kernel, LaunchFacts(), loop, 2)]).decode()
+    assert "    j = threadIdx.x;\n    for (; static_cast<long long>(j) + 1 *" in text
+    assert "const auto j_1 = j + 1 * 64;" in text
+    assert "    for (; j < n; j += 64) s += a[j];\n  }\n  out[j] = s;" in text
