@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ _MOST_TIMED = 14
 _MOST_PAIRS = 5  # for each partner
 _MOST_PROVED = 3
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
+_SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
 
 
@@ -81,7 +83,7 @@ def _preference(one: _Timed) -> tuple[int, bool, int, int]:
 def _timed(
     bench: Bench, variants: Variants, tried: Sequence[Hints], before: Sequence[_Timed], run: Run
 ) -> list[_Timed]:
-    """Compile these and time them; what another one has compiled to is left out."""
+    """Compile these and time them, as many as the time allows; what another one has compiled to is left out."""
     if not tried:
         return []
     by_text = {c.text: (hints, c) for hints in tried for c in (variants.candidate(hints),)}
@@ -91,8 +93,12 @@ def _timed(
         return []
     run.say(f"timing {len(admitted)} variants of `{variants.kernel.name}`")
 
+    begun = time.monotonic()
+
     def timed(numbered: tuple[int, Admitted]) -> _Timed | None:
         number, one = numbered
+        if time.monotonic() - begun > _SECONDS:
+            return None
         after = time_candidate(bench, one.candidate, one.compiled, run, work=f"variant_{number}")
         if isinstance(after, str):
             return None
