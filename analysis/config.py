@@ -106,6 +106,13 @@ class AccordoConfig(_Section):
             "and replayed, per kernel."
         ),
     )
+    max_variants: Size = Field(
+        8,
+        description=(
+            "How many further launches of a kernel, which differ from those in their arguments alone (such as the "
+            "shift of a radix pass), are recorded and replayed. Half of them are the first ones, the others late ones."
+        ),
+    )
     max_bytes: Count = Field(
         512 * 1024 * 1024, description="Bytes of device memory that one recorded launch may hold."
     )

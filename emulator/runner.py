@@ -26,7 +26,8 @@ class EmulatorOptions:
     """How the runtime behaves inside the program.
 
     `out` receives the raw output; None runs the program without recording. `capture` receives dispatches for
-    replay. `sanitize` runs everything under these checks ("all", or names with commas) and needs `out`. After
+    replay. `effects_bytes` has noted what launches leave in so many bytes of memory, and copies to the host. `sanitize`
+    runs everything under these checks ("all", or names with commas) and needs `out`. After
     `time_limit_s` a kernel that still runs is stopped with a fault. What events say lies between them is
     `clock_percent` of the modelled time. `keep_going`: accesses out of bounds are told and
     left out. Times are seconds, sizes bytes; None leaves the runtime's own default.
@@ -45,7 +46,9 @@ class EmulatorOptions:
     capture: Path | None = None
     capture_kernels: Sequence[str] = field(default_factory=tuple)
     capture_per_shape: int | None = None
+    capture_variants: int | None = None
     capture_max_bytes: int | None = None
+    effects_bytes: int | None = None
     sanitize: str | None = None
     clock_percent: int | None = None
     keep_going: bool = False
@@ -105,6 +108,8 @@ def emulator_environment(options: EmulatorOptions) -> dict[str, str]:
         "HIPSCOPE_CAPTURE": options.capture,
         "HIPSCOPE_CAPTURE_KERNELS": ";".join(options.capture_kernels) or None,
         "HIPSCOPE_CAPTURE_PER_SHAPE": options.capture_per_shape,
+        "HIPSCOPE_CAPTURE_VARIANTS": options.capture_variants,
+        "HIPSCOPE_EFFECTS_BYTES": options.effects_bytes,
         "HIPSCOPE_CAPTURE_MAX_BYTES": options.capture_max_bytes,
         "HIPSCOPE_SANITIZE": options.sanitize,
         "HIPSCOPE_CLOCK_PERCENT": options.clock_percent,

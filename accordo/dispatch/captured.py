@@ -77,7 +77,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class CapturedDispatch:
-    """One recorded launch. `grid` and `workgroup` count work-items; `kernel` is the mangled name."""
+    """One recorded launch. `grid` and `workgroup` count work-items; `kernel` is the mangled name.
+
+    `variant`: another launch of the same shape was recorded before it, with other arguments.
+    """
 
     id: int
     directory: Path
@@ -91,6 +94,7 @@ class CapturedDispatch:
     variables: tuple[CapturedVariable, ...]
     complete: bool
     reason: str | None
+    variant: bool = False
 
     @property
     def work_items(self) -> int:
@@ -168,6 +172,7 @@ def read_dispatch(directory: Path) -> CapturedDispatch:
         ),
         complete=meta.complete,
         reason=meta.reason,
+        variant=meta.variant,
     )
 
 
@@ -213,6 +218,7 @@ class _Meta(_Lenient):
     globals: list[_MetaGlobal] = Field(default_factory=list)
     complete: bool = True
     reason: str | None = None
+    variant: bool = False
 
 
 def _code_object(directory: Path, digest: str) -> Path:

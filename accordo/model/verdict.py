@@ -74,6 +74,9 @@ class Verdict(_Record):
     max_ulp: int = 0
     bit_exact: bool = False
     notes: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = Field(
+        (), description="of each input: varied in so many trials, or never, and why"
+    )
 
     @property
     def equivalent(self) -> bool:
@@ -84,6 +87,7 @@ class Verdict(_Record):
         """The verdict in a few lines, with a map of where the first difference lies."""
         lines = [self.reason]
         lines += [f"note: {note}" for note in self.notes]
+        lines += [f"input {one}" for one in self.inputs]
         drawn = next((m for m in self.mismatches if m.map), None)
         if drawn is not None and not self.equivalent:
             lines.append(f"{drawn.label} from first to last element (x wrong, . right):")

@@ -8,16 +8,19 @@ inputs and on fresh ones. It must also be free of every kind of defect that the 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from hipscope.accordo.compare.buffers import Errors
-from hipscope.accordo.model.verdict import Trial, Verdict
+from hipscope.accordo.dispatch.launch_classes import launch_coverage
+from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.proof.checks.plan import Proof, in_order, plan_runs, with_named
 from hipscope.accordo.proof.checks.rejection import Check, Rejection, trial
 from hipscope.accordo.proof.checks.repeats import check_repeats
 from hipscope.accordo.proof.checks.results import check_same_results
 from hipscope.accordo.proof.checks.sanitizers import check_sanitizers
 from hipscope.accordo.proof.checks.state import check_state
+from hipscope.accordo.reference.input_coverage import VariedInput
 from hipscope.accordo.reference.prepare import CAPTURED, Reference
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.analysis.run import Run
@@ -52,7 +55,7 @@ def validate(
                 rejection = check(proof, plans, replays)
                 if rejection is not None:
                     return _rejected(proof, rejection)
-    return _acceptance(reference, proof.trials, proof.errors)
+    return _acceptance(proof)
 
 
 def _rejected(proof: Proof, rejection: Rejection) -> Verdict:
@@ -70,22 +73,43 @@ def _rejected(proof: Proof, rejection: Rejection) -> Verdict:
     )
 
 
-def _acceptance(reference: Reference, trials: list[Trial], errors: Errors) -> Verdict:
+def _acceptance(proof: Proof) -> Verdict:
+    reference, trials, errors = proof.reference, proof.trials, proof.errors
     same = [t for t in trials if t.outcome == "same"]
     count = len({t.dispatch for t in same})
     exact = errors == Errors()
+    inputs = _inputs(reference)
     how = "bit for bit" if exact else f"within tolerance (largest relative difference {errors.relative:.2g})"
     launches = "1 recorded launch" if count == 1 else f"{count} recorded launches"
     others = sum(t.inputs != CAPTURED and "runs compared" not in t.inputs for t in same)
     more = f" and on {others} other inputs and launch shapes" if others else ""
+    covered = launch_coverage([p.dispatch for p in reference.prepared])
+    if covered is not None and covered.all_launches > 1:
+        more += f" ({covered} replayed)"
     return Verdict(
         outcome="equivalent",
-        reason=f"Equivalent {how} on {launches}{more}.",
+        reason=f"Equivalent {how} on {launches}{more}{_never_varied(inputs)}.",
         dispatches=count,
         trials=tuple(trials),
         max_absolute=errors.absolute,
         max_relative=errors.relative,
         max_ulp=errors.ulp,
         bit_exact=exact,
-        notes=reference.notes,
+        notes=(*reference.notes, *proof.notes),
+        inputs=tuple(map(str, inputs)),
     )
+
+
+def _inputs(reference: Reference) -> list[VariedInput]:
+    """Each input of the kernel once, with the trials of all launches together."""
+    found: dict[str, VariedInput] = {}
+    for one in (i for prepared in reference.prepared for i in prepared.inputs):
+        known = found.get(one.name, one)
+        trials = one.trials + (known.trials if known is not one else 0)
+        found[one.name] = VariedInput(one.name, trials, "" if trials else one.why)
+    return list(found.values())
+
+
+def _never_varied(inputs: Sequence[VariedInput]) -> str:
+    names = [one.name for one in inputs if not one.trials]
+    return f", but never with another value of {', '.join(names)}" if names else ""

@@ -18,6 +18,7 @@ from hipscope.accordo.dispatch.element_types import Pointees, argument_types, de
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.model.verdict import Trial
 from hipscope.accordo.reference.double_precision import Oracles
+from hipscope.accordo.reference.input_coverage import VariedInput, varied_inputs
 from hipscope.accordo.reference.run import (
     ReferenceRun,
     Spread,
@@ -29,7 +30,15 @@ from hipscope.accordo.reference.run import (
     widen_spread,
 )
 from hipscope.accordo.reference.settings import ReferenceSettings
-from hipscope.accordo.reference.trials import Planned, Reason, Trials, permuted_in_full, plan, twice
+from hipscope.accordo.reference.trials import (
+    Planned,
+    Reason,
+    Trials,
+    permuted_in_full,
+    plan,
+    plan_variant,
+    twice,
+)
 from hipscope.accordo.replay.replay import Replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.launch_variants import smaller_launch
@@ -42,13 +51,17 @@ TOLD = tuple(fresh_inputs.describe(n) for n in (fresh_inputs.PERMUTED, fresh_inp
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the reference did with one dispatch; `repeated` is the run that candidates repeat in more orders."""
+    """What the reference did with one dispatch; `repeated` is the run that candidates repeat in more orders.
+
+    `inputs` says of each input of a dispatch that is no variant in how many of the runs it is another one.
+    """
 
     dispatch: CapturedDispatch
     runs: tuple[ReferenceRun, ...]
     repeated: ReferenceRun
     dropped: tuple[Trial, ...]
     oracles: Oracles
+    inputs: tuple[VariedInput, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,10 +141,14 @@ def _prepare(
         few = Planned("other_workgroups", "few workgroups", smaller, None)
         (tried,) = trials.run([few], work / "part_run")
         part = captured if isinstance(tried, Reason) else tried
-    planned = plan(captured, part, argument_types(demangled) or list(signature.types), settings, work)
+    if dispatch.variant:
+        planned = plan_variant(part, settings, work)
+    else:
+        planned = plan(captured, part, argument_types(demangled) or list(signature.types), settings, work)
     seen = trials.run(planned, work)
-    if part is not captured and not any(_in_full(one, captured) for one in seen):
-        seen += trials.run(permuted_in_full(captured, settings, work / "full"), work / "full")
+    if part is not captured and not dispatch.variant and not any(_in_full(one, captured) for one in seen):
+        more = permuted_in_full(captured, settings, work / "full")
+        planned, seen = [*planned, *more], seen + trials.run(more, work / "full")
     return Prepared(
         dispatch,
         (captured, *(run for run in seen if isinstance(run, ReferenceRun))),
@@ -142,6 +159,7 @@ def _prepare(
             if isinstance(one, Reason)
         ),
         Oracles(settings, captured, TOLD, work),
+        () if dispatch.variant else varied_inputs(part, zip(planned, seen, strict=True), signature),
     )
 
 

@@ -18,6 +18,7 @@ from hipscope.accordo.dispatch.element_types import Pointees, demangle, pieces_o
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.model.verdict import Trial
 from hipscope.accordo.reference.double_precision import Oracles
+from hipscope.accordo.reference.input_coverage import VariedInput
 from hipscope.accordo.reference.prepare import TOLD, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun, access_of
 from hipscope.accordo.reference.settings import ReferenceSettings
@@ -42,7 +43,7 @@ def keep_reference(
         one.oracles.keep(one.runs, folder / f"{_ORACLES}_{number}", cancel)
     for prepared in reference.prepared:  # second runs are not needed any more
         for run in (*prepared.runs, prepared.repeated):
-            for more in ("again", "checked"):
+            for more in ("again", "plain", "checked"):
                 done = run.result.directory.with_name(f"{run.result.directory.name}_{more}")
                 shutil.rmtree(done, ignore_errors=True)
 
@@ -71,12 +72,14 @@ class _Run(_Record):
     spread: tuple[tuple[int, int, float], ...]
     sizes: tuple[tuple[int, int, float], ...]
     same_bits: bool
+    beyond: bool = False
 
 
 class _Dispatch(_Record):
     runs: tuple[_Run, ...]
     repeated: _Run
     dropped: tuple[Trial, ...]
+    inputs: tuple[tuple[str, int, str], ...] = ()
 
 
 class _Kept(_Record):
@@ -89,6 +92,7 @@ def _described(prepared: Prepared, root: Path) -> _Dispatch:
         runs=tuple(_run(r, root) for r in prepared.runs),
         repeated=_run(prepared.repeated, root),
         dropped=prepared.dropped,
+        inputs=tuple((i.name, i.trials, i.why) for i in prepared.inputs),
     )
 
 
@@ -106,6 +110,7 @@ def _run(run: ReferenceRun, root: Path) -> _Run:
             if s.element.kind == "float" and run.access[b.index].any(WRITTEN, s.start, s.end)
         ),
         same_bits=run.same_bits,
+        beyond=run.beyond,
     )
 
 
@@ -116,7 +121,8 @@ def _prepared(kept: _Dispatch, root: Path, settings: ReferenceSettings, signatur
     # Validation looks at whether the repeated run is the captured one itself.
     repeated = runs[0] if kept.repeated == kept.runs[0] else _taken_up(kept.repeated, root, None, types)
     work = settings.work / f"dispatch_{dispatch.id}"
-    return Prepared(dispatch, runs, repeated, kept.dropped, Oracles(settings, runs[0], TOLD, work))
+    inputs = tuple(VariedInput(*one) for one in kept.inputs)
+    return Prepared(dispatch, runs, repeated, kept.dropped, Oracles(settings, runs[0], TOLD, work), inputs)
 
 
 def _taken_up(kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: Pointees) -> ReferenceRun:
@@ -135,4 +141,5 @@ def _taken_up(kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: 
         {(buffer, start): size for buffer, start, size in kept.spread},
         kept.same_bits,
         {(buffer, start): size for buffer, start, size in kept.sizes},
+        kept.beyond,
     )

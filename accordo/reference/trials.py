@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
@@ -34,10 +35,12 @@ from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, repl
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.launch_variants import launch_variants
+from hipscope.emulator.sanitize import Defect
 
 SEEDS = (1, 2)
-# On these, the sanitizers must have nothing to say of the reference: it may not have been made for them.
-_CHECKED: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
+# On these, the sanitizers must have nothing to say of the reference at all: it may not have been made for them.
+_MADE_FOR_NONE: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
+_NATURAL = 0  # workgroups and waves in their order: what is checked is slow when it is interleaved
 _MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
 
 
@@ -93,6 +96,12 @@ def plan(
     )
     planned += [Planned(v.defence, v.label, v.dispatch, None) for v in variants]
     return [p for p in planned if p.defence not in settings.without]
+
+
+def plan_variant(captured: ReferenceRun, settings: ReferenceSettings, work: Path) -> list[Planned]:
+    """What a launch is tried on that differs from another one in its arguments alone."""
+    guessed = _guessed(captured)
+    return _with_inputs(captured, guessed, fresh_inputs.SCALED, settings, work, NONE)
 
 
 def permuted_in_full(captured: ReferenceRun, settings: ReferenceSettings, work: Path) -> list[Planned]:
@@ -166,39 +175,35 @@ class Trials:
     def _requests(self, trial: Planned, out: Path) -> tuple[ReplayRequest, ...]:
         # Inputs that the program never had may make the reference loop for ever.
         limit = patience(self.settings.tool, self.captured.result)
-        both = twice(trial.dispatch, out, trial.inputs, limit)
-        if trial.defence in _CHECKED:
-            return *both, self._checked(trial, out)
-        return both if trial.inputs is None or self._by_atomics(self.captured) else both[:1]
+        traced, again = twice(trial.dispatch, out, trial.inputs, limit)
+        # A kernel that was not made for such a launch may race there unseen, and leave what another run does not.
+        return traced, replace(again, seed=_NATURAL, sanitize="all")
 
-    def _checked(self, trial: Planned, out: Path) -> ReplayRequest:
-        """The reference under the sanitizers: a kernel that was not made for such a launch may race there unseen."""
-        limit = patience(self.settings.tool, self.captured.result)
-        return ReplayRequest(
-            trial.dispatch,
-            trial.dispatch.code_object,
-            out.with_name(f"{out.name}_checked"),
-            inputs=trial.inputs,
-            sanitize="all",
-            timeout_s=limit,
-        )
-
-    @staticmethod
-    def _by_atomics(run: ReferenceRun) -> bool:
-        return floats_by_atomics(run.dispatch, run.pieces, run.access)
-
-    @staticmethod
-    def _defect(trial: Planned, runs: Sequence[Replay]) -> str | None:
-        """What the sanitizers say of the reference in the last run, or why they did not get to its end."""
-        checked = runs[-1]
-        if len(runs) < 3 or checked.status != "ok":
-            return next((run.message for run in runs if run.status != "ok"), "it did not run")
+    def _defect(self, trial: Planned, checked: Replay) -> str | None:
+        """What the sanitizers say of the reference on a trial and do not say of it on what the program did."""
         found = checked.sanitizers(trial.dispatch.code_object)
-        return found.reports[0].message if found is not None and found.reports else None
+        if found is None or not found.reports:
+            return None
+        if trial.defence in _MADE_FOR_NONE:
+            return found.reports[0].message
+        return next((r.message for r in found.reports if r.defect not in self._own_defects), None)
+
+    @cached_property
+    def _own_defects(self) -> frozenset[Defect]:
+        """The kinds of defects that the reference has on the captured inputs; asked for when a trial shows some."""
+        run = self.captured
+        request = ReplayRequest(
+            run.dispatch, run.dispatch.code_object, run.result.directory.with_name("captured_checked"),
+            sanitize="all",
+        )  # fmt: skip
+        found = replay(self.settings.tool, request, cancel=self.cancel).sanitizers(run.dispatch.code_object)
+        return frozenset(r.defect for r in found.reports) if found is not None else frozenset()
 
     def _again(self, trial: Planned, first: Replay) -> Replay:
+        """A second run without the sanitizers, which leave out accesses that they refuse, and take their time."""
         limit = patience(self.settings.tool, self.captured.result)
         again = twice(trial.dispatch, first.directory, trial.inputs, limit)[1]
+        again = replace(again, out=again.out.with_name(f"{first.directory.name}_plain"))
         return replay(self.settings.tool, again, cancel=self.cancel)
 
     def _seen(self, trial: Planned, runs: Sequence[Replay]) -> ReferenceRun | Reason:
@@ -209,25 +214,33 @@ class Trials:
         if result.status != "ok":
             text = f"the reference itself fails there ({result.status}): {result.message}"
             return Reason(trial.label, text)
-        if trial.defence in _CHECKED and (why := self._defect(trial, runs)) is not None:
+        other = runs[1]
+        if other.status == "ok" and (why := self._defect(trial, other)) is not None:
             return Reason(trial.label, f"the reference itself is not well defined there: {why}")
+        if other.status != "ok" or self._reported(trial, other):
+            other = self._again(trial, result)
+        if other.status != "ok":
+            text = f"the reference itself fails there ({other.status}): {other.message}"
+            return Reason(trial.label, text)
         access = access_of(result, launch)
         if trial.defence in _MAYBE_INDICES and trial.usual and not no_other_places(access, trial.usual):
             return Reason(trial.label, "the kernel takes integers of its input for indices or lengths")
         # Other inputs may be of quite another size.
         spread = dict(self.captured.spread) if trial.inputs is None else {}
-        by_atomics, same = floats_by_atomics(launch, pieces, access), False
-        if trial.inputs is None or by_atomics:
-            other = runs[1] if len(runs) > 1 else self._again(trial, result)
-            if other.status != "ok":
-                text = f"the reference itself fails there ({other.status}): {other.message}"
-                return Reason(trial.label, text)
-            difference = difference_of(
-                launch, pieces, access, result, unless_same(result, other), other.variable,
-                self.settings, self.signature,
-            )  # fmt: skip
-            if difference is not None:
-                return Reason(trial.label, f"the reference is not reproducible there: {difference}")
-            widen_spread(spread, launch, pieces, result, other)
-            same = not by_atomics and same_bits(launch, result, other)
-        return ReferenceRun(trial.label, launch, trial.inputs, pieces, result, access, spread, same)
+        by_atomics = floats_by_atomics(launch, pieces, access)
+        difference = difference_of(
+            launch, pieces, access, result, unless_same(result, other), other.variable,
+            self.settings, self.signature,
+        )  # fmt: skip
+        if difference is not None:
+            return Reason(trial.label, f"the reference is not reproducible there: {difference}")
+        widen_spread(spread, launch, pieces, result, other)
+        same = not by_atomics and same_bits(launch, result, other)
+        return ReferenceRun(
+            trial.label, launch, trial.inputs, pieces, result, access, spread, same,
+            beyond=trial.defence in _MAYBE_INDICES,
+        )  # fmt: skip
+
+    def _reported(self, trial: Planned, checked: Replay) -> bool:
+        found = checked.sanitizers(trial.dispatch.code_object)
+        return found is not None and bool(found.reports)

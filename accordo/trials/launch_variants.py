@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.accordo.dispatch.code_properties import asked_dimensions
+from hipscope.accordo.dispatch.code_properties import asked_dimensions, largest_workgroup
 from hipscope.accordo.dispatch.writer import write_dispatch
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.device_variables import other_value
@@ -118,15 +118,19 @@ def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[V
 
 
 def _larger_workgroups(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
-    """Workgroups of twice as many work-items, and of four waves: there, barriers begin to matter."""
+    """Workgroups of twice as many work-items, and of four waves: there, barriers begin to matter.
+
+    None that the kernel's launch bounds forbid: no launch can have those.
+    """
     found = []
+    most = min(_LARGEST_WORKGROUP, largest_workgroup(dispatch.code_object, dispatch.kernel))
     for least in (2 * math.prod(dispatch.workgroup), 4 * _WAVE):
         sides = list(dispatch.workgroup)
         longest = sides.index(max(sides))
         while math.prod(sides) < least:
             sides[longest] *= 2
         shape = (sides[0], sides[1], sides[2])
-        if math.prod(dispatch.workgroup) < math.prod(shape) <= _LARGEST_WORKGROUP:
+        if math.prod(dispatch.workgroup) < math.prod(shape) <= most:
             found.append(shape)
     few = _bounded(_groups(dispatch))
     return [

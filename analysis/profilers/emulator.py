@@ -31,6 +31,11 @@ from hipscope.emulator.raw import read_dispatches, read_faults, read_loss
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
 RECORDED_DISPATCHES = "dispatches"
+_EFFECTS = (
+    "effects",
+    "copies",
+)  # what launches leave and the host is given, for the comparison with a rewrite's run
+_EFFECTS_BYTES = 1 << 30
 _SOME_NS = 1e5  # a launch that is not timed, for the program's events and in its profile
 
 
@@ -70,6 +75,9 @@ class EmulatorProfiler(Profiler):
             # What a rewrite does, no viewer opens. What is not timed is listed all the same.
             selection=Selection(waves=not job.confined, untimed_ns=None if job.timed else _SOME_NS),
         )
+        for name in _EFFECTS:
+            if (raw / name).exists():
+                (raw / name).rename(job.directory / name)
         shutil.rmtree(raw)
         return recorded
 
@@ -99,7 +107,9 @@ def run_emulated(
         capture=recorded,
         capture_kernels=job.capture_kernels or (),
         capture_per_shape=config.accordo.max_dispatches_per_shape if recorded else None,
+        capture_variants=config.accordo.max_variants if recorded else None,
         capture_max_bytes=config.accordo.max_bytes if recorded else None,
+        effects_bytes=_EFFECTS_BYTES if job.confined or recorded else None,
         sanitize=sanitize,
         clock_percent=job.clock_percent,
         keep_going=config.emulator.keep_going,

@@ -35,7 +35,7 @@ def markdown(report: VerdictReport) -> str:
             lines += [f"|{row}|" for row in mismatch.map.splitlines()] + ["```", ""]
     lines += ["| dispatch | inputs | outcome |", "|---|---|---|"]
     lines += [f"| {t.dispatch} | {_cell(t.inputs)} | {_cell(_outcome(t))} |" for t in report.trials]
-    lines += ["", *(f"- {note}" for note in (*report.notes, *_left_out(report), *_isolation(report)))]
+    lines += ["", *(f"- {note}" for note in _said(report))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -56,8 +56,7 @@ def html(report: VerdictReport) -> str:
         f"<tr><td>{t.dispatch}<td>{escape(t.inputs)}<td>{escape(_outcome(t))}" for t in report.trials
     )
     parts.append(f"<h2>What was tried</h2><table><tr><th>dispatch<th>inputs<th>outcome{rows}</table>")
-    said = (*report.notes, *_left_out(report), *_isolation(report))
-    notes = "".join(f"<li>{escape(note)}" for note in said)
+    notes = "".join(f"<li>{escape(note)}" for note in _said(report))
     parts.append(f"<ul>{notes}</ul></html>\n")
     return "\n".join(parts)
 
@@ -81,6 +80,15 @@ def _lines(report: VerdictReport) -> Iterator[str]:
     tried = [t for t in report.trials if t.outcome != "dropped"]
     yield f"tried: {', '.join(dict.fromkeys(t.inputs for t in tried))}" if tried else "tried: nothing"
     yield from (f"note: {note}" for note in report.notes)
+    yield from (f"input {one}" for one in report.inputs)
+    yield from _left_out(report)
+    yield from _isolation(report)
+
+
+def _said(report: VerdictReport) -> Iterator[str]:
+    """What a reader should know beside the verdict."""
+    yield from report.notes
+    yield from (f"input {one}" for one in report.inputs)
     yield from _left_out(report)
     yield from _isolation(report)
 

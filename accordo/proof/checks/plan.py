@@ -43,6 +43,7 @@ class Proof:
     errors: Errors = field(default_factory=Errors)
     bits: dict[int, tuple[str, ...]] = field(default_factory=dict)  # dispatch -> digests of its first run
     terms: int = 1
+    notes: list[str] = field(default_factory=list)
 
     def on(self, *defences: str) -> bool:
         """True unless all of these defences are switched off."""
@@ -56,7 +57,9 @@ def with_named(proof: Proof) -> list[Prepared]:
     for number, prepared in enumerate(reference.prepared):
         first, folder = prepared.runs[0], proof.folder / f"named_{number}"
         named = own.without(named_in(first.dispatch.code_object, reference.settings.objdump))
-        planned = plan_named(prepared.repeated, named, reference.settings, folder)
+        planned = []
+        if not prepared.dispatch.variant:
+            planned = plan_named(prepared.repeated, named, reference.settings, folder)
         if planned:
             symbol = prepared.dispatch.kernel
             name = element_types.demangle(symbol, reference.settings.cxxfilt)
@@ -127,7 +130,7 @@ def plan_runs(proof: Proof, prepared: Prepared, number: int) -> Plan:
         return tuple((turn, _turned(proof, turn, f"{name}_{number}_{n}")) for n, turn in enumerate(listed))
 
     again: tuple[int, ...] = ()
-    if proof.on("repeats") and repeated.same_bits:
+    if proof.on("repeats") and repeated.same_bits and not prepared.dispatch.variant:
         # The first runs on the captured launch are among those above.
         again = _MORE_SEEDS if repeated is prepared.runs[0] else _SEEDS + _MORE_SEEDS
     return Plan(

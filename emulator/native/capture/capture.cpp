@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "core/digest.hpp"
+
 namespace hipscope {
 namespace {
 
@@ -56,6 +58,26 @@ std::string sharing(const Launch& launch, const Memory& memory) {
     return pattern;
 }
 
+/// The explicit arguments, with the block that a pointer leads to in place of where it lies: what a program allocates
+/// anew for each launch is of the same class.
+std::string argument_class(const Launch& launch, const Memory& memory) {
+    std::string bytes(reinterpret_cast<const char*>(launch.kernarg.data()), launch.kernarg.size());
+    std::vector<std::uint64_t> seen;
+    for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + at, 8);
+        const Allocation* block = memory.find(word);
+        if (block == nullptr) continue;
+        const auto known = std::find(seen.begin(), seen.end(), block->address);
+        Digest name;
+        name.add(static_cast<std::uint64_t>(known - seen.begin())).add(word - block->address).add(block->bytes);
+        if (known == seen.end()) seen.push_back(block->address);
+        const std::uint64_t value = name.value();
+        std::memcpy(bytes.data() + at, &value, 8);
+    }
+    return Digest().add(bytes).text();
+}
+
 /// Write a part of the dispatch; on an error remove all of it.
 template <class Part>
 void write_or_remove(const std::string& folder, Part part) {
@@ -85,18 +107,65 @@ std::uint64_t Capture::own_number(std::uint64_t id) {
     }
 }
 
+bool ArgumentClasses::wants(const std::string& arguments, std::string& replaced) {
+    replaced.clear();
+    if (most_ == 0 || !known_.insert(arguments).second) return false;
+    if (taken_ < most_) {
+        ++taken_;
+        return true;
+    }
+    if (++later_ < next_) return false;
+    next_ += next_ / 2 + 1;
+    replaced = late_.front();
+    late_.pop_front();
+    return true;
+}
+
+void ArgumentClasses::recorded(const std::string& folder) {
+    // The first half of them stays.
+    if (taken_ > most_ / 2 || most_ == 1) late_.push_back(folder);
+}
+
+Capture::Wanted Capture::wants(const std::string& symbol, const std::string& shape, const std::string& pattern,
+                               const std::string& arguments) {
+    ArgumentClasses& classes = classes_.try_emplace(symbol, settings_.variants).first->second;
+    std::map<std::string, std::uint64_t>& taken = taken_[shape];
+    if (taken.size() < kMostPatterns || taken.contains(pattern)) {
+        if (taken[pattern] < settings_.per_shape) {
+            ++taken[pattern];
+            classes.know(arguments);
+            return Wanted::first;
+        }
+    }
+    if (variant_bytes_ >= settings_.max_bytes) return Wanted::no;
+    return classes.wants(arguments, replaced_) ? Wanted::variant : Wanted::no;
+}
+
+/// One line for each launch, written at once: a program that is killed leaves all lines up to then.
+void Capture::list(const std::string& symbol, const std::string& launch_class, std::uint64_t id) {
+    if (!launches_.is_open()) launches_.open(settings_.directory + "/launches", std::ios::app);
+    launches_ << symbol + ' ' + launch_class + ' ' + std::to_string(id) + '\n' << std::flush;
+}
+
 bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::string& shape,
                      const std::vector<std::uint64_t>& internal) {
     const std::string& symbol = p.launch.kernel->symbol;
     const auto& wanted = settings_.kernels;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol) == wanted.end()) return false;
-    std::map<std::string, std::uint64_t>& taken = taken_[shape];
     const std::string pattern = sharing(p.launch, memory_);
-    if (taken.size() == kMostPatterns && !taken.contains(pattern)) return false;
-    if (taken[pattern] >= settings_.per_shape) return false;
-    ++taken[pattern];
+    // The shape belongs to the class: other arguments of one shape are not those of another.
+    const std::string arguments = shape + ' ' + pattern + ' ' + argument_class(p.launch, memory_);
+    replaced_.clear();
+    const Wanted wanted_as = wants(symbol, shape, pattern, arguments);
+    const std::string name = Digest().add(arguments).text();
+    if (wanted_as == Wanted::no) {
+        list(symbol, name, 0);
+        return false;
+    }
     const std::uint64_t number = own_number(id);
+    list(symbol, name, number);
     record_ = describe(number, p.launch);
+    record_.variant = wanted_as == Wanted::variant;
     files_ = DispatchWriter(folder_);
     std::uint64_t total = 0;
     for (const auto& [address, block] : memory_.blocks())
@@ -121,6 +190,8 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     for (const auto& [name, variable] : p.launch.object->variables)
         if (!name.starts_with("__hip_cuid_"))  // names the compilation, holds nothing
             record_.globals.push_back({name, variable.address, variable.bytes});
+    if (record_.variant)
+        for (const RecordedBuffer& b : record_.buffers) variant_bytes_ += b.bytes;
     write_or_remove(folder_, [&] {
         write_memory(".before");
         files_.add("kernarg.bin", contents(p.kernarg_address, p.launch.kernel->kernarg_bytes));
@@ -135,6 +206,12 @@ void Capture::after(const DispatchResult& result) {
         if (!result.fault) write_memory(".after");
         write_meta(files_, record_);
     });
+    if (!record_.variant) return;
+    if (!replaced_.empty()) {
+        std::error_code ignored;
+        fs::remove_all(replaced_, ignored);
+    }
+    classes_.at(record_.kernel).recorded(folder_);
 }
 
 void Capture::write_memory(const std::string& ending) {

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +20,28 @@ struct CaptureSettings {
     std::string directory;
     std::vector<std::string> kernels;  // mangled names; empty: all
     std::uint64_t per_shape = 1;       // and for each way in which its pointers share memory
+    std::uint64_t variants = 8;        // further launches of a kernel, with other arguments, beside those
     std::uint64_t max_bytes = 1ULL << 30U;  // of one dispatch
+};
+
+/// Of the launches of a kernel that differ in their arguments alone, those that are recorded: the first ones, and of
+/// the later ones some at growing distances, each of which takes the place of an earlier one.
+class ArgumentClasses {
+public:
+    explicit ArgumentClasses(std::uint64_t most) : most_(most) {}
+
+    /// True when a launch with these arguments is to be recorded; `replaced` is then the folder that it takes the
+    /// place of, if any.
+    bool wants(const std::string& arguments, std::string& replaced);
+    void recorded(const std::string& folder);
+    /// The arguments of a launch that is recorded anyhow.
+    void know(const std::string& arguments) { known_.insert(arguments); }
+    bool has(const std::string& arguments) const { return known_.contains(arguments); }
+
+private:
+    std::uint64_t most_, taken_ = 0, later_ = 0, next_ = 1;
+    std::set<std::string> known_;     // digests
+    std::deque<std::string> late_;    // folders, the oldest first
 };
 
 class Capture {
@@ -35,10 +59,19 @@ private:
 
     std::uint64_t own_number(std::uint64_t id);
     void write_memory(const std::string& ending);
+    /// Whether the launch is the first of its shape and sharing, another variant, or not recorded.
+    enum class Wanted { no, first, variant };
+    Wanted wants(const std::string& symbol, const std::string& shape, const std::string& pattern,
+                 const std::string& arguments);
+    void list(const std::string& symbol, const std::string& launch_class, std::uint64_t id);
 
     CaptureSettings settings_;
     Memory& memory_;
     std::map<std::string, std::map<std::string, std::uint64_t>> taken_;  // shape -> sharing -> launches
+    std::map<std::string, ArgumentClasses> classes_;  // by kernel
+    std::ofstream launches_;
+    std::string replaced_;  // the folder that goes when the one that is being recorded is whole
+    std::uint64_t variant_bytes_ = 0;  // of memory in variants, also in those that others have replaced
     std::string folder_;
     DispatchWriter files_;
     CapturedLaunch record_;

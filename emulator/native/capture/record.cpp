@@ -30,7 +30,7 @@ void write_meta(DispatchWriter& files, const CapturedLaunch& r) {
     Json json;
     json.open('{').field("id", r.id).field("kernel", r.kernel).field("code_object", r.code_object_hash);
     json.list("grid", r.grid).list("workgroup", r.workgroup).field("dynamic_lds", r.dynamic_lds);
-    json.field("cooperative", r.cooperative).field("kernarg_bytes", r.kernarg_bytes);
+    json.field("cooperative", r.cooperative).field("variant", r.variant).field("kernarg_bytes", r.kernarg_bytes);
     json.field("explicit_bytes", r.explicit_bytes);
     json.key("arguments").open('[');
     for (const KernelArgument& a : r.arguments)

@@ -33,6 +33,7 @@ struct CapturedLaunch {
     std::array<std::uint32_t, 3> grid{}, workgroup{};  // work-items
     std::uint32_t dynamic_lds = 0;
     bool cooperative = false;
+    bool variant = false;  // another launch of the same shape and sharing, for its arguments
     std::uint64_t kernarg_bytes = 0, explicit_bytes = 0;
     std::vector<KernelArgument> arguments;
     std::vector<RecordedBuffer> buffers;

@@ -21,6 +21,12 @@ bool overruns(const Runtime& runtime, const void* pointer, std::size_t bytes) {
     return address >= Memory::base && address < Memory::base + Memory::reserved && bytes > runtime.memory.room(address);
 }
 
+/// Memory that programs look at themselves: ordinary, pinned and managed.
+bool on_host(const Runtime& runtime, const void* pointer) {
+    const Allocation* block = runtime.memory.find(address_of(pointer));
+    return block == nullptr || block->host_visible;
+}
+
 /// Bytes from the first to the last that a box touches.
 std::size_t span(std::size_t width, std::size_t height, std::size_t depth, const abi::PitchedPtr& p) {
     return ((depth - 1) * p.ysize + height - 1) * p.pitch + width;
@@ -97,6 +103,12 @@ Error copy_box(Runtime& runtime, const abi::Memcpy3DParms& p) {
             std::memmove(to + (z * p.dst_ptr.ysize + y) * p.dst_ptr.pitch, from + (z * p.src_ptr.ysize + y) * p.src_ptr.pitch, width);
     runtime.touched(to, to_span);
     runtime.touched(from, from_span);
+    if (runtime.notes_effects() && runtime.memory.find(address_of(from)) != nullptr && on_host(runtime, to)) {
+        std::string rows;
+        for (std::size_t z = 0; z < depth; ++z)
+            for (std::size_t y = 0; y < height; ++y) rows.append(to + (z * p.dst_ptr.ysize + y) * p.dst_ptr.pitch, width);
+        runtime.copied_to_host(rows);
+    }
     if (runtime.sanitizer)
         for (std::size_t z = 0; z < depth; ++z)
             for (std::size_t y = 0; y < height; ++y)

@@ -132,9 +132,11 @@ Runtime::Runtime() : settings(Settings::from_environment()), sampling_(settings.
             get().write_reports();
         });
     }
+    if (output_ && settings.effects_bytes != 0) effects_ = std::make_unique<Effects>(*output_, settings.effects_bytes);
     if (!settings.capture.empty())
         capture_ = std::make_unique<Capture>(
-            CaptureSettings{settings.capture, settings.capture_kernels, settings.capture_per_shape, settings.capture_max_bytes}, memory);
+            CaptureSettings{settings.capture, settings.capture_kernels, settings.capture_per_shape,
+                            settings.capture_variants, settings.capture_max_bytes}, memory);
 }
 
 double Runtime::number(const std::string& key, double otherwise) const {
@@ -272,10 +274,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
     const std::uint64_t id = next_id_++;
     bool captured = false;
     if (capture_) {
-        std::vector<std::uint64_t> internal = services.blocks();
-        internal.push_back(area_->address());
-        for (const auto& module : modules_)
-            if (module->object) internal.push_back(module->object->image);
+        const std::vector<std::uint64_t> internal = internal_blocks();
         captured = try_capture(capture_, output_.get(), [&] { return capture_->before(id, prepared, shape, internal); });
     }
     const bool profile = output_ && engine_->can_profile() && wants_profile(shape, scalars);
@@ -293,6 +292,8 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
             capture_->after(result);
             return true;
         });
+    if (effects_ && !result.fault)
+        output_->attempt([&] { effects_->launched(prepared.launch.kernel->symbol, memory, internal_blocks()); });
     const double duration = result.timed ? result.time_ns : sampling_.untimed(shape, scalars, result.instructions);
     const double start = timeline_.place(earliest, duration, device_share(prepared));
     stream.ready_ns = start + duration;
@@ -323,6 +324,19 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         std::abort();
     }
     return abi::error::success;  // as on hardware: the next call that waits returns the fault
+}
+
+/// Blocks of device memory that are the runtime's own.
+std::vector<std::uint64_t> Runtime::internal_blocks() const {
+    std::vector<std::uint64_t> internal = services.blocks();
+    internal.push_back(area_->address());
+    for (const auto& module : modules_)
+        if (module->object) internal.push_back(module->object->image);
+    return internal;
+}
+
+void Runtime::copied_to_host(std::string_view rows) {
+    output_->attempt([&] { effects_->copied(rows); });
 }
 
 DispatchResult Runtime::check(const PreparedLaunch& launch, std::uint64_t id) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capture/capture.hpp"
+#include "capture/effects.hpp"
 #include "core/memory.hpp"
 #include "engine/code_object.hpp"
 #include "engine/dispatch.hpp"
@@ -120,6 +121,9 @@ public:
     void reset();
     /// Copies and fills: keeps the cache model informed.
     void touched(const void* address, std::size_t bytes);
+    /// A box of device memory has been copied to the host; `to` is where its rows lie there.
+    void copied_to_host(std::string_view rows);
+    [[nodiscard]] bool notes_effects() const { return effects_ != nullptr; }
     /// For the sanitizers: a block has appeared, or is about to go, by the program's call that is being served.
     /// `written`: values may have been put there without a call of HIP.
     void appeared(std::uint64_t address, bool written);
@@ -173,6 +177,7 @@ private:
     void write_reports();
     abi::Error refuse(const LaunchRequest& request, const std::string& why, abi::Error error);
     bool wants_profile(const std::string& shape, const std::string& scalars);
+    [[nodiscard]] std::vector<std::uint64_t> internal_blocks() const;
     double device_share(const PreparedLaunch& launch) const;
     void report(const std::string& kernel, const std::string& line);
 
@@ -182,6 +187,7 @@ private:
     std::unique_ptr<LaunchArea> area_;
     std::unique_ptr<RawOutput> output_;
     std::unique_ptr<Capture> capture_;
+    std::unique_ptr<Effects> effects_;
     Sampling sampling_;
     std::map<std::string, std::uint32_t> cycles_each_;  // of an instruction of a wave, by shape, as timed last
     std::vector<std::unique_ptr<Module>> modules_;

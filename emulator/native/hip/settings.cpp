@@ -48,7 +48,9 @@ Settings Settings::from_environment() {
     for (std::string name; std::getline(kernels, name, ';');)
         if (!name.empty()) s.capture_kernels.push_back(name);
     s.capture_per_shape = number("HIPSCOPE_CAPTURE_PER_SHAPE", 1);
+    s.capture_variants = number("HIPSCOPE_CAPTURE_VARIANTS", s.capture_variants);
     s.capture_max_bytes = number("HIPSCOPE_CAPTURE_MAX_BYTES", s.capture_max_bytes);
+    s.effects_bytes = number("HIPSCOPE_EFFECTS_BYTES", 0);
     return s;
 }
 

@@ -48,7 +48,8 @@ class Trial:
 class Verdict:
     """Whether a candidate does the same as the reference on everything that was tried.
 
-    `max_*` are the largest differences among results that count as equal.
+    `max_*` are the largest differences among results that count as equal. `inputs` says of each input in how many trials
+    it was varied, or why in none.
     """
 
     outcome: VerdictOutcome
@@ -61,6 +62,7 @@ class Verdict:
     max_ulp: int
     bit_exact: bool
     notes: tuple[str, ...]
+    inputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +91,6 @@ class VerdictReport:
     max_ulp: int
     bit_exact: bool
     notes: tuple[str, ...]
+    inputs: tuple[str, ...]
     left_out: tuple[LeftOutGate, ...]
     isolation: Isolation | None

@@ -1,0 +1,137 @@
+"""A trial on which the reference itself races or is undefined judges nobody; inputs that nothing varied are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.accordo import api as accordo
+from hipscope.accordo.model.verdict import Verdict
+
+HEAD = """#include <hip/hip_runtime.h>
+#include <vector>
+template <class T> T* filled(int n, T first, T step) {
+  std::vector<T> host(n);
+  for (int i = 0; i < n; ++i) host[i] = first + static_cast<T>(i % 61) * step;
+  T* p;
+  (void)hipMalloc(&p, n * sizeof(T));
+  (void)hipMemcpy(p, host.data(), n * sizeof(T), hipMemcpyHostToDevice);
+  return p;
+}
+"""
+
+# With another pitch the rows overlap, and the workgroups race.
+PITCH = (
+    HEAD
+    + """__global__ void k(const float* in, float* out, int pitch, int width) {
+  const int c = threadIdx.x;
+  if (c < width) out[blockIdx.x * pitch + c] = in[blockIdx.x * width + c] + blockIdx.x;
+}
+int main() {
+  k<<<8, 64>>>(filled<float>(8 * 64, 0, 1), filled<float>(8 * 64, 0, 0), 64, 64);
+  return hipDeviceSynchronize();
+}
+"""
+)
+# With another stride the places that workgroups update meet.
+STRIDE = (
+    HEAD
+    + """__global__ void k(int* sums, const int* in, int stride, int n) {
+  int* mine = sums + blockIdx.x * stride;
+  for (int i = 0; i < n; ++i) mine[threadIdx.x] += in[i * 64 + threadIdx.x] * (blockIdx.x + 1);
+}
+int main() {
+  k<<<4, 64>>>(filled<int>(256, 0, 0), filled<int>(640, 1, 3), 64, 10);
+  return hipDeviceSynchronize();
+}
+"""
+)
+# Where equal keys meet, who comes last wins.
+SCATTER = (
+    HEAD
+    + """__global__ void k(const unsigned char* place, const int* in, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[place[i]] = in[i];
+}
+int main() {
+  k<<<1, 61>>>(filled<unsigned char>(61, 0, 1), filled<int>(61, 5, 7), filled<int>(256, 0, 0));
+  return hipDeviceSynchronize();
+}
+"""
+)
+# More lanes than the tile in LDS has places.
+TILE = (
+    HEAD
+    + """__global__ void k(const float* in, float* out, int n) {
+  __shared__ float tile[64];
+  tile[threadIdx.x % n] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x % n];
+}
+int main() {
+  k<<<1, 64>>>(filled<float>(64, 0, 1), filled<float>(64, 0, 0), 64);
+  return hipDeviceSynchronize();
+}
+"""
+)
+
+
+def compared(folder: Path, program: str, candidate: str | None = None) -> Verdict:
+    """The verdict on the candidate's kernel `k`; None: a copy of the program itself."""
+    file, other = folder / "program.hip", folder / "candidate.hip"
+    file.write_text(program)
+    other.write_text(candidate or program)
+    with accordo.capture(file, kernel="k") as recording:
+        return accordo.compare(recording, other)
+
+
+@pytest.mark.parametrize(
+    "program", [PITCH, STRIDE, SCATTER, TILE], ids=["pitch", "stride", "scatter", "tile"]
+)
+def test_a_copy_of_a_kernel_is_equivalent_and_trials_on_which_it_races_are_named(
+    tmp_path: Path, program: str
+) -> None:
+    found = compared(tmp_path, program)
+    assert found.equivalent, found.explain()
+    named = [t for t in found.trials if t.outcome == "dropped" and "the reference itself" in t.detail]
+    assert any("races" in t.detail or "lanes of one store" in t.detail for t in named), found.explain()
+
+
+LIST = (
+    HEAD
+    + """struct Node { Node* next; int value; int pad; };
+__global__ void link(Node* nodes, int n) {
+  for (int i = 0; i < n; ++i) nodes[i] = {nodes + (i + 1) % n, i, 0};
+}
+__global__ void k(const Node* first, const float* scale, float* out) {
+  float sum = 0.0f;
+  const Node* at = first;
+  for (int i = 0; i < 40; ++i, at = at->next) sum += at->value * scale[threadIdx.x];
+  out[threadIdx.x] = sum;
+}
+int main() {
+  Node* nodes;
+  (void)hipMalloc(&nodes, 64 * sizeof(Node));
+  link<<<1, 1>>>(nodes, 64);
+  k<<<1, 64>>>(nodes, filled<float>(64, 1, 0.5f), filled<float>(64, 0, 0));
+  return hipDeviceSynchronize();
+}
+"""
+)
+
+
+def test_an_input_that_no_trial_could_vary_weakens_the_verdict_by_name(tmp_path: Path) -> None:
+    found = compared(tmp_path, LIST)
+    assert found.equivalent, found.explain()
+    assert "but never with another value of `first`" in found.reason
+    lines = {line.partition(":")[0]: line for line in found.inputs}
+    assert lines["`first`"].startswith("`first`: never varied, because ")
+    assert "varied in" in lines["`scale`"]
+
+
+def test_an_input_with_a_line_each_is_varied_or_not_varied_for_a_reason(tmp_path: Path) -> None:
+    found = compared(tmp_path, PITCH)
+    named = {line.partition(":")[0] for line in found.inputs}
+    assert named >= {"`in`", "`pitch`", "`width`", "the number of workgroups", "the size of a workgroup"}
+    assert all("varied in" in line or "never varied, because" in line for line in found.inputs)
