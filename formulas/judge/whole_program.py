@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects, read_effects
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.run import Run
@@ -63,6 +64,7 @@ class Rehearsals:
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
         self._originals: list[str] = []
+        self._effects: list[Sequence[Effect]] = []  # of runs of the original
         # Only what the other kernels take is compared: without any, a plain run shows the same in half the time.
         self._others = any(k.mangled not in bench.symbols for k in bench.session.profile.kernels)
 
@@ -118,8 +120,30 @@ class Rehearsals:
             self._asked.say("running the project's tests on the rewrite")
             different = failed_tests(bench.project, session, command, self._beside(self._stop, text))
         notes = [f"Not compared: `{line}`. {_VARIES}" for line in varied.lines]
+        if different is None:
+            compared = self._device_difference(session, rounding)
+            different = compared.difference
+            notes += [compared.note] if compared.note else []
         notes += [f"Compared within {rounding:g} of each number: `{line}`." for line in varied.rounded]
         return Rehearsed(different, tuple(notes))
+
+    def _device_difference(self, session: ProfileSession, rounding: float) -> Compared:
+        """What the program leaves on the device and gives to the host, against runs without the rewrite."""
+        now, prepared = read_effects(session.run_dir), self._bench.session.prepared_dir is not None
+        if not self._effects and (was := read_effects(self._bench.session.run_dir)) is not None:
+            self._effects = [was]
+        if now is None or not self._effects:
+            return Compared(None)
+        compared = compare_effects(self._effects, now, rounding)
+        if compared.difference is None:
+            return compared
+        # It may differ by itself; and what was prepared may be of other data than the program reads now.
+        try:
+            while len(self._effects) < 2 + prepared:
+                self._effects.append(read_effects(self._unchanged(None).run_dir) or ())
+        except (BuildFailed, ProgramFailed):
+            return compared
+        return compare_effects(self._effects[prepared:], now, rounding)
 
     def _run(self, text: bytes, timed: bool, stop: Stop) -> ProfileSession:
         options = ProfileOptions(backend="emulator", confined=True, timed=timed)
@@ -161,9 +185,12 @@ class Rehearsals:
 
     def _original(self, clock_percent: int | None) -> str:
         """What the program prints without a rewrite."""
+        return self._unchanged(clock_percent).profile.program.output
+
+    def _unchanged(self, clock_percent: int | None) -> ProfileSession:
+        """Another run of the program without a rewrite."""
         options = ProfileOptions(backend="emulator", confined=True, clock_percent=clock_percent)
-        session = profile_project(self._bench.project, self._beside(self._stop), options=options)
-        return session.profile.program.output
+        return profile_project(self._bench.project, self._beside(self._stop), options=options)
 
     def _beside(self, stop: Stop, text: bytes | None = None) -> Run:
         """The run of something that goes on beside what is shown, with that text in place of the source's."""

@@ -376,8 +376,7 @@ def test_a_rewrite_that_ruins_a_number_which_changes_by_itself_is_refused(tmp_pa
             by: try_program(bench, CLOCKED.replace("x + 1", by).encode(), exact=True)
             for by in ("x + 2", "x + 1e30f")
         }
-    assert changed["x + 2"].failure is None  # what is wrong there is for the proof to see
-    assert changed["x + 2"].notes
+    assert str(changed["x + 2"].failure).startswith("Launch 1 of the program")  # printed, it could be a time
     failure = changed["x + 1e30f"].failure
     assert failure is not None
     assert failure.startswith("The program's output changes further than from run to run, `rate ")
@@ -409,7 +408,7 @@ def test_the_program_may_round_otherwise_where_the_proof_says_so(tmp_path: Path)
         wrong = try_program(bench, text.replace("x + 1", "x * 1.001f + 1").encode(), exact=False)
     assert "`rate 384.000000`" in str(found[True].failure)
     assert found[False].failure is None
-    assert found[False].notes == ("Compared within 1e-05 of each number: `rate 384.000000`.",)
+    assert found[False].notes[0] == "Compared within 1e-05 of each number: `rate 384.000000`."
     assert wrong.failure is not None
 
 

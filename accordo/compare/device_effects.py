@@ -1,0 +1,128 @@
+"""What a whole program's launches and copies to the host leave, compared between two runs of it.
+
+Takes the `effects` files of runs (emulator/native/capture/effects.hpp), gives the first difference in words. So a
+program that prints nothing is compared, too. What differs between runs of the original does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hipscope.accordo.compare.tolerance import root_mean_square
+from hipscope.accordo.dispatch.guessed_types import guess
+
+EFFECTS, COPIES = "effects", "copies"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One launch (`kernel` set) or copy. `digests` are by block of memory; none: it was not looked at.
+
+    The contents of a copy are the bytes [start, start + size) of `contents`; `start` None where they were not kept.
+    """
+
+    kernel: str
+    digests: tuple[tuple[str, str], ...]
+    size: int = 0
+    start: int | None = None
+    contents: Path | None = None
+
+    def content(self) -> bytes | None:
+        """The bytes of a copy, when they were kept."""
+        if self.contents is None or self.start is None:
+            return None
+        with self.contents.open("rb") as file:
+            file.seek(self.start)
+            return file.read(self.size)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The first difference, or None, and what was compared."""
+
+    difference: str | None
+    note: str = ""
+
+
+def read_effects(folder: Path) -> tuple[Effect, ...] | None:
+    """What a run noted, in its order; None when it noted nothing."""
+    try:
+        text = (folder / EFFECTS).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = []
+    for line in text.splitlines():
+        kind, *words = line.split(" ")
+        if kind == "L" and words:
+            pairs = (word.partition(":") for word in words[1:])
+            found.append(Effect(words[0], tuple((block, digest) for block, _, digest in pairs)))
+        elif kind == "C" and len(words) == 3:
+            start = int(words[2]) if words[2] != "-" else None
+            found.append(Effect("", (("copy", words[1]),), int(words[0]), start, folder / COPIES))
+    return tuple(found)
+
+
+def compare_effects(
+    originals: Sequence[Sequence[Effect]], now: Sequence[Effect], rounding: float = 0.0
+) -> Compared:
+    """How a run differs from the first of the originals where these agree with each other.
+
+    `rounding` above 0 allows floats in copies to differ by so much, relative to themselves and to the copy's root mean
+    square; what launches leave is then not compared, as nothing says which of it are floats.
+    """
+    was = originals[0]
+    if any(_order(other) != _order(was) for other in originals[1:]):
+        return Compared(None, "Not compared: what its launches leave; their order varies from run to run.")
+    if _order(was) != _order(now):
+        return Compared("The program makes other launches or copies with the rewrite.")
+    launches = looked = copies = varying = 0
+    for number, (old, new) in enumerate(zip(was, now, strict=True)):
+        others = [dict(other[number].digests) for other in originals[1:]]
+        before, after = dict(old.digests), dict(new.digests)
+        varied = {block for block in before for other in others if other.get(block) != before[block]}
+        varying += bool(varied)
+        launches += bool(old.kernel)
+        copies += not old.kernel
+        if rounding > 0 and old.kernel:
+            continue
+        looked += bool(old.kernel and before and after)
+        # A run with less of its budget left looks at fewer launches.
+        different = sorted(b for b in before if after and b not in varied and after.get(b) != before[b])
+        if different and not (rounding > 0 and _rounded(old, new, rounding)):
+            return Compared(_sentence(old, launches, copies))
+    seen = f"what {looked} of {launches} launches left in memory and " if rounding <= 0 else ""
+    note = f"The same as without the rewrite: {seen}{copies} copies to the host."
+    if varying:
+        note += f" Of {varying} of them, what varies from run to run was not compared."
+    return Compared(None, note)
+
+
+def _sentence(old: Effect, launches: int, copies: int) -> str:
+    if old.kernel:
+        return (
+            f"Launch {launches} of the program (`{old.kernel}`) leaves other memory than without the rewrite."
+        )
+    return f"Copy {copies} to the host ({old.size} bytes) is another one than without the rewrite."
+
+
+def _order(effects: Sequence[Effect]) -> list[tuple[str, int]]:
+    return [(e.kernel, e.size) for e in effects]
+
+
+def _rounded(old: Effect, new: Effect, rounding: float) -> bool:
+    """Whether two copies differ by rounding of floats; also where their contents were not kept."""
+    before, after = old.content(), new.content()
+    if before is None or after is None or len(before) != len(after):
+        return before is None or after is None
+    element = guess(before[: len(before) // 8 * 8], 0, 0)
+    if element.kind != "float" or len(before) % element.size:
+        return False
+    one, other = element.numbers(before), element.numbers(after)
+    size = root_mean_square(one)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(other - one) <= rounding * (np.abs(one) + size)
+    return bool((near | (one == other) | (np.isnan(one) & np.isnan(other))).all())

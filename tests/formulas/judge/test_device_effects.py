@@ -1,0 +1,110 @@
+"""A program that prints nothing is compared by what its launches leave and what it copies to the host."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.judge.bench import Bench, open_bench
+from hipscope.formulas.judge.whole_program import try_program
+
+SILENT = """#include <hip/hip_runtime.h>
+#include <unistd.h>
+#include <vector>
+__global__ void step(const float* in, float* out, const int* mode) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i] * 1.5f;
+}
+int main() {
+  const int n = 256;
+  float *in, *out;
+  int *mode, *stamp;
+  (void)hipMalloc(&in, n * sizeof(float));
+  (void)hipMalloc(&mode, sizeof(int));
+  (void)hipMalloc(&stamp, sizeof(int));
+  ALLOCATE
+  std::vector<float> host(n, 2.0f);
+  const int process = getpid();
+  (void)hipMemcpy(stamp, &process, sizeof(int), hipMemcpyHostToDevice);
+  for (int round = 0; round < 4; ++round) {
+    (void)hipMemcpy(in, host.data(), n * sizeof(float), hipMemcpyHostToDevice);
+    (void)hipMemcpy(mode, &round, sizeof(int), hipMemcpyHostToDevice);
+    step<<<n / 64, 64>>>(in, out, mode);
+    (void)hipMemcpy(host.data(), out, n * sizeof(float), hipMemcpyDeviceToHost);
+  }
+  (void)hipMemcpy(&host[0], stamp, sizeof(int), hipMemcpyDeviceToHost);
+  return 0;
+}
+"""
+RIGHT = "in[i] * 1.5f"
+LATE = "in[i] * (*mode == 3 ? 1.0f : 1.5f)"  # no replay of the first launch shows it
+ROUNDED = "in[i] * 1.5000001f"
+
+
+@contextlib.contextmanager
+def bench_of(file: Path, text: str) -> Iterator[Bench]:
+    file.write_text(text)
+    project = resolve_project(file)
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    with open_bench(project, session, session.profile.kernels[0]) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("allocate", ["hipMalloc(&out, 1024)", "hipMallocManaged(&out, 1024)"])
+def test_what_is_wrong_in_a_late_launch_of_a_silent_program_is_seen(tmp_path: Path, allocate: str) -> None:
+    text = SILENT.replace("ALLOCATE", f"(void){allocate};")
+    with bench_of(tmp_path / "silent.hip", text) as bench:
+        wrong = try_program(bench, text.replace(RIGHT, LATE).encode(), exact=True)
+        rounded = try_program(bench, text.replace(RIGHT, LATE).encode(), exact=False)
+        same = try_program(bench, text.replace(RIGHT, f"{RIGHT} * 1.0f").encode(), exact=True)
+    assert str(wrong.failure).startswith("Launch 4 of the program")
+    assert "to the host (1024 bytes) is another one" in str(rounded.failure)
+    assert same.failure is None  # the number of the process is another one in each run
+    assert "what 4 of 4 launches left in memory and 5 copies to the host" in " ".join(same.notes)
+
+
+def test_floats_of_a_silent_program_may_be_rounded_where_the_proof_says_so(tmp_path: Path) -> None:
+    text = SILENT.replace("ALLOCATE", "(void)hipMalloc(&out, 1024);")
+    with bench_of(tmp_path / "silent.hip", text) as bench:
+        found = {e: try_program(bench, text.replace(RIGHT, ROUNDED).encode(), exact=e) for e in (True, False)}
+    assert found[True].failure is not None
+    assert found[False].failure is None
+
+
+def launch(*digests: str) -> Effect:
+    return Effect("step", tuple((str(i), digest) for i, digest in enumerate(digests)))
+
+
+@pytest.mark.parametrize(
+    ("originals", "now", "difference"),
+    [
+        ([["ab"]], "ab", None),
+        ([["ab"]], "ac", "Launch 1 of the program (`step`) leaves other memory than without the rewrite."),
+        ([["ab"], ["ax"]], "ac", None),  # the second buffer is another one in each run
+        (
+            [["ab"], ["ax"]],
+            "yb",
+            "Launch 1 of the program (`step`) leaves other memory than without the rewrite.",
+        ),
+        ([["ab"], ["ab"]], "", None),  # it was not looked at
+    ],
+)
+def test_what_differs_between_runs_of_the_original_does_not_count(
+    originals: list[list[str]], now: str, difference: str | None
+) -> None:
+    runs = [[launch(*text) for text in run] for run in originals]
+    assert compare_effects(runs, [launch(*now)]).difference == difference
+
+
+def test_more_launches_than_before_are_a_difference_unless_their_number_varies() -> None:
+    one, two = [launch("a")], [launch("a"), launch("a")]
+    assert compare_effects([one], two) == Compared(
+        "The program makes other launches or copies with the rewrite."
+    )
+    assert compare_effects([one, two], two).difference is None
