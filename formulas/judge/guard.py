@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, arguments_of, called, names_in, text_of, walk
+from hipscope.analysis.source.nodes import BARRIERS, ancestors, arguments_of, called, names_in, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Span
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons
+from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons, open_end
 from hipscope.formulas.judge.guard_stores import store_reasons
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import UNROLL_PRAGMA
 
@@ -38,6 +38,8 @@ def check_source(
     if inner is None:
         return (f"it changes text outside the kernel `{kernel.name}`",)
     start, end = inner
+    if (why := open_end(candidate[start:end])) is not None:
+        return (why,)
     if len(after.errors) > len(before.errors):
         return (f"it has a syntax error{_first_error(before, after)}",)
     inside = [k for k in after.kernels if start <= k.span.start and k.span.end <= end]
@@ -155,26 +157,32 @@ def _unrestricted(type_: str) -> str:
     return " ".join(_RESTRICT.sub(" ", type_).split())
 
 
-_DENIED_CALLS = {
+_DENIED_WORDS = {
     "printf": "prints", "puts": "prints", "assert": "adds an assertion", "abort": "aborts",
     "malloc": "allocates on the device", "free": "frees on the device", "__builtin_trap": "traps",
     "clock": "reads a clock", "clock64": "reads a clock", "wall_clock64": "reads a clock", "__clock": "reads a clock",
     "__clock64": "reads a clock", "__builtin_readcyclecounter": "reads a clock",
+    "__builtin_readsteadycounter": "reads a clock",
     "__builtin_amdgcn_s_memtime": "reads a clock", "__builtin_amdgcn_s_memrealtime": "reads a clock",
     "__builtin_amdgcn_s_getreg": "reads hardware registers", "__smid": "reads hardware registers",
     "__builtin_amdgcn_s_sleep": "sleeps", "__nanosleep": "sleeps",
     "__builtin_assume": "adds an assumption", "__builtin_unreachable": "adds an assumption",
-}  # fmt: skip
-_DENIED_WORDS = {
     "volatile": "uses volatile accesses",
     "__COUNTER__": "uses __COUNTER__",
-    "__TIME__": "depends on when it is compiled",
-    "__DATE__": "depends on when it is compiled",
-    "this_grid": "synchronises the whole grid",
-    "grid_group": "synchronises the whole grid",
-    "uintptr_t": "turns pointers into integers",
-    "intptr_t": "turns pointers into integers",
-}
+    "this_grid": "synchronises the whole grid", "grid_group": "synchronises the whole grid",
+    "uintptr_t": "turns pointers into integers", "intptr_t": "turns pointers into integers",
+    "_Pragma": "contains a directive other than #pragma unroll",
+}  # fmt: skip
+# What the compiler defines by itself, or a build: C++ [cpp.predefined], clang's "Builtin Macros" and "Source Location
+# Builtins", LLVM's AMDGPU targets, assert.h.
+_BUILD_WORDS = re.compile(
+    r"__(?:TIME|DATE|TIMESTAMP|FILE|FILE_NAME|BASE_FILE|LINE|INCLUDE_LEVEL|VERSION|OPTIMIZE|OPTIMIZE_SIZE|FAST_MATH)__"
+    r"|N?_?DEBUG|__gfx\w+|__GFX\w+|__(?:AMDGCN|AMDGPU|HIP|HIPCC|CUDA|clang|has|is_target|is_identifier)_\w+"
+    r"|__(?:AMDGCN|AMDGPU|HIP|HIPCC|CUDACC|GNUC|cplusplus)(?:__)?|__builtin_(?:FILE|LINE|COLUMN|FUNCTION|source_location)\w*"
+    r"|source_location"
+)
+_BARRIERS = BARRIERS | {"__builtin_amdgcn_s_barrier"}
+_PRAGMAS = re.compile(r"#\s*pragma\s+(unroll|nounroll|clang loop)")
 _INTEGER_CAST = re.compile(r"\b(long|size_t|u?int64_t|u?intptr_t|unsigned|int)\b[^*]*$")
 
 
@@ -190,43 +198,79 @@ def _denied_reasons(before: KernelSyntax, after: KernelSyntax, helpers: Collecti
     return [f"the new kernel {what}" for what in sorted(new)]
 
 
+_Rule = Callable[[Node, set[str]], str | None]
+
+
+def _always(sentence: str) -> _Rule:
+    return lambda _node, _pointers: sentence
+
+
+def _word(node: Node, _: set[str]) -> str | None:
+    """By any mention of a name: who calls it through a pointer or a reference cannot be seen."""
+    word = text_of(node)
+    if word in _BARRIERS and (node.parent is None or called(node.parent) != word):
+        return "takes a barrier for a value, and who calls it cannot be seen"
+    if _BUILD_WORDS.fullmatch(word):
+        return "depends on how or where it is compiled"
+    return _DENIED_WORDS.get(word)
+
+
+def _integer(node: Node, pointers: set[str]) -> str | None:
+    return "turns pointers into integers" if _cast_to_integer(node, pointers) else None
+
+
+def _storage(node: Node, _: set[str]) -> str | None:
+    shared = node.parent is not None and "__shared__" in text_of(node.parent)
+    if text_of(node) == "extern":
+        return "asks for dynamic LDS that no launch provides" if shared else "uses extern state"
+    return "keeps static state" if text_of(node) == "static" and not shared else None
+
+
+def _directive(node: Node, _: set[str]) -> str | None:
+    return None if _PRAGMAS.match(text_of(node)) else "contains a directive other than #pragma unroll"
+
+
+def _qualifier(node: Node, pointers: set[str]) -> str | None:
+    device = text_of(node) in ("__device__", "__constant__")
+    return "keeps state in device memory" if device else _word(node, pointers)
+
+
+def _loop(node: Node, _: set[str]) -> str | None:
+    return "waits for other workgroups in a loop" if _waits(node) else None
+
+
+def _lambda(node: Node, _: set[str]) -> str | None:
+    barrier = any(text_of(n) in _BARRIERS for n in walk(node) if n.type == "identifier")
+    return "has a barrier in a lambda, and who calls it cannot be seen" if barrier else None
+
+
+_CONDITIONAL = "is compiled otherwise where other macros are defined"
+_DENIED: Mapping[str, _Rule] = {
+    "gnu_asm_expression": _always("contains inline assembly"),
+    "preproc_include": _always("includes a file"),
+    "preproc_def": _always("defines a macro"),
+    "preproc_function_def": _always("defines a macro"),
+    "preproc_if": _always(_CONDITIONAL),
+    "preproc_ifdef": _always(_CONDITIONAL),
+    "preproc_call": _directive,
+    "__device__": _always("keeps state in device memory"),
+    "type_qualifier": _qualifier,
+    "storage_class_specifier": _storage,
+    "call_expression": _integer,
+    "cast_expression": _integer,
+    "identifier": _word,
+    "type_identifier": _word,
+    "namespace_identifier": _word,
+    "lambda_expression": _lambda,
+    "while_statement": _loop,
+    "do_statement": _loop,
+}
+"""By type of node what a rewrite may not do more often than the original."""
+
+
 def _denied(body: Node, pointers: set[str]) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for node in walk(body):
-        kind = node.type
-        if kind == "gnu_asm_expression":
-            found["contains inline assembly"] += 1
-        elif kind == "call_expression":
-            if (what := _DENIED_CALLS.get((called(node) or "").rpartition("::")[2])) is not None:
-                found[what] += 1
-            if _cast_to_integer(node, pointers):
-                found["turns pointers into integers"] += 1
-        elif kind == "cast_expression" and _cast_to_integer(node, pointers):
-            found["turns pointers into integers"] += 1
-        elif kind == "storage_class_specifier":
-            shared = node.parent is not None and "__shared__" in text_of(node.parent)
-            if text_of(node) == "extern":
-                found["asks for dynamic LDS that no launch provides" if shared else "uses extern state"] += 1
-            elif text_of(node) == "static" and not shared:
-                found["keeps static state"] += 1
-        elif kind == "preproc_include":
-            found["includes a file"] += 1
-        elif kind == "preproc_call" and not re.match(
-            r"#\s*pragma\s+(unroll|nounroll|clang loop)", text_of(node)
-        ):
-            found["contains a directive other than #pragma unroll"] += 1
-        elif kind in ("preproc_def", "preproc_function_def"):
-            found["defines a macro"] += 1
-        elif kind == "__device__" or (
-            kind == "type_qualifier" and text_of(node) in ("__device__", "__constant__")
-        ):
-            found["keeps state in device memory"] += 1
-        elif kind in ("identifier", "type_identifier", "type_qualifier", "namespace_identifier"):
-            if (what := _DENIED_WORDS.get(text_of(node))) is not None:
-                found[what] += 1
-        elif kind in ("while_statement", "do_statement") and _waits(node):
-            found["waits for other workgroups in a loop"] += 1
-    return found
+    rules = ((_DENIED.get(node.type), node) for node in walk(body))
+    return Counter(what for rule, node in rules if rule is not None and (what := rule(node, pointers)))
 
 
 def _cast_to_integer(node: Node, pointers: set[str]) -> bool:

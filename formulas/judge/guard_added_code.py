@@ -12,10 +12,38 @@ from collections.abc import Collection
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import BARRIERS, called, declared_name, text_of, walk
+from hipscope.analysis.source.nodes import BARRIERS, declared_name, text_of, walk
 from hipscope.analysis.source.syntax import Span
 
 _RESERVED = re.compile(r"__|_[A-Z]")
+# Comments, strings and other characters as C++ [lex.phases] cuts them once lines that end in a backslash are joined.
+_LEXEMES = re.compile(
+    rb"""//(?:[^\n\\]|\\(?:\r?\n|.))*(?P<line>\n|\Z)
+    |/\*(?:(?!\*/).)*(?P<block>\*/|\Z)
+    |(?<![0-9A-Za-z_])(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\((?:(?!\)(?P=mark)").)*(?P<raw>\)(?P=mark)"|\Z)
+    |(?<![0-9A-Za-z_])(?:u8|[uUL])?(?P<quote>["'])(?:[^"'\\\n]|\\(?:\r?\n|.)|(?!(?P=quote))["'])*(?P<string>(?P=quote)|\n|\Z)
+    |.""",
+    re.VERBOSE | re.DOTALL,
+)
+# Beside those, a compiler takes from it who runs a function, and when, and what it is called.
+_ATTRIBUTES = frozenset(
+    {
+        "always_inline",
+        "noinline",
+        "const",
+        "pure",
+        "flatten",
+        "hot",
+        "cold",
+        "nodiscard",
+        "maybe_unused",
+        "unused",
+        "gnu",
+        "clang",
+        "device",
+        "host",
+    }
+)
 
 
 def added_nodes(root: Node, start: int, end: int, kernel: Span) -> tuple[Node, ...] | str:
@@ -35,6 +63,26 @@ def added_nodes(root: Node, start: int, end: int, kernel: Span) -> tuple[Node, .
         else:
             return f"it adds `{text_of(node)}` beside the kernel"
     return tuple(found)
+
+
+def open_end(edit: bytes) -> str | None:
+    """Why the text behind an edit would be read otherwise than before it; None when every token of it stays the same.
+
+    So it is as long as the edit ends where the original did, behind a brace and in no comment, string or line to be
+    continued.
+    """
+    last = b""
+    for lexeme in _LEXEMES.finditer(edit):
+        for kind in ("line", "block", "raw", "string"):
+            if lexeme[kind] == b"" or (kind == "string" and lexeme[kind] == b"\n"):
+                return "it ends in a comment or a string, which goes on in the text behind the kernel"
+        if lexeme["line"] is None and lexeme["block"] is None and lexeme[0].strip():
+            last = lexeme[0]
+    if edit.rstrip(b" \t").endswith(b"\\"):
+        return "its last line ends in a backslash and goes on in the text behind the kernel"
+    if last not in (b"}", b";"):
+        return "it does not end with the kernel or a declaration"
+    return None
 
 
 def helper_reasons(original: bytes, added: Collection[Node]) -> list[str]:
@@ -62,7 +110,9 @@ def _function(definition: Node) -> str | None:
         return f"another kernel, `{name}`"
     if not {"static", "__device__"} <= words and "constexpr" not in words:
         return f"the function `{name}` is not `static __device__`"
-    barrier = next((n for n in walk(body) if called(n) in BARRIERS), None)
+    if (attribute := _unusual_attribute(definition, body)) is not None:
+        return f"the function `{name}` has the attribute `{attribute}`"
+    barrier = next((n for n in walk(body) if n.type == "identifier" and text_of(n) in BARRIERS), None)
     if barrier is not None:
         return f"the function `{name}` has a barrier, and who calls it cannot be seen"
     if any(n.type == "static" or text_of(n) == "__shared__" for n in walk(body) if not n.children):
@@ -70,8 +120,22 @@ def _function(definition: Node) -> str | None:
     return None
 
 
+def _unusual_attribute(definition: Node, body: Node) -> str | None:
+    """An attribute that says more than how a function is compiled, such as one that runs it before `main`."""
+    for node in walk(definition):
+        if node.start_byte >= body.start_byte or not node.type.startswith(("attribute", "ms_declspec")):
+            continue
+        words = re.findall(r"\w+", text_of(node))
+        found = [w for w in words if w.strip("_") not in _ATTRIBUTES | {"attribute", "declspec"}]
+        if found:
+            return found[0]
+    return None
+
+
 def _constant(node: Node) -> str | None:
     words = text_of(node).split("=")[0].split()
+    if any(n.type.startswith(("attribute", "ms_declspec")) for n in walk(node)):
+        words = []
     single = len(node.children_by_field_name("declarator")) == 1
     if node.type == "declaration" and "constexpr" in words and "__device__" not in words and single:
         return None

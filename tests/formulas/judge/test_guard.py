@@ -272,3 +272,79 @@ def test_dynamic_lds_of_the_launch_counts(original: CodeObject) -> None:
 def test_another_kernel_must_not_change(original: CodeObject) -> None:
     candidate = changed(original, "_Z5otherPf", vgprs=200)
     assert "another kernel" in " ".join(check_code_object(original, candidate, launches()))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [b" /*", b"  // \\", b" //", b" /", b' R"x(', b' "', b" \\", b" // ?? \\\r\n//", b" /* */ /* // */ /*"],
+    ids=repr,
+)
+def test_what_stands_behind_the_kernel_is_read_as_before(end: bytes) -> None:
+    """The text behind is the same, byte for byte, and none of it may become a comment, a string or another token."""
+    source = SOURCE.replace(b"0.0f;\n  __sync", b"-0.0f;\n  __sync")
+    changed = source.replace(b"\n}\n__global__ void other", b"\n}" + end + b"\n__global__ void other")
+    original = SOURCE.replace(b"int main", b"/* the host */\nint main")
+    kernel = parse(original).kernel("k")
+    assert kernel is not None
+    found = check_source(original, changed.replace(b"int main", b"/* the host */\nint main"), kernel)
+    assert found, changed.decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"}  // done\n", b"} /* done */", b"}\n// a // b /* c\n", b'}\nconstexpr char kMarks[] = "/* // ";'],
+)
+def test_comments_that_end_may_stand_behind_the_kernel(text: bytes) -> None:
+    source = SOURCE.replace(b"0.0f;\n  __sync", b"-0.0f;\n  __sync")
+    assert (
+        refusals(source.replace(b"\n}\n__global__ void other", b"\n" + text + b"\n__global__ void other"))
+        == ()
+    )
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["__TIMESTAMP__", "__FILE__", "__BASE_FILE__", "__LINE__", "__builtin_LINE()", "__gfx942__",
+     "__AMDGCN_WAVEFRONT_SIZE", "__OPTIMIZE__", "__has_builtin(x)", "__clang_major__", "__HIP_DEVICE_COMPILE__"],
+)  # fmt: skip
+def test_what_differs_by_build_or_place_is_refused(word: str) -> None:
+    assert "depends on how or where it is compiled" in "; ".join(
+        refusals(with_body(f"n += sizeof({word});".encode()))
+    )
+
+
+@pytest.mark.parametrize(
+    "condition", ["#ifdef NDEBUG", "#ifndef __gfx942__", "#if FAST", "#if defined(NDEBUG)"]
+)
+def test_a_conditional_directive_is_refused(condition: str) -> None:
+    found = refusals(with_body(f"{condition}\n  n = 0;\n#endif".encode()))
+    assert "is compiled otherwise where other macros are defined" in "; ".join(found)
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        b"constexpr __attribute__((constructor)) int first() { return 1; }",
+        b"__attribute__((constructor)) static __device__ int first() { return 1; }",
+        b"[[gnu::destructor]] static constexpr int first() { return 1; }",
+        b'static __device__ __attribute__((weak, alias("other"))) int first() { return 1; }',
+        b'constexpr int first __attribute__((section(".init_array"))) = 3;',
+    ],
+)
+def test_a_helper_that_the_host_runs_is_refused(helper: bytes) -> None:
+    assert beside(helper)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"auto all = __syncthreads; if (i == 0) all();", "takes a barrier for a value"),
+        (b"auto all = &__builtin_amdgcn_s_barrier; if (i == 0) (*all)();", "takes a barrier for a value"),
+        (b"auto all = [] { __syncthreads(); }; if (i == 0) all();", "barrier in a lambda"),
+        (b"auto now = clock64; n += now() > 5;", "reads a clock"),
+        (b"const auto now = [] { return wall_clock64(); }; n += now() > 5;", "reads a clock"),
+        (b"long long (*now)() = &::clock64; n += now() > 5;", "reads a clock"),
+    ],
+)
+def test_a_barrier_or_a_clock_through_a_pointer_or_a_lambda_is_refused(text: bytes, reason: str) -> None:
+    assert reason in "; ".join(refusals(with_body(text)))
