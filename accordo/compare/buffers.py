@@ -46,13 +46,14 @@ class Piece:
     """One segment with the tolerance for it and the name that a reader knows it by.
 
     `oracle` is what its elements are in double precision: one that is too far from the reference may still be as near
-    to that.
+    to that. `rounding` is how far it moves with the last places of its inputs.
     """
 
     segment: Segment
     tolerance: Tolerance
     label: str
     oracle: NDArray[np.float64] | None = None
+    rounding: NDArray[np.float64] | None = None
 
 
 def compare_buffer(
@@ -153,7 +154,13 @@ def _near_the_truth(
     expected, got = (element.numbers(image.tobytes())[written] for image in (right, new))
     found = np.zeros(len(written), dtype=bool)
     found[written] = as_good(
-        expected, got, oracle[written], element.epsilon, tolerance.relative, tolerance.absolute
+        expected,
+        got,
+        oracle[written],
+        element.epsilon,
+        tolerance.relative,
+        tolerance.absolute,
+        None if piece.rounding is None else piece.rounding[written],
     )
     return found
 

@@ -17,6 +17,7 @@ _LARGEST_SPARE = 4.0
 _MEAN_SPARE = 1.0
 ROUNDINGS = 8.0  # and not more than so many units in the last place of that
 _MANY_ROUNDINGS = 64.0
+_SUMMANDS = 8.0  # times what half a unit in the last place of every input makes
 _SMALL = 1 / 16  # of the output's root mean square
 ROUNDING = 3e-2  # a difference larger than this, relative to the largest output, is no matter of rounding
 _USABLE = 2e-2  # an oracle that is farther away than this, relative to the output's size, is another function
@@ -39,10 +40,15 @@ def as_good(
     epsilon: float,
     relative: float,
     absolute: float,
+    rounding: NDArray[np.float64] | None = None,
 ) -> NDArray[np.bool_]:
     """Which elements are about as near to the truth as those of the reference.
 
-    What is allowed is the tolerance around the truth, and twice the largest error of the reference. Errors count
+    `rounding` says for each element what half a unit in the last place of all inputs makes there: s. Operations in
+    another order are off by a multiple of it that grows with their number. That number is told by the reference: with
+    its own errors e, r = max(1, root mean square of e / s), and what is allowed beside the tolerance is 8 r s. Without
+    `rounding`,
+    what is allowed is the tolerance around the truth, and twice the largest error of the reference. Errors count
     relative to the element plus a tenth of the output's root mean square, as in the tolerance. One that is larger than
     many roundings is none: double precision may have taken another branch there.
     """
@@ -50,6 +56,12 @@ def as_good(
         finite = np.isfinite(expected) & np.isfinite(got) & np.isfinite(oracle)
         if not finite.any():
             return finite
+        if rounding is not None:
+            known = finite & (rounding > 0)
+            shares = np.minimum(np.abs(expected - oracle)[known] / rounding[known], _MANY_ROUNDINGS)
+            growth = max(1.0, float(np.sqrt(np.mean(np.square(shares))))) if known.any() else 1.0
+            allowed = absolute + relative * np.abs(oracle) + _SUMMANDS * growth * rounding
+            return np.asarray(finite & (np.abs(got - oracle) <= allowed))
         scale = np.abs(oracle) + 0.1 * float(np.sqrt(np.mean(oracle[finite] ** 2)))
         scale = np.maximum(scale, np.finfo(np.float64).tiny)
         errors = (np.abs(expected - oracle) / scale)[finite]

@@ -44,9 +44,11 @@ def write_widened(
     inputs: Path | None,
     kernel: WidenedKernel,
     folder: Path,
+    nudged: int = 0,
 ) -> CapturedDispatch:
     """The dispatch with doubles for floats in memory and among the arguments, in `folder`. Raises NoOracle.
 
+    `nudged` other than 0 moves each float in memory by half a unit in its last place, up or down by that seed.
     Only for a replay: `buffers` and `arguments` of what is given are still those of the captured one.
     """
     if dispatch.variables:
@@ -59,7 +61,12 @@ def write_widened(
     for buffer in dispatch.buffers:
         data = _contents(buffer, inputs)
         if (element := wide[buffer.index]) is not None:
-            data = element.numbers(data[: len(data) // element.size * element.size]).astype("<f8").tobytes()
+            numbers = element.numbers(data[: len(data) // element.size * element.size]).astype("<f8")
+            if nudged:
+                signs = np.random.default_rng([nudged, buffer.index]).integers(0, 2, len(numbers)) * 2 - 1
+                with np.errstate(invalid="ignore", over="ignore"):
+                    numbers *= 1 + signs * (element.epsilon / 2)
+            data = numbers.tobytes()
         elif _holds_addresses(data, dispatch):
             raise NoOracle("memory holds addresses of buffers")
         places[buffer.index] = at

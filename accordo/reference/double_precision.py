@@ -26,6 +26,7 @@ from hipscope.analysis.source.number_types import WIDENED
 _SEED = 1
 _INDEX = "index.json"
 _WORK = "oracle_"
+_NUDGES = 4
 
 
 @dataclass(eq=False)
@@ -42,6 +43,7 @@ class Oracles:
     work: Path
     why: str = ""
     _made: dict[str, Images] = field(default_factory=dict)
+    _roundings: dict[str, Images] = field(default_factory=dict)
     _known: WidenedKernel | str | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -67,6 +69,31 @@ class Oracles:
                 except NoOracle:
                     self._made[run.label] = {}
             return self._made[run.label]
+
+    def roundings(self, run: ReferenceRun, cancel: threading.Event | None = None) -> Images:
+        """How far each element of the float buffers moves when each input moves by half a unit in its last place.
+
+        Of a sum that is half a unit in the last place of the root of its squared summands, so it tells how large they
+        are where they cancel. The root mean square of a few runs in double precision; empty when there are none.
+        """
+        exact = self.images(run, cancel, asked=True)
+        if not exact:
+            return {}
+        with self._lock:
+            if run.label not in self._roundings:
+                moved = [self._nudged(run, seed, cancel) for seed in range(1, _NUDGES + 1)]
+                self._roundings[run.label] = {
+                    index: np.sqrt(np.mean([np.square(m[index] - image) for m in moved], axis=0))
+                    for index, image in exact.items()
+                    if all(index in m for m in moved)
+                }
+            return self._roundings[run.label]
+
+    def _nudged(self, run: ReferenceRun, seed: int, cancel: threading.Event | None) -> Images:
+        try:
+            return self._image(run, self._kernel(), cancel, nudged=seed)
+        except NoOracle:
+            return {}
 
     def keep(self, runs: Sequence[ReferenceRun], folder: Path, cancel: threading.Event | None = None) -> None:
         """Make the results of all of these runs that have any, and write them into a new folder for `take_up`.
@@ -114,11 +141,12 @@ class Oracles:
         return self._known
 
     def _image(
-        self, run: ReferenceRun, kernel: WidenedKernel, cancel: threading.Event | None
+        self, run: ReferenceRun, kernel: WidenedKernel, cancel: threading.Event | None, nudged: int = 0
     ) -> dict[int, NDArray[np.float64]]:
         """The float buffers in double precision. Raises NoOracle."""
-        folder = self.work / f"{_WORK}{len(self._made)}"
-        launch = write_widened(run.dispatch, run.pieces, run.inputs, kernel, folder / "dispatch")
+        folder = self.work / f"{_WORK}{len(self._made)}_{nudged}"
+        shutil.rmtree(folder, ignore_errors=True)
+        launch = write_widened(run.dispatch, run.pieces, run.inputs, kernel, folder / "dispatch", nudged)
         limit = patience(self.settings.tool, run.result)
         request = ReplayRequest(launch, kernel.code.path, folder / "run", seed=_SEED, timeout_s=limit)
         result = replay(self.settings.tool, request, cancel=cancel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from hipscope.accordo.reference.run import ReferenceRun, piece_tolerance
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay
 from hipscope.emulator.symbolize import demangle
+
+NOTHING: NDArray[np.float64] = np.zeros(0)  # no double precision
 
 
 def check_same_results(proof: Proof, plans: Sequence[Plan], replays: BackgroundReplays) -> Rejection | None:
@@ -94,7 +96,10 @@ def _judge(
         if not proof.exact and may_be_rounding(run, buffer, different):
             oracle = prepared.oracles.images(run, proof.run.cancel, asked=True).get(buffer.index)
             if oracle is not None:
-                different, wide = _compare(proof.reference, run, buffer, result, exact=False, oracle=oracle)
+                rounding = prepared.oracles.roundings(run, proof.run.cancel).get(buffer.index)
+                truth = (oracle, rounding)
+                different, wide = _compare(proof.reference, run, buffer, result, exact=False, truth=truth)
+                different = tuple(_judged(d, run, buffer, result, oracle) for d in different)
         found += different
         proof.errors = proof.errors.widened(wide)
         if traced and not different and proof.on("lost_atomics"):
@@ -108,6 +113,26 @@ def _judge(
     if run is prepared.runs[0] and run is prepared.repeated:
         proof.bits.setdefault(run.dispatch.id, digests(run.dispatch, result))
     return tuple(found), None
+
+
+def _judged(
+    found: Mismatch, run: ReferenceRun, buffer: CapturedBuffer, result: Replay, oracle: NDArray[np.float64]
+) -> Mismatch:
+    """A wrong float, with which of both is nearer to double precision."""
+    at = found.byte_offset
+    segment = next((s for s in run.pieces[buffer.index] if at is not None and s.start <= at < s.end), None)
+    if at is None or segment is None or segment.element.kind != "float":
+        return found
+    size = segment.element.size
+    ours, theirs = (
+        float(segment.element.numbers(i.image(buffer)[at : at + size])[0]) for i in (run.result, result)
+    )
+    exact = float(oracle[at // size])
+    nearer = "rewrite" if abs(theirs - exact) < abs(ours - exact) else "original"
+    if ours == theirs or not np.isfinite([ours, theirs, exact]).all():
+        return found
+    message = f"{found.message}; in double precision it is {exact:.9g}, to which the {nearer} is nearer"
+    return found.model_copy(update={"message": message})
 
 
 def _changed_variables(run: ReferenceRun, result: Replay) -> list[Mismatch]:
@@ -141,14 +166,21 @@ def _compare(
     buffer: CapturedBuffer,
     result: Replay,
     exact: bool,
-    oracle: NDArray[np.float64] | None = None,
+    truth: tuple[NDArray[np.float64], NDArray[np.float64] | None] = (NOTHING, None),
 ) -> tuple[tuple[Mismatch, ...], Errors]:
-    """The differences of one buffer; with an `oracle`, what is as near to that as the reference is no difference."""
+    """The differences of one buffer; with the `truth`, what is as near to that as the reference is no difference.
+
+    It is what the elements are in double precision, and how far they move with the last places of the inputs.
+    """
     if run.result.leaves_same(result, buffer):
         return (), Errors()
     access = run.access[buffer.index]
+    oracle, rounding = (None, None) if truth[0] is NOTHING else truth
+    name_of = partial(label, reference.signature, buffer)
 
     def piece(segment: Segment) -> Piece:
+        known = oracle is not None and name_of(segment).strip("`") not in reference.settings.tolerances
+        part = slice(segment.start // segment.element.size, segment.end // segment.element.size)
         return Piece(
             segment,
             piece_tolerance(
@@ -161,10 +193,9 @@ def _compare(
                 spread=run.spread.get((buffer.index, segment.start), 0.0),
                 exact=exact,
             ),
-            (name := label(reference.signature, buffer, segment)),
-            None
-            if oracle is None or name.strip("`") in reference.settings.tolerances
-            else oracle[segment.start // segment.element.size : segment.end // segment.element.size],
+            name_of(segment),
+            oracle[part] if oracle is not None and known else None,
+            rounding[part] if rounding is not None and known else None,
         )
 
     segments = run.pieces[buffer.index]
