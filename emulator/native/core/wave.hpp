@@ -108,6 +108,7 @@ struct alignas(64) Wave {
     std::uint32_t scratch_per_lane = 0;
     Workgroup* group = nullptr;
     GlobalSync* sync = nullptr;               // the dispatch's global wave sync resources
+    std::uint32_t lgkm_waits = 0;             // how often it has waited for what it asked of LDS
     std::uint32_t sync_wait = 0;              // what a ds_gws instruction waits for: a resource's generation + 1, or 0
     std::uint64_t clock = 0;                  // what s_memtime reads: modelled cycles, as of the begin of the turn when untimed
     std::uint64_t realtime_base = 0;          // what s_memrealtime read when the dispatch began: ticks of 10 ns

@@ -80,7 +80,10 @@ Table control() {
     static constexpr Entry rows[] = {
         special("s_endpgm", Unit::end_program, 0, {}, [](Wave&, const Instruction&) { return Step::end; }),
         special("s_nop", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
-        special("s_waitcnt", Unit::waitcnt, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),
+        special("s_waitcnt", Unit::waitcnt, 0, {}, [](Wave& w, const Instruction& in) {
+            w.lgkm_waits += (in.target >> 8U & 15U) != 15;  // 15: it does not wait for LDS
+            return Step::next;
+        }),
         special("s_barrier", Unit::barrier, 0, {}, [](Wave&, const Instruction&) { return Step::barrier; }),
         special("s_sleep", Unit::internal, 0, {}, [](Wave& w, const Instruction& in) { w.clock += 64ULL * (in.target & 127U); return Step::yield; }),
         special("s_setprio", Unit::internal, 0, {}, [](Wave&, const Instruction&) { return Step::next; }),

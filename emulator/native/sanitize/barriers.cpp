@@ -22,7 +22,7 @@ void Sanitizer::reached_barrier(const Wave& wave) {
 /// All waves that have not ended wait: they must wait at one barrier, and none may have ended before it.
 void Sanitizer::barrier_released(Workgroup& group) {
     GroupRecord& r = record(group);
-    if (checks_.races || checks_.stale) races_.barrier(r.order, group.number);
+    if (checks_.races || checks_.stale) races_.barrier(r.order, group);
     if (!checks_.barriers) return;
     std::size_t first = group.waves.size();
     for (std::size_t i = 0; i < group.waves.size() && first == group.waves.size(); ++i)

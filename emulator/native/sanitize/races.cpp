@@ -28,6 +28,23 @@ bool learns(const Instruction& in) {
     return in.unit == Unit::lds && in.destinations != 0 && !is("ds_read") && !is("ds_bpermute") && !is("ds_permute") && !is("ds_swizzle");
 }
 
+/// Whether a wave may reach a barrier of the code before it has waited for what it asked of LDS: a compiler puts the wait
+/// that belongs to __syncthreads right before it, or leaves it out where nothing can be in flight.
+bool has_bare_barrier(std::span<const Instruction> code) {
+    constexpr std::size_t kBack = 64;
+    for (std::size_t at = 0; at < code.size(); ++at) {
+        if (code[at].unit != Unit::barrier) continue;
+        bool waited = false;
+        for (std::size_t back = 1; back <= std::min(at, kBack) && !waited; ++back) {
+            const Instruction& before = code[at - back];
+            if (before.unit == Unit::lds || before.unit == Unit::branch) break;
+            waited = before.unit == Unit::waitcnt && (before.target >> 8U & 15U) != 15;
+        }
+        if (!waited) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 void join(Clocks& into, const Clocks& from) {
@@ -67,6 +84,7 @@ void Races::begin(const Launch& launch) {
     auto [entry, fresh] = known_roles_.try_emplace(code);
     if (fresh) entry->second = roles_of(code->program);
     roles_ = &entry->second;
+    bare_ = has_bare_barrier(code_of(launch));
     learns_ = std::ranges::any_of(code_of(launch), learns);
     base_ += static_cast<std::uint32_t>(segments_.size());
     segments_.clear();
@@ -97,16 +115,47 @@ void Races::started(GroupOrder& order, std::uint64_t group, std::size_t waves, s
     for (std::uint32_t w = 0; w < waves; ++w) next_segment(order, group, w);
 }
 
-void Races::barrier(GroupOrder& order, std::uint64_t group) {
+void Races::barrier(GroupOrder& order, const Workgroup& group) {
     Clocks all{};
     for (const WaveOrder& w : order.waves) join(all, w.clocks);
-    order.epoch = base_ + static_cast<std::uint32_t>(segments_.size());
-    order.lds_held.clear();
-    order.lds_stored.clear();
+    if (!bare_ || !leave_in_flight(order, group)) {
+        order.epoch = base_ + static_cast<std::uint32_t>(segments_.size());
+        order.lds_held.clear();
+        order.lds_stored.clear();
+    }
     for (std::uint32_t w = 0; w < order.waves.size(); ++w) {
         order.waves[w].clocks = all;
-        next_segment(order, group, w);
+        next_segment(order, group.number, w);
     }
+}
+
+/// An access to LDS that its wave has not waited for yet. Those that it has waited for lie in segments of their own.
+void Races::note_in_flight(GroupOrder& order, const Wave& wave) {
+    WaveOrder& w = order.waves[wave.id_in_group];
+    if (w.in_flight == 0 || w.waits != wave.lgkm_waits) {
+        if (w.used) next_segment(order, wave.group->number, wave.id_in_group);
+        w.in_flight = w.clocks[wave.id_in_group];
+    }
+    w.waits = wave.lgkm_waits;
+}
+
+/// Takes note, at a barrier, of what waves have not waited for; false when they have waited for all.
+bool Races::leave_in_flight(GroupOrder& order, const Workgroup& group) const {
+    bool any = false;
+    for (std::size_t i = 0; i < order.waves.size(); ++i) {
+        WaveOrder& w = order.waves[i];
+        const bool waited = w.in_flight == 0 || w.waits != group.waves[i].lgkm_waits || group.state[i] == WaveState::done;
+        if (waited) w.in_flight = 0;
+        w.stuck_from = w.in_flight;
+        w.stuck_to = waited ? 0 : w.clocks[i];
+        any |= !waited;
+    }
+    return any;
+}
+
+bool Races::is_in_flight(const Access& a, const Segment& earlier) {
+    const WaveOrder& by = a.order.waves[earlier.wave];
+    return a.lds && by.stuck_from != 0 && by.stuck_from <= earlier.clock && earlier.clock <= by.stuck_to;
 }
 
 void Races::fence(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role) {
@@ -122,7 +171,8 @@ bool Races::ordered(const Access& a, Trace earlier, bool wrote, std::uint64_t ad
     const Segment& s = segment(earlier.segment());
     const std::uint32_t mine = a.mine.scope();
     if (s.group == a.group) {
-        if (s.wave == a.wave.id_in_group || a.order.waves[a.wave.id_in_group].clocks[s.wave] >= s.clock) return true;
+        if (s.wave == a.wave.id_in_group) return true;
+        if (a.order.waves[a.wave.id_in_group].clocks[s.wave] >= s.clock && !is_in_flight(a, s)) return true;
         if (earlier.scope() != scope::plain && mine != scope::plain) return true;
     } else if (earlier.scope() == scope::device && mine == scope::device) {
         return true;
@@ -163,7 +213,9 @@ void Races::conflict(const Access& a, Trace earlier, bool wrote, std::uint64_t a
     c.writes = a.store;
     if (a.load && a.store && !wrote && earlier.scope() == scope::plain) c.seed = earlier.pc();
     if (a.load && !a.store && wrote && earlier.scope() == scope::device && a.mine.scope() == scope::plain) c.seed = a.mine.pc();
-    if (s.group != a.group) {
+    if (s.group == a.group) {
+        c.in_flight = a.order.waves[a.wave.id_in_group].clocks[s.wave] >= s.clock && is_in_flight(a, s);
+    } else {
         const bool grid = arrival_between(s, a.order.waves[a.wave.id_in_group].clocks) != nullptr;
         c.synchronised = wrote && !a.store && (grid || met(a.group, s));
         const auto writer = fences_.find(s.group);

@@ -6,6 +6,9 @@
 // that (LLVM AMDGPUUsage, "Memory Model GFX942"). That never calls an ordered pair a race; it overlooks races between
 // workgroups that both fence for another reason. Global wave sync orders what comes before it in one workgroup and after
 // it in another (races_grid.cpp).
+//
+// A barrier orders what is done. What a wave asks of LDS is done when it has waited for it (s_waitcnt lgkmcnt); a barrier
+// that it reaches before that says nothing of it (CDNA3 ISA, 4.4). Any wait that counts LDS is taken for one for all of it.
 #pragma once
 
 #include <array>
@@ -87,6 +90,10 @@ struct WaveOrder {
     Clocks clocks{};            // what it knows of each wave of its workgroup; its own: the present
     std::uint32_t segment = 0;
     bool used = false;          // the segment holds an access
+    // LDS accesses that it has not waited for, where that may matter.
+    std::uint32_t waits = 0;            // Wave::lgkm_waits at the last one
+    std::uint32_t in_flight = 0;        // its own clock at the first of them, 0 when it has waited for all
+    std::uint32_t stuck_from = 0, stuck_to = 0;  // of those, what lay before the last barrier: own clocks; 0: nothing
 };
 
 /// The words on which one workgroup has made atomic operations.
@@ -161,6 +168,7 @@ struct Conflict {
     bool wrote_first = false, writes = false;
     bool synchronised = false;   // the workgroups met through an atomic, but caches were not written back or invalidated
     bool released = false;       // ... and the first one did write back
+    bool in_flight = false;      // a barrier lies between them, which the first one's wave reached before it had waited for it
     std::uint32_t seed = ~0U;    // a plain load that met an atomic operation: its pc
 };
 
@@ -173,7 +181,7 @@ public:
 
     void begin(const Launch& launch);
     void started(GroupOrder& order, std::uint64_t group, std::size_t waves, std::uint32_t lds_bytes);
-    void barrier(GroupOrder& order, std::uint64_t group);
+    void barrier(GroupOrder& order, const Workgroup& group);
     void fence(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role);
     /// A wave executed a global wave sync instruction: `first` unless it tries again, `passed` unless it has to wait.
     void grid_sync(GroupOrder& order, std::uint64_t group, std::uint32_t wave, Role role, bool first, bool passed);
@@ -210,6 +218,9 @@ private:
     [[nodiscard]] bool met(std::uint64_t reader, const Segment& writer);
     void heap_operation(const Access& access);
     [[nodiscard]] bool handed_on(const GroupFences& from, const Segment& earlier, const GroupFences& to, std::uint64_t address) const;
+    void note_in_flight(GroupOrder& order, const Wave& wave);
+    [[nodiscard]] bool leave_in_flight(GroupOrder& order, const Workgroup& group) const;
+    [[nodiscard]] static bool is_in_flight(const Access& access, const Segment& earlier);
     [[nodiscard]] bool hold(const Access& access);
     void follow_stores(const Access& access);
     void note_held(HeldAccesses& all, std::uint32_t base, WordBlocks* lds);
@@ -229,6 +240,7 @@ private:
     [[nodiscard]] Word word_at(const Access& access, std::uint64_t address);
 
     const std::vector<Role>* roles_ = nullptr;
+    bool bare_ = false;              // some barrier of the kernel may be reached with LDS accesses in flight
     bool learns_ = false;            // the kernel looks at what atomic operations leave, so that they order its waves
     std::unordered_map<std::shared_ptr<Disassembly>, std::vector<Role>> known_roles_;
     std::vector<Segment> segments_;

@@ -46,6 +46,7 @@ void Sanitizer::report_conflict(const Wave& wave, const Conflict& c) {
     } else {
         found.message = mine + " races with " + (c.wrote_first && c.first.scope() == scope::plain ? "a " : "an earlier ") + what(c.first, c.wrote_first) + " of the same word of " + where +
                         (c.by.group == wave.group->number ? " by another wave of the workgroup" : " by another workgroup");
+        if (c.in_flight) found.message += ", which was in flight at the barrier between them (no s_waitcnt lgkmcnt, a fence)";
     }
     if (global) found.allocation = note_of(memory_.find(c.address), false);
     if (c.seed == ~0U) reports_.add(std::move(found));

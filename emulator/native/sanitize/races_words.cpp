@@ -380,6 +380,7 @@ void Races::access(GroupOrder& order, const Wave& wave, const Instruction& in, c
     const bool atomic = made.kind == AccessKind::atomic || made.kind == AccessKind::atomic_return;
     const std::uint32_t level = atomic_scope(in, made);
     if (lds && order.waves.size() == 1 && (atomic || made.kind == AccessKind::load)) return;  // no other wave to race with
+    if (lds && bare_) note_in_flight(order, wave);
     Access a{order, wave, in, made, found, wave.group->number, {}, lds ? order.epoch : base_, made.kind == AccessKind::load || atomic,
              made.kind != AccessKind::load, lds, atomic && swaps(in), made.lanes, shape};
     if (!lds && in.text.starts_with("flat_")) a.lanes &= ~lanes_in_apertures(made);

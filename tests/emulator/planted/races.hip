@@ -331,6 +331,71 @@ void cooperate(void (*kernel)(int*, int*), int groups, int threads, int* a, int*
     hipMemset(a, 0xff, 1 << 16);
     hipLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), groups, threads, arguments, 0, nullptr);
 }
+// ---- a barrier that is reached with accesses to LDS on their way ----
+#define BARE_BARRIER() asm volatile("" ::: "memory"); __builtin_amdgcn_s_barrier(); asm volatile("" ::: "memory")
+__global__ void stores_in_flight(int* out) {
+    __shared__ int t[256];
+    t[threadIdx.x] = threadIdx.x;
+    BARE_BARRIER();
+    out[threadIdx.x] = t[255 - threadIdx.x];  // PLANTED data-race
+}
+__global__ void loads_in_flight(const int* in, int* out) {
+    __shared__ int t[256];
+    t[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    const int x = t[255 - threadIdx.x];
+    BARE_BARRIER();
+    t[threadIdx.x] = 5;  // PLANTED data-race
+    __syncthreads();
+    out[threadIdx.x] = x + t[threadIdx.x ^ 64];
+}
+__global__ void atomics_in_flight(const int* in, int* out) {
+    __shared__ int h[256];
+    h[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&h[in[threadIdx.x] & 255], 1);
+    BARE_BARRIER();
+    out[threadIdx.x] = h[255 - threadIdx.x];  // PLANTED data-race
+}
+__global__ void in_flight_at_two_barriers(int* out) {
+    __shared__ int t[256];
+    t[threadIdx.x] = threadIdx.x;
+    BARE_BARRIER();
+    BARE_BARRIER();
+    out[threadIdx.x] = t[255 - threadIdx.x];  // PLANTED data-race
+}
+__global__ void clean_waited_for(int* out) {
+    __shared__ int t[256];
+    t[threadIdx.x] = threadIdx.x;
+    asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+    BARE_BARRIER();
+    out[threadIdx.x] = t[255 - threadIdx.x];
+}
+__global__ void clean_fences(int* out) {
+    __shared__ int t[256];
+    t[threadIdx.x] = threadIdx.x;
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+    out[threadIdx.x] = t[255 - threadIdx.x];
+}
+__global__ void clean_waited_for_later(int* out) {
+    __shared__ int t[256];
+    t[threadIdx.x] = threadIdx.x;
+    BARE_BARRIER();
+    __syncthreads();
+    out[threadIdx.x] = t[255 - threadIdx.x];
+}
+__global__ void clean_one_of_two_waited_for(int* out) {
+    __shared__ int t[256], u[256];
+    t[threadIdx.x] = threadIdx.x;
+    asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+    u[threadIdx.x] = threadIdx.x + 1;
+    BARE_BARRIER();
+    const int x = t[255 - threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = x + u[255 - threadIdx.x];
+}
 int main() {
     int *a, *b;
     hipMalloc(&a, 1 << 16);
@@ -372,6 +437,14 @@ int main() {
     hipMemset(a, 0, 1 << 16);
     clean_sum_with_barrier<<<1, 256>>>(b, a, a + 256);
     clean_ticket<<<8, 64>>>(a, (unsigned*)(a + 64), a + 128);
+    stores_in_flight<<<1, 256>>>(a);
+    loads_in_flight<<<1, 256>>>(b, a);
+    atomics_in_flight<<<1, 256>>>(b, a);
+    in_flight_at_two_barriers<<<1, 256>>>(a);
+    clean_waited_for<<<1, 256>>>(a);
+    clean_fences<<<1, 256>>>(a);
+    clean_waited_for_later<<<1, 256>>>(a);
+    clean_one_of_two_waited_for<<<1, 256>>>(a);
     clean_bytes<<<1, 256>>>((unsigned char*)a);
     heap_block_of_all<<<1, 64>>>((int**)b);
     heap_block_without_order<<<4, 64>>>((int**)b, a);
