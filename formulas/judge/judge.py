@@ -6,6 +6,7 @@ rewriter and `hipscope validate` all go through `judge_candidate`; none of them 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
@@ -55,11 +56,13 @@ def judge_candidate(
     candidate: Candidate,
     formula: Formula | None = None,
     run: Run | None = None,
+    *,
+    others: Sequence[Formula] = (),
 ) -> Judgement:
     """Guard, compile, prove, time: the first gate that does not open gives the reason.
 
-    `formula` names the metric that must move; None asks for speed only. Raises Cancelled, and what a broken replay
-    executable raises; never because of what the candidate is.
+    `formula` names the metric that must move, `others` those that may move instead; None asks for speed only. Raises
+    Cancelled, and what a broken replay executable raises; never because of what the candidate is.
     """
     run = run or bench.run
     run.say("compiling the candidate")
@@ -73,7 +76,7 @@ def judge_candidate(
     after = time_candidate(bench, candidate, compiled, run)
     if isinstance(after, str):
         return Judgement(candidate, Outcome.DIFFERENT, _sentence(f"Not equivalent: {after}"), verdict)
-    return weigh(bench, candidate, formula, after, verdict)
+    return weigh(bench, candidate, formula, after, verdict, others=others)
 
 
 def admit(bench: Bench, candidate: Candidate, run: Run) -> CodeObject | Judgement:
@@ -122,6 +125,8 @@ def weigh(
     formula: Formula | None,
     after: Measured,
     verdict: Verdict | None,
+    *,
+    others: Sequence[Formula] = (),
 ) -> Judgement:
     """The gate's decision on a timed candidate. Without a verdict it is only the timing that was judged."""
     decision = decide(
@@ -131,6 +136,7 @@ def weigh(
         min_speedup=0.0 if bench.timed_later else bench.project.config.optimize.min_speedup,
         min_share=bench.project.config.min_share,
         proved=verdict is not None,
+        others=others,
     )
     accepted = decision.stage is Outcome.ACCEPTED
     notes = tuple(trade_sentence(t) for t in decision.trades)

@@ -5,7 +5,7 @@ Takes what was measured before and after, gives a decision in words. Says nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hipscope.analysis.metrics.occupancy import occupancy
@@ -40,13 +40,16 @@ def decide(
     min_speedup: float,
     min_share: float = MIN_SHARE,
     proved: bool = True,
+    others: Sequence[Formula] = (),
 ) -> Decision:
     """Faster, and for the promised reason? `formula` None asks for speed only; `proved` only words the reason.
 
+    `others` are the formulas of further findings that the rewrite answers: an objective of any of them counts. Where
+    none moved, what the time is explained by may be the objective of another formula; the reason says so.
     `min_speedup` 0 leaves it to a GPU whether it is faster.
     """
     speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
-    moved, metric = _objective(formula, before, after)
+    moved, metric, aside = _reason(formula, others, before, after)
     times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after (modelled)"
     gain = f"Faster ({speedup:.2f}x)" if speedup > 1 else f"{speedup:.2f}x as fast by the model"
     head = "Equivalent, but " if proved else "Not proved, because it is "
@@ -74,11 +77,32 @@ def decide(
         )
     return Decision(
         Outcome.ACCEPTED,
-        f"{speedup:.2f}x as fast: {times}.",
+        f"{speedup:.2f}x as fast: {times}.{aside}",
         speedup,
         metric,
         _trades(before, after, formula, min_share),
     )
+
+
+def _reason(
+    formula: Formula | None, others: Sequence[Formula], before: Measured, after: Measured
+) -> tuple[bool, tuple[str, float | None, float | None] | None, str]:
+    """Whether some objective explains a gain, which one, and a sentence if the rewrite was made for another one."""
+    moved, metric = _objective(formula, before, after)
+    if moved or metric is None:
+        return moved, metric, ""
+    answered = [o for o in others if o != formula]
+    for other in (*answered, *(o for o in all_formulas() if o.name != getattr(formula, "name", ""))):
+        found, explains = _objective(other, before, after)
+        if found and explains is not None:
+            meant = (
+                ""
+                if other in answered
+                else f" It was made for {metric[0]}, which stayed; it is explained by this:"
+            )
+            text = f"{meant} {explains[0]} went from {_shown(explains[1])} to {_shown(explains[2])}."
+            return True, explains, text
+    return False, metric, ""
 
 
 def usable_waves(measured: Measured) -> float | None:

@@ -521,8 +521,16 @@ def _hot_kernels(work: Optimizing, findings: Sequence[Finding]) -> Iterator[tupl
 
 
 def _why_not(attempts: Sequence[Attempt]) -> str:
-    """The reason that says most: what went wrong with a rewrite before why none was made."""
-    most = min(attempts, key=lambda attempt: attempt.outcome.rank, default=None)
+    """The reason of the attempt that came furthest: the fastest that was proved, then what went wrong, then why
+    there is none.
+    """
+
+    def order(attempt: Attempt) -> tuple[bool, int, float]:
+        speedup = attempt.speedup or 0.0
+        proved = attempt.verdict is not None and attempt.verdict.equivalent and speedup > 1
+        return not proved, attempt.outcome.rank if not proved else 0, -speedup
+
+    most = min(attempts, key=order, default=None)
     return "No recipe answers what was found." if most is None else most.reason
 
 

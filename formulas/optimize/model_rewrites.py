@@ -84,7 +84,7 @@ class ModelRewrites:
     def finding(self, judgement: Judgement, findings: Sequence[Finding]) -> Finding:
         """The finding that the rewrite answers, as the model says, else the worst. There must be one."""
         beliefs = [c.belief for c in self.attempt(judgement).beliefs]
-        return answered_finding(findings, beliefs) or findings[0]
+        return next(iter(answered_findings(findings, beliefs)), findings[0])
 
     def account(self, model: str) -> str:
         """What asking used up, why it ended, and where the trace is."""
@@ -144,9 +144,10 @@ class ModelProposer:
         trace = BeliefTrace.in_project(bench.project.root, bench.kernel.name)
 
         def judge(proposal: Proposal) -> Ruling:
-            finding = answered_finding(findings, proposal.beliefs)
-            formula = find_formula(finding.formula) if finding is not None else None
-            judgement = judge_candidate(bench, proposal.candidate, formula, run)
+            answered = answered_findings(findings, proposal.beliefs)
+            formula, *others = [find_formula(f.formula) for f in answered] or [None]
+            more = [other for other in others if other is not None]
+            judgement = judge_candidate(bench, proposal.candidate, formula, run, others=more)
             if judgement.accepted:
                 judgement = confirm(judgement)
             judgements[proposal.number] = judgement
@@ -290,11 +291,14 @@ def included_headers(texts: SourceTexts, source: Path, root: Path) -> dict[str, 
     return dict(itertools.islice(headers.items(), _MOST_HEADERS))
 
 
-def answered_finding(findings: Sequence[Finding], beliefs: Sequence[Belief]) -> Finding | None:
-    """The finding that a rewrite says it answers first, else the worst; its formula's metric must move."""
+def answered_findings(findings: Sequence[Finding], beliefs: Sequence[Belief]) -> list[Finding]:
+    """The findings that a rewrite says it answers, else the worst; the metric of one of their formulas must move."""
     numbered = {f"F{number}": finding for number, finding in enumerate(findings, 1)}
     answered = [numbered[b.finding.upper()] for b in beliefs if b.finding.upper() in numbered]
-    return next(iter([*answered, *findings]), None)
+    found: dict[str, Finding] = {}
+    for finding in answered or findings[:1]:
+        found.setdefault(finding.formula, finding)
+    return list(found.values())
 
 
 def ruling_of(bench: Bench, judgement: Judgement) -> Ruling:
