@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hipscope.analysis.errors import HipscopeError, UsageError
+from hipscope.analysis.system.file_exchange import replace_text
 
 _PART = ".part-"
 
@@ -63,14 +64,22 @@ def apply_edit(edit: VerifiedEdit) -> Path:
     was verified, HipscopeError when it cannot be written.
     """
     path = Path(edit.file).resolve()
+    check_writable(path)
     try:
         original = path.read_bytes()
         changed = edit.applied_to(original)
         backup = keep_original(path, original, changed)
-        _replace(path, changed)
+        if not replace_text(path, original, changed, _part(path)):
+            raise UsageError(f"{path}: the file was saved meanwhile, and stays as it is", "optimize it again")
     except OSError as error:
         raise HipscopeError(f"{path}: {error.strerror}") from error
     return backup
+
+
+def check_writable(path: Path) -> None:
+    """Raises HipscopeError for a file that nobody may write to, whoever asks."""
+    if path.exists() and not path.stat().st_mode & 0o222:
+        raise HipscopeError(f"{path}: it is read-only", "chmod +w allows rewrites of it")
 
 
 def restore(file: Path, *, force: bool = False) -> Path:
@@ -103,7 +112,10 @@ def restore(file: Path, *, force: bool = False) -> Path:
         original = backup.read_bytes()
         if hashlib.sha256(original).hexdigest() != record.original_sha256:
             raise UsageError(f"{backup}: the kept original has been changed", "restore it by hand")
-        _replace(path, original)
+        if not path.exists():
+            _replace(path, original)
+        elif not replace_text(path, now, original, _part(path)):
+            raise UsageError(f"{file}: it was saved meanwhile", "restore it again")
     except ValidationError as error:
         raise HipscopeError(f"{_folder(path)}: a record there cannot be read") from error
     except OSError as error:
@@ -170,9 +182,7 @@ def _replace(path: Path, content: bytes) -> None:
 
     The new file is made in `.hipscope`, so that a process that is killed leaves nothing between the user's files.
     """
-    home = path.parent if path.parent.name == "backup" else _folder(path)
-    home.mkdir(parents=True, exist_ok=True)
-    part = home / f"{_PART}{os.getpid()}-{threading.get_ident()}"
+    part = _part(path)
     try:
         with part.open("wb") as stream:
             stream.write(content)
@@ -184,6 +194,13 @@ def _replace(path: Path, content: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _part(path: Path) -> Path:
+    """A name for a file that is being written."""
+    home = path.parent if path.parent.name == "backup" else _folder(path)
+    home.mkdir(parents=True, exist_ok=True)
+    return home / f"{_PART}{os.getpid()}-{threading.get_ident()}"
 
 
 def _sweep(home: Path) -> None:

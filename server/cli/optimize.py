@@ -70,6 +70,10 @@ def optimize(  # one parameter per option of the command
             rounds=rounds,
             test_command=test_command,
         )
+        if apply and source.is_file():
+            from hipscope.formulas.optimize.verified_edit import check_writable
+
+            check_writable(source.resolve())
         report = run_task(tasks.optimize, request)
         verified = report.status == "verified"
         kept = tasks.apply(report.edit) if apply and verified and report.edit else None

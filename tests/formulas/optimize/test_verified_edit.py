@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hipscope.analysis.errors import HipscopeError, UsageError
+from hipscope.analysis.system import file_exchange
 from hipscope.formulas.optimize.verified_edit import apply_edit, diff_of, edit_between, restore
 
 OLD = "a\r\nb ä\r\nc\r\n".encode()
@@ -134,3 +136,91 @@ def test_an_edit_leads_from_one_text_to_the_other(head: str, old: str, new: str,
     except UnicodeEncodeError:
         return
     assert edit_between(Path("k"), original, changed).applied_to(original) == changed
+
+
+SAVER = """
+import os, random, sys, time
+path, number, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+sys.stdin.readline()
+time.sleep(random.Random(seed).random() * 0.012)
+text = b"saved %d" % number
+if seed % 3 == 0:
+    with open(path, "wb") as file: file.write(text)
+elif seed % 3 == 1:
+    with open(path + ".new", "wb") as file: file.write(text)
+    os.replace(path + ".new", path)
+else:
+    descriptor = os.open(path, os.O_WRONLY)
+    os.truncate(descriptor, 0)
+    os.write(descriptor, text)
+print(flush=True)
+"""
+
+
+def test_what_is_saved_while_an_edit_is_applied_is_never_lost(tmp_path: Path) -> None:
+    """Saves of three kinds at any moment: in place, by a file of another name, and into the file as it was opened."""
+    kept = refused = 0
+    for number in range(60):
+        file = tmp_path / f"k{number}.hip"
+        file.write_bytes(OLD)
+        edit = edit_between(file, OLD, NEW)
+        argv = [sys.executable, "-S", "-c", SAVER, str(file), str(number), str(number)]
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as saver:
+            assert saver.stdin is not None
+            assert saver.stdout is not None
+            saver.stdin.write(b"\n")
+            saver.stdin.flush()
+            try:
+                for _ in range(4):
+                    apply_edit(edit)
+                    restore(file)
+                apply_edit(edit)
+                kept += 1
+            except UsageError:
+                refused += 1
+            saver.stdout.readline()
+        assert file.read_bytes() == b"saved %d" % number
+    assert kept + refused == 60
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_newest_of_several_saves_around_the_exchange_stays(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "k.hip"
+    file.write_bytes(OLD)
+    saves = [b"save %d" % n for n in range(count)]
+    exchanged = file_exchange._exchanged
+
+    def saved_before(one: Path, other: Path) -> bool:
+        if saves:
+            other.write_bytes(saves.pop(0))
+        return exchanged(one, other)
+
+    monkeypatch.setattr(file_exchange, "_exchanged", saved_before)
+    with pytest.raises(UsageError, match="saved meanwhile"):
+        apply_edit(edit_between(file, OLD, NEW))
+    assert file.read_bytes() == b"save %d" % (count - 1)
+    assert not list((tmp_path / ".hipscope" / "backup").glob(".part*"))
+
+
+def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "k.hip"
+    file.write_bytes(OLD)
+    file.chmod(0o444)
+    with pytest.raises(HipscopeError, match="read-only"):
+        apply_edit(edit_between(file, OLD, NEW))
+    assert file.read_bytes() == OLD
+
+
+def test_names_of_one_file_stay_names_of_one_file(tmp_path: Path) -> None:
+    file, other = tmp_path / "k.hip", tmp_path / "same.hip"
+    file.write_bytes(OLD)
+    file.chmod(0o640)
+    os.link(file, other)
+    apply_edit(edit_between(file, OLD, NEW))
+    assert other.read_bytes() == NEW
+    assert file.samefile(other)
+    assert file.stat().st_mode & 0o777 == 0o640
+    restore(file)
+    assert other.read_bytes() == OLD
