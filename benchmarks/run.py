@@ -228,7 +228,8 @@ def run(command: Sequence[str | Path], env: Any) -> None:
 
 @contextmanager
 def server() -> Iterator[Client]:
-    """A new `hipscope lsp`, ended when the block ends."""
+    """A new `hipscope lsp`, ended when the block ends; it may build and run our own programs."""
+    subprocess.run([HIPSCOPE, "allow", ROOT], check=True, stdout=subprocess.DEVNULL)
     process = subprocess.Popen(
         [HIPSCOPE, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -32,6 +33,12 @@ _SUPERVISOR = (
 )
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _POLL_SECONDS = 0.05
+# Names of variables that hold what lets somebody act as the user.
+_SECRETS = re.compile(
+    r"(?:^|_)(?:(?:API|ACCESS|SECRET|PRIVATE|AUTH|MODEL)_?KEYS?|APIKEY|TOKENS?|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?"
+    r"|PAT)(?:_ID)?$",
+    re.IGNORECASE,
+)
 _GRACE_SECONDS = 10.0
 
 
@@ -109,6 +116,15 @@ class Stop(threading.Event):
         return super().is_set() or (self._cancel is not None and self._cancel.is_set())
 
 
+def without_secrets(env: Mapping[str, str]) -> dict[str, str]:
+    """Variables without keys, tokens and passwords of this process itself; what a project sets stays."""
+    return {
+        name: value
+        for name, value in env.items()
+        if not (_SECRETS.search(name) and os.environ.get(name) == value)
+    }
+
+
 def run_process(
     argv: Sequence[str | os.PathLike[str]],
     *,
@@ -121,7 +137,8 @@ def run_process(
 ) -> Completed:
     """Run `argv` to its end, or to `timeout` seconds, and return what it printed.
 
-    Without `given` streams its input is empty. `truncated` says when there was more output than is kept.
+    Without `given` streams its input is empty. Keys and tokens of our own environment never reach it. `truncated` says
+    when there was more output than is kept.
 
     Raises `MissingTool` when the program cannot be found, `Cancelled` when `cancel` is set, `HipscopeError` when it
     cannot be started; the process tree is gone in every case.
@@ -129,7 +146,7 @@ def run_process(
     given = given or ProcessStreams()
     interrupt = given.attached_until
     arguments = tuple(os.fspath(a) for a in argv)
-    variables = dict(os.environ if env is None else env)
+    variables = without_secrets(os.environ if env is None else env)
     directory = os.fspath(cwd) if cwd is not None else os.getcwd()
     executable = _find(arguments[0], directory, variables)
     if cancel is not None and cancel.is_set():

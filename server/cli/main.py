@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from hipscope.server.cli import (
+    allow,
     check,
     consent,
     doctor,
@@ -65,6 +66,6 @@ def main() -> None:
 
 
 for command in (
-    profile, check, optimize, validate, restore, prompt, consent, emulate, emulator, doctor, lsp
+    profile, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, lsp
 ):  # fmt: skip
     command.add(app)

@@ -43,6 +43,8 @@ class HipServer(LanguageServer):
         # Keys for language models from the editor's secret store. Taken out of the environment, so that no child
         # inherits them; a worker that asks a model gets them over its standard input.
         self.stored_keys = os.environ.pop("HIPSCOPE_MODEL_KEYS", "")
+        self.refused_folders: set[Path] = set()
+        self.folder_questions: dict[Path, asyncio.Future[bool]] = {}
         self._marks: dict[str, Marks] = {}
         self._background: set[asyncio.Task[None]] = set()
 

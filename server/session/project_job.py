@@ -21,6 +21,7 @@ from hipscope.server.jobs.messages import JobError, JobKind, JobRequest
 from hipscope.server.reports.schema.fields import RecordMismatch
 from hipscope.server.session.known_profiles import Problem, project_key
 from hipscope.server.session.language_server import HipServer, dirty_texts, path_of
+from hipscope.server.session.permission import NOT_ALLOWED, may_run
 
 T = TypeVar("T")
 
@@ -104,6 +105,12 @@ async def run_job(
     asked: bool,
 ) -> Answer:
     """Run a job, show what it found or how it failed, and leave the status as it should be. `asked`: the user waits."""
+    if not await may_run(ls, key, asked=asked):
+        work.close()
+        ls.status("idle", NOT_ALLOWED)
+        if asked:
+            ls.tell(f"hipscope: {NOT_ALLOWED}.", lsp.MessageType.Warning)
+        return {"status": "failed", "message": NOT_ALLOWED, "hint": None}
     ls.jobs.cancel(PREPARING)
     ls.status(_STATES[kind], key.name)
     try:

@@ -20,17 +20,21 @@ from pygls.protocol import default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
 from pytest_lsp.client import register_lsp_features
 
+from hipscope.analysis.system.allowed_folders import allow_folder
+
 HERE = Path(__file__).parent
 CLIENTS = {p.stem: p for p in sorted((HERE.parent / "clients").glob("*.json"))}
 PROFILE, OPTIMIZE, CHECK, RESTORE, CANCEL = (
     f"hipscope.server.{c}" for c in ("profile", "optimize", "check", "restore", "cancel")
 )
 CACHE = tempfile.TemporaryDirectory(prefix="hipscope-test-")
+STATE = f"{CACHE.name}/state"
 COMMAND = [sys.executable, "-m", "hipscope.server", "lsp"]
 ENVIRONMENT = {
     **os.environ,
     "HIPSCOPE_WORKER": str(HERE / "fake_worker.py"),
     "XDG_CACHE_HOME": CACHE.name,
+    "XDG_STATE_HOME": STATE,
 }
 PROGRAM = """\
 __global__ void transpose(float* p, int n) {
@@ -161,8 +165,17 @@ def parameters(name: str, folder: Path, **options: Any) -> lsp.InitializeParams:
 
 
 async def start(
-    client: Editor, name: str, folder: Path, encoding: lsp.PositionEncodingKind | None = None, **options: Any
+    client: Editor,
+    name: str,
+    folder: Path,
+    encoding: lsp.PositionEncodingKind | None = None,
+    *,
+    allowed: bool = True,
+    **options: Any,
 ) -> None:
+    """`allowed`: the user has agreed before that programs in the folder may be built and run."""
+    if allowed:
+        allow_folder(folder, {"XDG_STATE_HOME": STATE})
     client.path = folder / "transpose.hip"
     client.uri = client.path.as_uri()
     begun = time.monotonic()

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from hipscope.analysis.system.allowed_folders import allow_folder
+
 HERE = Path(__file__).parent
 PROGRAM = """\
 __global__ void transpose(float* p, int n) {
@@ -33,8 +35,10 @@ def run(editor: list[str], folder: Path) -> dict[str, Any]:
         "HIPSCOPE_FILE": str(program),
         "HIPSCOPE_WORKER": str(HERE / "fake_worker.py"),
         "XDG_CACHE_HOME": str(folder / "cache"),
+        "XDG_STATE_HOME": str(folder / "state"),
         "HOME": str(folder),
     }
+    allow_folder(folder, environment)
     done = subprocess.run(editor, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     seen: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])

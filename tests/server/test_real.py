@@ -19,6 +19,7 @@ from hipscope.server.reports.schema.fields import to_json
 from tests.server.lsp_editor import (
     OPTIMIZE,
     PROFILE,
+    STATE,
     Editor,
     alive,
     end_session,
@@ -53,6 +54,7 @@ async def editor(tmp_path: Path) -> AsyncIterator[Editor]:
     environment = {
         **os.environ,
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "XDG_STATE_HOME": STATE,
         "PATH": f"{cmake.CMAKE_BIN_DIR}{os.pathsep}{os.environ['PATH']}",
     }
     environment.pop("HIPSCOPE_WORKER", None)
@@ -107,7 +109,12 @@ async def test_an_expression_behind_wide_letters_is_underlined_exactly(
 ) -> None:
     folder, worker = strided
     client = make_client()
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HIPSCOPE_WORKER": str(worker)}
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "XDG_STATE_HOME": STATE,
+        "HIPSCOPE_WORKER": str(worker),
+    }
     await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
     try:
         await start(client, "vscode_1.139", folder, encoding, profileOnSave=False)

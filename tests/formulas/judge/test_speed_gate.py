@@ -74,6 +74,23 @@ def test_less_than_three_per_cent_is_not_faster_and_a_metric_that_stays_is_said(
     assert decided(BEFORE, measured(50, conflicts=5900), formula=None).stage == "accepted"
 
 
+def test_a_gain_that_another_metric_explains_is_accepted_and_says_so() -> None:
+    before, after = measured(100, conflicts=6000, lines=6400), measured(50, conflicts=6000, lines=200)
+    decision = decided(before, after)
+    assert decision.stage == "accepted", decision.reason
+    assert "It was made for" in decision.reason
+    assert "explained by this" in decision.reason
+
+
+def test_a_gain_by_any_finding_that_the_rewrite_answers_is_accepted() -> None:
+    first, second = find_formula("bankConflict"), find_formula("memoryAccess")
+    assert second is not None
+    before, after = measured(100, conflicts=6000, lines=6400), measured(50, conflicts=6000, lines=200)
+    decision = decide(before, after, first, min_speedup=1.03, others=[second])
+    assert decision.stage == "accepted", decision.reason
+    assert "It was made for" not in decision.reason
+
+
 def test_a_metric_that_was_0_and_is_0_has_not_moved() -> None:
     assert decided(measured(100), measured(50), formula="precision").stage == "metric_not_moved"
 
