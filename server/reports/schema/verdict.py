@@ -48,8 +48,8 @@ class Trial:
 class Verdict:
     """Whether a candidate does the same as the reference on everything that was tried.
 
-    `max_*` are the largest differences among results that count as equal. `inputs` says of each input in how many trials
-    it was varied, or why in none.
+    `max_*` are the largest differences among results that count as equal. `inputs` says of each input in how many
+    trials it was varied, or why in none.
     """
 
     outcome: VerdictOutcome
