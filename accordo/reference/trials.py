@@ -192,10 +192,9 @@ class Trials:
     def _own_defects(self) -> frozenset[Defect]:
         """The kinds of defects that the reference has on the captured inputs; asked for when a trial shows some."""
         run = self.captured
-        request = ReplayRequest(
-            run.dispatch, run.dispatch.code_object, run.result.directory.with_name("captured_checked"),
-            sanitize="all",
-        )  # fmt: skip
+        done = run.result.directory
+        out = done.with_name(f"{done.name}_checked")
+        request = ReplayRequest(run.dispatch, run.dispatch.code_object, out, sanitize="all")
         found = replay(self.settings.tool, request, cancel=self.cancel).sanitizers(run.dispatch.code_object)
         return frozenset(r.defect for r in found.reports) if found is not None else frozenset()
 
