@@ -128,7 +128,7 @@ def _unusual_attribute(definition: Node, body: Node) -> str | None:
         words = re.findall(r"\w+", text_of(node))
         found = [w for w in words if w.strip("_") not in _ATTRIBUTES | {"attribute", "declspec"}]
         if found:
-            return found[0]
+            return str(found[0])
     return None
 
 
