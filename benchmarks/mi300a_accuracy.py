@@ -108,6 +108,8 @@ def measured_points() -> list[Point]:
 
 def _arguments(size: str) -> tuple[str, ...]:
     numbers = re.findall(r"\d+", size)
+    if size.startswith("N1_C1_"):  # a batch and a channel of one, then the image and the mask
+        return (numbers[2], numbers[-1])
     return (numbers[0], numbers[-1]) if re.search(r"_(taps|mask)", size) else (numbers[0],)
 
 

@@ -50,6 +50,7 @@ public:
         EngineSettings settings;
         settings.threads = o_.trace_access && !o_.profile ? 1 : o_.threads;
         settings.seed = o_.seed;
+        settings.code_in_caches = true;  // candidates are compared in the state that later launches find
         if (o_.max_seconds > 0)
             settings.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(o_.max_seconds));
         engine_.emplace(memory_, settings, timing);

@@ -140,13 +140,13 @@ public:
         counts_ = std::make_unique<DispatchCounts>(program.instructions.size(), slots_->count);
     }
 
-    DispatchResult run() {
+    DispatchResult run(bool code_is_cold) {
         const double cpu_begin = cpu_ms();
         // What is profiled, or run with a seed, must come out the same on any number of threads.
         const bool ordered = (profile_ || engine_.settings_.seed != 0) && order_matters(launch_.launch);
         const int threads = ordered || launch_.waves() < kInlineWaves ? 1 : engine_.pool_.size();
         open_host(threads);
-        if (profile_) start_timing();
+        if (profile_) start_timing(code_is_cold);
         engine_.pool_.run(threads, [&](int index) { profile_ ? profiled(index, threads) : plain(index); });
         if (launch_.services != nullptr) launch_.services->flush();
         DispatchResult result;
@@ -264,12 +264,12 @@ private:
         launch_.services->put_addresses(0, launch_.kernarg_address, launch_.host_arguments);
     }
 
-    void start_timing() {
+    void start_timing(bool code_is_cold) {
         TimingLimits limits;
         limits.max_instructions = engine_.settings_.max_timed_instructions;
         limits.runaway = engine_.settings_.max_instructions;
         const TimedLaunch timed{*engine_.timing_, launch_, engine_.memory_, groups_, *slots_,
-                                engine_.infos(launch_.launch.object->code), *engine_.history_, engine_.storage_};
+                                engine_.infos(launch_.launch.object->code), *engine_.history_, engine_.storage_, code_is_cold};
         simulator_ = std::make_unique<XcdSimulator>(timed, *counts_, limits);
     }
 
@@ -403,7 +403,13 @@ Engine::Engine(Memory& memory, const EngineSettings& settings, std::optional<Tim
 }
 
 DispatchResult Engine::run(const PreparedLaunch& launch, bool profile) {
-    return Run(*this, launch, profile && can_profile()).run();
+    const bool cold = code_is_cold(launch);
+    return Run(*this, launch, profile && can_profile()).run(cold);
+}
+
+bool Engine::code_is_cold(const PreparedLaunch& launch) {
+    const bool first = launched_.emplace(launch.launch.object->code, launch.launch.kernel->entry).second;
+    return first && !settings_.code_in_caches;
 }
 
 DispatchResult Engine::trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe) {

@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/counts.hpp"
@@ -49,6 +51,7 @@ struct EngineSettings {
     std::optional<std::chrono::steady_clock::time_point> deadline;  // a dispatch that still runs then faults
     std::chrono::milliseconds time_limit{0};       // how long before the deadline the program began
     std::uint64_t max_timed_instructions = 60'000'000;  // of one dispatch on the timed XCD
+    bool code_in_caches = false;                   // as if each kernel had been launched before
 };
 
 class Engine {
@@ -69,6 +72,8 @@ private:
     class Run;
 
     const std::vector<InstructionInfo>& infos(const std::shared_ptr<Disassembly>& code);
+    /// Whether this is the kernel's first launch: its code is in no instruction cache yet.
+    bool code_is_cold(const PreparedLaunch& launch);
 
     Memory& memory_;
     EngineSettings settings_;
@@ -76,6 +81,7 @@ private:
     std::unique_ptr<MallHistory> history_;
     TimingStorage storage_;
     std::map<std::shared_ptr<Disassembly>, std::vector<InstructionInfo>> infos_;  // what the timing model worked out
+    std::set<std::pair<std::shared_ptr<Disassembly>, std::uint64_t>> launched_;    // code and entry of each kernel
     ThreadPool pool_;
 };
 

@@ -121,6 +121,10 @@ public:
         tags_.insert(line).filled = arrival;
         return arrival;
     }
+    /// The line is there from `filled` on, without a request; one that is there already stays as it is.
+    void put(std::uint64_t line, std::int64_t filled) {
+        if (tags_.find(line) == nullptr) tags_.insert(line).filled = filled;
+    }
     [[nodiscard]] const LineCacheCounts& counts() const { return counts_; }
 
 private:
@@ -128,8 +132,14 @@ private:
     LineCacheCounts counts_;
 };
 
+/// When a SIMD can issue the next instruction of each category but VALU: a turn takes one of each, from different waves.
+struct IssueTurns {
+    std::int64_t scalar = 0, vmem = 0, lds = 0, branch = 0;
+};
+
 struct Simd {
-    std::int64_t valu_free = 0, issue_free = 0;
+    std::int64_t valu_free = 0;
+    IssueTurns free;
     bool long_operation = false;  // what keeps the VALU busy takes more than one pass
     int waves = 0;
     int vgprs = 0;

@@ -1,7 +1,7 @@
-// When an instruction issues, and what the wave waited for until then. Issue rules: a SIMD's turn comes every 4 cycles
-// and one of its waves issues (s_waitcnt and s_nop take no turn); one VALU pipe per SIMD; per CU one LDS, one scalar
-// memory and one vector-memory port. More than one issue per turn would fit the ISA reference, but not the measured
-// kernels of benchmarks/mi300a.
+// When an instruction issues, and what the wave waited for until then. Issue rules: a SIMD's turn comes every 4 cycles and
+// takes at most one instruction of a wave and at most one of each category, from different waves: VALU (with MFMA), scalar
+// (with scalar memory), vector memory, LDS, branch. s_waitcnt, s_nop and s_barrier take no place in it. One VALU pipe per SIMD;
+// per CU one LDS, one scalar memory and one vector-memory port. (AMD's description of the CDNA scheduler.)
 #include <algorithm>
 
 #include "engine/host_services.hpp"
@@ -24,25 +24,24 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     std::int64_t t = i.fetch_line == w.fetch_line ? attempted : fetch(cu, w, i.fetch_line, attempted, pc);
     if (i.dependency_count != 0) t = dependencies(w, i, t, pc);
     Simd& simd = cu.simd[w.simd];
-    const std::int64_t issue_free = simd.issue_free;
+    const IssueTurns turns = simd.free;
     switch (i.unit) {
         case Unit::valu: case Unit::valu_half: case Unit::valu_trans: case Unit::mfma:
             t = take_port(simd.valu_free, t, 0, pc,
                           simd.long_operation ? StallReason::pipe_busy : StallReason::issue_contention);
-            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
             simd.valu_free = t + i.port_cycles;
             simd.long_operation = i.port_cycles > c.valu_cycles;
             result.valu_busy += i.port_cycles;
             break;
         case Unit::smem:
             t = room_in(w.local_and_scalar, t, pc);
-            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            t = take_port(simd.free.scalar, t, 4, pc, StallReason::issue_contention);
             t = take_port(cu.smem_free, t, i.port_cycles, pc, StallReason::issue_contention);
             break;
         case Unit::lds:
             t = room_in(w.local_and_scalar, t, pc);
             // Who waits for the LDS does not keep the SIMD's other waves from issuing.
-            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            t = take_port(simd.free.lds, t, 4, pc, StallReason::issue_contention);
             if (cu.lds_free - c.lds_issue_cycles > t) {  // one instruction waits in the LDS queue
                 charge(pc, StallReason::lds, cu.lds_free - c.lds_issue_cycles - t);
                 t = cu.lds_free - c.lds_issue_cycles;
@@ -50,13 +49,16 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
             break;
         case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch:
             t = room_in(w.vector_memory, t, pc);
-            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+            t = take_port(simd.free.vmem, t, 4, pc, StallReason::issue_contention);
             t = take_memory_port(cu, t, i.port_cycles, pc);
             break;
         case Unit::waitcnt: t = wait_for_counters(w, i.target, t, pc); break;
-        case Unit::internal: break;
-        case Unit::end_program: case Unit::barrier: case Unit::branch: case Unit::salu: case Unit::message:
-            t = take_port(simd.issue_free, t, 4, pc, StallReason::issue_contention);
+        case Unit::internal: case Unit::barrier: break;
+        case Unit::branch: case Unit::end_program:
+            t = take_port(simd.free.branch, t, 4, pc, StallReason::issue_contention);
+            break;
+        case Unit::salu: case Unit::message:
+            t = take_port(simd.free.scalar, t, 4, pc, StallReason::issue_contention);
             break;
     }
     const bool waited = w.at_grid_barrier;
@@ -67,7 +69,7 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
     w.issued[w.issued_count++ % kHistory] = static_cast<std::uint32_t>(t);
     result.times[pc].issue += 4;
     if (w.trace >= 0) note(w, attempted, t, pc);
-    if (outcome == Step::retry || waited) simd.issue_free = issue_free;
+    if (outcome == Step::retry || waited) simd.free = turns;
     if (outcome == Step::next && waited) {
         t = leave_grid_barrier(w, pc);
     } else if (i.unit == Unit::message && outcome == Step::next && launch.launch.object->code->program.instructions[pc].text.starts_with("ds_gws_barrier")) {
@@ -181,13 +183,11 @@ std::int64_t XcdSimulator::Model::wait_for_counters(TimedWave& w, std::uint32_t 
 }
 
 std::int64_t XcdSimulator::Model::fetch(Cu& cu, TimedWave& w, std::uint32_t line, std::int64_t t, std::uint32_t pc) {
-    const bool sequential = line == w.fetch_line + 1;
     w.fetch_line = line;
     LineCache& cache = icaches[static_cast<std::size_t>(cu.sqc)];
-    const std::int64_t there = cache.get(line, t, 0, [&] {
-        // The next line is prefetched while this one runs: straight code pays half.
-        return t + (sequential ? c.icache_miss_cycles / 2 : c.icache_miss_cycles);
-    });
+    const std::int64_t miss = code_is_cold ? c.memory_latency : c.icache_miss_cycles;
+    const std::int64_t there = cache.get(line, t, 0, [&] { return t + miss; });
+    cache.put(line + 1, t + miss);  // the line behind is asked for along with it
     if (there > t) charge(pc, StallReason::instruction_fetch, there - t);
     return there;
 }

@@ -58,6 +58,7 @@ struct XcdSimulator::Model {
     XcdMemory shared;
     std::vector<std::unique_ptr<Cu>> cus;  // made when the first workgroup comes; the hardware has more
     Earliest<kMaxCus> order;               // which CU is furthest behind
+    bool code_is_cold;
     std::vector<LineCache> icaches, scalar_caches;
     std::vector<std::unique_ptr<TimedGroup>> pool;
     std::vector<TimedGroup*> free_groups;
@@ -80,6 +81,7 @@ struct XcdSimulator::Model {
     Model& operator=(const Model&) = delete;
 
     // xcd.cpp
+    void fill_instruction_caches();
     bool run(std::uint64_t budget);
     bool run_cu(Cu& cu, std::int64_t until);
     TimedResult finish();
