@@ -16,6 +16,15 @@ constexpr std::uint64_t kSeenBytes = Memory::reserved >> kLineBits >> 3U;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
+/// How many times as long as a full one a write request takes that fills a part of its 32-byte sectors only: what is left of a
+/// sector must be kept. Two at the most.
+double partial_write_factor(const Touched& access) {
+    int sectors = 0;
+    for (int i = 0; i < access.lines; ++i) sectors += std::popcount(access.parts[i]);
+    const int bytes = access.lanes * access.bytes;
+    return sectors == 0 ? 1 : 2 - std::min(1.0, bytes / (32.0 * sectors));
+}
+
 /// Times that the L2's atomic unit goes over a line: it takes all addresses of a half line at once, lanes with the
 /// same address one after the other.
 int atomic_passes(const MemoryAccess& access, std::uint64_t line) {
@@ -189,6 +198,7 @@ std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t
     const int data_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                      ceil_div(access.lanes * access.bytes, c_.store_bytes_per_cycle));
     for (int i = kFetchedAhead; i < access.lines; ++i) l2_.prefetch(access.line[i]);
+    const double request_cost = l2_write_cost_ * partial_write_factor(access);
     std::int64_t t = start;
     std::int64_t done = start + c_.store_latency;
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
@@ -199,7 +209,7 @@ std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t
             t = oldest.done;
             cu.hold(oldest);
         }
-        const std::int64_t served = channel(access.line[i]).serve(t, l2_write_cost_ * halves);
+        const std::int64_t served = channel(access.line[i]).serve(t, request_cost * halves);
         const bool known = l2_.find(access.line[i]) != nullptr;  // the first half allocates the line, the second finds it
         counts_.write_hits += static_cast<unsigned>(halves - (known ? 0 : 1));
         counts_.write_misses += known ? 0 : 1;
