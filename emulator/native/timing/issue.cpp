@@ -185,9 +185,11 @@ std::int64_t XcdSimulator::Model::wait_for_counters(TimedWave& w, std::uint32_t 
 std::int64_t XcdSimulator::Model::fetch(Cu& cu, TimedWave& w, std::uint32_t line, std::int64_t t, std::uint32_t pc) {
     w.fetch_line = line;
     LineCache& cache = icaches[static_cast<std::size_t>(cu.sqc)];
-    const std::int64_t miss = code_is_cold ? c.memory_latency : c.icache_miss_cycles;
-    const std::int64_t there = cache.get(line, t, 0, [&] { return t + miss; });
-    cache.put(line + 1, t + miss);  // the line behind is asked for along with it
+    const std::int64_t there = cache.get(line, t, 0, [&] {
+        if (line == cold_line) return t;
+        cache.put(line + 1, t + c.icache_miss_cycles);  // the line behind is asked for along with it
+        return t + c.icache_miss_cycles;
+    });
     if (there > t) charge(pc, StallReason::instruction_fetch, there - t);
     return there;
 }

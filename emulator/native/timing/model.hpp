@@ -58,7 +58,7 @@ struct XcdSimulator::Model {
     XcdMemory shared;
     std::vector<std::unique_ptr<Cu>> cus;  // made when the first workgroup comes; the hardware has more
     Earliest<kMaxCus> order;               // which CU is furthest behind
-    bool code_is_cold;
+    std::uint64_t cold_line = ~0ULL;  // of the kernel's first launch: the one line that each instruction cache misses
     std::vector<LineCache> icaches, scalar_caches;
     std::vector<std::unique_ptr<TimedGroup>> pool;
     std::vector<TimedGroup*> free_groups;
@@ -81,7 +81,7 @@ struct XcdSimulator::Model {
     Model& operator=(const Model&) = delete;
 
     // xcd.cpp
-    void fill_instruction_caches();
+    void fill_instruction_caches(bool first_launch);
     bool run(std::uint64_t budget);
     bool run_cu(Cu& cu, std::int64_t until);
     TimedResult finish();

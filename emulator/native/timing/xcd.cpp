@@ -39,8 +39,7 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       early(what_may_run_early(timed)),
       storage(timed.storage.parts()),
       shared(timed.constants, timed.history, storage.empty_l2(timed.constants),
-             static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now),
-      code_is_cold(timed.code_is_cold) {
+             static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now) {
     result.times.resize(info.size());
     result.caches.resize(slots.count);
     result.occupancy = static_cast<double>(workgroups_per_cu(c, launch) * shape.waves) / c.simds_per_cu;
@@ -48,13 +47,14 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
         icaches.emplace_back(c.icache_bytes, c.icache_line_bytes);
         scalar_caches.emplace_back(c.scalar_cache_bytes, c.scalar_line_bytes);
     }
-    if (!code_is_cold) fill_instruction_caches();
+    fill_instruction_caches(timed.code_is_cold);
     place_first();
 }
 
 /// A kernel boundary leaves the instruction caches as they are: counters of MI300X and MI300A show one miss for each cache in
-/// a kernel's first launch and none in later ones. Of code that does not fit, the last part is there.
-void XcdSimulator::Model::fill_instruction_caches() {
+/// a kernel's first launch and none in later ones. The miss of the first launch is counted and takes no time: 0.3 to 0.5 us
+/// on the hardware, which say nothing about the kernel. Of code that does not fit, the last part is there.
+void XcdSimulator::Model::fill_instruction_caches(bool first_launch) {
     const auto lines = static_cast<std::size_t>(c.icache_bytes / c.icache_line_bytes);
     std::vector<std::uint32_t> code;
     for (const Instruction& instruction : code_of(launch.launch)) {
@@ -62,8 +62,10 @@ void XcdSimulator::Model::fill_instruction_caches() {
         if (code.empty() || code.back() != line) code.push_back(line);
     }
     const std::size_t left_out = code.size() - std::min(code.size(), lines);
+    if (first_launch) cold_line = launch.launch.kernel->entry / static_cast<unsigned>(c.icache_line_bytes);
     for (LineCache& cache : icaches)
-        for (std::size_t i = left_out; i < code.size(); ++i) cache.put(code[i], 0);
+        for (std::size_t i = left_out; i < code.size(); ++i)
+            if (code[i] != cold_line) cache.put(code[i], 0);
 }
 
 XcdSimulator::Model::~Model() {

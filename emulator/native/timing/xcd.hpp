@@ -95,7 +95,7 @@ struct TimedLaunch {
     const std::vector<InstructionInfo>& info;
     MallHistory& history;
     TimingStorage& storage;
-    bool code_is_cold;  // the kernel's first launch: its code is in no instruction cache
+    bool code_is_cold;  // the kernel's first launch
 };
 
 class XcdSimulator {
