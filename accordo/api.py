@@ -194,8 +194,8 @@ def _built(
         raise UsageError(f"{path}: neither a HIP source nor a program")
     project = Project(path.parent, path, (), config, tuple(arguments), "single")
     built = BuiltProgram(
-        argv=(str(path), *arguments), directory=Path.cwd(), env=config.env, compile_seconds=0.0, cached=True,
-        code_objects=(), output="",
+        argv=(str(path), *arguments), directory=Path.cwd(), tree=Path.cwd(), env=config.env,
+        compile_seconds=0.0, cached=True, code_objects=(), output="",
     )  # fmt: skip
     return project, built
 

@@ -281,7 +281,11 @@ class Config(_Section):
     )
     source_dirs: list[str] = Field(
         default_factory=lambda: ["."],
-        description="Directories, relative to this file, whose sources belong to the project.",
+        description=(
+            "Directories, relative to this file, whose sources belong to the project. With one outside of this file's "
+            'directory, such as `[".", "../common"]`, the build finds these directories beside its own; `build` and '
+            "`run` are still started in this file's."
+        ),
     )
     backend: Literal["auto", "emulator", "rocm", "nvidia"] = Field(
         "auto", description="What records the profile. `auto` takes a real GPU when there is one."

@@ -6,7 +6,7 @@ Takes options, gives paths and the variables to add. It starts nothing: callers 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,12 +84,13 @@ def gpu_tool_library() -> Path:
     return _find(GPU_TOOL)
 
 
-def emulator_environment(options: EmulatorOptions) -> dict[str, str]:
+def emulator_environment(options: EmulatorOptions, given: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables to add so that a dynamically linked HIP program runs on the emulator.
 
-    LD_LIBRARY_PATH keeps what the caller's environment has, behind the emulator's directory.
+    `given` is the environment that they are added to: LD_LIBRARY_PATH keeps what it has there, behind the emulator's
+    directory.
     """
-    paths = [str(native_library_dir()), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    paths = [str(native_library_dir()), *filter(None, [given.get("LD_LIBRARY_PATH")])]
     milliseconds = None if options.time_budget_s is None else round(options.time_budget_s * 1000)
     values = {
         "LD_LIBRARY_PATH": os.pathsep.join(paths),

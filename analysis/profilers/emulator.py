@@ -114,8 +114,9 @@ def run_emulated(
         clock_percent=job.clock_percent,
         keep_going=config.emulator.keep_going,
     )
+    given = {**os.environ, **config.env, **job.built.env}
     try:
-        variables = emulator_environment(options)
+        variables = emulator_environment(options, given)
     except NativePartsMissing as error:
         raise MissingTool(str(error), "run make, or install a wheel of hipscope") from error
     if job.confined:
@@ -125,7 +126,7 @@ def run_emulated(
             job.built.argv,
             timeout=config.timeout_s,
             cwd=job.built.directory,
-            env={**os.environ, **config.env, **job.built.env, **variables},
+            env={**given, **variables},
             cancel=job.run.cancel,
         )
     if raw is not None:
@@ -137,10 +138,10 @@ def run_emulated(
 
 def _run_confined(job: ProfilerRun, variables: Mapping[str, str], writable: Sequence[Path]) -> Completed:
     """The program with no network, a private home, and a copy of its directory to write to."""
-    with private_copy(job.built.directory) as shown:
+    with private_copy(job.built.tree) as shown:
         words = [*job.built.argv, *variables.values(), *job.config.env.values()]
         read = (
-            job.built.directory,
+            job.built.tree,
             *(p if p.is_dir() else p.parent for p in paths_in(words)),
             *job.config.optimize.read_paths,
         )

@@ -103,8 +103,14 @@ def profile_project(
         run.check()
         run.say("reading the profile")
         recorded = read_capture(directory, run.texts).model_copy(update={"source_note": choice.note})
-        profile = placed(recorded, project, run.texts)
+        profile = placed(recorded, built.narrowed(project), run.texts)
     return ProfileSession(profile, built, toolchain, directory, capture_dir)
+
+
+def program_of(session: ProfileSession, project: Project, run: Run) -> tuple[Project, Run]:
+    """The project and the run with the files of the program that was built, and no others that lie around it."""
+    narrowed = session.built.narrowed(project)
+    return narrowed, run.of(lambda: narrowed.sources)
 
 
 def placed(profile: Profile, project: Project, texts: SourceTexts) -> Profile:
@@ -121,7 +127,7 @@ def placed(profile: Profile, project: Project, texts: SourceTexts) -> Profile:
 @contextlib.contextmanager
 def _new_capture(project: Project) -> Iterator[Path]:
     """A fresh directory for one capture; removed again when the capture fails. Older ones are pruned."""
-    subject = project.main_source or project.root
+    subject = project.main_source or project.directory
     key = hashlib.sha256(os.fsencode(subject)).hexdigest()[:16]
     parent = cache_directory() / "captures" / f"{subject.stem}-{key}"
     parent.mkdir(parents=True, exist_ok=True)

@@ -11,20 +11,19 @@ import hashlib
 import os
 import shlex
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.semantics.records import SourceCommand
-from hipscope.analysis.source.includes import included_files
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined
-from hipscope.analysis.toolchain.cache import BuildCache, Entry
+from hipscope.analysis.toolchain.cache import SYSTEM_PREFIXES, BuildCache, Entry
 from hipscope.analysis.toolchain.code_object import CodeObject, read_code_object, undefined_symbols
 from hipscope.analysis.toolchain.command_build import BuildTree, build_in_tree
 from hipscope.analysis.toolchain.compile_commands import CompileCommand, from_database, from_record
@@ -38,7 +37,7 @@ from hipscope.analysis.toolchain.compiler_files import (
 from hipscope.analysis.toolchain.compiler_messages import absolute_paths, build_error, build_failed
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.precompiled_headers import Make, Precompiled, preamble_of, precompiled
-from hipscope.analysis.toolchain.project import HEADER_SUFFIXES, Project, decode_source
+from hipscope.analysis.toolchain.project import Project, decode_source
 
 # Line tables keep every position and inline chain, and change no instruction.
 DEBUG_FLAGS = ("-gline-tables-only", "-gcolumn-info")
@@ -56,18 +55,32 @@ _SIDE_FLAGS: dict[Side, tuple[str, ...]] = {
 class BuiltProgram:
     """A program that is ready to run: `argv` in `directory`, with `env` added to the environment.
 
+    `tree` is the directory with all files of its own, `directory` or one above it.
     `compile_seconds` is what the compiler took, also when this time the result came from the cache (`cached`).
     `code_objects` are the plain GPU code objects inside it; empty when a build command made it, because then only the
     running program knows what it loads. `output` is what the compiler printed, warnings for instance.
+    `units` are the user's files that were compiled, each with the user's files that it included, as the compiler read
+    them; empty where no compiler call was seen.
     """
 
     argv: tuple[str, ...]
     directory: Path
+    tree: Path
     env: Mapping[str, str]
     compile_seconds: float
     cached: bool
     code_objects: tuple[Path, ...]
     output: str
+    units: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
+
+    def narrowed(self, project: Project) -> Project:
+        """The project with the files of this program only: what was compiled, and what that included."""
+        if not self.units:
+            return project
+        included = set().union(*self.units.values()) - self.units.keys()
+        return replace(
+            project, sources=(*sorted(self.units), *sorted(included)), compiled=frozenset(self.units)
+        )
 
 
 def build_program(
@@ -88,7 +101,7 @@ def build_program(
     for path, data in run.texts.unsaved.items():
         decode_source(path, data)
     if project.build_kind == "command":
-        return _from_tree(project, build_in_tree(project, toolchain, run, confined=confined))
+        return _from_tree(project, toolchain, build_in_tree(project, toolchain, run, confined=confined))
     assert project.main_source is not None
     unit = _single_unit(project, project.main_source)
     host_side = _Order(project, toolchain, unit, "host", run.texts, run.cancel, confined)
@@ -98,17 +111,19 @@ def build_program(
         jobs = [pool.submit(_compile, order) for order in (device_side, host_side)]
         failures = [error for job in jobs if isinstance(error := job.exception(), BuildFailed)]
         if failures:
-            raise build_failed(str(project.main_source), _said_once(failures), returncode=1)
+            raise build_failed(str(project.main_source), _said_once(failures), toolchain, returncode=1)
         device, host = (job.result() for job in jobs)
     program = _link(project, toolchain, device, host, run.cancel)
     return BuiltProgram(
         argv=(str(program.directory / "program"), *project.program_args),
         directory=project.root,
+        tree=project.root,
         env=project.config.env,
         compile_seconds=max(device.seconds, host.seconds) + program.seconds,
         cached=device.cached and host.cached and program.cached,
         code_objects=(device.directory / "device.co",),
         output=device.output or host.output,
+        units={project.main_source: _users(toolchain, (*device.read, *host.read)) - {project.main_source}},
     )
 
 
@@ -117,17 +132,18 @@ def compile_device(
 ) -> CodeObject:
     """Compile only the GPU side of `source`, as the run has it, with the flags of the program's own build.
 
-    For a header, a source that includes it is compiled. Takes less than half of a full build, and a later
+    For a file that others include, whatever its name ends with, a source that includes it is compiled.
+    Takes less than half of a full build, and a later
     `build_program` with the same text uses the result. Raises `BuildFailed`.
     """
     source = source.absolute()
     decode_source(source, run.texts.needed(source))
     if project.build_kind == "single":
-        unit, texts = _single_unit(project, _translation_unit(project, source, run.texts)), run.texts
+        assert project.main_source is not None
+        unit, texts = _single_unit(project, project.main_source), run.texts
     else:
         tree = build_in_tree(project, toolchain, Run(run.cancel))
-        main = _translation_unit(project, source, run.texts, tree)
-        unit = _tree_unit(project, tree, main)
+        unit = _tree_unit(project, tree, source)
         texts = SourceTexts({tree.path_of(path): data for path, data in run.texts.unsaved.items()})
     entry = _compile(_Order(project, toolchain, unit, "device", texts, run.cancel, confined))
     return read_code_object(entry.directory / "device.co")
@@ -138,16 +154,18 @@ def source_command(project: Project, toolchain: Toolchain, source: Path, run: Ru
 
     Raises `UsageError` when the build does not compile it, `BuildFailed` when a build command fails.
     """
-    built = project.build_kind != "single"
-    tree = build_in_tree(project, toolchain, Run(run.cancel)) if built else None
-    main = _translation_unit(project, source.absolute(), run.texts, tree)
-    above = (project.root, *project.root.parents)
-    roots = [project.root, main.parent, *(d for d in above if (d / ".git").exists())]
-    if tree is None:
-        command = _single_unit(project, main).command
+    roots = []
+    if project.build_kind == "single":
+        assert project.main_source is not None
+        main, command = project.main_source, _single_unit(project, project.main_source).command
     else:
+        tree = build_in_tree(project, toolchain, Run(run.cancel))
+        source = source.absolute()
+        main = source if source in tree.units else _including(project, tree, source)
         command = _tree_unit(project, tree, main).command
         roots.append(tree.directory)
+    above = (project.root, *project.root.parents)
+    roots = [project.root, main.parent, *(d for d in above if (d / ".git").exists()), *roots]
     flags = (*toolchain.hip_flags, *command.flags)
     return SourceCommand(main, command.directory, flags, tuple(dict.fromkeys(roots)))
 
@@ -218,36 +236,43 @@ def _single_unit(project: Project, source: Path) -> _Unit:
 
 
 def _tree_unit(project: Project, tree: BuildTree, source: Path) -> _Unit:
-    file = tree.path_of(source)
+    main = source if source in tree.units else _including(project, tree, source)
+    file = tree.path_of(main)
     command = from_record(file, tree.record)
-    if command is None:
-        raise UsageError(
-            f"{source}: the build command did not compile this file with a compiler that hipscope can see",
-            "call `hipcc`, `amdclang++` or `clang++` by name, not by path",
-        )
+    assert command is not None
     return _Unit(file, command, (tree.directory, project.root))
 
 
-def _translation_unit(
-    project: Project, source: Path, texts: SourceTexts, tree: BuildTree | None = None
-) -> Path:
-    """The source to compile for a file: for a header one that includes it, and that the `tree`'s build compiled."""
-    if source.suffix not in HEADER_SUFFIXES:
-        return source
-    if project.main_source is not None and project.main_source.suffix not in HEADER_SUFFIXES:
-        return project.main_source
-    units = [p for p in project.sources if p.suffix not in HEADER_SUFFIXES]
-    if tree is not None:
-        units = [p for p in units if from_record(tree.path_of(p), tree.record) is not None]
-    name = source.name.encode()
-    for path in units:
-        if name in (texts.read(path) or b""):
-            return path
-    header = source.resolve()
-    for path in units:
-        if len(units) == 1 or header in included_files(texts, (path,)):
-            return path
-    raise UsageError(f"{source}: no source of the project includes this header")
+def _including(project: Project, tree: BuildTree, source: Path) -> Path:
+    """The compiled file that includes the source, the one that the user named before others. Raises UsageError."""
+    if not tree.units:
+        raise UsageError(
+            f"{source}: the build command called no compiler that hipscope can see",
+            "call `hipcc`, `amdclang++` or `clang++` by name, not by path",
+        )
+    real = {Path(os.path.realpath(name)) for name in (source, tree.path_of(source))}
+    found = [
+        unit
+        for unit, included in tree.units.items()
+        if source in included or any(Path(os.path.realpath(tree.path_of(i))) in real for i in included)
+    ]
+    if not found:
+        compiled = ", ".join(sorted(unit.name for unit in tree.units)[:4])
+        raise UsageError(
+            f"{source}: the build command compiled neither this file nor one that includes it",
+            f"it compiled {compiled}" + (", ..." if len(tree.units) > 4 else ""),
+        )
+    return project.main_source if project.main_source in found else min(found)
+
+
+def _users(toolchain: Toolchain, files: Iterable[Path]) -> frozenset[Path]:
+    """The files that belong neither to the system nor to the compiler."""
+    foreign = [*toolchain.include_dirs, *filter(None, [toolchain.rocm_path, toolchain.clang.parents[1]])]
+    return frozenset(
+        path
+        for path in files
+        if not str(path).startswith(SYSTEM_PREFIXES) and not any(path.is_relative_to(d) for d in foreign)
+    )
 
 
 def _compile(order: _Order) -> Entry:
@@ -274,7 +299,7 @@ def _compile(order: _Order) -> Entry:
         if completed is None or not completed.ok:  # what the compiler says comes from the source as it is
             completed = _call(order, [str(toolchain.clang), *arguments], files, draft)
         output = unit.in_users_words(completed.text)
-        _check(order.project, str(unit.file), completed, output, draft)
+        _check(order.project, toolchain, str(unit.file), completed, output, draft)
         seen = set(read_dependencies(draft / _DEPENDENCIES, unit.command.directory))
         if ahead is not None:
             seen -= {ahead.text, ahead.header}
@@ -354,7 +379,7 @@ def _link(
             ],
             timeout=timeout, env=private(draft), cancel=cancel,
         )  # fmt: skip
-        _check(project, "clang-offload-bundler", bundled, bundled.text, draft)
+        _check(project, toolchain, "clang-offload-bundler", bundled, bundled.text, draft)
         (draft / "bundle.s").write_text(_bundle_source(host.directory / "host.o", bundle))
         linked = run_process(
             [
@@ -364,7 +389,7 @@ def _link(
             ],
             timeout=timeout, env=private(draft), cancel=cancel,
         )  # fmt: skip
-        _check(project, str(project.main_source), linked, linked.text, draft)
+        _check(project, toolchain, str(project.main_source), linked, linked.text, draft)
         for leftover in (bundle, draft / "bundle.s"):
             leftover.unlink()
         return cache.store(draft, [], seconds=bundled.seconds + linked.seconds, output="")
@@ -393,7 +418,9 @@ def _bundle_source(host_object: Path, bundle: Path) -> str:
     return "\n".join(lines)
 
 
-def _check(project: Project, subject: str, completed: Completed, output: str, draft: Path) -> None:
+def _check(
+    project: Project, toolchain: Toolchain, subject: str, completed: Completed, output: str, draft: Path
+) -> None:
     if completed.timed_out:
         seconds = project.config.build_timeout_s
         raise BuildFailed(
@@ -402,20 +429,22 @@ def _check(project: Project, subject: str, completed: Completed, output: str, dr
             output=output,
         )
     if not completed.ok:
-        raise build_error(subject, output, draft, returncode=completed.returncode)
+        raise build_error(subject, output, draft, toolchain, returncode=completed.returncode)
 
 
-def _from_tree(project: Project, tree: BuildTree) -> BuiltProgram:
+def _from_tree(project: Project, toolchain: Toolchain, tree: BuildTree) -> BuiltProgram:
     assert project.config.run is not None
     command = " ".join([project.config.run, *(shlex.quote(argument) for argument in project.program_args)])
     return BuiltProgram(
         argv=("/bin/sh", "-c", command),
-        directory=tree.directory,
+        directory=tree.start,
+        tree=tree.directory,
         env=project.config.env,
         compile_seconds=tree.seconds,
         cached=tree.cached,
         code_objects=(),
         output=tree.output,
+        units={unit: _users(toolchain, included) for unit, included in tree.units.items()},
     )
 
 

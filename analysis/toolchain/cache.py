@@ -20,7 +20,7 @@ from hipscope.analysis.system.directories import cache_directory, draft_director
 
 _KEPT_RESULTS = 400
 # Files here belong to the system: size and time are enough to see that they changed.
-_SYSTEM_PREFIXES = ("/usr/", "/opt/", "/lib/")
+SYSTEM_PREFIXES = ("/usr/", "/opt/", "/lib/")
 _RECORD = "record.json"
 
 
@@ -28,7 +28,7 @@ _RECORD = "record.json"
 class Entry:
     """A result: its directory, what it took to make (seconds) and what the compiler printed.
 
-    `files` are the other files that the compiler read.
+    `files` are the other files that the compiler read; `read` are these and the texts that it was handed and used.
     """
 
     directory: Path
@@ -36,6 +36,7 @@ class Entry:
     output: str
     cached: bool
     files: frozenset[Path]
+    read: tuple[Path, ...] = ()
 
 
 class BuildCache:
@@ -66,8 +67,11 @@ class BuildCache:
                     inputs = {Path(path): value for path, value in record["inputs"].items()}
                     if all(_fingerprint(path) == value for path, value in inputs.items()):
                         os.utime(self.directory)
+                        read = tuple(Path(path) for path in record["read"])
                         seconds, output = record["seconds"], record["output"]
-                        return Entry(directory, seconds, output, cached=True, files=frozenset(inputs))
+                        return Entry(
+                            directory, seconds, output, cached=True, files=frozenset(inputs), read=read
+                        )
         return None
 
     @contextlib.contextmanager
@@ -85,7 +89,8 @@ class BuildCache:
             for path in files
             if path not in self._texts and draft not in path.parents
         }
-        record = json.dumps({"inputs": inputs, "seconds": seconds, "output": output})
+        read = [str(path) for path in files if draft not in path.parents]
+        record = json.dumps({"inputs": inputs, "read": read, "seconds": seconds, "output": output})
         for leftover in draft.glob("overlay*"):
             leftover.unlink()
         (draft / _RECORD).write_text(record)
@@ -96,7 +101,8 @@ class BuildCache:
             if other.is_dir() and other != final:
                 shutil.rmtree(other, ignore_errors=True)
         prune(self._home, self._kept)
-        return Entry(final, seconds, output, cached=False, files=frozenset(Path(path) for path in inputs))
+        others, used = frozenset(Path(path) for path in inputs), tuple(Path(path) for path in read)
+        return Entry(final, seconds, output, cached=False, files=others, read=used)
 
     def _recorded(self, path: Path) -> str:
         # A file that was saved while the compiler ran may not be what the compiler read: never found again.
@@ -104,7 +110,7 @@ class BuildCache:
 
 
 def _fingerprint(path: Path) -> str:
-    if str(path).startswith(_SYSTEM_PREFIXES):
+    if str(path).startswith(SYSTEM_PREFIXES):
         status = path.stat()
         return f"{status.st_size}:{status.st_mtime_ns}"
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -9,6 +9,7 @@ of the other, because builds write down the absolute paths of what they read.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -23,6 +24,7 @@ from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import cache_directory, locked, write_atomically
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined, tool_directories
+from hipscope.analysis.toolchain.compile_commands import recorded_units
 from hipscope.analysis.toolchain.compiler_messages import build_error
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project
@@ -44,14 +46,31 @@ _COMPILERS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
 
 @dataclass(frozen=True)
 class BuildTree:
-    """A built copy of a project. `record` holds one file per compiler call, as `from_record` reads them."""
+    """A built copy of a project: of `root` in `directory`, where commands are started in `start`.
+
+    `record` holds one file per compiler call, as `from_record` reads them.
+    """
 
     root: Path
     directory: Path
+    start: Path
     record: Path
     seconds: float
     output: str
     cached: bool
+
+    @functools.cached_property
+    def units(self) -> Mapping[Path, frozenset[Path]]:
+        """The user's files that were compiled, each with what it included; empty where no compiler call was seen."""
+        recorded = recorded_units(self.record)
+        return {
+            self._of_the_user(file): frozenset(map(self._of_the_user, included))
+            for file, included in recorded.items()
+        }
+
+    def _of_the_user(self, path: Path) -> Path:
+        """The file of the user's tree that a file of this copy stands for."""
+        return self.root / path.relative_to(self.directory) if path.is_relative_to(self.directory) else path
 
     def path_of(self, path: Path) -> Path:
         """Where a file of the user's tree is in this copy; files outside the tree are where they are."""
@@ -71,23 +90,24 @@ def build_in_tree(
 
     Raises `BuildFailed` with the messages of the compiler, which name the user's files.
     """
+    home = project.directory
     build = project.config.build
     assert build is not None
     settings = [toolchain.identity, _WRAPPER, build, json.dumps(project.config.env, sort_keys=True)]
-    identity = hashlib.sha256("\0".join([str(project.root), *settings]).encode()).hexdigest()[:16]
-    home = Path(os.path.realpath(cache_directory())) / "trees" / f"{project.root.name}-{identity}"
+    identity = hashlib.sha256("\0".join([str(project.root), str(home), *settings]).encode()).hexdigest()[:16]
+    place = Path(os.path.realpath(cache_directory())) / "trees" / f"{home.name}-{identity}"
     overlay = run.texts.unsaved
-    slot = home / ("candidate" if overlay else "base")
+    slot = place / ("candidate" if overlay else "base")
     tree = slot / "tree"
-    with locked(home / "lock"):
-        content = _bring_up_to_date(project.root, tree, slot / "state.json", overlay)
+    start = tree / home.relative_to(project.root)
+    with locked(place / "lock"):
+        content = _bring_up_to_date(project, tree, slot / "state.json", overlay)
         done = slot / "done.json"
         with contextlib.suppress(OSError, ValueError, KeyError):
             last = json.loads(done.read_text())
             if last["content"] == content:
-                return BuildTree(
-                    project.root, tree, slot / "record", last["seconds"], last["output"], cached=True
-                )
+                seconds, output = last["seconds"], last["output"]
+                return BuildTree(project.root, tree, start, slot / "record", seconds, output, cached=True)
         done.unlink(missing_ok=True)
         (slot / "record").mkdir(exist_ok=True)
         environment = _environment(project, toolchain, slot)
@@ -95,7 +115,7 @@ def build_in_tree(
         if confined:
             box = Box(
                 read=(
-                    project.root,
+                    *(project.folders or (project.root,)),
                     *paths_in([*toolchain.hip_flags, str(toolchain.clang)]),
                     *tool_directories(environment["PATH"]),
                     *project.config.optimize.read_paths,
@@ -104,10 +124,10 @@ def build_in_tree(
             )
             kept = {name: value for name, value in environment.items() if os.environ.get(name) != value}
             completed = run_confined(
-                argv, box, timeout=timeout, cwd=tree, env=plain_environment(kept), cancel=run.cancel
+                argv, box, timeout=timeout, cwd=start, env=plain_environment(kept), cancel=run.cancel
             )
         else:
-            completed = run_process(argv, timeout=timeout, cwd=tree, env=environment, cancel=run.cancel)
+            completed = run_process(argv, timeout=timeout, cwd=start, env=environment, cancel=run.cancel)
         output = completed.text.replace(str(tree), str(project.root))
         if completed.timed_out:
             raise BuildFailed(
@@ -116,24 +136,26 @@ def build_in_tree(
                 output=output,
             )
         if not completed.ok:
-            raise build_error(f"`{build}` in {project.root}", output, tree, returncode=completed.returncode)
+            subject = f"`{build}` in {home}"
+            raise build_error(subject, output, tree, toolchain, returncode=completed.returncode)
         result = {"content": content, "seconds": completed.seconds, "output": output}
         write_atomically(done, json.dumps(result).encode())
-    return BuildTree(project.root, tree, slot / "record", completed.seconds, output, cached=False)
+    return BuildTree(project.root, tree, start, slot / "record", completed.seconds, output, cached=False)
 
 
-def _bring_up_to_date(root: Path, tree: Path, state_file: Path, overlay: Mapping[Path, bytes]) -> str:
-    """Make `tree` hold what `root` and `overlay` hold; gives a digest of all of it.
+def _bring_up_to_date(project: Project, tree: Path, state_file: Path, overlay: Mapping[Path, bytes]) -> str:
+    """Make `tree` hold what the project and `overlay` hold; gives a digest of all of it.
 
     A file that is copied for the first time keeps its time, as the project's own rules compare times; one that
     replaces another is new.
     """
+    root = project.root
     state: dict[str, list[int | str]] = {}
     with contextlib.suppress(OSError, ValueError):
         state = json.loads(state_file.read_text())
     texts = {str(path.relative_to(root)): data for path, data in overlay.items() if path.is_relative_to(root)}
     fresh: dict[str, list[int | str]] = {}
-    for path in _files(root):
+    for path in (file for folder in project.folders or (root,) for file in _files(folder)):
         name = str(path.relative_to(root))
         status = path.lstat()
         known = state.get(name)
@@ -228,8 +250,10 @@ def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str
         script.chmod(0o755)
     env = {**os.environ, **project.config.env}
     env["PATH"] = f"{wrappers}{os.pathsep}{env.get('PATH', os.defpath)}"
-    env["HIPCC"] = str(wrappers / "hipcc")
-    env["HIPCXX"] = str(wrappers / "clang++")
+    # A variable may hold flags behind the compiler's name, and build systems take them from there.
+    for variable, name in (("HIPCC", "hipcc"), ("HIPCXX", "clang++")):
+        _, *flags = env.get(variable, "").split() or [""]
+        env[variable] = " ".join([str(wrappers / name), *flags])
     env["CMAKE_EXPORT_COMPILE_COMMANDS"] = "ON"
     # Compilers that no wrapper stands for, such as g++ for host code, find our headers before the system's older ones.
     for variable in ("C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"):
@@ -294,7 +318,8 @@ while [ "$count" -gt 0 ]; do
     esac
 done
 if [ "$compile" = yes ]; then
-    { printf '%s' "$PWD"; printf '\\0%s' "$@"; } > @RECORD@/"$$-$(date +%s%N)"
+    call=@RECORD@/"$$-$(date +%s%N)"
+    { printf '%s' "$PWD"; printf '\\0%s' "$@"; } > "$call"
 fi
 if [ "$hip" = yes ] && [ "$compile" = yes ]; then
     [ "$optimize" = yes ] || set -- -O3 "$@"
@@ -302,6 +327,8 @@ if [ "$hip" = yes ] && [ "$compile" = yes ]; then
 fi
 if [ "$compile" = yes ]; then
     set -- "$@" -gline-tables-only -gcolumn-info -fdiagnostics-absolute-paths @PREFIX_MAP@
+    # Not a depfile: the build may have one of its own, and a compiler writes only one.
+    set -- "$@" -Xclang -header-include-file -Xclang "$call.included"
 fi
 if [ "$hip,$link,$compile,$relocatable" = yes,yes,no,yes ]; then
     set -- @HIP_FLAGS@ "$@"  # this is where the GPU code of the objects is made

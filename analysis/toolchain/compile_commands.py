@@ -16,7 +16,9 @@ from pathlib import Path
 from hipscope.analysis.errors import UsageError
 
 DATABASE = "compile_commands.json"
+INCLUDED = ".included"  # beside a recorded call: the files that its source included, one a line
 _SOURCE_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".o", ".a", ".so", ".obj")
+_OBJECTS = (".o", ".a", ".so", ".obj")
 _DROPPED = {
     "-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "--hip-link", "-shared", "-save-temps", "-fgpu-rdc",
     "-fPIE", "-pie", "-v", "-###", "--genco", "-Werror",
@@ -64,10 +66,25 @@ def from_database(source: Path, root: Path) -> CompileCommand | None:
 def from_record(source: Path, record: Path) -> CompileCommand | None:
     """The newest of the compiler calls in the directory `record` that compiled `source`."""
     for path in _newest_first(record):
-        directory, *arguments = path.read_bytes().decode("utf-8", "surrogateescape").split("\0")
-        if source in _inputs(arguments, Path(directory)):
-            return CompileCommand(Path(directory), relevant_flags(arguments))
+        directory, arguments = _call(path)
+        if source in _inputs(arguments, directory):
+            return CompileCommand(directory, relevant_flags(arguments))
     return None
+
+
+def recorded_units(record: Path) -> dict[Path, frozenset[Path]]:
+    """Each file that a call in `record` compiled and that is still there, with what the newest such call included.
+
+    Headers that the compiler takes for the system's are not among these.
+    """
+    units: dict[Path, frozenset[Path]] = {}
+    for path in _newest_first(record):
+        directory, arguments = _call(path)
+        sources = [source for source in _inputs(arguments, directory) if source.suffix not in _OBJECTS]
+        for source in sources:
+            if source not in units and source.is_file():
+                units[source] = _included(path, directory)
+    return units
 
 
 def relevant_flags(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -114,7 +131,23 @@ def _entry(database: Path, source: Path) -> CompileCommand | None:
 def _newest_first(record: Path) -> list[Path]:
     if not record.is_dir():
         return []
-    return sorted(record.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    calls = [path for path in record.iterdir() if path.suffix != INCLUDED]
+    return sorted(calls, key=lambda path: path.stat().st_mtime_ns, reverse=True)
+
+
+def _call(path: Path) -> tuple[Path, list[str]]:
+    """The directory and the arguments of a recorded call."""
+    directory, *arguments = path.read_bytes().decode("utf-8", "surrogateescape").split("\0")
+    return Path(directory), arguments
+
+
+def _included(call: Path, directory: Path) -> frozenset[Path]:
+    """What the compiler said it included in a recorded call: nothing when it did not get that far."""
+    try:
+        text = call.with_name(call.name + INCLUDED).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return frozenset()
+    return frozenset(_normal(directory / line.strip()) for line in text.splitlines() if line.strip())
 
 
 def _inputs(arguments: Sequence[str], directory: Path) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from typing import get_args
 
 from hipscope.analysis.errors import BuildFailed, CompilerDiagnostic, Severity
 from hipscope.analysis.system.directories import nearly_full
+from hipscope.analysis.toolchain.discovery import Toolchain, install_command, openmp_package, openmp_runtime
 
 _LINE = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error|warning|note): "
@@ -18,6 +19,10 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _WITHOUT_PLACE = re.compile(r"^(?:[^\s:]+: )?(?:fatal )?error: (?P<message>.*)$", re.MULTILINE)
+_NO_OPENMP = re.compile(
+    r"(?:cannot find|unable to find library|library not found for) -lomp\b|'omp\.h' file not found"
+)
+_NO_LIBRARY = re.compile(r"(?:cannot find|unable to find library) -l(?P<name>[^\s:]+)")
 _UNDEFINED = re.compile(r"(?:undefined reference to|undefined symbol:) [`']?(?P<symbol>[^`'\n]+)")
 
 
@@ -47,20 +52,24 @@ def absolute_paths(output: str, directory: Path) -> str:
     return _LINE.sub(absolute, output)
 
 
-def build_failed(subject: str, output: str, *, returncode: int) -> BuildFailed:
+def build_failed(subject: str, output: str, toolchain: Toolchain, *, returncode: int) -> BuildFailed:
     """The exception for a build that left with `returncode`: its line is the first error, in the compiler's words."""
     diagnostics = parse_diagnostics(output)
     message, hint = _headline(subject, output, diagnostics, returncode)
+    if _NO_OPENMP.search(output) and openmp_runtime(toolchain) is None:
+        hint = f"OpenMP is not installed for this compiler: {install_command([openmp_package(toolchain)])}"
     return BuildFailed(message, hint, diagnostics=diagnostics, output=output)
 
 
-def build_error(subject: str, output: str, directory: Path, *, returncode: int) -> BuildFailed | OSError:
+def build_error(
+    subject: str, output: str, directory: Path, toolchain: Toolchain, *, returncode: int
+) -> BuildFailed | OSError:
     """`build_failed`, or the error of a full disk for a build that wrote into `directory` and failed for that.
 
     A full disk says nothing about the text, and no candidate may be refused for it. Compilers name it in many ways: "No
     space left", "Bus error", "No such file" for their own output.
     """
-    failure = build_failed(subject, output, returncode=returncode)
+    failure = build_failed(subject, output, toolchain, returncode=returncode)
     full = os.strerror(errno.ENOSPC)
     wrong_text = any(diagnostic.severity == "error" for diagnostic in failure.diagnostics)
     if not wrong_text and (full in output or nearly_full(directory)):
@@ -84,6 +93,9 @@ def _headline(
             f"{subject}: does not link: `{undefined['symbol']}` is not defined in it",
             "its other files and libraries belong into the command that links it: `build` in hipscope.toml",
         )
+    absent = _NO_LIBRARY.search(output)
+    if absent:
+        return f"{subject}: does not link: the library `{absent['name']}` is not found", None
     placeless = _WITHOUT_PLACE.search(output)
     if placeless:
         return f"{subject}: {placeless['message']}", None

@@ -62,6 +62,12 @@ class Toolchain:
         return self.objdump.parent
 
     @property
+    def major(self) -> int:
+        """The major version of this compiler's LLVM; the oldest that hipscope takes when it does not say."""
+        match = re.search(r"version (\d+)", self.version)
+        return int(match[1]) if match else MIN_CLANG
+
+    @property
     def identity(self) -> str:
         """Changes whenever the compiler could produce something else; part of every cache key."""
         stamp = self.clang.stat()
@@ -160,6 +166,17 @@ def install_command(packages: list[str]) -> str:
     """The shell command that installs packages of Debian or Ubuntu."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     return f"{sudo}apt-get install -y {' '.join(packages)}"
+
+
+def openmp_runtime(toolchain: Toolchain) -> Path | None:
+    """The OpenMP library that this compiler links for `-fopenmp`, None when it is not installed."""
+    lib = toolchain.bin.parent / "lib"
+    return next((path for path in (lib / "libomp.so", *lib.glob("*/libomp.so")) if path.exists()), None)
+
+
+def openmp_package(toolchain: Toolchain) -> str:
+    """The package with this compiler's OpenMP library and header."""
+    return "openmp-extras-dev" if toolchain.kind == "rocm" else f"libomp-{toolchain.major}-dev"
 
 
 def _from_config(config: Config) -> Toolchain:

@@ -5,6 +5,7 @@ Takes a file or a directory, gives a `Project`. Reads sources only to see that t
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ BuildKind = Literal["single", "command"]
 
 _SKIPPED = {"node_modules", "__pycache__", "CMakeFiles"}
 _MAX_SOURCES = 20_000
-_MAX_LOOKED_THROUGH = 500
 _COMMENTS_AND_STRINGS = re.compile(
     r"//[^\n]*|/\*.*?\*/|R\"([^()\\ ]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
@@ -30,7 +30,13 @@ _MAIN = re.compile(r"\bmain\s*\(")
 
 @dataclass(frozen=True)
 class Project:
-    """One program. `root` is the directory that its build and its relative paths belong to."""
+    """One program. `root` is the directory that holds all that is its own.
+
+    With `source_dirs` beside its `hipscope.toml`, `root` is the directory above all of them, and of what lies there
+    only the `folders` belong to it; without `folders` all does.
+    `sources` are what may belong to it until it is built, then what the build read; `compiled` are those of them that
+    the compiler was called for, None before the build or where no call was seen.
+    """
 
     root: Path
     main_source: Path | None
@@ -38,10 +44,20 @@ class Project:
     config: Config
     program_args: tuple[str, ...]
     build_kind: BuildKind
+    compiled: frozenset[Path] | None = None
+    home: Path | None = None
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def directory(self) -> Path:
+        """Where its commands are started: that of its `hipscope.toml`, or of its only source."""
+        return self.home or self.root
 
     @property
     def headers(self) -> tuple[Path, ...]:
-        """The headers among its sources."""
+        """The sources that others include: all that are not compiled themselves, or before a build, by their names."""
+        if self.compiled is not None:
+            return tuple(path for path in self.sources if path not in self.compiled)
         return tuple(path for path in self.sources if path.suffix in HEADER_SUFFIXES)
 
 
@@ -71,7 +87,10 @@ def resolve_project(
         main = target if target.is_file() else None
         if main is not None:
             read_source(main, texts)
-        return Project(root, main, tuple(find_sources(root, settings)), settings, arguments, "command")
+        sources = tuple(find_sources(root, settings))
+        folders = _folders(root, settings)
+        above = Path(os.path.commonpath(folders)) if folders else root
+        return Project(above, main, sources, settings, arguments, "command", home=root, folders=folders)
     main = target if target.is_file() else _only_program(target, home, texts)
     if home is not None and home != main.parent:
         flags = _found_from(home, main.parent, settings.flags)
@@ -119,7 +138,7 @@ def find_sources(root: Path, config: Config) -> Iterator[Path]:
     """The sources and headers below `source_dirs`, sorted. Raises `UsageError` for a directory that is not there."""
     seen: set[Path] = set()
     for name in config.source_dirs:
-        directory = root / name
+        directory = Path(os.path.normpath(root / name))
         if not directory.is_dir():
             raise UsageError(f"{root / CONFIG_FILE}: source_dirs: {directory} is not a directory")
         for path in _walk(directory):
@@ -133,31 +152,12 @@ def find_sources(root: Path, config: Config) -> Iterator[Path]:
                 yield path
 
 
-def sources_to_search(project: Project) -> tuple[Path, ...]:
-    """The files in which something of a program may be looked for: its own, and what lies around its main source.
-
-    None when they are too many to look through.
-    """
-    around = sources_around(project.main_source) if project.main_source is not None else ()
-    found = tuple(dict.fromkeys((*project.sources, *around)))
-    return found if len(found) <= _MAX_LOOKED_THROUGH else ()
-
-
-def sources_around(file: Path) -> tuple[Path, ...]:
-    """The sources and headers of the project that a file is in, or of its directory when there is no hipscope.toml.
-
-    None when they cannot be listed, or are too many to look through.
-    """
-    home = _config_directory(file.parent)
-    try:
-        if home is not None:
-            found = tuple(find_sources(home, load_config(home)))
-        else:
-            near = file.parent.iterdir() if file.parent.is_dir() else ()
-            found = tuple(sorted(p for p in near if p.suffix in PROGRAM_SUFFIXES + HEADER_SUFFIXES))
-    except (UsageError, OSError):
+def _folders(home: Path, config: Config) -> tuple[Path, ...]:
+    """The directory of the settings and those of `source_dirs`, when some of them lie outside of it; else none."""
+    named = {Path(os.path.normpath(home / name)) for name in config.source_dirs} | {home}
+    if all(path.is_relative_to(home) for path in named):
         return ()
-    return found if len(found) <= _MAX_LOOKED_THROUGH else ()
+    return tuple(sorted(p for p in named if not any(p != q and p.is_relative_to(q) for q in named)))
 
 
 def _config_directory(start: Path) -> Path | None:

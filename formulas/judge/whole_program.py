@@ -5,6 +5,7 @@ Takes a bench and the new text, gives what is different or slower, in words. Not
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -206,10 +207,11 @@ def _times_as_fast(was: Profile, new: Profile, rewritten: Collection[str]) -> li
 
 def failed_tests(project: Project, session: ProfileSession, command: str, run: Run) -> str | None:
     """Run the project's own tests confined, in a copy of the project with the run's texts; why they fail, or None."""
-    root = session.built.directory
+    root = session.built.tree
     cache = cache_directory() / "disassembly"
     options = EmulatorOptions(objdump=session.toolchain.objdump, cache=cache)
-    variables = {**emulator_environment(options), "HIPSCOPE_PROGRAM": session.built.argv[0]}
+    given = {**os.environ, **project.config.env, **session.built.env}
+    variables = {**emulator_environment(options, given), "HIPSCOPE_PROGRAM": session.built.argv[0]}
     with private_copy(root) as shown:
         if not shown:
             return f"The test command was not run: {root} is too large to copy."
@@ -225,7 +227,7 @@ def failed_tests(project: Project, session: ProfileSession, command: str, run: R
                 shown=shown,
             ),
             timeout=project.config.timeout_s,
-            cwd=root,
+            cwd=session.built.directory,
             env=plain_environment({**project.config.env, **session.built.env, **variables}),
             cancel=run.cancel,
         )

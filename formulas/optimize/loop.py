@@ -13,12 +13,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hipscope.analysis.errors import ProgramFailed, UsageError
+from hipscope.analysis.errors import BuildFailed, HipscopeError, ProgramFailed, UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.profilers import MeasuringProfiler, Profiler, choose_profiler
 from hipscope.analysis.run import Run
-from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.runs.profile_project import (
+    ProfileOptions,
+    ProfileSession,
+    profile_project,
+    program_of,
+)
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.project import Project
@@ -60,6 +65,10 @@ __all__ = [
 
 _NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE)
 _HOT_KERNEL = 0.05  # of the GPU's time: the share below which nothing is a finding either
+
+
+# What is wrong with one kernel or its file says nothing about the next. A full disk, a missing tool, a stop do.
+_OF_ONE_FINDING = (UsageError, BuildFailed, ProgramFailed)
 
 
 @dataclass(frozen=True)
@@ -171,12 +180,14 @@ def _optimize_session(
     """On what was prepared, if there is something, else on a new run of the program."""
     with prepared_session(project, run) as ready:
         if ready is not None:
-            result = _optimize_profiled(Optimizing(project, ready, hardware, options, proposer, run))
+            built, asked = program_of(ready, project, run)
+            result = _optimize_profiled(Optimizing(built, ready, hardware, options, proposer, asked))
             if not any(a.outcome is Outcome.PROGRAM_DIFFERS for a in result.attempts):
                 return result
             forget(ready)  # the program may have got other data: judge it on what it does now
     recorded = ProfileOptions(backend="emulator", capture_dispatches=())
     session = profile_project(project, run, options=recorded)
+    project, run = program_of(session, project, run)
     try:
         return _optimize_profiled(Optimizing(project, session, hardware, options, proposer, run))
     finally:
@@ -206,7 +217,8 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
         result = _optimize_kernel(work, kernel, group, attempts)
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
-        if len([a for a in attempts if a.outcome not in _NO_CANDIDATE]) >= config.optimize.max_attempts:
+        judged = [a for a in attempts if a.outcome not in (*_NO_CANDIDATE, Outcome.CANNOT_JUDGE)]
+        if len(judged) >= config.optimize.max_attempts:
             break
     if not wanted:
         message = " ".join(
@@ -245,7 +257,11 @@ def _optimize_kernel(
     try:
         with open_bench(work.project, work.session, kernel, work.run, wait=False, timed_later=later) as bench:
             for finding in findings if work.options.rewriter != "llm" else ():
-                result = _try_recipes(work, bench, finding, attempts)
+                try:
+                    result = _try_recipes(work, bench, finding, attempts)
+                except _OF_ONE_FINDING as reason:
+                    attempts.append(_untried(finding, reason))
+                    continue
                 if result is not None:
                     return result
             if work.tells_compiler:
@@ -254,18 +270,27 @@ def _optimize_kernel(
                     return result
             if work.proposer is not None and findings:
                 return _ask_model(work, work.proposer, bench, kernel, attempts)
-    except CannotJudge as reason:
-        attempts.append(
-            Attempt(
-                formula=findings[0].formula if findings else DIAGNOSE.name,
-                kernel=kernel.name,
-                recipe="",
-                title="",
-                outcome=Outcome.CANNOT_JUDGE,
-                reason=reason.message,
+    except (CannotJudge, *_OF_ONE_FINDING) as reason:
+        tried = {a.formula for a in attempts if a.kernel == kernel.name}
+        attempts += [_untried(finding, reason) for finding in findings if finding.formula not in tried]
+        if not findings:
+            attempts.append(
+                Attempt(
+                    formula=DIAGNOSE.name,
+                    kernel=kernel.name,
+                    recipe="",
+                    title="",
+                    outcome=Outcome.CANNOT_JUDGE,
+                    reason=reason.message,
+                )
             )
-        )
     return None
+
+
+def _untried(finding: Finding, reason: HipscopeError) -> Attempt:
+    """A finding for which nothing could be tried, with what to do about it."""
+    said = f"{reason.message} ({reason.hint})" if reason.hint else reason.message
+    return _unjudged(finding, "", Outcome.CANNOT_JUDGE, said, recipe="")
 
 
 def _try_recipes(

@@ -15,7 +15,7 @@ from hipscope.accordo.model.verdict import Mismatch
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.run import Run
-from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project, program_of
 from hipscope.analysis.source.includes import included_files
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
@@ -183,7 +183,7 @@ def allow_model(
     """
     settings = model_settings(project.config.llm)
     load_dspy()
-    require_consent(project.root, settings, yes_send=yes_send)
+    require_consent(project.directory, settings, yes_send=yes_send)
     key = take_key(settings, stored=stored_keys or {})
     withhold_key(project.config.llm)
     return ModelProposer(settings, key)
@@ -217,6 +217,7 @@ def render_prompt(project: Project, kernel: str | None = None, run: Run | None =
     """
     run = run or Run()
     session = profile_project(project, run, options=ProfileOptions(capture_dispatches=()))
+    project, run = program_of(session, project, run)
     chosen = _chosen_kernel(project, session.profile, kernel, run.texts)
     found = find_source(project, chosen, run.texts)
     findings = kernel_findings(project, session.profile, chosen, run.texts)

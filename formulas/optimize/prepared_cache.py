@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -25,7 +26,7 @@ from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers.emulator import RECORDED_DISPATCHES
 from hipscope.analysis.run import Run
-from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project, program_of
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import cache_directory, draft_directory, settle
 from hipscope.analysis.system.sandbox import paths_in
@@ -65,6 +66,7 @@ def prepare_project(project: Project, run: Run | None = None) -> bool:
     precompile_headers(project, toolchain, run)
     options = ProfileOptions(backend="emulator", capture_dispatches=())
     session = profile_project(project, run, options=options)
+    project, run = program_of(session, project, run)
     config = project.config
     findings = detect_all(session.profile, run.texts, formulas=config.formulas, min_share=config.min_share)
     if not findings:
@@ -156,7 +158,7 @@ def forget(session: ProfileSession) -> None:
 
 
 def _home(project: Project) -> Path:
-    subject = project.main_source or project.root
+    subject = project.main_source or project.directory
     name = hashlib.sha256(os.fsencode(subject)).hexdigest()[:16]
     return cache_directory() / "prepared" / f"{subject.stem}-{name}"
 
@@ -171,8 +173,8 @@ def _key(project: Project, toolchain: Toolchain, built: BuiltProgram, texts: Sou
         tools = [replay_executable(), *sorted(native_library_dir().glob("*.so"))]
     except NativePartsMissing:
         return None
-    beside = _below(project.root)
-    made = _below(built.directory) if built.directory != project.root else []
+    beside = _below(*(project.folders or (project.root,)))
+    made = _below(built.tree) if built.tree != project.root else []
     if beside is None or made is None:
         return None
     package = Path(__file__).resolve().parents[2]
@@ -193,11 +195,11 @@ def _key(project: Project, toolchain: Toolchain, built: BuiltProgram, texts: Sou
     return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _below(root: Path) -> list[Path] | None:
+def _below(*roots: Path) -> list[Path] | None:
     """The files of the project, which the program may read; None when there are too many to look at."""
     found: list[Path] = []
     own = os.path.realpath(cache_directory())
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in itertools.chain.from_iterable(map(os.walk, roots)):
         folders[:] = sorted(
             name for name in set(folders) - _LEFT_OUT if os.path.realpath(os.path.join(folder, name)) != own
         )

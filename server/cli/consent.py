@@ -28,7 +28,7 @@ def consent(
         from hipscope.analysis.toolchain.project import resolve_project
         from hipscope.formulas.propose.llm.consent import given_consents, withdraw_consents
 
-        root = resolve_project(source).root
+        root = resolve_project(source).directory
         for agreed in given_consents(root):
             key = f", with the key in {agreed.key_env}" if agreed.key_env else ""
             where = f" at {agreed.api_base}" if agreed.api_base else ""

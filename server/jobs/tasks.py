@@ -5,7 +5,6 @@ Both the command line and the worker call these. This module imports what comput
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -17,9 +16,9 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.run import Run
-from hipscope.analysis.runs.profile_project import profile_project
+from hipscope.analysis.runs.profile_project import profile_project, program_of
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project, sources_to_search
+from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project
 from hipscope.formulas.propose.llm.model_settings import withhold_key
 from hipscope.server.reports.profile_writer import optimize_report, profile_report
 from hipscope.server.reports.schema.check import CheckReport
@@ -58,6 +57,7 @@ def profile(request: TaskRequest, run: Run) -> Report:
     """Build and profile; the `hipscope.profile/1` record. Raises HipscopeError."""
     project, run = _begin(request, run)
     session = profile_project(project, run)
+    project, run = program_of(session, project, run)
     return profile_report(session.profile, project.config.formulas, project.config.min_share, run.texts)
 
 
@@ -175,14 +175,14 @@ def find_project(request: TaskRequest, texts: SourceTexts) -> Project:
 
 
 def _begin(request: TaskRequest, run: Run, *, keep_key: bool = False) -> tuple[Project, Run]:
-    """The project of a request, and the run with the files of that project to search.
+    """The project of a request, and its run.
 
     Unless `keep_key`, nothing that is built or run for it sees the key of its language model.
     """
     project = find_project(request, run.texts)
     if not keep_key:
         withhold_key(project.config.llm)
-    return project, run.of(functools.cache(functools.partial(sources_to_search, project)))
+    return project, run
 
 
 def _with_request(config: Config, request: TaskRequest) -> Config:

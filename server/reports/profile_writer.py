@@ -108,12 +108,16 @@ class _Sources:
 
     def __init__(self, texts: SourceTexts) -> None:
         self._texts = texts
+        self._program = {real(str(path)) for path in texts.sources}
         self._syntax: dict[str, FileSyntax | None] = {}
 
     def headers(self, file: str) -> tuple[str, ...]:
-        """What a file includes in quotation marks from beside it, and what that includes, and so on."""
-        found = (real(str(p)) for p in included_files(self._texts, (Path(file),)) if str(p) != file)
-        return tuple(sorted(found))
+        """What a file includes in quotation marks from beside it, and what that includes, and so on.
+
+        Where the files of the program are known, only those: a text may include what its build leaves out.
+        """
+        found = {real(str(p)) for p in included_files(self._texts, (Path(file),)) if str(p) != file}
+        return tuple(sorted(found & self._program if self._program else found))
 
     def extent(self, file: str, line: int, name: str) -> tuple[int, int]:
         """The first and last line of a kernel's definition; the known line twice when it cannot be found."""

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from hipscope.analysis.errors import MissingTool
+from hipscope.analysis.system.python_packages import install_extra
 
 RULES = """\
 You make one HIP kernel faster on the AMD GPU that the report describes. The report holds a profile of the kernel,
@@ -96,7 +97,7 @@ def load_dspy() -> Any:
         dspy = importlib.import_module("dspy")
     except ImportError as error:
         raise MissingTool(
-            f"the LLM rewriter needs DSPy, which cannot be imported ({error})", "pip install 'hipscope[llm]'"
+            f"the LLM rewriter needs DSPy, which cannot be imported ({error})", install_extra("llm")
         ) from error
     logging.getLogger("dspy").setLevel(logging.ERROR)
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)

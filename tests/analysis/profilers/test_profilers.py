@@ -39,8 +39,8 @@ def run_of(tmp_path: Path, *command: str) -> ProfilerRun:
     directory = tmp_path / "capture"
     directory.mkdir()
     built = BuiltProgram(
-        argv=command or ("/bin/echo", "PASS"), directory=tmp_path, env={}, compile_seconds=0, cached=True,
-        code_objects=(), output="",
+        argv=command or ("/bin/echo", "PASS"), directory=tmp_path, tree=tmp_path, env={},
+        compile_seconds=0, cached=True, code_objects=(), output="",
     )  # fmt: skip
     toolchain = Toolchain(
         kind="rocm", arch="gfx942", version="19", clang=Path("/clang"), objdump=Path("/objdump"),

@@ -130,6 +130,26 @@ def test_an_overlay_is_profiled_instead_of_the_file(program: Path) -> None:
     assert "*= 3.0f" in analysis.read_text()
 
 
+@pytest.mark.parametrize("confined", [False, True])
+def test_the_programs_own_library_path_stands_behind_the_emulators(
+    program: Path, monkeypatch: pytest.MonkeyPatch, *, confined: bool
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/of/the/shell")
+    printing = program.with_name("printing.hip")
+    if not printing.exists():
+        printing.write_text(
+            "#include <hip/hip_runtime.h>\n#include <cstdio>\n#include <cstdlib>\n__global__ void none() {}\n"
+            'int main() { none<<<1, 64>>>(); std::puts(std::getenv("LD_LIBRARY_PATH")); }\n'
+        )
+    options = ProfileOptions(confined=confined)
+    said = profile(
+        printing, options=options, env={"LD_LIBRARY_PATH": "/of/the:/settings"}
+    ).profile.program.output
+    assert said.strip().split(":")[1:] == ["/of/the", "/settings"]
+    said = profile(printing, options=options).profile.program.output
+    assert said.strip().split(":")[1:] == ["/of/the/shell"]
+
+
 def test_dispatches_are_recorded_when_asked_for(program: Path) -> None:
     session = profile(program, options=ProfileOptions(capture_dispatches=()))
     assert session.capture_dir is not None

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.analysis.config import Config
 from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.sandbox import isolation
+from hipscope.analysis.toolchain import compiler_messages
 from hipscope.analysis.toolchain.build import build_program, compile_device
 from hipscope.analysis.toolchain.code_object import code_object_metadata, embedded_code_objects
-from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.compiler_messages import build_failed
+from hipscope.analysis.toolchain.discovery import Toolchain, openmp_runtime
 from hipscope.analysis.toolchain.project import Project, resolve_project
 from tests.unsaved import unsaved
 
@@ -119,6 +122,28 @@ class TestMessages:
         with pytest.raises(BuildFailed, match=r"`other\(\)` is not defined in it") as caught:
             build_program(resolve_project(program), toolchain)
         assert "hipscope.toml" in str(caught.value.hint)
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "/usr/bin/ld: cannot find -lomp: No such file or directory",
+            "ld.lld: error: unable to find library -lomp",
+            "a.hip:1:10: fatal error: 'omp.h' file not found",
+        ],
+    )
+    def test_a_compiler_without_openmp_is_told_by_the_package_that_brings_it(
+        self, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch, said: str
+    ) -> None:
+        monkeypatch.setattr(compiler_messages, "openmp_runtime", lambda _: None)
+        failure = build_failed("a.hip", said, toolchain, returncode=1)
+        assert f"apt-get install -y libomp-{toolchain.major}-dev" in str(failure.hint)
+
+    def test_a_program_with_openmp_builds(self, program: Path, toolchain: Toolchain) -> None:
+        if openmp_runtime(toolchain) is None:
+            pytest.skip("the compiler's OpenMP library is not installed")
+        program.write_text("#include <omp.h>\n" + program.read_text().replace("0;", "omp_get_max_threads();"))
+        settings = Config(flags=["-fopenmp"])
+        assert build_program(resolve_project(program, config=settings), toolchain).argv
 
     def test_an_error_in_a_candidate_names_the_users_file(
         self, project: Project, toolchain: Toolchain
@@ -317,6 +342,65 @@ class TestBuildCommand:
         assert compile_device(project, toolchain, header, Run()).kernels
         changed = unsaved(header, header.read_bytes().replace(b"2.0f", b"3.0f"))
         assert compile_device(project, toolchain, header, changed).kernels
+
+    @pytest.fixture
+    def spread(self, tmp_path: Path) -> Path:
+        """A program in one of two folders, kernels in a header and in a `.cu` that are included, and a CUDA twin."""
+        root = tmp_path / "spread"
+        for folder in ("hip", "cuda", "shared dir"):
+            (root / folder).mkdir(parents=True)
+        kernel = "__global__ void {}(float* p) {{ p[threadIdx.x] += SCALE; }}\n"
+        (root / "shared dir" / "kernel.h").write_text(kernel.format("first"))
+        (root / "shared dir" / "more.cu").write_text(kernel.format("second"))
+        launches = "int main() { first<<<1, 64>>>(nullptr); second<<<1, 64>>>(nullptr); }\n"
+        included = '#include "../shared dir/kernel.h"\n#include "../shared dir/more.cu"\n'
+        (root / "cuda" / "main.cu").write_text("#include <cuda_runtime.h>\n" + included + launches)
+        (root / "hip" / "main.hip").write_text("#include <hip/hip_runtime.h>\n" + included + launches)
+        (root / "Makefile").write_text("app: hip/main.hip\n\thipcc -MMD -DSCALE=3 -o $@ $<\n")
+        (root / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+        return root
+
+    def test_only_what_the_build_compiled_and_what_that_included_is_the_program(
+        self, spread: Path, toolchain: Toolchain
+    ) -> None:
+        project = resolve_project(spread)
+        assert spread / "cuda" / "main.cu" in project.sources  # as long as nothing was built
+        built = build_program(project, toolchain)
+        narrowed = built.narrowed(project)
+        shared = [spread / "shared dir" / name for name in ("kernel.h", "more.cu")]
+        assert narrowed.sources == (spread / "hip" / "main.hip", *shared)
+        assert narrowed.headers == tuple(shared)
+        depfile = next(built.directory.glob("*.d")).read_text()
+        assert "kernel.h" in depfile
+        assert "/usr/" not in depfile
+        assert build_program(project, toolchain).narrowed(project) == narrowed
+
+    @pytest.mark.parametrize("name", ["kernel.h", "more.cu"])
+    def test_a_file_that_is_included_is_compiled_as_the_build_did_it_whatever_its_name(
+        self, spread: Path, toolchain: Toolchain, name: str
+    ) -> None:
+        file = spread / "shared dir" / name
+        text = file.read_bytes().replace(b"SCALE", b"SCALE + 1")
+        code = compile_device(resolve_project(spread), toolchain, file, unsaved(file, text))
+        assert sorted(code.kernels) == ["_Z5firstPf", "_Z6secondPf"]
+
+    def test_a_file_that_the_build_did_not_compile_is_named_with_what_it_did(
+        self, spread: Path, toolchain: Toolchain
+    ) -> None:
+        with pytest.raises(UsageError) as caught:
+            compile_device(resolve_project(spread), toolchain, spread / "cuda" / "main.cu", Run())
+        assert "neither this file nor one that includes it" in caught.value.message
+        assert "main.hip" in str(caught.value.hint)
+
+    def test_flags_in_a_variable_that_names_the_compiler_are_kept(
+        self, made: Path, toolchain: Toolchain
+    ) -> None:
+        makefile = (made / "Makefile").read_text().replace("\thipcc", "\t$(HIPCC)").replace("SCALE", "")
+        (made / "Makefile").write_text(makefile)
+        (made / "scale.h").write_text("int other();\n")
+        settings = Config(build="make", run="./app", env={"HIPCC": "hipcc -DSCALE=2.0f"})
+        built = build_program(resolve_project(made, config=settings), toolchain)
+        assert (built.directory / "app").exists()
 
     @pytest.mark.parametrize("compiler", ["g++", "clang++"])
     def test_host_code_that_no_wrapper_compiles_finds_newer_headers_too(

@@ -22,7 +22,7 @@ from hipscope.analysis.profile import (
 )
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.analysis.toolchain.project import resolve_project, sources_to_search
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Finding, Formula, format_value
 from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, diagnose
 from hipscope.formulas.detect.sites import launch_of
@@ -395,19 +395,12 @@ def test_of_a_place_in_a_header_the_launch_is_found_beside_the_kernel(source: st
         "hipLaunchCooperativeKernel((void*)k, 1, 64, arguments, 0, nullptr);",
     ],
 )
-@pytest.mark.parametrize("configured", [True, False])
-def test_the_launch_of_a_kernel_in_a_header_is_found_in_the_program(
-    launch: str, tmp_path: Path, *, configured: bool
-) -> None:
-    header, program = tmp_path / "kernels.hpp", tmp_path / "main.cpp"
-    if configured:
-        program = tmp_path / "src" / "main.cpp"
-        program.parent.mkdir()
-        (tmp_path / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+def test_the_launch_of_a_kernel_in_a_header_is_found_in_the_program(launch: str, tmp_path: Path) -> None:
+    header, program = tmp_path / "kernels.hpp", tmp_path / "src" / "main.cpp"
+    program.parent.mkdir()
     header.write_text("__global__ void k(int*) {}\n")
     program.write_text(f"// k<<<>>>\nvoid launch(int* p) {{\n  {launch}\n}}\nint main() {{}}\n")
-    project = resolve_project(tmp_path if configured else program)
-    texts = SourceTexts().of(lambda: sources_to_search(project))
+    texts = SourceTexts().of(lambda: (program, header))
     kernel = profile_of().kernels[0].model_copy(update={"file": str(header)})
     related = launch_of(kernel, str(header), texts)
     assert related is not None

@@ -10,15 +10,19 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config
-from hipscope.analysis.errors import UsageError
+from hipscope.analysis.errors import BuildFailed, HipscopeError, UsageError
+from hipscope.analysis.profile import Kernel
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.system.amd_gpu import AmdGpus
 from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import find_formula
 from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.program_output import Varied, lines_that_vary, output_difference
+from hipscope.formulas.judge.selection import Offers
 from hipscope.formulas.judge.whole_program import try_program
+from hipscope.formulas.optimize import loop
 from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, apply_edit, optimize_project
 from hipscope.formulas.propose.candidate import Candidate
 
@@ -501,6 +505,74 @@ def test_elements_of_a_vector_or_of_a_structure_have_a_known_size(element: str, 
     result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
     assert result.status == "verified", result.message
     assert "index_swap" in [a.recipe for a in result.attempts if a.outcome == "accepted"]
+
+
+TWO_KERNELS = """#include <hip/hip_runtime.h>
+#include <cstdio>
+template <int kStride> __global__ void stride(float* data, int n) {
+  int i = (blockIdx.x * blockDim.x + threadIdx.x) * kStride;
+  if (i < n) data[i] = data[i] * 2.0f;
+}
+__global__ void other(float* data, int n) {
+  int i = (blockIdx.x * blockDim.x + threadIdx.x) * 16;
+  if (i < n) data[i] = data[i] + 2.0f;
+}
+int main() {
+  const int n = 1 << 16;
+  float* data;
+  (void)hipMalloc(&data, n * 4);
+  (void)hipMemset(data, 0, n * 4);
+  stride<16><<<16, 256>>>(data, n);
+  other<<<16, 256>>>(data, n);
+  printf("%d\\n", hipDeviceSynchronize());
+}
+"""
+
+
+@pytest.mark.parametrize("failure", [BuildFailed("no rule", "mend it"), UsageError("not built", "mend it")])
+def test_a_kernel_that_cannot_be_tried_does_not_end_the_others(
+    failure: HipscopeError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "two.hip"
+    file.write_text(TWO_KERNELS)
+    asked: list[str] = []
+
+    @contextlib.contextmanager
+    def broken(
+        _project: object, _session: object, kernel: Kernel, *_rest: object, **_more: object
+    ) -> Iterator[Bench]:
+        asked.append(kernel.name)
+        raise failure
+        yield
+
+    monkeypatch.setattr(loop, "open_bench", broken)
+    result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
+    assert len(asked) == 2
+    assert {(a.formula, a.kernel) for a in result.attempts} == {
+        (f.formula, f.kernel) for f in result.findings
+    }
+    assert {(a.outcome, a.reason) for a in result.attempts} == {
+        ("cannot_judge", f"{failure.message} (mend it)")
+    }
+    assert result.status == "no_improvement"
+    assert failure.message in result.message
+
+
+def test_a_finding_that_cannot_be_tried_leaves_those_of_its_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "two.hip"
+    file.write_text(TWO_KERNELS)
+
+    def recipes(_bench: Bench, finding: Finding) -> Offers:
+        raise UsageError(f"cannot try {finding.formula}")
+
+    monkeypatch.setattr(loop, "ask_recipes", recipes)
+    result = optimize_project(
+        resolve_project(file, config=Config(backend="emulator")), options=OptimizeOptions(kernel="other")
+    )
+    assert [a.reason for a in result.attempts] == [f"cannot try {f.formula}" for f in result.findings]
+    assert result.status == "no_improvement"
 
 
 def test_bad_options_are_one_clear_line(examples: Path) -> None:

@@ -37,7 +37,7 @@ loopback = _load("loopback")
 @pytest.fixture(autouse=True)
 def only_loopback(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every connection is kept; one that would leave this machine fails, and so does looking up a name."""
-    pytest.importorskip("dspy", reason="pip install 'hipscope[llm]'")
+    pytest.importorskip("dspy", reason="needs the packages of the extra llm")
     seen: list[Any] = []
     connect, connect_ex, resolve = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 

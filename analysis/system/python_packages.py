@@ -1,0 +1,25 @@
+"""Python packages that hipscope can do without.
+
+Takes the name of one of hipscope's extras, gives the command that installs what belongs to it. Starts nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from importlib.metadata import PackageNotFoundError, requires
+
+
+def install_extra(extra: str) -> str:
+    """The shell command that brings the packages of an extra into the Python that runs.
+
+    hipscope itself is not named in it: where it comes from (a checkout, a wheel) only the user knows.
+    """
+    try:
+        wanted = requires("hipscope") or []
+    except PackageNotFoundError:
+        wanted = []
+    belongs = re.compile(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]")
+    names = [line.partition(";")[0].strip() for line in wanted if belongs.search(line)]
+    return shlex.join([sys.executable, "-m", "pip", "install", *names])
