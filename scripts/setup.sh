@@ -116,6 +116,7 @@ missing_compiler_packages() {
     [ -x "$bin/ld.lld" ] || echo "lld-$version"
     { [ -x "$bin/llvm-objdump" ] && [ -x "$bin/llvm-as" ]; } || echo "llvm-$version"
     [ -x "$bin/clang-offload-bundler" ] || echo "clang-tools-$version"
+    [ -e "${bin%/bin}/lib/libomp.so" ] || echo "libomp-$version-dev" # what programs with -fopenmp are linked with
     if ! ls /usr/lib/*/amdgcn/bitcode/ockl.bc /usr/lib/llvm-*/lib/clang/*/lib/amdgcn/bitcode/ockl.bc \
         /usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode/ockl.bc /usr/lib/clang/*/amdgcn/bitcode/ockl.bc 2>/dev/null | grep -q .; then
         if available rocm-device-libs; then

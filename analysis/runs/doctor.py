@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,9 +20,16 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.system.amd_gpu import find_amd_gpus
 from hipscope.analysis.system.process import run_process
-from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain, install_command
+from hipscope.analysis.system.python_packages import install_extra
+from hipscope.analysis.toolchain.discovery import (
+    Toolchain,
+    find_toolchain,
+    install_command,
+    openmp_package,
+    openmp_runtime,
+)
 from hipscope.analysis.toolchain.libclang import find_library, library_version
-from hipscope.emulator.runner import NativePartsMissing, native_library_dir, replay_executable
+from hipscope.emulator.runner import LIBRARY, NativePartsMissing, native_library_dir, replay_executable
 
 Status = Literal["ok", "missing", "optional"]
 _SECONDS = 20.0
@@ -65,13 +72,11 @@ def examine(config: Config, env: Mapping[str, str] = os.environ) -> list[Tool]:
             "measured profiles on an AMD GPU",
             "install ROCm 6.2 or newer (package rocprofiler-sdk)",
         ),
-        _program("ncu", env, "measured profiles on an NVIDIA GPU", "install NVIDIA Nsight Compute"),
-        _program("nvcc", env, "HIP programs on an NVIDIA GPU", "install the CUDA toolkit"),
-        _python_package("dspy", "dspy", "rewrites by a language model", "pip install 'hipscope[llm]'"),
+        _python_package("dspy", "dspy", "rewrites by a language model", install_extra("llm")),
     ]
 
 
-def works(rows: list[Tool]) -> bool:
+def works(rows: Sequence[Tool]) -> bool:
     """The main job runs on this machine: nothing is missing but optional tools."""
     return all(row.status != "missing" for row in rows)
 
@@ -92,7 +97,7 @@ def _compiler_rows(config: Config, toolchain: Toolchain | None, problem: Hipscop
     packages = {"debian": "libamdhip64-dev", "rocm": "hip-dev", "config": "libamdhip64-dev"}
     return [
         Tool("compiler", "ok", str(toolchain.clang), toolchain.version, what, ""),
-        _file("linker", linker, "GPU code objects", install_command([f"lld-{_major(toolchain)}"])),
+        _file("linker", linker, "GPU code objects", install_command([f"lld-{toolchain.major}"])),
         _file("offload bundler", toolchain.offload_bundler, "programs that carry GPU code", ""),
         _file("disassembler", toolchain.objdump, "the emulator reads instructions with it", ""),
         _file("device libraries", libraries, f"math and runtime functions on {config.arch}", ""),
@@ -105,6 +110,7 @@ def _compiler_rows(config: Config, toolchain: Toolchain | None, problem: Hipscop
             "hip/hip_runtime.h",
             "" if headers else install_command([packages[toolchain.kind]]),
         ),
+        _openmp(toolchain),
     ]
 
 
@@ -119,6 +125,13 @@ def _libclang(toolchain: Toolchain) -> Tool:
         return Tool("libclang", "optional", "", "", enables, f"{fix}  # {error.message}")
     version = (found[0] if found else "") + ("" if library.beside_compiler else " (the wheel's)")
     return Tool("libclang", "ok", str(library.path), version, enables, "")
+
+
+def _openmp(toolchain: Toolchain) -> Tool:
+    runtime, enables = openmp_runtime(toolchain), "programs that are built with -fopenmp"
+    if runtime is None:
+        return Tool("OpenMP", "optional", "", "", enables, install_command([openmp_package(toolchain)]))
+    return Tool("OpenMP", "ok", str(runtime), "", enables, "")
 
 
 def _emulator_rows() -> list[Tool]:
@@ -136,10 +149,16 @@ def _emulator_rows() -> list[Tool]:
 
 
 def _located(name: str, locate: Callable[[], Path], enables: str) -> Tool:
+    fix = "make setup   (in a checkout; a wheel has it)"
     try:
-        return Tool(name, "ok", str(locate()), _package_version("hipscope"), enables, "")
+        place = locate()
     except NativePartsMissing:
-        return Tool(name, "missing", "", "", enables, "make setup   (in a checkout; a wheel has it)")
+        return Tool(name, "missing", "", "", enables, fix)
+    file = place / LIBRARY if place.is_dir() else place
+    with file.open("rb") as opened:
+        if opened.read(4) != b"\x7fELF":  # a build that was broken off
+            return Tool(name, "missing", str(file), "", enables, fix)
+    return Tool(name, "ok", str(place), _package_version("hipscope"), enables, "")
 
 
 def _gpu() -> Tool:
@@ -202,11 +221,6 @@ def _version_of(path: str) -> str:
         return ""
     match = re.search(r"\d+(?:\.\d+)+", printed)
     return match[0] if match else ""
-
-
-def _major(toolchain: Toolchain) -> str:
-    match = re.search(r"version (\d+)", toolchain.version)
-    return match[1] if match else "19"
 
 
 def _package_version(name: str) -> str:

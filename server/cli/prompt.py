@@ -37,6 +37,7 @@ def prompt(
 ) -> None:
     """Show exactly what the language model would be sent for a kernel. Sends nothing."""
     with failures_reported():
+        from hipscope.analysis.system.python_packages import install_extra
         from hipscope.server.jobs import tasks
 
         request = tasks.TaskRequest(
@@ -48,11 +49,11 @@ def prompt(
 
             sys.stdout.write(render_json(report))
             return
-        sys.stdout.write(report.text + "\n")
+        sys.stdout.write(report.text + "
+")
         if not report.complete:
-            sys.stderr.write(
-                "Only the report; with `pip install 'hipscope[llm]'` the whole request is shown.\n"
-            )
+            sys.stderr.write(f"Only the report; with `{install_extra('llm')}` the whole request is shown.
+")
         sys.stderr.write(
             f"{report.profile_bytes} bytes of profile in, about {report.tokens} tokens out; nothing was sent\n"
         )

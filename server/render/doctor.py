@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hipscope.analysis.runs.doctor import Tool
+from hipscope.analysis.runs.doctor import Tool, works
 
 _MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
+
+
+def tools_object(tools: Sequence[Tool], program: str | None) -> dict[str, Any]:
+    """The `hipscope.doctor/1` object; `program` is the sentence about a program's libraries."""
+    return {
+        "schema": "hipscope.doctor/1",
+        "works": works(tools),
+        "tools": [dataclasses.asdict(tool) for tool in tools],
+        "program": program,
+    }
 
 
 def render_tools(tools: Sequence[Tool], console: Console) -> None:

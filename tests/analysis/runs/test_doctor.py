@@ -8,6 +8,7 @@ from hipscope.analysis.config import Config, ToolchainConfig
 from hipscope.analysis.errors import MissingTool
 from hipscope.analysis.runs import doctor
 from hipscope.analysis.runs.doctor import Tool, examine, works
+from hipscope.analysis.system.python_packages import install_extra
 from hipscope.analysis.toolchain import discovery
 
 
@@ -74,12 +75,29 @@ def test_native_parts_that_are_not_built_are_named(monkeypatch: pytest.MonkeyPat
     assert row("emulator", rows).status == "missing"
     assert "make setup" in row("emulator", rows).fix
     (tmp_path / "libamdhip64.so").write_bytes(b"")
+    assert (
+        row("emulator", doctor.examine(Config(toolchain=ToolchainConfig(clang="/nowhere")))).status
+        == "missing"
+    )
+    (tmp_path / "libamdhip64.so").write_bytes(b"\x7fELF")
     assert row("emulator", doctor.examine(Config(toolchain=ToolchainConfig(clang="/nowhere")))).found
 
 
-def test_optional_tools_are_not_needed(cache: Path) -> None:
-    rows = [
-        tool for tool in examine(Config(), {"PATH": "/nowhere"}) if tool.name in ("ncu", "nvcc", "rocprofv3")
-    ]
-    assert {tool.status for tool in rows} == {"optional"}
+def test_optional_tools_are_not_needed_and_nothing_is_offered_that_does_not_work(cache: Path) -> None:
+    rows = examine(Config(), {"PATH": "/nowhere"})
+    assert row("rocprofv3", rows).status == "optional"
     assert works(rows)
+    assert not [tool for tool in rows if "NVIDIA" in tool.enables]  # that back end is refused
+
+
+def test_what_installs_the_language_model_names_packages_that_exist() -> None:
+    command = install_extra("llm")
+    assert "'dspy>=3.4,<4'" in command.replace("'dspy<4,>=3.4'", "'dspy>=3.4,<4'")
+    assert "hipscope[" not in command
+
+
+def test_openmp_is_a_row_with_its_package(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "openmp_runtime", lambda _: None)
+    openmp = row("OpenMP", examine(Config()))
+    assert openmp.status == "optional"
+    assert "apt-get install -y libomp-" in openmp.fix

@@ -290,6 +290,15 @@ def test_doctor_lists_the_compiler_and_version_prints_one_line(cli: Cli) -> None
         assert (outcome.code, outcome.stdout.split()[0]) == (0, "hipscope")
 
 
+def test_doctor_without_an_emulator_is_a_missing_tool_also_as_json(cli: Cli) -> None:
+    outcome = cli("doctor", "--format", "json", HIPSCOPE_NATIVE_DIR=str(cli.folder))
+    assert outcome.code == 3
+    found = json.loads(outcome.stdout)
+    assert found["schema"] == "hipscope.doctor/1"
+    assert not found["works"]
+    assert {t["status"] for t in found["tools"] if t["name"] in ("emulator", "replay")} == {"missing"}
+
+
 def test_a_reader_that_leaves_early_is_no_verdict(cli: Cli) -> None:
     """1 would mean that no improvement was found, or a defect."""
     process = cli.start("doctor")
