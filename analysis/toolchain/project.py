@@ -6,7 +6,6 @@ Takes a file or a directory, gives a `Project`. Reads sources only to see that t
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,17 +14,13 @@ from typing import Literal
 from hipscope.analysis.config import CONFIG_FILE, Config, load_config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.toolchain.build_files import advice
+from hipscope.analysis.toolchain.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, has_main
 
-PROGRAM_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
-HEADER_SUFFIXES = (".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc")
 BuildKind = Literal["single", "command"]
 
 _SKIPPED = {"node_modules", "__pycache__", "CMakeFiles"}
 _MAX_SOURCES = 20_000
-_COMMENTS_AND_STRINGS = re.compile(
-    r"//[^\n]*|/\*.*?\*/|R\"([^()\\ ]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
-)
-_MAIN = re.compile(r"\bmain\s*\(")
 
 
 @dataclass(frozen=True)
@@ -97,9 +92,9 @@ def resolve_project(
         settings = settings.model_copy(update={"flags": flags})
     text = read_source(main, texts)
     if main.suffix in HEADER_SUFFIXES:
-        raise UsageError(f"{main}: a header is not a program", _build_hint())
+        raise UsageError(f"{main}: a header is not a program", _build_hint(main.parent))
     if not has_main(text):
-        raise UsageError(f"{main}: no `main` function", f"add one, or {_build_hint()}")
+        raise UsageError(f"{main}: no `main` function", f"add one, or {_build_hint(main.parent)}")
     return Project(main.parent, main, (main,), settings, arguments, "single")
 
 
@@ -127,11 +122,6 @@ def decode_source(path: Path, data: bytes) -> str:
         raise UsageError(
             f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8"
         ) from error
-
-
-def has_main(text: str) -> bool:
-    """Whether the text defines `main`, comments and strings aside."""
-    return _MAIN.search(_COMMENTS_AND_STRINGS.sub(" ", text)) is not None
 
 
 def find_sources(root: Path, config: Config) -> Iterator[Path]:
@@ -196,13 +186,14 @@ def _only_program(directory: Path, home: Path | None, texts: SourceTexts) -> Pat
     if not candidates:
         kinds = ", ".join(PROGRAM_SUFFIXES)
         config = f"no {CONFIG_FILE}" if home is None else f"no `build` in {home / CONFIG_FILE}"
-        raise UsageError(f"{directory}: no source file ({kinds}) and {config}", _build_hint())
+        raise UsageError(f"{directory}: no source file ({kinds}) and {config}", _build_hint(directory))
     if not programs:
         raise UsageError(
-            f"{directory}: no source file here has a `main` function", f"add one, or {_build_hint()}"
+            f"{directory}: no source file here has a `main` function", f"add one, or {_build_hint(directory)}"
         )
     raise UsageError(
-        f"{directory}: {len(programs)} programs ({_names(programs)})", f"name one of them, or {_build_hint()}"
+        f"{directory}: {len(programs)} programs ({_names(programs)})",
+        f"name one of them, or {_build_hint(directory)}",
     )
 
 
@@ -227,5 +218,7 @@ def _names(paths: Iterable[Path]) -> str:
     return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
 
 
-def _build_hint() -> str:
-    return f"say how to build and run the program with `build` and `run` in {CONFIG_FILE}"
+def _build_hint(directory: Path) -> str:
+    return (
+        advice(directory) or f"say how to build and run the program with `build` and `run` in {CONFIG_FILE}"
+    )

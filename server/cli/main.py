@@ -19,6 +19,7 @@ from hipscope.server.cli import (
     doctor,
     emulate,
     emulator,
+    init,
     lsp,
     optimize,
     profile,
@@ -66,6 +67,6 @@ def main() -> None:
 
 
 for command in (
-    profile, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, lsp
+    init, profile, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, lsp
 ):  # fmt: skip
     command.add(app)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.toolchain.project import has_main, resolve_project
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.analysis.toolchain.source_files import has_main
 
 MAIN = "int main() { return 0; }\n"
 

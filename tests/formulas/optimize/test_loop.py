@@ -542,7 +542,8 @@ def test_a_kernel_that_cannot_be_tried_does_not_end_the_others(
         _project: object, _session: object, kernel: Kernel, *_rest: object, **_more: object
     ) -> Iterator[Bench]:
         asked.append(kernel.name)
-        raise failure
+        if asked:
+            raise failure
         yield
 
     monkeypatch.setattr(loop, "open_bench", broken)
