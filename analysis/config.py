@@ -272,7 +272,10 @@ class Config(_Section):
     )
     run: str | None = Field(
         None,
-        description="Shell command that runs the program once, such as `./app --size 1024`. Needs `build`.",
+        description=(
+            "Shell command that runs the program once, such as `./app --size 1024`. Needs `build`. Arguments after "
+            "`--` on the command line stand in place of those of the program here."
+        ),
     )
     arch: str = Field(
         "gfx942",

@@ -15,6 +15,7 @@ from hipscope.analysis.config import CONFIG_FILE, Config, load_config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.build_files import advice
+from hipscope.analysis.toolchain.run_command import with_arguments
 from hipscope.analysis.toolchain.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, has_main
 
 BuildKind = Literal["single", "command"]
@@ -66,6 +67,7 @@ def resolve_project(
 
     A `hipscope.toml` beside the target or above it decides (as far up as the repository it is in). Without one, or
     without `build` in it, the program is a single source file. `config` replaces what would be read from disk.
+    `program_args` stand in place of those of `args` and of `run`.
     Raises `UsageError`: no such file, no `main`, several, empty, or not text.
     """
     target, texts = target.absolute(), texts or SourceTexts()
@@ -78,6 +80,9 @@ def resolve_project(
     settings = config if config is not None else load_config(home or start)
     arguments = tuple(program_args) or tuple(settings.args)
     if settings.build is not None:
+        if program_args and settings.run is not None:
+            run = with_arguments(settings.run, program_args)
+            settings, arguments = settings.model_copy(update={"run": run}), ()
         root = home or start
         main = target if target.is_file() else None
         if main is not None:

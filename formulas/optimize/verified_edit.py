@@ -57,6 +57,22 @@ def edit_between(file: Path, original: bytes, changed: bytes) -> VerifiedEdit:
     )
 
 
+def check_writable(path: Path) -> None:
+    """Raises UsageError when a file may not be replaced, or the files of a directory: it or its directory is read-only.
+
+    A file that nobody may write is left alone also where the system would let it be replaced.
+    """
+    path = path.resolve()
+    folder = path if path.is_dir() else path.parent
+    if not path.is_dir() and not path.stat().st_mode & 0o222:
+        raise UsageError(
+            f"{path}: the file is read-only", "chmod u+w, or leave out --apply: the change is shown"
+        )
+    for place in (path, folder):
+        if not os.access(place, os.W_OK):
+            raise UsageError(f"{place}: no permission to write", "leave out --apply: the change is shown")
+
+
 def apply_edit(edit: VerifiedEdit) -> Path:
     """Write the edited file in one step and return where the original is kept.
 
@@ -66,6 +82,7 @@ def apply_edit(edit: VerifiedEdit) -> Path:
     path = Path(edit.file).resolve()
     check_writable(path)
     try:
+        check_writable(path)
         original = path.read_bytes()
         changed = edit.applied_to(original)
         backup = keep_original(path, original, changed)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hipscope.server.cli.terminal import failures_reported
+from hipscope.server.console.terminal import failures_reported
 
 
 def add(app: typer.Typer) -> None:

@@ -1,58 +1,91 @@
-"""`hipscope check`: run a program under the sanitizers of the emulator."""
+"""`hipscope check`: run programs under the sanitizers of the emulator."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.cli import options, terminal
+from hipscope.server.console.options import (
+    Backend,
+    BackendOption,
+    DeviceOption,
+    Format,
+    FormatOption,
+    JobsOption,
+    KeepGoingOption,
+    OutputOption,
+    ProgramCommand,
+    Sources,
+    emulator_only,
+    program_arguments,
+    sources_or_here,
+)
+from hipscope.server.console.programs import run_programs, write_programs
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported, run_task
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hipscope.server.reports.schema.check import CheckReport
 
 
 def add(app: typer.Typer) -> None:
     """Add the subcommand."""
-    app.command()(check)
+    app.command(cls=ProgramCommand)(check)
 
 
 def check(
-    source: options.Source,
-    program_args: options.Arguments = None,
+    context: typer.Context,
+    sources: Sources = None,
     checks: Annotated[
         str,
         typer.Option(
             help="all, or some of bounds, races, barriers, alignment, stale, uninitialised (with commas)."
         ),
     ] = "all",
-    device: options.DeviceOption = None,
-    keep_going: options.KeepGoingOption = False,
-    format: options.FormatOption = options.Format.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the result to this file.")
-    ] = None,
+    backend: BackendOption = Backend.AUTO,
+    device: DeviceOption = None,
+    keep_going: KeepGoingOption = False,
+    jobs: JobsOption = 1,
+    format: FormatOption = Format.TEXT,
+    output: OutputOption = None,
 ) -> None:
-    """Build and run a program and report what its kernels do wrong: stray accesses, races, divergent barriers."""
-    with terminal.failures_reported():
-        from hipscope.analysis.errors import ProgramFailed
+    """Build and run programs and report what their kernels do wrong: stray accesses, races, divergent barriers."""
+    with failures_reported():
+        check_output(output)
+        emulator_only(backend, "check")
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
-        request = tasks.TaskRequest(
-            source, tuple(program_args or ()), device=device, checks=checks, keep_going=keep_going
-        )
         texts = SourceTexts()
-        report = terminal.run_task(tasks.check, request, texts)
-        with terminal.result_stream(output, format) as stream:
-            if format is options.Format.JSON:
-                from hipscope.server.render.json import render_json
+        requests = [
+            tasks.TaskRequest(
+                source, program_arguments(context), device=device, checks=checks, keep_going=keep_going
+            )
+            for source in sources_or_here(sources)
+        ]
 
-                stream.write(render_json(report))
-            else:
-                from hipscope.server.render.check import render_check
+        def draw(report: CheckReport, console: Console) -> None:
+            from hipscope.server.render.check import render_check
 
-                render_check(report, terminal.text_console(stream, output), texts)
-        if report.reports:
-            raise typer.Exit(1)
-        if report.failure or not all(fault.refused for fault in report.faults):
-            why = report.failure or "a kernel was stopped by a fault"
-            raise ProgramFailed(why, output=report.program.output)
+            render_check(report, console, texts)
+
+        if len(requests) > 1:
+            write_programs(run_programs(tasks.check, requests, _end, jobs, texts), draw, format, output)
+            return
+        report = run_task(tasks.check, requests[0], texts)
+        write_result(report, lambda console: draw(report, console), format, output)
+        _end(report)
+
+
+def _end(report: CheckReport) -> None:
+    """Leaves with 1 when there is a defect; raises ProgramFailed when the program failed without one."""
+    from hipscope.analysis.errors import ProgramFailed
+
+    if report.reports:
+        raise typer.Exit(1)
+    if report.failure or not all(fault.refused for fault in report.faults):
+        why = report.failure or "a kernel was stopped by a fault"
+        raise ProgramFailed(why, output=report.program.output)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.cli.options import Format, FormatOption, named_path
-from hipscope.server.cli.terminal import failures_reported, text_console
+from hipscope.server.console.options import Format, FormatOption, OutputOption, named_path
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def add(app: typer.Typer) -> None:
@@ -27,21 +30,26 @@ def doctor(
         ),
     ] = None,
     format: FormatOption = Format.TEXT,
+    output: OutputOption = None,
 ) -> None:
     """Show the tools that were found, what works with them, and how to get what is missing."""
     with failures_reported():
+        check_output(output)
+        from rich.text import Text
+
         from hipscope.analysis.config import load_config
         from hipscope.analysis.runs.doctor import examine, works
         from hipscope.analysis.runs.library_calls import not_emulated, sentence
-        from hipscope.server.render.doctor import render_tools, tools_object
-        from hipscope.server.render.json import render_json
+        from hipscope.server.render.doctor import doctor_report, render_tools
 
         said = sentence(program, not_emulated(program)) if program is not None else None
         tools = examine(load_config(Path.cwd()))
-        if format is Format.JSON:
-            sys.stdout.write(render_json(tools_object(tools, said)))
-        else:
-            render_tools(tools, text_console(sys.stdout, None))
-            sys.stdout.write(f"{said}\n" if said is not None else "")
+
+        def draw(console: Console) -> None:
+            render_tools(tools, console)
+            if said is not None:
+                console.print(Text(said), soft_wrap=True)
+
+        write_result(doctor_report(tools, said), draw, format, output)
         if not works(tools):
             raise typer.Exit(3)

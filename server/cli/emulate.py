@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 import typer
 import typer.core
 
-from hipscope.server.cli.terminal import STOPPED, failures_reported, stop_asked
+from hipscope.server.console.terminal import STOPPED, failures_reported, stop_asked
 
 _HELP = """Run a program that is linked against HIP on the emulator and write the files that rocprofv3 writes.
 
@@ -52,7 +54,7 @@ def add(app: typer.Typer) -> None:
     def emulate(context: typer.Context) -> None:
         with failures_reported():
             words = list(context.args)
-            if not words or words[0] in ("-h", "--help"):
+            if words and words[0] in ("-h", "--help"):
                 sys.stdout.write(_HELP)
                 return
             from hipscope.analysis.config import Config
@@ -64,6 +66,10 @@ def add(app: typer.Typer) -> None:
             jobs = rocprof_options.parse(before)
             if not program or not program[0].strip():
                 raise UsageError("no program", "hipscope emulate [OPTIONS] -- PROGRAM [ARGS]")
+            if shutil.which(program[0]) is None:
+                there = Path(program[0]).exists()
+                why = "is no program: it cannot be executed" if there else "no such program"
+                raise UsageError(f"{program[0]}: {why}", "name a compiled program after `--`")
             code = 0
             with stop_asked() as interrupt:
                 for job in jobs:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.cli.options import Format, FormatOption
-from hipscope.server.cli.terminal import failures_reported, text_console
+from hipscope.server.console.options import Format, FormatOption, OutputOption
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def add(app: typer.Typer) -> None:
@@ -28,25 +31,25 @@ def add(app: typer.Typer) -> None:
             str | None, typer.Option(help="GPU to compile a source for, such as mi210.", show_default=False)
         ] = None,
         format: FormatOption = Format.TEXT,
+        output: OutputOption = None,
     ) -> None:
         """List the instructions and HIP calls that a program uses and that the emulator does not have."""
         with failures_reported():
+            check_output(output)
             from hipscope.analysis.devices import find_device
             from hipscope.analysis.runs.coverage import examine_file
             from hipscope.analysis.toolchain.project import resolve_config
+            from hipscope.server.render.coverage import render_coverage
+            from hipscope.server.reports.coverage_writer import coverage_report
 
             config = resolve_config(coverage)
             if device is not None:
                 config = config.model_copy(update={"device": device, "arch": find_device(device).arch})
             found = examine_file(coverage, config)
-            if format is Format.JSON:
-                from hipscope.server.render.json import render_json
-                from hipscope.server.reports.coverage_writer import coverage_report
 
-                sys.stdout.write(render_json(coverage_report(found)))
-            else:
-                from hipscope.server.render.coverage import render_coverage
+            def draw(console: Console) -> None:
+                render_coverage(found, console)
 
-                render_coverage(found, text_console(sys.stdout, None))
+            write_result(coverage_report(found), draw, format, output)
             if not found.complete:
                 raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hipscope.server.cli.terminal import STOPPED
+from hipscope.server.console.terminal import STOPPED
 
 
 def add(app: typer.Typer) -> None:

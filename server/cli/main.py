@@ -27,6 +27,7 @@ from hipscope.server.cli import (
     restore,
     validate,
 )
+from hipscope.server.console.terminal import prepare_output
 
 app = typer.Typer(
     add_completion=False,
@@ -63,6 +64,7 @@ def version() -> None:
 
 def main() -> None:
     """The console script."""
+    prepare_output()
     app(prog_name="hipscope")
 
 

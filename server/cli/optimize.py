@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.cli.options import (
-    Arguments,
+from hipscope.server.console.options import (
     Backend,
     BackendOption,
     DeviceOption,
     Format,
     FormatOption,
+    OutputOption,
+    ProgramCommand,
     Rewriter,
     Source,
+    program_arguments,
 )
-from hipscope.server.cli.terminal import failures_reported, run_task, text_console
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported, run_task
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def add(app: typer.Typer) -> None:
     """Add the subcommand."""
-    app.command()(optimize)
+    app.command(cls=ProgramCommand)(optimize)
 
 
 def optimize(  # one parameter per option of the command
+    context: typer.Context,
     source: Source = Path(),
-    program_args: Arguments = None,
     formula: Annotated[
         str, typer.Option(help="auto takes the finding with the most time at stake.")
     ] = "auto",
@@ -50,17 +56,22 @@ def optimize(  # one parameter per option of the command
         bool,
         typer.Option("--yes-send", help="Agree, from now on, to send this project's kernels to the model."),
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show every attempt, and all that was compared.")
+    ] = False,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     format: FormatOption = Format.TEXT,
+    output: OutputOption = None,
 ) -> None:
     """Rewrite the kernel that loses the most time; show the change only if it is proved and faster."""
     with failures_reported():
+        check_output(output)
         from hipscope.server.jobs import tasks
 
         request = tasks.TaskRequest(
             source,
-            tuple(program_args or ()),
+            program_arguments(context),
             backend=backend.value,
             device=device,
             formula=formula,
@@ -70,27 +81,24 @@ def optimize(  # one parameter per option of the command
             rounds=rounds,
             test_command=test_command,
         )
-        if apply and source.is_file():
-            from hipscope.formulas.optimize.verified_edit import check_writable
-
-            check_writable(source.resolve())
+        if apply:
+            tasks.check_writable(request)
         report = run_task(tasks.optimize, request)
-        verified = report.status == "verified"
-        kept = tasks.apply(report.edit) if apply and verified and report.edit else None
-        if format is Format.JSON:
-            from hipscope.server.render.json import render_json
+        edit = report.edit if report.status == "verified" else None
 
-            sys.stdout.write(render_json(report))
-        else:
-            from rich.text import Text
+        def draw(console: Console) -> None:
+            from hipscope.server.render.text import render_optimization
 
-            from hipscope.server.render.text import render_optimization, short_path
+            render_optimization(report, console, verbose=verbose)
 
-            console = text_console(sys.stdout, None)
-            render_optimization(report, console)
-            if verified and report.edit:
-                file = short_path(report.edit.file)
-                done = f"Written to {file}; the original is {short_path(str(kept))}."
-                console.print(Text(done if kept else f"Not written; --apply writes it to {file}."))
+        # What was proved is shown before anything is written: a write that fails must not lose it.
+        write_result(report, draw, format, output)
+        kept = tasks.apply(edit) if apply and edit is not None else None
+        if edit is not None and format is Format.TEXT:
+            from hipscope.server.render.text import short_path
+
+            file = short_path(edit.file)
+            done = f"Written to {file}; the original is {short_path(str(kept))}."
+            sys.stdout.write((done if kept else f"Not written; --apply writes it to {file}.") + "\n")
         if report.status not in ("verified", "nothing_to_do"):
             raise typer.Exit(1)

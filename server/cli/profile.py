@@ -3,70 +3,87 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.cli.options import (
-    Arguments,
+from hipscope.server.console.options import (
     Backend,
     BackendOption,
     DeviceOption,
     Format,
     FormatOption,
+    JobsOption,
     KeepGoingOption,
-    Source,
+    OutputOption,
+    ProgramCommand,
+    Sources,
+    program_arguments,
+    sources_or_here,
 )
-from hipscope.server.cli.terminal import failures_reported, result_stream, run_task, text_console
+from hipscope.server.console.programs import run_programs, write_programs
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported, run_task
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hipscope.analysis.run import Run
+    from hipscope.server.jobs.tasks import TaskRequest
     from hipscope.server.reports.schema.profile import Report
 
 
 def add(app: typer.Typer) -> None:
     """Add the subcommand."""
-    app.command()(profile)
+    app.command(cls=ProgramCommand)(profile)
 
 
 def profile(
-    source: Source = Path(),
-    program_args: Arguments = None,
+    context: typer.Context,
+    sources: Sources = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     top: Annotated[
         int | None, typer.Option(min=1, help="How many kernels to show.", show_default=False)
     ] = None,
     keep_going: KeepGoingOption = False,
+    jobs: JobsOption = 1,
     format: FormatOption = Format.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the result to this file.")
-    ] = None,
+    output: OutputOption = None,
 ) -> None:
-    """Build and run a program and show what its kernels wait for."""
+    """Build and run programs and show what their kernels wait for."""
     with failures_reported():
-        from hipscope.analysis.errors import ProgramFailed
+        check_output(output)
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
-        request = tasks.TaskRequest(
-            source, tuple(program_args or ()), backend=backend.value, device=device, keep_going=keep_going
-        )
         texts = SourceTexts()
-        report = run_task(tasks.profile, request, texts)
-        if top is not None:
-            report = _longest(report, top, all_findings=format is not Format.JSON)
-        with result_stream(output, format) as stream:
-            if format is Format.JSON:
-                from hipscope.server.render.json import render_json
+        requests = [
+            tasks.TaskRequest(
+                source,
+                program_arguments(context),
+                backend=backend.value,
+                device=device,
+                keep_going=keep_going,
+            )
+            for source in sources_or_here(sources)
+        ]
 
-                stream.write(render_json(report))
-            else:
-                from hipscope.server.render.text import render_profile
+        def draw(report: Report, console: Console) -> None:
+            from hipscope.server.render.text import render_profile
 
-                render_profile(report, text_console(stream, output), texts, top)
-        if (why := report.failure()) is not None:
-            raise ProgramFailed(why, output=report.program.output)
+            render_profile(report, console, texts, top)
+
+        def task(request: TaskRequest, run: Run) -> Report:
+            report = tasks.profile(request, run)
+            return report if top is None else _longest(report, top, all_findings=format is not Format.JSON)
+
+        if len(requests) > 1:
+            write_programs(run_programs(task, requests, _raise_failure, jobs, texts), draw, format, output)
+            return
+        report = run_task(task, requests[0], texts)
+        write_result(report, lambda console: draw(report, console), format, output)
+        _raise_failure(report)
 
 
 def _longest(report: Report, count: int, *, all_findings: bool) -> Report:
@@ -75,3 +92,11 @@ def _longest(report: Report, count: int, *, all_findings: bool) -> Report:
     names = {k.name for k in kernels}
     findings = tuple(f for f in report.findings if all_findings or f.kernel in names)
     return replace(report, kernels=kernels, findings=findings)
+
+
+def _raise_failure(report: Report) -> None:
+    """Raises ProgramFailed when the program that was profiled failed."""
+    from hipscope.analysis.errors import ProgramFailed
+
+    if (why := report.failure()) is not None:
+        raise ProgramFailed(why, output=report.program.output)

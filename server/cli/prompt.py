@@ -4,56 +4,63 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.cli.options import (
-    Arguments,
+from hipscope.server.console.options import (
     Backend,
     BackendOption,
     DeviceOption,
     Format,
     FormatOption,
+    OutputOption,
+    ProgramCommand,
     Source,
+    program_arguments,
 )
-from hipscope.server.cli.terminal import failures_reported, run_task
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported, run_task
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def add(app: typer.Typer) -> None:
     """Add the subcommand."""
-    app.command()(prompt)
+    app.command(cls=ProgramCommand)(prompt)
 
 
 def prompt(
+    context: typer.Context,
     source: Source = Path(),
-    program_args: Arguments = None,
     kernel: Annotated[
         str | None, typer.Option(help="This kernel; else the one with the worst finding.", show_default=False)
     ] = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     format: FormatOption = Format.TEXT,
+    output: OutputOption = None,
 ) -> None:
     """Show exactly what the language model would be sent for a kernel. Sends nothing."""
     with failures_reported():
+        check_output(output)
         from hipscope.analysis.system.python_packages import install_extra
         from hipscope.server.jobs import tasks
 
         request = tasks.TaskRequest(
-            source, tuple(program_args or ()), backend=backend.value, device=device, kernel=kernel
+            source, program_arguments(context), backend=backend.value, device=device, kernel=kernel
         )
         report = run_task(tasks.prompt, request)
-        if format is Format.JSON:
-            from hipscope.server.render.json import render_json
 
-            sys.stdout.write(render_json(report))
+        def draw(console: Console) -> None:
+            console.file.write(report.text + "\n")
+
+        write_result(report, draw, format, output)
+        if format is Format.JSON:
             return
-        sys.stdout.write(report.text + "
-")
         if not report.complete:
-            sys.stderr.write(f"Only the report; with `{install_extra('llm')}` the whole request is shown.
-")
+            sys.stderr.write(f"Only the report; with `{install_extra('llm')}` the whole request is shown.\n")
         sys.stderr.write(
             f"{report.profile_bytes} bytes of profile in, about {report.tokens} tokens out; nothing was sent\n"
         )

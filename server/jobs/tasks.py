@@ -159,6 +159,14 @@ def validate(request: TaskRequest, comparison: Comparison, run: Run) -> VerdictR
     )
 
 
+def check_writable(request: TaskRequest) -> None:
+    """Raises UsageError when a rewrite of the request's program could not be written into its file."""
+    from hipscope.formulas.optimize.verified_edit import check_writable as check_file
+
+    project = resolve_project(request.target)
+    check_file(project.main_source or project.directory)
+
+
 def apply(edit: Edit) -> Path:
     """Write a verified edit into its file; where the original is kept. Raises UsageError."""
     from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hipscope.analysis.runs.doctor import Tool, works
+from hipscope.server.reports.schema.doctor import DoctorReport, ToolRow
 
 _MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
 
 
-def tools_object(tools: Sequence[Tool], program: str | None) -> dict[str, Any]:
-    """The `hipscope.doctor/1` object; `program` is the sentence about a program's libraries."""
-    return {
-        "schema": "hipscope.doctor/1",
-        "works": works(tools),
-        "tools": [dataclasses.asdict(tool) for tool in tools],
-        "program": program,
-    }
+def doctor_report(tools: Sequence[Tool], program: str | None) -> DoctorReport:
+    """The record of what was found; `program` is the sentence about a program's libraries."""
+    rows = tuple(ToolRow(**dataclasses.asdict(tool)) for tool in tools)
+    return DoctorReport(works(tools), rows, program)
 
 
 def render_tools(tools: Sequence[Tool], console: Console) -> None:

@@ -34,6 +34,7 @@ from hipscope.server.reports.schema.profile import (
 )
 from hipscope.server.session.known_profiles import Marks
 
+_ALL = 0.995  # of all GPU time, as it is written
 _STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
 _MOST_COUNTERS = 12
 _SMALLEST = 0.005  # a reason below this part of a line's waits is left out
@@ -79,6 +80,23 @@ def possible_speedup(finding: Finding) -> str:
     if times is None:
         return ""
     return f", the kernel about {times:.{1 if times < 10 else 0}f}x as fast if all of that goes"
+
+
+def gain_sentence(finding: Finding, kernel: Kernel | None = None) -> str:
+    """What a line costs, what of that is at stake and what it would bring, in one sentence; all of the kernel's time.
+
+    With the `kernel` also the line's own share, and the stake's part of all GPU time where that is another one.
+    """
+    rows = kernel.lines if kernel is not None else ()
+    line = next((r.share for r in rows if (r.file, r.line) == (finding.file, finding.line)), None)
+    stake = f"{percent(finding.share)} is at stake"
+    start = "Of the kernel's time" + (f" this line takes {percent(line)}, and" if line is not None else "")
+    if kernel is not None and kernel.share is not None and kernel.share < _ALL:
+        stake += f" ({percent(finding.share * kernel.share)} of all GPU time)"
+    times = finding.estimated_speedup
+    if times is None:
+        return f"{start} {stake}."
+    return f"{start} {stake}: without that the kernel is about {times:.{1 if times < 10 else 0}f}x as fast."
 
 
 def finding_reasons(finding: Finding) -> list[Block]:

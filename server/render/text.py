@@ -17,8 +17,17 @@ from rich.text import Text
 
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.server.render.explain import bound_words, evidence_values, possible_speedup
-from hipscope.server.render.words import bar, borders, duration, percent, reason, sparkline, top_reasons
+from hipscope.server.render.explain import bound_words, evidence_values, gain_sentence
+from hipscope.server.render.words import (
+    bar,
+    borders,
+    duration,
+    percent,
+    plural,
+    reason,
+    sparkline,
+    top_reasons,
+)
 from hipscope.server.reports.schema.optimize import Optimization, Side
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line, Occupancy, Report
 from hipscope.server.reports.schema.verdict import Verdict
@@ -30,7 +39,11 @@ _CODE_WIDTH = 52
 _NAME_WIDTH = 36
 _WIDE = 100
 _STRIP_WIDTH = 40
-_BESIDE_CODE = (18, 34, 8)  # columns of the share, the reasons, and what lies between
+_GAP = 2  # columns between two of a table
+_SHORT_NAME = 12  # columns that a name has at least
+_WITH_BARS = 60  # from this width on, shares are drawn as well
+_BAR, _SHARE, _REASONS = 12, 6, 34  # columns beside a line's code
+_SHORTEST_CODE = 16
 _RESOURCES = {
     "vgprs": "VGPRs",
     "agprs": "AGPRs",
@@ -58,9 +71,7 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
     """Print a profile with its `top` kernels (default: 5), and the lines of the texts that it is of."""
     shown = report.kernels[: DEFAULT_KERNELS if top is None else top]
     _print_header(report, console)
-    console.print(
-        kernel_table(report, shown, console.width >= _WIDE) if shown else "No kernel came to its end."
-    )
+    console.print(kernel_table(report, shown, console.width) if shown else "No kernel came to its end.")
     left = len(report.kernels) - len(shown)
     if left > 0:
         rest = sum(k.share or 0.0 for k in report.kernels[len(shown) :])
@@ -78,23 +89,33 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
             console.print(Text(f"  {short_path(fault.file)}:{fault.line}  {fault.instruction or ''}"))
 
 
-def render_optimization(found: Optimization, console: Console) -> None:
-    """Print what was found, what was tried, the change, its proof and its speed-up.
+def render_optimization(found: Optimization, console: Console, *, verbose: bool = False) -> None:
+    """Print what was found, what was tried, the change, and in one line how fast it is and what proves it.
 
-    Without a change, what is to be known of each attempt stands below it: beliefs that did not come true, costs.
+    `verbose`: the numbers of the findings, every attempt beside the one that was verified, all that was compared.
+    Without a change all attempts stand there, and what is to be known of each: beliefs that did not come true, costs.
     """
-    for finding in found.findings:
-        _print_finding(finding, f"{percent(finding.share)} of the kernel's time", console)
+    verified = found.status == "verified"
+    worked_on = [f for f in found.findings if (f.formula, f.kernel) == (found.formula, found.kernel)]
+    for finding in found.findings if verbose or not verified else worked_on or found.findings:
+        _print_finding(finding, gain_sentence(finding), console, evidence=verbose)
+    left_out = 0
     for attempt in found.attempts:
+        if verified and not verbose and attempt.outcome != "accepted":
+            left_out += 1
+            continue
         mark, style = _OUTCOMES.get(attempt.outcome, ("✗", "yellow"))
         head = Text(f"  {mark} ", style)
-        head += Text(attempt.title or attempt.recipe, "bold")
+        head += Text(attempt.title or attempt.recipe or attempt.formula, "bold")
         console.print(head)
         why = attempt.reason.removeprefix(f"Advice: {attempt.title}. ")  # the title stands above
-        console.print(Padding(Text(why, "dim"), (0, 0, 0, 4)))
-        for note in attempt.notes if found.status != "verified" else ():
+        if verbose or not verified:
+            console.print(Padding(Text(why, "dim"), (0, 0, 0, 4)))
+        for note in attempt.notes if not verified else ():
             console.print(Padding(Text(f"note: {note}", "dim"), (0, 0, 0, 4)))
-    if found.status != "verified":
+    if left_out:
+        console.print(Text(f"    {plural(left_out, 'other attempt', 'other attempts')}: --verbose", "dim"))
+    if not verified:
         for note in found.notes:
             console.print(Text(f"note: {note}", "dim"))
         console.print(Text(f"\n{found.message or found.status.replace('_', ' ')}", "bold"))
@@ -106,43 +127,76 @@ def render_optimization(found: Optimization, console: Console) -> None:
     )
     console.print(diff, soft_wrap=True, end="")  # never cut: it may be saved and given to `patch`
     console.print()
-    console.print(proof_table(found))
+    if verbose:
+        console.print(proof_table(found))
     for note in found.notes:
         console.print(Text(f"note: {note}", "dim"))
+    if found.isolation == "limits":
+        console.print(Text(f"note: {borders(found.isolation)}", "dim"))
     if found.speedup is not None:
-        speed = Text(f"\n{found.speedup:.2f}x as fast", "bold green")
-        console.print(speed + Text(f" ({found.provenance}): {found.kernel}"))
+        _print_verdict(found, console)
 
 
-def kernel_table(report: Report, kernels: Sequence[Kernel], wide: bool = True) -> Table:
-    """One row per kernel: time, share as a bar, what bounds it, occupancy and its limiter."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("kernel", no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH)
-    table.add_column(f"{report.provenance} time", justify="right", no_wrap=True)
-    table.add_column("launches", justify="right", no_wrap=True)
-    for name in ("share" if not wide else "share of GPU time", "limited by", "occupancy"):
-        table.add_column(name, no_wrap=True)
-    for k in kernels:
-        table.add_row(
-            Text(report.short_name(k), "bold"),
-            duration(k.time_ns),
-            _launches(k),
-            _share(k.share, 12 if wide else 8),
-            bound_words(k.bound) or "unknown",
-            _occupancy(k.occupancy, wide),
-        )
+def _print_verdict(found: Optimization, console: Console) -> None:
+    """How fast it is, of which kernel, and what proves it."""
+    times = ""
+    if found.before is not None and found.after is not None:
+        times = f", {duration(found.before.time_ns)} before, {duration(found.after.time_ns)} after"
+    proof = found.verdict.reason if found.verdict is not None else ""
+    speed = Text(f"{found.speedup:.2f}x as fast", "bold green")
+    console.print(
+        speed + Text(f" ({found.provenance}{times}): {base_name(found.kernel or '')}. {proof}".rstrip())
+    )
+
+
+def kernel_table(report: Report, kernels: Sequence[Kernel], width: int = _WIDE) -> Table:
+    """One row per kernel: time, share as a bar, what bounds it, occupancy and its limiter.
+
+    What does not fit into `width` columns is left out, the least important first; the share never is.
+    """
+    wide = width >= _WIDE
+    shares = [percent(k.share) for k in kernels]
+    bars = (
+        [bar(k.share or 0.0, 12 if wide else 8) for k in kernels]
+        if width >= _WITH_BARS
+        else [""] * len(kernels)
+    )
+    columns: dict[str, list[Text]] = {
+        "kernel": [Text(report.short_name(k), "bold") for k in kernels],
+        f"{report.provenance} time": [Text(duration(k.time_ns)) for k in kernels],
+        "launches": [Text(_launches(k)) for k in kernels],
+        "share of GPU time" if wide else "share": [
+            Text(drawn, "cyan") + Text(f" {share}".strip() if not drawn else f" {share}")
+            for drawn, share in zip(bars, shares, strict=True)
+        ],
+        "limited by": [Text(bound_words(k.bound) or "unknown") for k in kernels],
+        "occupancy": [_occupancy(k.occupancy, wide) for k in kernels],
+    }
+    name, time, launched, share, limit, occupancy = columns
+    needs = {head: max(len(head), *(cell.cell_len for cell in cells)) for head, cells in columns.items()}
+    needs[name] = min(needs[name], _NAME_WIDTH)
+    shown, left = {name, share}, width - min(needs[name], _SHORT_NAME) - _GAP - needs[share]
+    for head in (time, limit, occupancy, launched):
+        if needs[head] + _GAP > left:
+            break
+        left -= needs[head] + _GAP
+        shown.add(head)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for head in columns:
+        if head == name:
+            room = min(needs[name], _SHORT_NAME) + max(0, left)
+            table.add_column(head, no_wrap=True, overflow="ellipsis", max_width=min(needs[name], room))
+        elif head in shown:
+            right = head in (time, launched)
+            table.add_column(head, justify="right" if right else "left", no_wrap=True, min_width=needs[head])
+    for cells in zip(*(columns[head] for head in columns if head in shown), strict=True):
+        table.add_row(*cells)
     return table
 
 
 def _launches(kernel: Kernel) -> str:
     some = kernel.profiled < kernel.dispatches
     return f"{kernel.dispatches} ({kernel.profiled} profiled)" if some else str(kernel.dispatches)
-
-
-def _share(share: float | None, width: int) -> Text:
-    if share is None:
-        return Text("unknown", "dim")
-    return Text(bar(share, width), "cyan") + Text(f" {percent(share)}")
 
 
 def heat_strip(kernel: Kernel) -> str:
@@ -232,17 +286,24 @@ def _print_hot_lines(kernel: Kernel, name: str, console: Console, texts: SourceT
     where = f"  {short_path(kernel.file)}:{kernel.line}" if kernel.file else ""
     head = Text(f"\n{name}", "bold") + Text(where, "dim")
     console.print(head + Text(f"  {heat_strip(kernel)}", "red"))
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     names = {id(r): str(r.line) if r.file == kernel.file else f"{Path(r.file).name}:{r.line}" for r in rows}
-    table.add_column(justify="right", style="dim", no_wrap=True, min_width=max(map(len, names.values())))
-    left = console.width - sum(_BESIDE_CODE) - max(map(len, names.values()))
-    table.add_column(no_wrap=True, overflow="ellipsis", width=max(16, min(_CODE_WIDTH, left)))
-    for width in _BESIDE_CODE[:2]:
-        table.add_column(no_wrap=True, width=width)
+    number = max(map(len, names.values()))
+    # The line and its share always stand there; the code is cut, then the reasons go, then the bars.
+    left = console.width - 2 - number - _GAP - _SHARE - _GAP - _SHORTEST_CODE
+    reasons = left >= _BAR + _REASONS + _GAP
+    drawn = left >= _BAR
+    left -= (_BAR if drawn else 0) + (_REASONS + _GAP if reasons else 0)
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, _GAP, 0, 0))
+    table.add_column(justify="right", style="dim", no_wrap=True, min_width=number)
+    code_width = min(_CODE_WIDTH, _SHORTEST_CODE + max(0, left))
+    table.add_column(no_wrap=True, overflow="ellipsis", width=code_width)
+    table.add_column(no_wrap=True, width=_SHARE + (_BAR if drawn else 0))
+    if reasons:
+        table.add_column(no_wrap=True, width=_REASONS)
     for row in sorted(rows, key=lambda r: (r.file, r.line)):
         code = Text(texts.shown(row.file, row.line))
-        share = Text(bar(row.share, 12), _colour(row)) + Text(f" {percent(row.share):>5}")
-        table.add_row(names[id(row)], code, share, _waits(row))
+        share = Text(bar(row.share, _BAR) if drawn else "", _colour(row)) + Text(f" {percent(row.share):>5}")
+        table.add_row(names[id(row)], code, share, *([_waits(row)] if reasons else []))
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
@@ -257,7 +318,7 @@ def _print_findings(report: Report, console: Console) -> None:
         instance = f"  {name}" if kernel is not None and name != kernel.base_name else ""
         share = report.gpu_share(finding)
         evidence = share is None or share >= _SMALL_STAKE
-        _print_finding(finding, f"{percent(share)} of GPU time", console, instance, evidence=evidence)
+        _print_finding(finding, gain_sentence(finding, kernel), console, instance, evidence=evidence)
 
 
 def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console) -> None:
@@ -268,7 +329,7 @@ def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console
 
 
 def _print_finding(
-    finding: Finding, stake: str, console: Console, instance: str = "", *, evidence: bool = True
+    finding: Finding, gain: str, console: Console, instance: str = "", *, evidence: bool = True
 ) -> None:
     head = Text(f"  {finding.formula}", "bold yellow")
     where = (
@@ -277,8 +338,9 @@ def _print_finding(
         else f"kernel {base_name(finding.kernel)}"
     )
     head += Text(f"  {where}{instance}", "bold")
-    console.print(head + Text(f"  {stake} at stake{possible_speedup(finding)}", "dim"))
+    console.print(head)
     console.print(Padding(Text(finding.message), (0, 0, 0, 4)))
+    console.print(Padding(Text(gain, "dim"), (0, 0, 0, 4)))
     if not evidence:
         return
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))

@@ -321,7 +321,7 @@ class TestBuildCommand:
         before = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
         built = build_program(resolve_project(made, ["two words"]), toolchain)
         assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == before
-        assert built.argv == ("/bin/sh", "-c", "./app one 'two words'")
+        assert built.argv == ("/bin/sh", "-c", "./app 'two words'")
         (image,) = embedded_code_objects(built.directory / "app", "gfx942")
         code_object = made.parent / "app.co"
         code_object.write_bytes(image)

@@ -362,12 +362,12 @@ def test_an_optimization_shows_finding_change_proof_and_speed_and_writes_only_wh
     source = cli.write(SLOW)
     outcome = cli("optimize", source)
     assert outcome.code == 0, outcome.stderr
-    stake = "of the kernel's time at stake, the kernel about "
+    stake = "is at stake: without that the kernel is about "
     for part in (
         "bankConflict  program.hip:31",
         stake,
         "+  __shared__",
-        "proof",
+        "Equivalent bit for bit on 1",
         "modelled",
         "as fast",
         "--apply",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -28,6 +29,10 @@ INTERNAL_ERROR = 70
 STOPPED = 130
 NO_READER = 128 + signal.SIGPIPE  # as the shell reports a program that SIGPIPE ended
 _FILE_WIDTH = 110
+_DRAWN = "█▏▎▍▌▋▊▉▁▂▃▄▅▆▇✓✗–→…×µ"
+_PLAIN = str.maketrans(
+    _DRAWN, "#-------._-=+*#+x->~xu"
+)  # a bar's last cell is partly filled; a strip gets higher
 
 
 def run_task(
@@ -147,6 +152,20 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
+def check_output(path: Path | None) -> None:
+    """Raises UsageError when a result cannot be written to this file: asked before minutes of work are done for it."""
+    from hipscope.analysis.errors import UsageError
+
+    if path is None:
+        return
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise UsageError(f"cannot write to {path}: there is no directory {folder}", "make it first")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        reason = "it is a directory" if path.is_dir() else "permission denied"
+        raise UsageError(f"cannot write to {path}: {reason}", "name another file with -o")
+
+
 @contextlib.contextmanager
 def result_stream(path: Path | None, format: StrEnum) -> Iterator[Any]:
     """Standard output, or the file that the result is to be written to."""
@@ -163,17 +182,53 @@ def result_stream(path: Path | None, format: StrEnum) -> Iterator[Any]:
 
 
 def text_console(stream: Any, path: Path | None) -> Console:
-    """A console on a stream; a file gets no colours and a fixed width."""
+    """A console on a stream, as wide as COLUMNS says; a file or a pipe gets no colours, and 110 columns without it."""
     from rich.console import Console
 
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and int(columns) > 0 else None
+    if path is None and not draws_blocks(stream):
+        stream = PlainStream(stream)
     if path is not None or not sys.stdout.isatty():
         console = Console(
-            file=stream, width=_FILE_WIDTH, no_color=True, highlight=False, legacy_windows=False
+            file=stream, width=width or _FILE_WIDTH, no_color=True, highlight=False, legacy_windows=False
         )
     else:
-        console = Console(file=stream, highlight=False)
+        console = Console(file=stream, width=width, highlight=False)
     console.on_broken_pipe = _reader_gone  # type: ignore[method-assign]  # rich would leave with 1, a verdict of ours
     return console
+
+
+def draws_blocks(stream: Any) -> bool:
+    """Whether the stream's encoding has the characters that reports are drawn with."""
+    try:
+        _DRAWN.encode(getattr(stream, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+class PlainStream:
+    """A stream whose encoding has no blocks, arrows or ticks: each is written as one character of ASCII."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.encoding = stream.encoding
+
+    def write(self, text: str) -> int:
+        """Write what can be written; any other character that the encoding lacks becomes a question mark."""
+        plain = text.translate(_PLAIN).encode(self.encoding, "replace").decode(self.encoding)
+        self._stream.write(plain)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def prepare_output() -> None:
+    """Let no character that standard output cannot show end a command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _reader_gone() -> NoReturn:

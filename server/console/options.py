@@ -1,0 +1,148 @@
+"""The words of the command line that several commands share: sources, back ends, devices, formats."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+_PROGRAM_ARGUMENTS = "hipscope.program_arguments"
+_UsageError = typer.BadParameter.__mro__[1]  # of click, which newer versions of typer bring themselves
+
+
+class ProgramCommand(typer.core.TyperCommand):
+    """A command that runs a program: what follows the first `--` is the program's, and nothing else is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep the program's arguments aside; `program_arguments` gives them."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[_PROGRAM_ARGUMENTS] = tuple(args[at + 1 :])
+        try:
+            return super().parse_args(ctx, args[:at])
+        except typer.BadParameter:
+            raise
+        except _UsageError as error:
+            if "unexpected extra argument" in str(error):
+                raise typer.BadParameter(f"{error}; arguments of the program stand after `--`", ctx) from None
+            raise
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The words of the usage line."""
+        return [*super().collect_usage_pieces(ctx), "[-- PROGRAM ARGS]"]
+
+
+def program_arguments(context: typer.Context) -> tuple[str, ...]:
+    """What stood after `--`."""
+    found: tuple[str, ...] = context.meta.get(_PROGRAM_ARGUMENTS, ())
+    return found
+
+
+class Backend(StrEnum):
+    """What records the profile."""
+
+    AUTO = "auto"
+    EMULATOR = "emulator"
+    ROCM = "rocm"
+    NVIDIA = "nvidia"
+
+
+class Format(StrEnum):
+    """What the result looks like."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+class Rewriter(StrEnum):
+    """Who proposes a rewrite."""
+
+    RECIPES = "recipes"
+    LLM = "llm"
+    BOTH = "both"
+
+
+def named_path(word: str | Path) -> Path:
+    """A path of the command line; an empty word, as a shell makes of an unset variable, is not the directory `.`.
+
+    A default comes as a path.
+    """
+    if isinstance(word, str) and not word.strip():
+        raise typer.BadParameter("the name is empty")
+    return Path(word)
+
+
+Source = Annotated[
+    Path,
+    typer.Argument(
+        parser=named_path, metavar="SOURCE|DIR", help="A program, or a directory with hipscope.toml."
+    ),
+]
+
+
+Sources = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        parser=named_path,
+        metavar="SOURCE|DIR",
+        help="Programs, or directories with hipscope.toml; the current directory when there is none.",
+        show_default=False,
+    ),
+]
+
+
+JobsOption = Annotated[
+    int, typer.Option("--jobs", min=1, help="How many of several programs are built and run at a time.")
+]
+
+
+BackendOption = Annotated[
+    Backend, typer.Option(help="What records the profile; auto takes a GPU if there is one.")
+]
+
+
+DeviceOption = Annotated[
+    str | None, typer.Option(help="GPU to model: mi300x, mi300a, mi250x, mi210, mi355x.", show_default=False)
+]
+
+
+KeepGoingOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-going",
+        help="Leave accesses out of bounds out: loads give NaN, stores are dropped, the result is marked.",
+    ),
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="json prints one object and nothing else.")]
+
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        parser=named_path,
+        metavar="FILE",
+        help="Write the result to this file.",
+        show_default=False,
+    ),
+]
+
+
+def sources_or_here(sources: list[Path] | None) -> list[Path]:
+    """The programs of the command line, or the current directory."""
+    return list(sources) if sources else [Path()]
+
+
+def emulator_only(backend: Backend, command: str) -> None:
+    """Raises UsageError for a back end other than the emulator, for commands that need what only it sees."""
+    from hipscope.analysis.errors import UsageError
+
+    if backend not in (Backend.AUTO, Backend.EMULATOR):
+        raise UsageError(
+            f"{command} runs programs on the emulator, not on {backend.value}", "leave out --backend"
+        )

@@ -1,0 +1,55 @@
+"""A result in the form that was asked for: text, JSON, Markdown or HTML, on standard output or in a file.
+
+Takes the object of a command and the function that draws it, writes. A page of HTML is the text with its colours.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hipscope.server.console.options import Format
+from hipscope.server.console.terminal import draws_blocks, result_stream, text_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PAGE_WIDTH = 120
+
+
+def write_result(
+    report: object, draw: Callable[[Console], None], format: Format, output: Path | None
+) -> None:
+    """Write the report; `draw` prints it on a console. Raises UsageError when the file cannot be written."""
+    with result_stream(output, format) as stream:
+        if format is Format.JSON:
+            from hipscope.server.render.json import render_json
+
+            stream.write(render_json(report, ascii_only=output is None and not draws_blocks(stream)))
+        elif format is Format.TEXT:
+            draw(text_console(stream, output))
+        else:
+            stream.write(_page(draw, format))
+    sys.stdout.flush()
+
+
+def _page(draw: Callable[[Console], None], format: Format) -> str:
+    from rich.console import Console
+
+    drawn = io.StringIO()
+    colours = format is Format.HTML
+    console = Console(
+        file=drawn,
+        width=_PAGE_WIDTH,
+        record=colours,
+        highlight=False,
+        no_color=not colours,
+        legacy_windows=False,
+    )
+    draw(console)
+    if colours:
+        return console.export_html(inline_styles=True)
+    return f"```text\n{drawn.getvalue().rstrip()}\n```\n"
