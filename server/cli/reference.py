@@ -5,14 +5,18 @@ Takes the parser of the command line, gives Markdown; writes it between the mark
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
-import typer
+from typer.models import ArgumentInfo, OptionInfo
 
 from hipscope.server.cli.main import app
+from hipscope.server.console.options import ProgramCommand
 
 PAGE = "docs/command-line.md"
 _BEGIN = "<!-- options: written by python -m hipscope.server.cli.reference -->"
@@ -20,20 +24,36 @@ _END = "<!-- end of options -->"
 _OWN_HELP = ("emulate",)  # it takes the words of rocprofv3, and has a table of its own
 
 
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter of a command: an option with its words, or an argument (`names` empty)."""
+
+    names: tuple[str, ...]
+    value: str
+    default: str
+    required: bool
+    many: bool
+    help: str
+
+
 def usage() -> str:
     """One line per command, then a table of all options."""
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    lines = [f"    {_line(name, command)}" for name, command in commands.items()]
-    rows = [
-        row for name, command in commands.items() if name not in _OWN_HELP for row in _rows(name, command)
-    ]
+    commands = {
+        info.name or info.callback.__name__: info for info in app.registered_commands if info.callback
+    }
+    parameters = {name: list(_parameters(info.callback)) for name, info in commands.items()}
+    lines = [f"    {_line(name, info.cls, parameters[name])}" for name, info in commands.items()]
     merged: dict[tuple[str, str, str], list[str]] = {}
-    for name, *row in rows:
-        merged.setdefault((row[0], row[1], row[2]), []).append(name)
-    table = ["| option | of | default | what |", "|---|---|---|---|"]
-    for (option, default, text), names in merged.items():
-        table.append(f"| `{option}` | {', '.join(names)} | {default} | {text} |")
-    return "\n".join([*lines, "", *table])
+    for name, found in parameters.items():
+        for option in found:
+            if option.names:
+                words = " ".join(filter(None, [", ".join(option.names), option.value]))
+                merged.setdefault((_cell(words), option.default, _cell(option.help)), []).append(name)
+    table = [
+        f"| `{words}` | {', '.join(of)} | {default} | {what} |"
+        for (words, default, what), of in merged.items()
+    ]
+    return "\n".join([*lines, "", "| option | of | default | what |", "|---|---|---|---|", *table])
 
 
 def renewed(page: str) -> str:
@@ -45,50 +65,55 @@ def renewed(page: str) -> str:
     return f"{before}{_BEGIN}\n\n{usage()}\n\n{_END}{after}"
 
 
-def _line(name: str, command: Any) -> str:
-    words = []
-    for parameter in command.params:
-        if _is_option(parameter) and parameter.required:
-            words.append(f"{parameter.opts[0]} {_value(parameter)}")
-    words.append("[OPTIONS]" if name in _OWN_HELP or any(map(_is_shown, command.params)) else "")
-    for parameter in command.params:
-        if not _is_option(parameter):
-            metavar = parameter.metavar or parameter.name.upper()
-            many = "..." if parameter.nargs == -1 else ""
-            words.append(f"{metavar}{many}" if parameter.required else f"[{metavar}]{many}")
+def _line(name: str, kind: type | None, parameters: Sequence[_Parameter]) -> str:
+    words = [f"{p.names[0]} {p.value}" for p in parameters if p.names and p.required]
+    if name in _OWN_HELP or any(p.names and not p.required for p in parameters):
+        words.append("[OPTIONS]")
+    arguments = [p for p in parameters if not p.names]
+    words += [(p.value if p.required else f"[{p.value}]") + "..." * p.many for p in arguments]
     if name in _OWN_HELP:
         words.append("-- PROGRAM [ARGS]")
-    elif type(command).__name__ == "ProgramCommand":
+    elif kind is ProgramCommand:
         words.append("[-- PROGRAM ARGS]")
-    return " ".join(["hipscope", name, *filter(None, words)])
+    return " ".join(["hipscope", name, *words])
 
 
-def _rows(name: str, command: Any) -> Iterator[tuple[str, str, str, str]]:
-    for parameter in filter(_is_shown, command.params):
-        names = ", ".join(parameter.opts)
-        value = "" if parameter.is_flag else f" {_value(parameter)}"
-        default = parameter.default
-        shown = default is not None and not parameter.is_flag and not callable(default)
-        text = str(getattr(default, "value", default)) if shown else ""
-        yield name, f"{names}{value}".replace("|", "\\|"), text, (parameter.help or "").replace("|", "\\|")
+def _parameters(callback: Callable[..., Any]) -> Iterator[_Parameter]:
+    """The parameters of a command, as its function declares them."""
+    hints = get_type_hints(callback, include_extras=True)
+    for name, parameter in inspect.signature(callback).parameters.items():
+        annotation, *metadata = get_args(hints[name]) or (hints[name],)
+        declared = next((m for m in metadata if isinstance(m, OptionInfo | ArgumentInfo)), None)
+        if declared is None:
+            continue  # the context, which is nobody's word
+        kinds = [kind for kind in (get_args(annotation) or (annotation,)) if kind is not type(None)]
+        required = parameter.default is inspect.Parameter.empty
+        default = "" if required or parameter.default in (None, False) else str(parameter.default)
+        # Of an annotated option, typer takes the first of its names where a default would stand.
+        first = (declared.default,) if isinstance(declared.default, str) else ()
+        names = (*first, *(declared.param_decls or ())) or (f"--{name.replace('_', '-')}",)
+        is_option = isinstance(declared, OptionInfo)
+        yield _Parameter(
+            names if is_option else (),
+            declared.metavar or _value(kinds[0], name),
+            default if is_option else "",
+            required,
+            get_origin(kinds[0]) is list,
+            declared.help or "",
+        )
 
 
-def _value(parameter: Any) -> str:
-    choices = getattr(parameter.type, "choices", None)
-    if parameter.metavar:
-        return str(parameter.metavar)
-    if choices:
-        return "|".join(str(getattr(choice, "value", choice)) for choice in choices)
-    kinds = {"integer": "N", "integer range": "N", "path": "FILE"}
-    return kinds.get(parameter.type.name, parameter.name.upper())
+def _value(kind: Any, name: str) -> str:
+    """What stands for an option's value; nothing for a switch."""
+    if kind is bool:
+        return ""
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return "|".join(kind)
+    return "N" if kind is int else name.upper()
 
 
-def _is_option(parameter: Any) -> bool:
-    return bool(parameter.param_type_name == "option")
-
-
-def _is_shown(parameter: Any) -> bool:
-    return _is_option(parameter) and "--help" not in parameter.opts
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":
