@@ -41,7 +41,9 @@ def usage() -> str:
     commands = {
         info.name or info.callback.__name__: info for info in app.registered_commands if info.callback
     }
-    parameters = {name: list(_parameters(info.callback)) for name, info in commands.items()}
+    parameters = {
+        name: list(_parameters(info.callback)) for name, info in commands.items() if info.callback is not None
+    }
     lines = [f"    {_line(name, info.cls, parameters[name])}" for name, info in commands.items()]
     merged: dict[tuple[str, str, str], list[str]] = {}
     for name, found in parameters.items():

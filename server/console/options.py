@@ -10,7 +10,7 @@ import typer
 import typer.core
 
 _PROGRAM_ARGUMENTS = "hipscope.program_arguments"
-_UsageError = typer.BadParameter.__mro__[1]  # of click, which newer versions of typer bring themselves
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, which newer versions of typer contain
 
 
 class ProgramCommand(typer.core.TyperCommand):

@@ -106,7 +106,7 @@ def render_optimization(found: Optimization, console: Console, *, verbose: bool 
             continue
         mark, style = _OUTCOMES.get(attempt.outcome, ("✗", "yellow"))
         head = Text(f"  {mark} ", style)
-        head += Text(attempt.title or attempt.recipe or attempt.formula, "bold")
+        head += Text(attempt.title or attempt.recipe or "not tried", "bold")
         console.print(head)
         why = attempt.reason.removeprefix(f"Advice: {attempt.title}. ")  # the title stands above
         if verbose or not verified:

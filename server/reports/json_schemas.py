@@ -17,9 +17,11 @@ from typing import Any, Literal
 
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.coverage import CoverageReport
+from hipscope.server.reports.schema.doctor import DoctorReport
 from hipscope.server.reports.schema.fields import Key, keys_of, tag_of
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
+from hipscope.server.reports.schema.programs import ProgramsReport
 from hipscope.server.reports.schema.prompt import PromptReport
 from hipscope.server.reports.schema.verdict import VerdictReport
 
@@ -31,6 +33,8 @@ OBJECTS: tuple[type, ...] = (
     VerdictReport,
     CoverageReport,
     PromptReport,
+    ProgramsReport,
+    DoctorReport,
 )
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
