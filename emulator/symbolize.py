@@ -12,7 +12,7 @@ import posixpath
 import shutil
 import subprocess
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,8 @@ class Symbolizer:
             self._entries = [symbol.address for symbol in self.functions]
             self._starts: list[int] = []
             self._rows: list[_Row] = []
-            self._roots: list[_Scope] = []
-            if elf.has_dwarf_info():
-                self._read_dwarf(elf)
+            roots = self._read_dwarf(elf) if elf.has_dwarf_info() else []
+            self._roots = _ScopeIndex(roots)
 
     def positions(self, address: int) -> tuple[Position, ...]:
         """The inline chain of the instruction at `address`, innermost first; empty when nothing is known."""
@@ -95,7 +94,9 @@ class Symbolizer:
         symbol = self.function_at(address)
         return demangle(symbol.name) if symbol else ""
 
-    def _read_dwarf(self, elf: ELFFile) -> None:
+    def _read_dwarf(self, elf: ELFFile) -> list[_Scope]:
+        """Read the rows of the line tables; gives the functions."""
+        roots: list[_Scope] = []
         # A code object is fully linked: its debug sections carry no relocations that still wait.
         dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
         for unit in dwarf.iter_CUs():
@@ -104,11 +105,12 @@ class Symbolizer:
                 files = _file_names(program, unit) if program is not None else []
                 if program is not None:
                     self._rows.extend(_line_rows(program, files))
-                self._roots.extend(_scopes(unit.get_top_DIE(), files, dwarf))
+                roots.extend(_scopes(unit.get_top_DIE(), files, dwarf))
             except (DWARFError, KeyError, AttributeError):
                 continue  # one damaged unit must not hide the others
         self._rows.sort(key=lambda row: row.start)
         self._starts = [row.start for row in self._rows]
+        return roots
 
 
 @functools.lru_cache(maxsize=4096)
@@ -217,17 +219,34 @@ class _Scope:
     call_column: int = 0
     inner: list[_Scope] = field(default_factory=list)
 
-    def holds(self, address: int) -> bool:
-        return any(low <= address < high for low, high in self.ranges)
+    @functools.cached_property
+    def index(self) -> _ScopeIndex:
+        """The scopes inside this one, by address."""
+        return _ScopeIndex(self.inner)
 
 
-def _enclosing(scopes: list[_Scope], address: int) -> Iterator[_Scope]:
+class _ScopeIndex:
+    """Scopes beside each other, found by an address in the time that a search in a sorted list takes."""
+
+    def __init__(self, scopes: Sequence[_Scope]) -> None:
+        ranges = [(low, high, scope) for scope in scopes for low, high in scope.ranges if low < high]
+        self._ranges = sorted(ranges, key=lambda one: one[0])
+        self._lows = [low for low, _, _ in self._ranges]
+
+    def at(self, address: int) -> _Scope | None:
+        """The scope that holds `address`."""
+        index = bisect_right(self._lows, address) - 1
+        if index < 0 or address >= self._ranges[index][1]:
+            return None
+        return self._ranges[index][2]
+
+
+def _enclosing(scopes: _ScopeIndex, address: int) -> Iterator[_Scope]:
     """The scopes around `address`, outermost first."""
-    for scope in scopes:
-        if scope.holds(address):
-            yield scope
-            yield from _enclosing(scope.inner, address)
-            return
+    scope = scopes.at(address)
+    while scope is not None:
+        yield scope
+        scope = scope.index.at(address)
 
 
 def _function_symbols(elf: ELFFile) -> Iterator[Symbol]:

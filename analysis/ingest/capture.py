@@ -77,17 +77,24 @@ def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
     device = _device(sidecar, agents, launches)
     sources = _Sources(directory, texts or SourceTexts())
     kernels = []
+    # Grouped once: a program may have hundreds of kernels and thousands of launches.
+    traces_of: dict[str, list[Trace]] = {}
+    for trace in traces:
+        traces_of.setdefault(names.of_trace(trace), []).append(trace)
+    launches_of: dict[str, list[Launch]] = {}
+    for launch in launches:
+        launches_of.setdefault(launch.kernel, []).append(launch)
+    notes = _LaunchNotes.of(sidecar)
     for name in names.kernels:
-        kernel_traces = [t for t in traces if names.of_trace(t) == name]
         kernels.append(
             _kernel(
                 name,
                 names.mangled.get(name, name),
-                [launch for launch in launches if launch.kernel == name],
-                kernel_traces,
+                launches_of.get(name, []),
+                traces_of.get(name, []),
                 counters.get(name, {}),
                 metadata,
-                sidecar,
+                notes,
                 sources,
             )
         )
@@ -192,6 +199,19 @@ class _Names:
         return by_launch or trace.kernel or demangle(trace.mangled)
 
 
+@dataclass(frozen=True)
+class _LaunchNotes:
+    """What only the sidecar says of launches: which were not profiled, and the bytes of LDS that each asked for."""
+
+    unprofiled: frozenset[int]
+    dynamic_lds: Mapping[int, int]
+
+    @classmethod
+    def of(cls, sidecar: Mapping[str, Any]) -> _LaunchNotes:
+        sizes = {int(i): int(size) for i, size in sidecar.get("dynamic_lds", {}).items()}
+        return cls(frozenset(sidecar.get("unprofiled", ())), sizes)
+
+
 def _kernel(
     name: str,
     mangled: str,
@@ -199,20 +219,18 @@ def _kernel(
     traces: Sequence[Trace],
     counters: Mapping[str, float],
     metadata: Mapping[str, KernelMetadata],
-    sidecar: Mapping[str, Any],
+    notes: _LaunchNotes,
     sources: _Sources,
 ) -> Kernel:
-    unprofiled = set(sidecar.get("unprofiled", ()))
-    dynamic_lds = {int(i): int(size) for i, size in sidecar.get("dynamic_lds", {}).items()}
     dispatches = tuple(
         Dispatch(
             id=launch.id,
             grid=launch.grid or _NO_SHAPE,
             workgroup=launch.workgroup or _NO_SHAPE,
-            dynamic_lds=dynamic_lds.get(launch.id, 0),
+            dynamic_lds=notes.dynamic_lds.get(launch.id, 0),
             start_ns=float(launch.start_ns or 0),
             end_ns=float(launch.end_ns or 0),
-            profiled=launch.id not in unprofiled,
+            profiled=launch.id not in notes.unprofiled,
         )
         for launch in launches
         if launch.timed

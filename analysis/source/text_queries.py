@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -157,6 +157,16 @@ def code_lines(texts: SourceTexts, file: str) -> tuple[bytes, ...]:
     """All lines of a file as `code_line` gives them."""
     data = texts.read(file)
     return () if data is None else _code_lines(data)
+
+
+@functools.lru_cache(maxsize=32)
+def lines_with_word(lines: tuple[bytes, ...]) -> Mapping[bytes, Sequence[int]]:
+    """The numbers of the lines that hold each word, from 1: for who looks for many words in one file."""
+    found: dict[bytes, list[int]] = {}
+    for number, line in enumerate(lines, start=1):
+        for word in dict.fromkeys(_NAME.findall(line)):
+            found.setdefault(word, []).append(number)
+    return found
 
 
 @functools.lru_cache(maxsize=32)

@@ -14,7 +14,7 @@ from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Instruction, Kernel
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.analysis.source.text_queries import code_lines, column_range
+from hipscope.analysis.source.text_queries import code_lines, column_range, lines_with_word
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Related
 
@@ -110,8 +110,9 @@ def launch_of(kernel: Kernel, file: str, texts: SourceTexts) -> Related | None:
     for path in _searched(file, kernel.file or file, texts):
         if name.encode() not in (texts.read(path) or b""):
             continue
-        for number, text in enumerate(code_lines(texts, path), start=1):
-            if name.encode() in text and launch.search(text):
+        lines = code_lines(texts, path)
+        for number in lines_with_word(lines).get(name.encode(), ()):
+            if launch.search(lines[number - 1]):
                 return Related(path, number, f"{name} is launched here")
     return None
 
