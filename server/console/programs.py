@@ -54,7 +54,7 @@ def run_programs(
     from hipscope.analysis.errors import Cancelled, HipscopeError
     from hipscope.analysis.run import Run
 
-    def one(request: TaskRequest) -> ProgramResult[R]:
+    def one(request: TaskRequest, run: Run) -> ProgramResult[R]:
         report = None
         try:
             report = task(request, run)
@@ -69,7 +69,7 @@ def run_programs(
 
     with stop_asked() as cancel, progress_shown() as progress, ThreadPoolExecutor(jobs) as pool:
         run = Run(cancel, progress, texts)
-        return list(pool.map(one, requests))
+        return list(pool.map(lambda request: one(request, run), requests))
 
 
 def write_programs(
@@ -83,7 +83,8 @@ def write_programs(
 
     rows = []
     for result in results:
-        error = result.failure and ProgramError(result.failure.message, result.failure.hint)
+        failure = result.failure
+        error = ProgramError(failure.message, failure.hint) if failure is not None else None
         rows.append(ProgramReport(str(result.source), result.exit_code, error, result.report))
 
     def draw_all(console: Console) -> None:
