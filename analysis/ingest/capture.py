@@ -76,7 +76,6 @@ def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
     agents = [agent for path in files.agents for agent in read_agents(path)]
     device = _device(sidecar, agents, launches)
     sources = _Sources(directory, texts or SourceTexts())
-    kernels = []
     # Grouped once: a program may have hundreds of kernels and thousands of launches.
     traces_of: dict[str, list[Trace]] = {}
     for trace in traces:
@@ -85,19 +84,19 @@ def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
     for launch in launches:
         launches_of.setdefault(launch.kernel, []).append(launch)
     notes = _LaunchNotes.of(sidecar)
-    for name in names.kernels:
-        kernels.append(
-            _kernel(
-                name,
-                names.mangled.get(name, name),
-                launches_of.get(name, []),
-                traces_of.get(name, []),
-                counters.get(name, {}),
-                metadata,
-                notes,
-                sources,
-            )
+    kernels = [
+        _kernel(
+            name,
+            names.mangled.get(name, name),
+            launches_of.get(name, []),
+            traces_of.get(name, []),
+            counters.get(name, {}),
+            metadata,
+            notes,
+            sources,
         )
+        for name in names.kernels
+    ]
     kernels.sort(key=lambda kernel: (-kernel.time_ns, kernel.name))
     program = sidecar.get("program") or {}
     return Profile(

@@ -89,8 +89,8 @@ def profile(
 def _longest(report: Report, count: int, *, all_findings: bool) -> Report:
     """The report of the kernels that took longest; `all_findings` keeps those of the others, too."""
     kernels = report.kernels[:count]
-    names = {k.name for k in kernels}
-    findings = tuple(f for f in report.findings if all_findings or f.kernel in names)
+    names = {k.mangled for k in kernels}
+    findings = tuple(f for f in report.findings if all_findings or f.mangled_names & names)
     return replace(report, kernels=kernels, findings=findings)
 
 

@@ -51,7 +51,7 @@ def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
         arguments = [{"uri": uri, "kernel": kernel.mangled}]
         optimize = lsp.Command(title="Optimize", command=OPTIMIZE, arguments=arguments)
         lenses.append(lsp.CodeLens(range=place, command=again))
-        if any(kernel.mangled == f.mangled for f in marks.report.findings):
+        if any(kernel.mangled in f.mangled_names for f in marks.report.findings):
             lenses.append(lsp.CodeLens(range=place, command=optimize))
     return lenses
 

@@ -12,6 +12,7 @@ from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
 from hipscope.server.edit.positions import Encoding, code_range, span_range, split_lines, word_range
+from hipscope.server.render.explain import instances_sentence
 from hipscope.server.render.formula_pages import formula_page
 from hipscope.server.render.words import percent, reason, top_reasons
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line
@@ -139,7 +140,9 @@ def _finding(
     share = marks.report.gpu_share(finding)
     last = min(now + max(0, finding.end_line - finding.line), len(lines))
     page = formula_page(finding.formula) if client.links else None
-    text = f"{finding.message} [{percent(share)} of GPU time at stake, {marks.report.provenance}]"
+    instances = instances_sentence(marks.report, finding)
+    where = f" {instances}" if instances else ""
+    text = f"{finding.message} [{percent(share)} of GPU time at stake{where}, {marks.report.provenance}]"
     return lsp.Diagnostic(
         range=span_range(lines, now - 1, last - 1, finding.column, finding.end_column, client.encoding),
         message=f"stale, profile again: {text}" if stale else text,

@@ -35,6 +35,7 @@ from hipscope.server.reports.schema.profile import (
 from hipscope.server.session.known_profiles import Marks
 
 _ALL = 0.995  # of all GPU time, as it is written
+_INSTANCES = 4  # of a template, that are named
 _STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
 _MOST_COUNTERS = 12
 _SMALLEST = 0.005  # a reason below this part of a line's waits is left out
@@ -71,6 +72,8 @@ def finding_sentence(report: Report, finding: Finding) -> str:
     page = formula_page(finding.formula)
     title = f"[{finding.formula}]({page})" if page else f"`{finding.formula}`"
     at_stake = f"{percent(report.gpu_share(finding))} of GPU time at stake"
+    if instances := instances_sentence(report, finding):
+        at_stake += f" {instances}"
     return f"{title}: {finding.message} ({at_stake}{possible_speedup(finding)})"
 
 
@@ -97,6 +100,21 @@ def gain_sentence(finding: Finding, kernel: Kernel | None = None) -> str:
     if times is None:
         return f"{start} {stake}."
     return f"{start} {stake}: without that the kernel is about {times:.{1 if times < 10 else 0}f}x as fast."
+
+
+def instances_sentence(report: Report, finding: Finding, most: int = _INSTANCES) -> str:
+    """Which instances of a template have the finding, with their parts of all GPU time; empty for a single kernel."""
+    if not finding.instances:
+        return ""
+    shown = []
+    for instance in finding.instances[:most]:
+        kernel = report.kernel(instance.mangled)
+        part = instance.share * kernel.share if kernel is not None and kernel.share is not None else None
+        name = report.short_name(kernel) if kernel is not None else instance.kernel
+        shown.append(name if part is None else f"{name} {percent(part)}")
+    more = len(finding.instances) - len(shown)
+    rest = f" and {more} more" if more > 0 else ""
+    return f"in {len(finding.instances)} instances of the template ({', '.join(shown)}{rest})"
 
 
 def finding_reasons(finding: Finding) -> list[Block]:

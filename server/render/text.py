@@ -17,7 +17,7 @@ from rich.text import Text
 
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.server.render.explain import bound_words, evidence_values, gain_sentence
+from hipscope.server.render.explain import bound_words, evidence_values, gain_sentence, instances_sentence
 from hipscope.server.render.words import (
     bar,
     borders,
@@ -315,10 +315,14 @@ def _print_findings(report: Report, console: Console) -> None:
     for finding in sorted(report.findings, key=lambda f: report.gpu_share(f) or 0.0, reverse=True):
         kernel = report.kernel(finding.mangled)
         name = report.short_name(kernel) if kernel is not None else ""
-        instance = f"  {name}" if kernel is not None and name != kernel.base_name else ""
+        alone = kernel is not None and name != kernel.base_name and not finding.instances
+        instance = f"  {name}" if alone else ""
         share = report.gpu_share(finding)
         evidence = share is None or share >= _SMALL_STAKE
-        _print_finding(finding, gain_sentence(finding, kernel), console, instance, evidence=evidence)
+        gain = gain_sentence(finding, kernel)
+        if instances := instances_sentence(report, finding):
+            gain = f"{percent(share)} of GPU time is at stake {instances}. Of the first: {gain[0].lower()}{gain[1:]}"
+        _print_finding(finding, gain, console, instance, evidence=evidence)
 
 
 def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console) -> None:

@@ -7,7 +7,7 @@ value that was not recorded is null, never 0.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from hipscope.server.reports.schema.profile import (
     Device,
     Fault,
     Finding,
+    FindingInstance,
     Kernel,
     Line,
     Memory,
@@ -51,7 +52,7 @@ def profile_report(
     total = sum(k.time_ns for k in profile.kernels)
     kernels = tuple(_kernel(k, profile, total, sources) for k in profile.kernels)
     found = detect_all(profile, texts, formulas=formulas, min_share=min_share)
-    findings = tuple(finding_record(f) for f in found)
+    findings = finding_records(found)
     diagnoses = tuple(finding_record(f) for f in diagnose(profile, found, texts, formulas=formulas))
     faults = tuple(_fault(f) for f in profile.faults)
     files = {row.file for k in kernels for row in k.lines}
@@ -73,14 +74,30 @@ def profile_report(
     )
 
 
-def finding_record(finding: formulas_base.Finding) -> Finding:
-    """One element of `findings`."""
+def finding_records(findings: Sequence[formulas_base.Finding]) -> tuple[Finding, ...]:
+    """The elements of `findings`: those that say the same of one line of a template's instances are one.
+
+    It is told of the first of them, in the order in which they are given.
+    """
+    groups: dict[tuple[object, ...], list[formulas_base.Finding]] = {}
+    for finding in findings:
+        key = (finding.formula, finding.file, finding.line, base_name(finding.kernel))
+        while any(f.mangled == finding.mangled for f in groups.get(key, ())):
+            key = (*key, finding.column)  # another place on that line of the same kernel
+        groups.setdefault(key, []).append(finding)
+    return tuple(finding_record(first, others) for first, *others in groups.values())
+
+
+def finding_record(finding: formulas_base.Finding, others: Sequence[formulas_base.Finding] = ()) -> Finding:
+    """One element of `findings`; the `others` say the same of other instances of the kernel's template."""
+    same = (finding, *others) if others else ()
     formula = find_formula(finding.formula)
     return record_of(
         Finding,
         finding,
         file=real(finding.file),
         related=tuple(Place(real(r.file), r.line, r.message) for r in finding.related),
+        instances=tuple(FindingInstance(f.kernel, f.mangled, f.share) for f in same),
         title=formula.title if formula else finding.formula,
         remedy=tuple(formula.remedy) if formula else (),
     )
@@ -92,7 +109,7 @@ def optimize_report(result: OptimizeResult) -> Optimization:
     return record_of(
         Optimization,
         result,
-        findings=tuple(finding_record(f) for f in result.findings),
+        findings=finding_records(result.findings),
         file=real(result.file) if result.file else None,
         edit=record_of(Edit, edit, file=real(edit.file)) if edit else None,
     )

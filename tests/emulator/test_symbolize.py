@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from hipscope.emulator.runner import (
     emulator_environment,
     native_library_dir,
 )
-from hipscope.emulator.symbolize import Symbolizer, demangle
+from hipscope.emulator.symbolize import Symbolizer, _enclosing, _Scope, _ScopeIndex, demangle
 
 SOURCE = """#include <hip/hip_runtime.h>
 __device__ __forceinline__ float inner(const float* p, int i) {
@@ -131,3 +132,30 @@ def test_missing_native_parts_are_named(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("HIPSCOPE_NATIVE_DIR", str(tmp_path))
     with pytest.raises(NativePartsMissing, match=r"libamdhip64\.so has not been built"):
         native_library_dir()
+
+
+def test_the_scopes_around_an_address_are_those_that_a_walk_through_all_finds() -> None:
+    """Functions with gaps between them and calls inlined to any depth, some in two pieces."""
+    chooser = random.Random(7)
+
+    def nested(low: int, high: int, depth: int) -> list[_Scope]:
+        scopes, at = [], low
+        while at < high and depth:
+            start = at + chooser.randrange(3)
+            end = min(high, start + 1 + chooser.randrange(12))
+            if start < end:
+                middle = chooser.randrange(start, end)
+                ranges = [(start, middle), (middle, end)] if chooser.random() < 0.3 else [(start, end)]
+                scopes.append(_Scope(ranges, f"f{start}", inner=nested(start, end, depth - 1)))
+            at = end
+        return scopes
+
+    def walk(scopes: list[_Scope], address: int) -> list[_Scope]:
+        for scope in scopes:
+            if any(low <= address < high for low, high in scope.ranges):
+                return [scope, *walk(scope.inner, address)]
+        return []
+
+    roots = nested(0, 400, 3)
+    for address in range(-2, 410):
+        assert list(_enclosing(_ScopeIndex(roots), address)) == walk(roots, address)

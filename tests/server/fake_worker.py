@@ -299,6 +299,7 @@ def finding(file: str, formula: str, number: int, of: Object) -> Object:
         "estimated_speedup": None,
         "title": formula,
         "remedy": [],
+        "instances": [],
     }
 
 

@@ -6,8 +6,10 @@ nanoseconds, shares are 0..1. What was not recorded is None.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 from hipscope.analysis.source.kernel_definitions import base_name, instance_name, signature_without_result
@@ -224,10 +226,27 @@ class Place:
     message: str
 
 
+@lru_cache(maxsize=8)
+def _forms_of(names: tuple[str, ...]) -> tuple[tuple[Callable[[str], str], Counter[str]], ...]:
+    """The forms of a kernel's name from the shortest on, with how often each is there."""
+    forms = (base_name, instance_name, signature_without_result)
+    return tuple((form, Counter(map(form, names))) for form in forms)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingInstance:
+    """The same finding in one instance of a template; `share` is the part of that kernel's time at stake."""
+
+    kernel: str
+    mangled: str
+    share: float
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that costs time; `share` is the part of its kernel's time at stake. `file` is "" and `line` 0 without
-    debug information; `end_column` is behind the last byte."""
+    debug information; `end_column` is behind the last byte. `instances`: all of a template's kernels that have it, the
+    one that is told here first; empty for a kernel that is alone."""
 
     formula: str
     kernel: str
@@ -244,6 +263,12 @@ class Finding:
     estimated_speedup: float | None
     title: str
     remedy: tuple[str, ...]
+    instances: tuple[FindingInstance, ...]
+
+    @property
+    def mangled_names(self) -> frozenset[str]:
+        """All kernels that have it."""
+        return frozenset({self.mangled, *(instance.mangled for instance in self.instances)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,19 +350,18 @@ class Report:
 
     def short_name(self, kernel: Kernel) -> str:
         """As short as tells it from the other kernels: `axpy`, `axpy<float>`, `axpy(float*, int)`."""
-        forms = (base_name, instance_name, signature_without_result)
-        return next(
-            (
-                form(kernel.name)
-                for form in forms
-                if [form(k.name) for k in self.kernels].count(form(kernel.name)) < 2
-            ),
-            kernel.name,
-        )
+        known = _forms_of(tuple(k.name for k in self.kernels))
+        return next((form(kernel.name) for form, names in known if names[form(kernel.name)] < 2), kernel.name)
 
     def gpu_share(self, finding: Finding) -> float | None:
         """The part of all GPU time that a finding has at stake; None when the kernel's part is not known."""
-        kernel = self.kernel(finding.mangled) or self.kernel(finding.kernel)
+        if finding.instances:
+            shares = [self._gpu_share(i.mangled, i.kernel, i.share) for i in finding.instances]
+            return None if None in shares else sum(share for share in shares if share is not None)
+        return self._gpu_share(finding.mangled, finding.kernel, finding.share)
+
+    def _gpu_share(self, mangled: str, name: str, share: float) -> float | None:
+        kernel = self.kernel(mangled) or self.kernel(name)
         if kernel is None:
-            return finding.share
-        return None if kernel.share is None else finding.share * kernel.share
+            return share
+        return None if kernel.share is None else share * kernel.share

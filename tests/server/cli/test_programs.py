@@ -125,3 +125,35 @@ def test_a_report_obeys_columns_and_an_ascii_terminal(cli: Cli) -> None:
     assert plain.code == 0, plain.stderr
     assert "#### 100 %" in plain.stdout
     assert json.loads(cli("profile", "--format", "json", source, PYTHONIOENCODING="ascii").stdout)["kernels"]
+
+
+TEMPLATE = """#include <hip/hip_runtime.h>
+template <int kSteps> __global__ void column(float* p) {
+  __shared__ float tile[32][32];
+  for (int r = threadIdx.y; r < 32; r += 8) tile[r][threadIdx.x] = p[r * 32 + threadIdx.x];
+  __syncthreads();
+  float sum = 0;
+  for (int k = 0; k < kSteps; ++k) sum += tile[threadIdx.x][(threadIdx.y + k) % 32];
+  p[blockIdx.x * 256 + threadIdx.y * 32 + threadIdx.x] = sum;
+}
+template <int kSteps> void run(float* p) { column<kSteps><<<8, dim3(32, 8)>>>(p); }
+int main() {
+  float* p;
+  (void)hipMalloc(&p, 1 << 20);
+  run<32>(p), run<48>(p), run<64>(p), run<80>(p), run<96>(p);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+def test_the_same_finding_of_a_templates_instances_is_one(cli: Cli) -> None:
+    source = cli.write(TEMPLATE)
+    report = json.loads(cli("profile", "--format", "json", source).stdout)
+    assert len(report["kernels"]) == 5
+    (found,) = [f for f in report["findings"] if f["formula"] == "latencyHiding"]
+    assert {i["mangled"] for i in found["instances"]} == {k["mangled"] for k in report["kernels"]}
+    assert (found["mangled"], found["share"]) == tuple(found["instances"][0][k] for k in ("mangled", "share"))
+    shown = cli("profile", source, COLUMNS="200").stdout
+    assert shown.count("latencyHiding") == 1
+    assert "in 5 instances of the template (column<" in shown
+    assert "and 1 more)" in shown
