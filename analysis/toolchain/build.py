@@ -137,9 +137,8 @@ def compile_device(
 ) -> CodeObject:
     """Compile only the GPU side of `source`, as the run has it, with the flags of the program's own build.
 
-    For a file that others include, whatever its name ends with, a source that includes it is compiled.
-    Takes less than half of a full build, and a later
-    `build_program` with the same text uses the result. Raises `BuildFailed`.
+    For a file that others include, whatever its name ends with, a source that includes it is compiled. Takes less than
+    half of a full build, and a later `build_program` with the same text uses the result. Raises `BuildFailed`.
     """
     source = source.absolute()
     decode_source(source, run.texts.needed(source))
@@ -165,8 +164,7 @@ def source_command(project: Project, toolchain: Toolchain, source: Path, run: Ru
         main, command = project.main_source, _single_unit(project, project.main_source).command
     else:
         tree = build_in_tree(project, toolchain, Run(run.cancel))
-        source = source.absolute()
-        main = source if source in tree.units else _including(project, tree, source)
+        main = _compiled_file(project, tree, source.absolute())
         command = _tree_unit(project, tree, main).command
         roots.append(tree.directory)
     above = (project.root, *project.root.parents)
@@ -248,15 +246,19 @@ def _single_unit(project: Project, source: Path) -> _Unit:
 
 
 def _tree_unit(project: Project, tree: BuildTree, source: Path) -> _Unit:
-    main = source if source in tree.units else _including(project, tree, source)
-    file = tree.path_of(main)
+    file = tree.path_of(_compiled_file(project, tree, source))
     command = from_record(file, tree.record)
     assert command is not None
     return _Unit(file, command, (tree.directory, project.root))
 
 
-def _including(project: Project, tree: BuildTree, source: Path) -> Path:
-    """The compiled file that includes the source, the one that the user named before others. Raises UsageError."""
+def _compiled_file(project: Project, tree: BuildTree, source: Path) -> Path:
+    """The source itself where the build compiled it, else a compiled file that includes it. Raises UsageError.
+
+    Of several that do, it is the one that the user named, else the first by name.
+    """
+    if source in tree.units:
+        return source
     if not tree.units:
         raise UsageError(
             f"{source}: the build command called no compiler that hipscope can see",

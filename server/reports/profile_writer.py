@@ -81,7 +81,7 @@ def finding_records(findings: Sequence[formulas_base.Finding]) -> tuple[Finding,
     """
     groups: dict[tuple[object, ...], list[formulas_base.Finding]] = {}
     for finding in findings:
-        key = (finding.formula, finding.file, finding.line, base_name(finding.kernel))
+        key: tuple[object, ...] = (finding.formula, finding.file, finding.line, base_name(finding.kernel))
         while any(f.mangled == finding.mangled for f in groups.get(key, ())):
             key = (*key, finding.column)  # another place on that line of the same kernel
         groups.setdefault(key, []).append(finding)
