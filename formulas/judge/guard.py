@@ -18,6 +18,7 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Span
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons, open_end
+from hipscope.formulas.judge.guard_directives import directive_reasons
 from hipscope.formulas.judge.guard_stores import store_reasons
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import UNROLL_PRAGMA
 
@@ -55,6 +56,9 @@ def check_source(
         *_barrier_reasons(kernel, changed),
         *store_reasons(kernel, changed),
         *helper_reasons(original, added),
+        *directive_reasons(
+            original[kernel.span.start : kernel.span.end], candidate[changed.span.start : changed.span.end]
+        ),
     )
 
 

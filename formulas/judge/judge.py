@@ -21,6 +21,7 @@ from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.base import Formula
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.guard import check_code_object, check_source
+from hipscope.formulas.judge.guard_directives import configurations, configured
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, trade_sentence
@@ -92,7 +93,34 @@ def admit(bench: Bench, candidate: Candidate, run: Run) -> CodeObject | Judgemen
         return Judgement(candidate, Outcome.NOT_COMPILED, _compiler_words(failure))
     if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
+    if (broken := _broken_configuration(bench, candidate, run)) is not None:
+        return Judgement(candidate, Outcome.NOT_COMPILED, broken)
     return compiled
+
+
+def _broken_configuration(bench: Bench, candidate: Candidate, run: Run) -> str | None:
+    """The configuration that the kernel's text names and that the candidate breaks; None when it breaks none.
+
+    One in which the original does not compile either is no configuration of the program.
+    """
+    span = bench.kernel.span
+    for macro in configurations(bench.original[span.start : span.end], bench.original):
+        for defined in (True, False):
+            failure = _failure_of(bench, configured(candidate.text, macro, defined=defined), run)
+            original = configured(bench.original, macro, defined=defined)
+            if failure is not None and _failure_of(bench, original, run) is None:
+                return f"{'With' if defined else 'Without'} {macro}: {_compiler_words(failure)}"
+    return None
+
+
+def _failure_of(bench: Bench, text: bytes, run: Run) -> BuildFailed | None:
+    """What the compiler says against this text in place of the kernel's file."""
+    changed = run.replacing(bench.source, text)
+    try:
+        compile_device(bench.project, bench.session.toolchain, bench.source, changed, confined=True)
+    except BuildFailed as failure:
+        return failure
+    return None
 
 
 def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) -> Verdict:
