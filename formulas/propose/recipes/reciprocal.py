@@ -25,6 +25,7 @@ from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
     roundings,
 )
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    before_directives,
     fresh_name,
     indentation,
     line_start,
@@ -39,8 +40,22 @@ NAME = "reciprocal"
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every such division is a multiplication."""
-    del finding
+    """A candidate in which the divisions on the finding's lines are multiplications, then one in which all are."""
+    everywhere = _without_divisions(source, kernel, facts, None)
+    if finding is None or isinstance(everywhere, Refusal):
+        return everywhere if isinstance(everywhere, Refusal) else [everywhere]
+    own = _without_divisions(
+        source, kernel, facts, range(finding.line, max(finding.line, finding.end_line) + 1)
+    )
+    if isinstance(own, Refusal) or own.text == everywhere.text:
+        return [everywhere]
+    return [own, everywhere]
+
+
+def _without_divisions(
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, lines: range | None
+) -> Candidate | Refusal:
+    """The candidate for the divisions that begin on these lines, None for all."""
     file = parse_with_types(source, facts)
     style = style_of(source, kernel)
     splices: list[Splice] = []
@@ -48,6 +63,8 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     reasons: list[str] = []
     covered: list[tuple[int, int]] = []
     for node in walk(kernel.body_node):
+        if lines is not None and node.start_point.row + 1 not in lines:
+            continue
         if not _is_float_division(node, kernel, file) or _within(node, covered):
             continue
         right, operator = child_of(node, "right"), child_of(node, "operator")
@@ -77,18 +94,16 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     if not covered:
         return Refusal(NAME, "; ".join(reasons) if reasons else "the kernel divides no floats")
     divisors = ", ".join(f"`{divisor}`" for divisor in dict.fromkeys(d for _, d in hoisted))
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Multiply with the reciprocal of what stays the same",
-            text=apply_splices(source, splices),
-            expected="One division per thread, or none, instead of one in every step; a quotient is rounded twice, so "
-            "results are not the same bit for bit.",
-            exact=False,
-            terms=roundings(kernel),
-            assumes=(f"{divisors} is never below 1e-38 or above 1e38 in size",) if divisors else (),
-        )
-    ]
+    return Candidate(
+        recipe=NAME,
+        title="Multiply with the reciprocal of what stays the same",
+        text=apply_splices(source, splices),
+        expected="One division per thread, or none, instead of one in every step; a quotient is rounded twice, so "
+        "results are not the same bit for bit.",
+        exact=False,
+        terms=roundings(kernel),
+        assumes=(f"{divisors} is never below 1e-38 or above 1e38 in size",) if divisors else (),
+    )
 
 
 def _is_float_division(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
@@ -139,10 +154,7 @@ def _anchor(source: bytes, divisor: Node, division: Node, kernel: KernelSyntax) 
     at_line = not source[start : steady.start_byte].strip()
     if steady.parent is None or steady.parent.type != "compound_statement" or not at_line:
         return "stays the same in a loop that stands on a line with other code"
-    before = steady.prev_named_sibling
-    if before is not None and before.type == "preproc_call" and "unroll" in text_of(before):
-        return line_start(source, before.start_byte), indentation(source, start)
-    return start, indentation(source, start)
+    return before_directives(source, steady.start_byte), indentation(source, start)
 
 
 def _within(node: Node, covered: list[tuple[int, int]]) -> bool:

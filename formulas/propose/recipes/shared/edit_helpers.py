@@ -99,6 +99,33 @@ def line_start(source: bytes, position: int) -> int:
     return source.rfind(b"\n", 0, position) + 1
 
 
+def before_directives(source: bytes, position: int) -> int:
+    """Where a statement can be put before the one on the line of the byte `position`.
+
+    That is the line's start, or above the directives that belong to it: pragmas, also those in a whole `#if ... #endif`
+    that holds nothing else.
+    """
+    place = start = line_start(source, position)
+    depth = 0
+    while start:
+        above = line_start(source, start - 1)
+        directive = re.match(rb"[ \t]*#[ \t]*(\w+)", source[above:start])
+        if directive is None:
+            break
+        kind, start = directive[1], above
+        if kind == b"endif":
+            depth += 1
+        elif kind in (b"if", b"ifdef", b"ifndef"):
+            depth -= 1
+        elif kind not in (b"pragma", b"else", b"elif"):
+            break
+        if depth < 0:
+            break  # the statement stands in this condition
+        if depth == 0 and kind not in (b"else", b"elif"):
+            place = start
+    return place
+
+
 def renamed(node: Node, names: Mapping[str, str], replaced: Mapping[int, str] | None = None) -> str:
     """The node's text with identifiers and fields such as `threadIdx.x` renamed, and nodes (by id) replaced."""
     replaced = replaced or {}

@@ -34,4 +34,4 @@ def pragma_splice(source: bytes, loop: Node, told: str, newline: str, step: str)
     if source[start : loop.start_byte].strip():
         text = f"{newline}#pragma {told}{newline}{indentation(source, start)}{step}"
         return Splice(loop.start_byte, loop.start_byte, text.encode())
-    return Splice(start, start, f"#pragma {told}{newline}".encode())
+    return Splice(start, start, f"{indentation(source, start)}#pragma {told}{newline}".encode())

@@ -4,7 +4,7 @@ __global__ void k(const int* next, const float* in, float* out, int n, int steps
 	const int i = blockIdx.x * blockDim.x + threadIdx.x;
 	if (i < n) {
 		float sum = 0.0f;
-#pragma unroll 4
+		#pragma unroll 4
 		for (int s = 0; s < steps; ++s) {
 			sum += in[next[s * n + i]];
 		}

@@ -11,7 +11,7 @@ __global__ void k(Csr m, const double* x, double* y) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= m.n) return;
   double sum = 0.0;
-#pragma unroll 4
+  #pragma unroll 4
   for (int k = m.rows[row]; k < m.rows[row + 1]; ++k) sum += m.value(k);
   y[row] = sum;
 }
