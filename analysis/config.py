@@ -333,6 +333,13 @@ class Config(_Section):
     )
     timeout_s: Positive = Field(120.0, description="Seconds that one run of the program may take.")
     build_timeout_s: Positive = Field(600.0, description="Seconds that one build may take.")
+    cache_max_bytes: Count = Field(
+        16 * 1024 * 1024 * 1024,
+        description=(
+            "Bytes that hipscope's cache may hold (`hipscope cache` shows it). What was used longest ago is removed "
+            "first, nothing of the last hour."
+        ),
+    )
     toolchain: ToolchainConfig = Field(default_factory=ToolchainConfig)
     emulator: EmulatorConfig = Field(default_factory=EmulatorConfig)
     accordo: AccordoConfig = Field(default_factory=AccordoConfig)

@@ -21,6 +21,7 @@ from hipscope.analysis.profilers import ProfilerRun, choose_profiler
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.kernel_definitions import definition_in
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.system.cache_size import limit_cache_sometimes
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.toolchain.build import BuiltProgram, build_program
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
@@ -85,6 +86,7 @@ def profile_project(
     built = build_program(project, toolchain, run, confined=options.confined)
     run.check()
     run.say(f"running on {profiler.title}")
+    limit_cache_sometimes(cache_directory(), config.cache_max_bytes)
     with _new_capture(project) as directory:
         job = ProfilerRun(
             built=built,

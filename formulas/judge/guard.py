@@ -16,9 +16,9 @@ from hipscope.analysis.source.nodes import BARRIERS, ancestors, arguments_of, ca
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Span
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
+from hipscope.formulas.facts.directives import directive_reasons
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons, open_end
-from hipscope.formulas.judge.guard_directives import directive_reasons
 from hipscope.formulas.judge.guard_stores import store_reasons
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import UNROLL_PRAGMA
 

@@ -19,9 +19,9 @@ from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.base import Formula
+from hipscope.formulas.facts.directives import configurations, configured
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.guard import check_code_object, check_source
-from hipscope.formulas.judge.guard_directives import configurations, configured
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, trade_sentence

@@ -14,6 +14,7 @@ import typer
 
 from hipscope.server.cli import (
     allow,
+    cache,
     check,
     consent,
     doctor,
@@ -69,6 +70,6 @@ def main() -> None:
 
 
 for command in (
-    init, profile, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, lsp
+    init, profile, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, cache, lsp
 ):  # fmt: skip
     command.add(app)

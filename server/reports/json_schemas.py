@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from hipscope.server.reports.schema.cache import CacheReport
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.coverage import CoverageReport
 from hipscope.server.reports.schema.doctor import DoctorReport
@@ -35,6 +36,7 @@ OBJECTS: tuple[type, ...] = (
     PromptReport,
     ProgramsReport,
     DoctorReport,
+    CacheReport,
 )
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hipscope.formulas.judge.guard_directives import configurations, configured, directive_reasons
+from hipscope.formulas.facts.directives import configurations, configured, directive_reasons
 
 KERNEL = b"""__global__ void k(float* p) {
   float sum = 0;

@@ -1,0 +1,56 @@
+"""`hipscope cache`: where the cache lies and how large it is, or the end of what it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hipscope.server.console.options import Format, FormatOption, OutputOption
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def add(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command()(cache)
+
+
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all that is in it.")] = False,
+    format: FormatOption = Format.TEXT,
+    output: OutputOption = None,
+) -> None:
+    """Show where the cache lies, its size by kind and its limit; --clear empties it."""
+    with failures_reported():
+        check_output(output)
+        from hipscope.analysis.config import load_config
+        from hipscope.analysis.system.cache_size import cache_entries, clear_cache
+        from hipscope.analysis.system.directories import cache_directory
+        from hipscope.server.render.words import size
+        from hipscope.server.reports.schema.cache import CacheReport
+
+        directory = cache_directory()
+        cleared = sum(entry.size for entry in clear_cache(directory)) if clear else 0
+        kinds: dict[str, int] = {}
+        for entry in cache_entries(directory):
+            kinds[entry.kind] = kinds.get(entry.kind, 0) + entry.size
+        limit = load_config(Path.cwd()).cache_max_bytes
+        report = CacheReport(str(directory), sum(kinds.values()), limit, kinds, cleared)
+
+        def draw(console: Console) -> None:
+            from rich.text import Text
+
+            console.print(
+                Text(f"{report.path}: {size(report.size)} of at most {size(limit)}"), soft_wrap=True
+            )
+            for kind, held in sorted(kinds.items(), key=lambda item: -item[1]):
+                console.print(Text(f"  {size(held):>10}  {kind}"))
+            if clear:
+                console.print(Text(f"removed {size(cleared)}"))
+
+        write_result(report, draw, format, output)
