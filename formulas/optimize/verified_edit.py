@@ -64,12 +64,12 @@ def check_writable(path: Path) -> None:
     """
     path = path.resolve()
     folder = path if path.is_dir() else path.parent
-    if not path.is_dir() and not path.stat().st_mode & 0o222:
+    if path.is_file() and not path.stat().st_mode & 0o222:
         raise UsageError(
             f"{path}: the file is read-only", "chmod u+w, or leave out --apply: the change is shown"
         )
     for place in (path, folder):
-        if not os.access(place, os.W_OK):
+        if place.exists() and not os.access(place, os.W_OK):
             raise UsageError(f"{place}: no permission to write", "leave out --apply: the change is shown")
 
 
@@ -82,7 +82,6 @@ def apply_edit(edit: VerifiedEdit) -> Path:
     path = Path(edit.file).resolve()
     check_writable(path)
     try:
-        check_writable(path)
         original = path.read_bytes()
         changed = edit.applied_to(original)
         backup = keep_original(path, original, changed)
@@ -91,12 +90,6 @@ def apply_edit(edit: VerifiedEdit) -> Path:
     except OSError as error:
         raise HipscopeError(f"{path}: {error.strerror}") from error
     return backup
-
-
-def check_writable(path: Path) -> None:
-    """Raises HipscopeError for a file that nobody may write to, whoever asks."""
-    if path.exists() and not path.stat().st_mode & 0o222:
-        raise HipscopeError(f"{path}: it is read-only", "chmod +w allows rewrites of it")
 
 
 def restore(file: Path, *, force: bool = False) -> Path:
