@@ -149,8 +149,8 @@ def _hot_loops(file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequen
 
     Cycles count for the innermost loop around them, in the function that is inlined or in its caller.
     """
-    others = [n for n in walk(parse(source).root) if n.type in LOOPS and _in_helper(n, kernel)]
-    loops = [*others, *(n for n in walk(kernel.body_node) if n.type in LOOPS)]
+    others = [n for n in walk(parse(source).root) if _is_loop(n) and _in_helper(n, kernel)]
+    loops = [*others, *(n for n in walk(kernel.body_node) if _is_loop(n))]
     own = dict.fromkeys((n.id for n in loops), 0.0)
     total = 0.0
     for one in profiled:
@@ -163,6 +163,16 @@ def _hot_loops(file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequen
                 own[inner.id] += cost
     found = [_hot(n, own[n.id] / total, kernel) for n in loops if total and own[n.id] >= _HOT * total]
     return sorted(found, key=lambda loop: -loop.share)[:_MOST_LOOPS]
+
+
+def _is_loop(node: Node) -> bool:
+    """A loop, or what a macro and a block in a function may be, as `KERNEL_LOOP(i, n) { ... }`.
+
+    The parser takes the latter for a function in a function. Where it is no loop, no compiler takes a pragma before it.
+    """
+    if node.type != "function_definition":
+        return node.type in LOOPS
+    return node.parent is not None and node.parent.type == "compound_statement"
 
 
 def _hot(node: Node, share: float, kernel: KernelSyntax) -> HotLoop:

@@ -84,6 +84,21 @@ def test_loops_of_every_form_are_hot_by_the_cycles_spent_in_them(
     assert [loop.line for loop in variants(cycles).loops] == lines
 
 
+def test_a_loop_behind_a_macro_is_a_loop() -> None:
+    source = """#define LOOP(i, n) for (int i = threadIdx.x; i < n; i += blockDim.x)
+__global__ void k(float* out, int n) {
+  LOOP(i, n) {
+    out[i] *= 2.0f;
+  }
+}
+"""
+    kernel = parse(source.encode()).kernels[0]
+    found = variants_of(FILE, source.encode(), kernel, [profiled({(3,): 20.0, (4,): 80.0})], LaunchFacts())
+    assert [loop.line for loop in found.loops] == [3]
+    text = found.candidate(Hints(((0, LoopHint(8)),))).text.decode()
+    assert text == source.replace("  LOOP", "#pragma unroll 8\n  LOOP")
+
+
 def test_a_loop_of_another_kernel_is_never_changed() -> None:
     assert variants({(16,): 100.0}).loops == ()
 
