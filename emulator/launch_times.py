@@ -39,6 +39,7 @@ def with_times(launches: Sequence[RawDispatch], untimed_ns: float | None) -> Est
     for d in launches:
         if _duration(d) is not None:
             timed_of[_shape(d)].append(d)
+    scalars_of = {shape: {t.scalars for t in timed} for shape, timed in timed_of.items()}
     known: dict[tuple[Any, ...], tuple[float, float]] = {}
     now = 0.0
     found: list[RawDispatch] = []
@@ -50,7 +51,9 @@ def with_times(launches: Sequence[RawDispatch], untimed_ns: float | None) -> Est
             continue
         duration, factor = untimed_ns, 1.0
         if timed := timed_of.get(_shape(d)):
-            key = (*_shape(d), d.scalars, d.instructions)
+            # Programs make many launches with numbers that no timed one has: they differ in nothing else.
+            scalars = d.scalars if d.scalars in scalars_of[_shape(d)] else None
+            key = (*_shape(d), scalars, d.instructions)
             if key not in known:
                 known[key] = _estimate(d, timed)
             duration, factor = known[key]

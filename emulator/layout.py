@@ -93,14 +93,17 @@ def write_rocprofv3(
     stopped: str | None = None,
     tool: str = "hipscope emulator",
     selection: Selection | None = None,
+    launches: Sequence[raw.RawDispatch] | None = None,
 ) -> None:
     """Write the capture of `raw_dir` into `out_dir` (created; files of the same names are replaced).
 
-    `stopped` says why the program did not come to its end, which makes the capture partial.
+    `stopped` says why the program did not come to its end, which makes the capture partial. `launches` are those of
+    `raw_dir`, where the caller has read them.
     """
     chosen = selection or Selection()
     out_dir.mkdir(parents=True, exist_ok=True)
-    estimates = with_times(list(raw.read_dispatches(raw_dir)), chosen.untimed_ns)
+    found = launches if launches is not None else list(raw.read_dispatches(raw_dir))
+    estimates = with_times(found, chosen.untimed_ns)
     launches = estimates.launches
     kernels = {name: number for number, name in enumerate(dict.fromkeys(d.kernel for d in launches), start=1)}
     prefix = out_dir / chosen.prefix

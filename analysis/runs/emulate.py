@@ -115,6 +115,7 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
                 stopped=stopped,
                 tool="hipscope emulate",
                 selection=_selection(job, launches),
+                launches=launches,
             )
         elif not stopped and (faults or done.returncode >= 0):
             what = "no kernel came to its end" if faults else "the program started no kernel"
