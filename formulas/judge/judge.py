@@ -58,7 +58,7 @@ def judge_candidate(
     formula: Formula | None = None,
     run: Run | None = None,
     *,
-    others: Sequence[Formula] = (),
+    others: Sequence[Formula] | None = None,
 ) -> Judgement:
     """Guard, compile, prove, time: the first gate that does not open gives the reason.
 
@@ -154,7 +154,7 @@ def weigh(
     after: Measured,
     verdict: Verdict | None,
     *,
-    others: Sequence[Formula] = (),
+    others: Sequence[Formula] | None = None,
 ) -> Judgement:
     """The gate's decision on a timed candidate. Without a verdict it is only the timing that was judged."""
     decision = decide(

@@ -40,12 +40,13 @@ def decide(
     min_speedup: float,
     min_share: float = MIN_SHARE,
     proved: bool = True,
-    others: Sequence[Formula] = (),
+    others: Sequence[Formula] | None = None,
 ) -> Decision:
     """Faster, and for the promised reason? `formula` None asks for speed only; `proved` only words the reason.
 
     `others` are the formulas of further findings that the rewrite answers: an objective of any of them counts. Where
-    none moved, what the time is explained by may be the objective of another formula; the reason says so.
+    none moved, what the time is explained by may be the objective of another formula; the reason says so. None holds
+    the rewrite to its formula, as a recipe, which is asked for each finding.
     `min_speedup` 0 leaves it to a GPU whether it is faster.
     """
     speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
@@ -85,11 +86,11 @@ def decide(
 
 
 def _reason(
-    formula: Formula | None, others: Sequence[Formula], before: Measured, after: Measured
+    formula: Formula | None, others: Sequence[Formula] | None, before: Measured, after: Measured
 ) -> tuple[bool, tuple[str, float | None, float | None] | None, str]:
     """Whether some objective explains a gain, which one, and a sentence if the rewrite was made for another one."""
     moved, metric = _objective(formula, before, after)
-    if moved or metric is None:
+    if moved or metric is None or others is None:
         return moved, metric, ""
     answered = [o for o in others if o != formula]
     for other in (*answered, *(o for o in all_formulas() if o.name != getattr(formula, "name", ""))):
