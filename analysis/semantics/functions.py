@@ -19,7 +19,7 @@ from hipscope.analysis.semantics.records import (
     Diagnostic,
     FunctionInstance,
     FunctionKey,
-    Launch,
+    KernelLaunch,
     Place,
     Type,
     VariableDeclaration,
@@ -35,13 +35,13 @@ class Found:
     """All functions of a program by key, and its launches."""
 
     functions: dict[FunctionKey, FunctionInstance]
-    launches: tuple[Launch, ...]
+    launches: tuple[KernelLaunch, ...]
 
 
 def find_functions(reading: Reading, errors: tuple[Diagnostic, ...]) -> Found:
     """Everything that the program's own files define, and the instances that these use."""
     found: dict[FunctionKey, FunctionInstance] = {}
-    launched: list[Launch] = []
+    launched: list[KernelLaunch] = []
     waiting = list(_outer_functions(reading, reading.unit.top.children))
     seen: set[int] = set()
     while waiting:

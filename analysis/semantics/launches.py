@@ -13,17 +13,17 @@ from hipscope.analysis.semantics.bodies import Body, Item
 from hipscope.analysis.semantics.calls import CONFIGURING, is_launch, name_of
 from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, Cursor, Kind
 from hipscope.analysis.semantics.loops import constant
-from hipscope.analysis.semantics.records import FunctionKey, Launch, Place
+from hipscope.analysis.semantics.records import FunctionKey, KernelLaunch, Place
 
 
-def launches(body: Body) -> Iterator[Launch]:
+def launches(body: Body) -> Iterator[KernelLaunch]:
     """The launches of a function."""
     for item in body.top.walk():
         if is_launch(item) and (launch := _launch(body, item)) is not None:
             yield launch
 
 
-def _launch(body: Body, item: Item) -> Launch | None:
+def _launch(body: Body, item: Item) -> KernelLaunch | None:
     configuration = next(c for c in item.children if c.kind == Kind.CALL and name_of(c) in CONFIGURING)
     place = body.reading.places.of(item.cursor)
     kernel = _kernel(body, item.children[0], frozenset())
@@ -32,7 +32,7 @@ def _launch(body: Body, item: Item) -> Launch | None:
         return None
     grid, block, *more = values
     shared = body.reading.places.of(more[0].cursor) if more else None
-    return Launch(
+    return KernelLaunch(
         place=place,
         kernel=FunctionKey(kernel.mangled),
         grid=_place(body, grid, place),

@@ -19,7 +19,7 @@ from hipscope.analysis.semantics.records import (
     Diagnostic,
     FunctionInstance,
     FunctionKey,
-    Launch,
+    KernelLaunch,
     Library,
     Place,
     SourceCommand,
@@ -42,7 +42,7 @@ class Meaning:
     errors: tuple[Diagnostic, ...]
     includes: tuple[Path, ...]
     by_key: Mapping[FunctionKey, FunctionInstance] = field(repr=False)
-    all_launches: tuple[Launch, ...] = field(repr=False)
+    all_launches: tuple[KernelLaunch, ...] = field(repr=False)
 
     def functions(self, at: Place) -> tuple[FunctionInstance, ...]:
         """Every function around a place, or each instance of it; the innermost (a lambda) first."""
@@ -77,7 +77,7 @@ class Meaning:
         function = self.function(key)
         return function.types.get(at) if function is not None else None
 
-    def launches(self, kernel: FunctionKey | str | None = None) -> tuple[Launch, ...]:
+    def launches(self, kernel: FunctionKey | str | None = None) -> tuple[KernelLaunch, ...]:
         """The launches in the file, of one kernel or all."""
         return tuple(launch for launch in self.all_launches if kernel in (None, launch.kernel))
 

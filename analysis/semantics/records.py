@@ -157,7 +157,7 @@ class CountedLoop:
 
 
 @dataclass(frozen=True)
-class Launch:
+class KernelLaunch:
     """A launch in host code. `block_value` is the number of threads of a workgroup where it is constant."""
 
     place: Place

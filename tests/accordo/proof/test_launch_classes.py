@@ -9,6 +9,7 @@ import pytest
 
 from hipscope.accordo import api as accordo
 from hipscope.accordo.dispatch.launch_classes import launch_coverage
+from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.reference.prepare import Reference
 
 DIGITS = """
@@ -61,7 +62,7 @@ def test_what_is_wrong_in_a_later_pass_only_is_not_equivalent(
 ) -> None:
     recording, reference = four_passes
     code = accordo.code_object_of(recording, written(folder, f"wrong_{len(wrong)}", wrong, 4))
-    found = accordo.validate(reference, code.path)
+    found = validate(reference, code.path)
     assert found.outcome == "different", found.explain()
 
 
@@ -70,7 +71,7 @@ def test_a_verdict_says_how_many_classes_and_launches_were_replayed(
 ) -> None:
     recording, reference = four_passes
     same = accordo.code_object_of(recording, written(folder, "same", f"({RIGHT}) * 1u", 4))
-    found = accordo.validate(reference, same.path)
+    found = validate(reference, same.path)
     assert found.equivalent, found.explain()
     assert "4 of 4 classes, 4 of 12 launches replayed" in found.reason
 
