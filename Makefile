@@ -7,17 +7,17 @@ DEMO := examples/lds_column_read.hip
 # A process per core; a file's tests stay together, in order, because they share what it compiles.
 PYTEST := .venv/bin/pytest -n auto --dist loadfile
 
-.PHONY: demo test test-quick lint format types test-editor test-wheel wheel extension setup setup-llm lock bench doctor clean help
+.PHONY: demo test test-slow lint format types test-editor test-wheel wheel extension setup setup-llm lock bench doctor clean help
 
 demo: setup ## set up everything, then find, rewrite, prove and time an example
 	@.venv/bin/hipscope profile $(DEMO)
 	@.venv/bin/hipscope optimize $(DEMO)
 
-test: setup ## set up everything, then all tests (PYTEST_ARGS goes to pytest)
-	$(PYTEST) $(PYTEST_ARGS)
-
-test-quick: setup ## the tests without the slow ones
+test: setup ## set up everything, then the tests but the slow ones (PYTEST_ARGS goes to pytest)
 	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
+
+test-slow: setup ## the slow tests: whole rewrites, attacks on the proof, every row of the instruction table
+	$(PYTEST) -m slow $(PYTEST_ARGS)
 
 lint: setup types ## ruff, mypy, and types and lint of the extension
 	.venv/bin/ruff check .
