@@ -118,7 +118,8 @@ def _rounded(old: Effect, new: Effect, rounding: float) -> bool:
     before, after = old.content(), new.content()
     if before is None or after is None or len(before) != len(after):
         return before is None or after is None
-    element = guess(before[: len(before) // 8 * 8], 0, 0)
+    # Whole pairs of words; a single number is looked at twice.
+    element = guess(before[: len(before) // 8 * 8] or before * 2, 0, 0)
     if element.kind != "float" or len(before) % element.size:
         return False
     one, other = element.numbers(before), element.numbers(after)

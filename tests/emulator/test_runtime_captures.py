@@ -38,7 +38,7 @@ def replay(dispatch: Path, out: Path, *arguments: str) -> dict[str, Any]:
 
 def test_a_replayed_dispatch_leaves_the_same_bytes(run: Run, tmp_path: Path) -> None:
     ran = run(VECTOR_ADD, capture=True)
-    (dispatch,) = ran.capture.iterdir()  # one for each launch shape
+    (dispatch,) = ran.capture.glob("dispatch_*")  # one for each launch shape
     meta = json.loads((dispatch / "meta.json").read_text())
     assert meta["complete"] is True
     assert [b["referenced_by"] for b in meta["buffers"]] == [[0], [1], [2]]

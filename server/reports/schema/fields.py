@@ -272,7 +272,8 @@ def _union_fitter(options: tuple[Any, ...]) -> Converter:
     optional = type(None) in options
     several = next((o for o in options if typing.get_origin(o) is tuple), None)
     many = _fitter(several) if several is not None else None
-    one = _fitter(next(o for o in options if o is not type(None) and o is not several))
+    single = [o for o in options if o is not type(None) and o is not several]
+    one = _fitter(single[0]) if single else _fit_plain
 
     def fit(value: Any) -> Any:
         if value is None or (optional and isinstance(value, float) and not math.isfinite(value)):

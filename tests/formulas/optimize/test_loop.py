@@ -88,7 +88,7 @@ def test_a_faster_equivalent_kernel_is_accepted_with_its_numbers(bench: Bench) -
     slow = judged(
         bench,
         loop,
-        loop.replace("12", "24").replace("tile[from] * (k + 1)", "k < 12 ? tile[from] * (k + 1) : 0.0f"),
+        loop + " for (int k = 0; k < 400; ++k) if (in[i] == 1e30f + k) sum += 1.0f;",
     )
     assert slow.stage == "not_faster"
     assert "slower" in slow.reason
@@ -412,7 +412,7 @@ def test_the_program_may_round_otherwise_where_the_proof_says_so(tmp_path: Path)
         wrong = try_program(bench, text.replace("x + 1", "x * 1.001f + 1").encode(), exact=False)
     assert "`rate 384.000000`" in str(found[True].failure)
     assert found[False].failure is None
-    assert found[False].notes[0] == "Compared within 1e-05 of each number: `rate 384.000000`."
+    assert found[False].notes[-1] == "Compared within 1e-05 of each number: `rate 384.000000`."
     assert wrong.failure is not None
 
 

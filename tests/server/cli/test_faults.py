@@ -130,7 +130,7 @@ int main() {
 """
     )
     outcome = cli("profile", source)
-    assert "out-of-bounds store of 1 bytes" in outcome.line
+    assert "out-of-bounds store of 1 byte" in outcome.line
     assert "2 small" in outcome.stdout + outcome.stderr
 
 

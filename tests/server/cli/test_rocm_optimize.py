@@ -104,11 +104,11 @@ def test_a_rewrite_that_is_faster_on_the_gpu_is_verified_with_measured_times(
 def test_a_program_that_launches_once_is_judged_by_cold_launches_and_the_text_says_measured(
     optimize: Optimize,
 ) -> None:
-    outcome = optimize(answers(series("faster", launches=1)), launches=1)
+    outcome = optimize(answers(series("faster", launches=1)), "--verbose", launches=1)
     assert outcome.code == 0, outcome.stdout
     assert "time (measured)" in outcome.stdout
     assert "LDS cycles per access (modelled)" in outcome.stdout
-    assert "(measured): " in outcome.stdout
+    assert "as fast (measured, " in outcome.stdout
     assert "launches the kernel once per run, so only cold caches were timed" in " ".join(
         outcome.stdout.split()
     )

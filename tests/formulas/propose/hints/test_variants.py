@@ -96,7 +96,7 @@ __global__ void k(float* out, int n) {
     found = variants_of(FILE, source.encode(), kernel, [profiled({(3,): 20.0, (4,): 80.0})], LaunchFacts())
     assert [loop.line for loop in found.loops] == [3]
     text = found.candidate(Hints(((0, LoopHint(8)),))).text.decode()
-    assert text == source.replace("  LOOP", "#pragma unroll 8\n  LOOP")
+    assert text == source.replace("  LOOP", "  #pragma unroll 8\n  LOOP")
 
 
 def test_a_loop_of_another_kernel_is_never_changed() -> None:
@@ -109,8 +109,8 @@ def test_hints_are_told_together_and_change_nothing_else() -> None:
     assert found.can_restrict
     candidate = found.candidate(Hints(((0, LoopHint(4)), (1, LoopHint(1))), restrict=True, bounds="64"))
     expected = (
-        SOURCE.replace("  while (n > 0)", "#pragma unroll 4\n  while (n > 0)")
-        .replace("    do {", "#pragma unroll 1\n    do {")
+        SOURCE.replace("  while (n > 0)", "  #pragma unroll 4\n  while (n > 0)")
+        .replace("    do {", "    #pragma unroll 1\n    do {")
         .replace(
             "__global__ void k(const float* a, float* out",
             "__global__ __launch_bounds__(64) void k(const float* __restrict__ a, float* __restrict__ out",
@@ -132,6 +132,6 @@ def test_hints_are_told_together_and_change_nothing_else() -> None:
 def test_steps_done_together_are_a_pragma_of_the_compiler_too(hint: LoopHint, told: str, exact: bool) -> None:
     candidate = variants({(13,): 90.0}).candidate(Hints(((0, hint),)))
     loop = "  for (int i = 0; i < n; ++i) out[i] *="
-    assert candidate.text.decode() == SOURCE.replace(loop, f"#pragma clang loop {told}\n{loop}")
+    assert candidate.text.decode() == SOURCE.replace(loop, f"  #pragma clang loop {told}\n{loop}")
     assert candidate.exact is exact
     assert candidate.terms == (1 if exact else 2)
