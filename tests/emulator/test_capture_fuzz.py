@@ -41,6 +41,7 @@ def captures(samples: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> l
     return made
 
 
+@pytest.mark.slow
 def test_damaged_captures_never_bring_the_replay_down(captures: list[Path], tmp_path: Path) -> None:
     fuzzer = replay_executable().with_name("hipscope-capture-fuzz")
     if not fuzzer.exists():

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.emulator import isa_oracle as isa
 from tests.emulator.test_isa_coverage import base, supported
 from tests.emulator.test_isa_rows_covered import EXCEPTIONS
@@ -43,6 +45,7 @@ def rows_of(target: str, text: str, known: set[str]) -> Iterator[str]:
     yield name.replace("v_cmpx_", "v_cmp_")
 
 
+@pytest.mark.slow
 def test_every_row_that_is_checked_is_executed(tmp_path: Path) -> None:
     log = tmp_path / "executed"
     modules = [str(path) for path in sorted(HERE.glob("test_isa_*.py")) if path.name not in LEFT_OUT]

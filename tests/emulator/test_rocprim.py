@@ -24,6 +24,7 @@ _PLACES = (os.environ.get("HIPSCOPE_TEST_ROCPRIM", ""), "/usr/include", "/opt/ro
 HEADERS = next((p for p in _PLACES if p and Path(p, "rocprim/rocprim.hpp").is_file()), None)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(HEADERS is None, reason="rocPRIM's headers are not installed (Debian: librocprim-dev)")
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda p: p.stem)
 def test_rocprim_gives_the_results_of_plain_loops(source: Path) -> None:

@@ -59,6 +59,7 @@ def toolchain_for(device: str) -> Toolchain | str:
         return error.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "device"), CASES, ids=[f"{s.stem}-{d}" for s, d in CASES])
 def test_a_program_finds_its_own_results_right(source: Path, device: str, tmp_path: Path) -> None:
     if (source.stem, device) in NOT_ON:

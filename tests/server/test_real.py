@@ -148,6 +148,7 @@ def expected(text: str) -> tuple[int, str]:
     raise AssertionError("the example marks no line")
 
 
+@pytest.mark.slow
 async def test_an_example_is_profiled_marked_rewritten_and_clean_afterwards(editor: Editor) -> None:
     text = (EXAMPLES / "lds_column_read.hip").read_text()
     line, formula = expected(text)
@@ -186,6 +187,7 @@ CMAKE_BUILD = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "build", "run"),
     [

@@ -543,6 +543,7 @@ class TestBuildCommand:
         assert "new.txt" in listed
         assert "other.cpp" not in listed
 
+    @pytest.mark.slow
     def test_cmake_builds_too(self, made: Path, toolchain: Toolchain) -> None:
         (made / "twice.hip").rename(made / "twice.cpp")
         (made / "CMakeLists.txt").write_text(

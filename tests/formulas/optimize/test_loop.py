@@ -195,6 +195,7 @@ def test_every_example_with_a_finding_is_rewritten_above(examples: Path) -> None
     assert listed == {p.name for p in examples.glob("*.hip") if "hipscope: expect" in p.read_text()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vector_add.hip", "tiled_transpose.hip"])
 def test_there_is_nothing_to_do_for_a_clean_example(name: str, examples: Path) -> None:
     result = optimize_project(resolve_project(examples / name, config=Config(backend="emulator")))
@@ -269,6 +270,7 @@ def contended(file: Path, examples: Path, before_end: str) -> None:
     file.write_text(text.replace("const bool right", before_end + "const bool right"))
 
 
+@pytest.mark.slow
 def test_output_that_changes_is_a_reason_unless_the_project_ignores_it(
     examples: Path, tmp_path: Path
 ) -> None:
@@ -374,6 +376,7 @@ def test_a_number_that_changes_by_itself_keeps_its_size(
         )
 
 
+@pytest.mark.slow
 def test_a_rewrite_that_ruins_a_number_which_changes_by_itself_is_refused(tmp_path: Path) -> None:
     with bench_of(tmp_path / "steps.hip", CLOCKED) as bench:
         changed = {

@@ -97,6 +97,7 @@ def test_the_result_is_the_same_with_and_without(
     assert entry.exists()
 
 
+@pytest.mark.slow
 def test_the_results_in_double_precision_are_prepared_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +224,7 @@ def test_nothing_is_left_of_a_preparation_that_is_cancelled_or_too_large(
     assert list(home(project).iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_program_with_other_data_is_judged_on_what_it_does_now(tmp_path: Path) -> None:
     data, folder = tmp_path / "data" / "seed.txt", tmp_path / "program"
     data.parent.mkdir()

@@ -78,6 +78,7 @@ def test_a_file_that_the_user_changed_is_restored_only_by_force(tmp_path: Path) 
         restore(file)
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_moment_leaves_the_old_text_or_the_new(tmp_path: Path) -> None:
     """200 processes that apply and restore without end, each ended by SIGKILL at a moment of its own."""
     file = tmp_path / "k.hip"

@@ -157,6 +157,7 @@ def test_a_header_that_is_not_found_comes_with_what_to_do(cli: Cli, header: str,
     assert advice in outcome.stderr
 
 
+@pytest.mark.slow
 def test_many_launches_that_take_too_long_together_are_not_a_runaway_kernel(cli: Cli) -> None:
     cli.write("timeout_s = 4\n", "hipscope.toml")
     busy = HOST.replace("p[threadIdx.x] = threadIdx.x;", "for (int i = 0; i < 20000; ++i) atomicAdd(p, i);")
@@ -234,6 +235,7 @@ def test_what_follows_two_dashes_is_given_to_the_program(cli: Cli) -> None:
     assert json.loads(outcome.stdout)["program"]["output"] == "12\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ['key_env = "MY_KEY"', ""])
 @pytest.mark.parametrize(
     "command", [("profile",), ("check",), ("optimize", "--rewriter", "recipes"), ("prompt",)]

@@ -22,6 +22,7 @@ static int told() {
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_that_never_ends_is_named_and_what_ran_before_is_kept(cli: Cli) -> None:
     (cli.folder / "hipscope.toml").write_text("timeout_s = 6\n")
     source = cli.write(
@@ -81,6 +82,7 @@ int main() {
     assert "odd" in outcome.line
 
 
+@pytest.mark.slow
 def test_a_launch_that_is_refused_is_told_and_is_the_programs_own_affair(cli: Cli) -> None:
     source = cli.write(
         HEADER

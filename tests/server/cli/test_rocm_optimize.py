@@ -76,6 +76,7 @@ def only_attempt(outcome: Outcome) -> dict[str, Any]:
     return dict(tried[0])
 
 
+@pytest.mark.slow
 def test_a_rewrite_that_is_faster_on_the_gpu_is_verified_with_measured_times(
     optimize: Optimize, tmp_path: Path
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_rewrite_that_is_faster_on_the_gpu_is_verified_with_measured_times(
     assert [count for _, count in asked] == [1 + 24, 24]
 
 
+@pytest.mark.slow
 def test_a_program_that_launches_once_is_judged_by_cold_launches_and_the_text_says_measured(
     optimize: Optimize,
 ) -> None:
@@ -114,6 +116,7 @@ def test_a_program_that_launches_once_is_judged_by_cold_launches_and_the_text_sa
     )
 
 
+@pytest.mark.slow
 def test_what_lies_within_the_noise_is_not_faster_and_the_interval_is_said(optimize: Optimize) -> None:
     outcome = optimize(answers(series("same")), "--format", "json")
     assert outcome.code == 1
@@ -126,6 +129,7 @@ def test_what_lies_within_the_noise_is_not_faster_and_the_interval_is_said(optim
     assert result(outcome)["edit"] is None
 
 
+@pytest.mark.slow
 def test_a_time_that_the_gpu_cannot_reach_is_refused(optimize: Optimize) -> None:
     before, after = series("faster")
     outcome = optimize(answers([before, [[4.0, 3.0] for _ in after]]), "--format", "json")
@@ -136,6 +140,7 @@ def test_a_time_that_the_gpu_cannot_reach_is_refused(optimize: Optimize) -> None
     assert result(outcome)["status"] == "rejected"
 
 
+@pytest.mark.slow
 def test_too_few_pairs_decide_nothing(optimize: Optimize) -> None:
     before, after = series("faster")
     damaged = [[0.0, 0.0] if number < 5 else run for number, run in enumerate(after)]

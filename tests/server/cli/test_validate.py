@@ -101,6 +101,7 @@ def test_a_difference_is_shown_as_text_json_markdown_and_html(folder: Path) -> N
         assert all(f"{gate} (" in shown for gate in left)
 
 
+@pytest.mark.slow
 def test_binaries_and_tolerances_are_taken(folder: Path) -> None:
     session = profile_project(
         resolve_project(folder / "reference.hip"), options=ProfileOptions(backend="emulator")

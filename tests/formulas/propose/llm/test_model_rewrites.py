@@ -78,6 +78,7 @@ COLUMN = "lds_column_read"
 KERNEL = "smooth_transpose"
 
 
+@pytest.mark.slow
 def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
