@@ -1,6 +1,7 @@
 """Short structured text, written once and shown as Markdown or as plain text.
 
 A document is a list of headings, paragraphs and tables. Paragraphs may use `code` and **bold**, nothing else.
+What comes from a program or a tool (names, messages) goes through `literal`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,15 @@ class Table:
 
 
 Block = Heading | Table | str
+
+_CODE_OR_MARK = re.compile(r"`[^`\n]+`|[\\`*_\[\]<>~&#]")
+_ESCAPED_OR_MARKUP = re.compile(r"\\([\\`*_\[\]<>~&#])|\*\*|`")
+_LINK = re.compile(r"(?<!\\)\[([^\]]+)\]\([^)]*\)")
+
+
+def literal(text: str) -> str:
+    """A text whose stars, underscores and brackets mean themselves: `f(float*, int**)`. What it marks as code stays."""
+    return _CODE_OR_MARK.sub(lambda m: m[0] if len(m[0]) > 1 else f"\\{m[0]}", text)
 
 
 def to_markdown(blocks: Sequence[Block]) -> str:
@@ -68,4 +78,4 @@ def _plain(block: Block) -> str:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"\*\*|`", "", re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text))
+    return _ESCAPED_OR_MARKUP.sub(lambda m: m[1] or "", _LINK.sub(r"\1", text))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hipscope.server.render.blocks import Block, Heading, Table
+from hipscope.server.render.blocks import Block, Heading, Table, literal
 from hipscope.server.render.formula_pages import formula_page
 from hipscope.server.render.words import (
     REASONS,
@@ -53,7 +53,7 @@ def explain_line(
     for kernel, row in rows:
         blocks.append(
             Heading(
-                f"{percent(row.share)} of kernel {kernel.base_name} · "
+                f"{percent(row.share)} of kernel {literal(kernel.base_name)} · "
                 f"{percent(kernel.gpu_share(row))} of GPU time ({report.provenance})"
             )
         )
@@ -70,11 +70,11 @@ def explain_line(
 def finding_sentence(report: Report, finding: Finding) -> str:
     """What is wrong, how much is at stake, and where to read on."""
     page = formula_page(finding.formula)
-    title = f"[{finding.formula}]({page})" if page else f"`{finding.formula}`"
+    title = f"[{literal(finding.formula)}]({page})" if page else f"`{finding.formula}`"
     at_stake = f"{percent(report.gpu_share(finding))} of GPU time at stake"
     if instances := instances_sentence(report, finding):
-        at_stake += f" {instances}"
-    return f"{title}: {finding.message} ({at_stake}{possible_speedup(finding)})"
+        at_stake += f" {literal(instances)}"
+    return f"{title}: {literal(finding.message)} ({at_stake}{possible_speedup(finding)})"
 
 
 def possible_speedup(finding: Finding) -> str:
@@ -121,16 +121,16 @@ def finding_reasons(finding: Finding) -> list[Block]:
     """The numbers that say so, and what helps."""
     blocks: list[Block] = []
     if finding.evidence:
-        rows = tuple((e.metric, *evidence_values(e)) for e in finding.evidence)
+        rows = tuple((literal(e.metric), *map(literal, evidence_values(e))) for e in finding.evidence)
         blocks.append(Table(("evidence", "value", "ideal"), rows, frozenset({1, 2})))
     if finding.remedy:
-        blocks.append("What helps: " + "; ".join(finding.remedy))
+        blocks.append("What helps: " + literal("; ".join(finding.remedy)))
     return blocks
 
 
 def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     """One kernel: time, roofline, occupancy and its limiter, resources, counters, and where it all comes from."""
-    blocks: list[Block] = [Heading(kernel.name)]
+    blocks: list[Block] = [Heading(literal(kernel.name))]
     if stale:
         blocks.append(_STALE)
     rows = [
@@ -149,13 +149,15 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     )
     blocks.append(Table(("", ""), tuple(rows)))
     if diagnosis is not None:
-        blocks += [f"No finding. It is {diagnosis.message}.", *finding_reasons(diagnosis)]
+        blocks += [f"No finding. It is {literal(diagnosis.message)}.", *finding_reasons(diagnosis)]
     if kernel.counters:
         names = sorted(kernel.counters, key=lambda n: -kernel.counters[n])[:_MOST_COUNTERS]
         rows = [(f"`{n}`", count(kernel.counters[n])) for n in names]
         blocks.append(Table(("counter", f"{report.provenance}"), tuple(rows), frozenset({1})))
-    blocks += [f"Partial: {why}" for why in (kernel.partial, report.partial) if why]
-    blocks.append(f"{report.provenance.capitalize()} on {report.device.name}, {report.tool}")
+    blocks += [f"Partial: {literal(why)}" for why in (kernel.partial, report.partial) if why]
+    blocks.append(
+        f"{report.provenance.capitalize()} on {literal(report.device.name)}, {literal(report.tool)}"
+    )
     return blocks
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
@@ -13,6 +14,7 @@ from lsprotocol import types as lsp
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.features import code_action, code_lens, diagnostics, heat, hover, inlay_hint
 from hipscope.server.features.diagnostics import ClientSide
+from hipscope.server.render.blocks import to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.profile import Report
@@ -179,6 +181,24 @@ def test_hover_on_a_kernel_name_shows_time_roofline_occupancy_and_provenance(mar
         assert "19 % of 5.30 TB/s" in text
         assert "Modelled on mi300x, fake 1" in text
         assert "`SQ_WAVES`" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "smooth_transpose(float const*, float*, int, int)",
+        "__first__(float**, int*)",
+        "apply<Op<int>, 2>(Op<int>&, float*)",
+        "ns::[lambda#1]::operator()(double*) const",
+    ],
+)
+def test_a_kernel_is_named_in_a_hover_as_it_is_called(marks: Marks, name: str) -> None:
+    kernel = replace(marks.report.kernels[0], name=name)
+    blocks = explain_kernel(marks.report, kernel, stale=False)
+    shown = to_markdown(blocks).splitlines()[0].removeprefix("**").removesuffix("**")
+    assert not re.search(r"(?<!\\)[*_<>\[\]#&]", shown)
+    assert re.sub(r"\\(.)", r"\1", shown) == name
+    assert to_plain(blocks).splitlines()[0] == name
 
 
 def test_hover_is_plain_text_for_a_client_that_wants_it(marks: Marks) -> None:
