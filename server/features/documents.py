@@ -12,11 +12,11 @@ from hipscope.server.features.commands.profile import profile
 from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.heat import send_heat
 from hipscope.server.features.project_marks import show_project
-from hipscope.server.session.language_server import HipServer, disk_text, path_of
-from hipscope.server.session.project_job import HEADERS, key_of
+from hipscope.server.session.known_profiles import HEADERS, PROGRAMS
+from hipscope.server.session.language_server import FilesNow, HipServer, disk_text, path_of
+from hipscope.server.session.project_job import key_of
 from hipscope.server.session.saved_reports import load_report
 
-PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
 _GPU_CODE = re.compile(r"__global__|\bhip_runtime\b|<<<")
 _MAIN = re.compile(r"\bmain\s*\(")
 _QUIET_SECONDS = 0.15
@@ -43,24 +43,15 @@ def register(server: HipServer) -> None:
         def settle() -> None:
             waiting.pop(uri, None)
             show(ls, uri)
-            for file in ls.store.including(path_of(uri) or ""):
-                show(ls, ls.uri(file))
+            show_users(ls, path_of(uri) or "")
 
         waiting[uri] = asyncio.get_running_loop().call_later(_QUIET_SECONDS, settle)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     async def did_save(ls: HipServer, params: lsp.DidSaveTextDocumentParams) -> None:
         uri = params.text_document.uri
-        key = key_of(ls, uri)
-        if not ls.settings.profile_on_save or key is None or not can_profile(ls, uri):
-            return
-        texts = {
-            f: t for d in ls.open_documents() if (f := path_of(d.uri)) and (t := disk_text(f)) is not None
-        }
-        if not ls.store.is_current(
-            str(key), {f: t for f, t in texts.items() if f in ls.store.files(str(key))}
-        ):
-            await profile(ls, uri, show_project, asked=False)
+        show_users(ls, path_of(uri) or "")
+        await profile_again(ls, uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(_ls: HipServer, params: lsp.DidCloseTextDocumentParams) -> None:
@@ -74,6 +65,26 @@ def show(ls: HipServer, uri: str) -> None:
     if file and (ls.store.problems(file) or ls.store.is_checked(file) or ls.marks(uri) is not None):
         publish(ls, uri)
         send_heat(ls, uri)
+
+
+def show_users(ls: HipServer, file: str) -> None:
+    """Publish again the other files of all programs that were built from this one or ran with it."""
+    files = {shown for key in ls.store.users(file) for shown in ls.store.files(key)}
+    for other in sorted(files - {file}):
+        show(ls, ls.uri(other))
+
+
+async def profile_again(ls: HipServer, uri: str) -> None:
+    """Profile the programs that a saved file belongs to, unless their profiles are of the files as they are."""
+    file = path_of(uri)
+    if not ls.settings.profile_on_save or file is None:
+        return
+    programs = {key: ls.uri(key) for key in ls.store.users(file)}
+    if (key := key_of(ls, uri)) is not None and can_profile(ls, uri):
+        programs[str(key)] = uri
+    now, asked = ls.files_now(), ls.asked_inputs()
+    again = [of for key, of in sorted(programs.items()) if not ls.store.is_current(key, asked, now)]
+    await asyncio.gather(*(profile(ls, of, show_project, asked=False) for of in again))
 
 
 def can_profile(ls: HipServer, uri: str) -> bool:
@@ -96,7 +107,9 @@ def restore(ls: HipServer) -> None:
         report = load_report(key)
         if report is not None and all(disk_text(f) is not None for f in report.sources):
             known = ls.store.update(str(key), report, disk_text)
-            if set(report.sources) <= set(known.texts):
+            if set(report.sources) <= set(known.texts) and ls.store.is_of(
+                str(key), ls.asked_inputs(), FilesNow({})
+            ):
                 publish_project(ls, str(key))
             else:
                 ls.store.forget(str(key))

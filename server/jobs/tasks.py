@@ -20,11 +20,12 @@ from hipscope.analysis.runs.profile_project import profile_project, program_of
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project
 from hipscope.formulas.propose.llm.model_settings import withhold_key
+from hipscope.server.reports.inputs_writer import other_files, source_files
 from hipscope.server.reports.profile_writer import optimize_report, profile_report
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.fields import record_of
 from hipscope.server.reports.schema.optimize import Edit, Optimization
-from hipscope.server.reports.schema.profile import Report
+from hipscope.server.reports.schema.profile import Inputs, Report
 from hipscope.server.reports.schema.prompt import PromptReport
 from hipscope.server.reports.schema.verdict import LeftOutGate, VerdictReport
 
@@ -56,9 +57,18 @@ class TaskRequest:
 def profile(request: TaskRequest, run: Run) -> Report:
     """Build and profile; the `hipscope.profile/1` record. Raises HipscopeError."""
     project, run = _begin(request, run)
+    others = other_files(project, run.texts)
     session = profile_project(project, run)
     project, run = program_of(session, project, run)
-    return profile_report(session.profile, project.config.formulas, project.config.min_share, run.texts)
+    inputs = Inputs(
+        {**others, **source_files(project, run.texts)},
+        request.program_args,
+        request.device,
+        request.arch,
+        request.backend or "auto",
+    )
+    config = project.config
+    return profile_report(session.profile, config.formulas, config.min_share, run.texts, inputs)
 
 
 @dataclass(frozen=True)

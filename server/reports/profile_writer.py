@@ -29,6 +29,7 @@ from hipscope.server.reports.schema.profile import (
     Fault,
     Finding,
     FindingInstance,
+    Inputs,
     Kernel,
     Line,
     Memory,
@@ -42,7 +43,11 @@ if TYPE_CHECKING:
 
 
 def profile_report(
-    profile: recorded.Profile, formulas: Collection[str] | None, min_share: float, texts: SourceTexts
+    profile: recorded.Profile,
+    formulas: Collection[str] | None,
+    min_share: float,
+    texts: SourceTexts,
+    inputs: Inputs,
 ) -> Report:
     """The whole profile, its kernels by time, with the findings of the chosen formulas.
 
@@ -71,6 +76,7 @@ def profile_report(
         program=record_of(Program, profile.program),
         headers=headers,
         sources={file: digest for file in sorted(files) if (digest := texts.digest(file))},
+        inputs=inputs,
     )
 
 

@@ -12,11 +12,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.edit.positions import LineMap, digest
-from hipscope.server.reports.schema.profile import Kernel, Line, Report
+from hipscope.server.reports.schema.profile import Inputs, Kernel, Line, Report
+
+PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
+HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
+SOURCES = PROGRAMS | HEADERS | {".c"}
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,26 @@ class Checked:
     texts: Mapping[str, str]
 
 
+class CurrentFiles(Protocol):
+    """Files as they are now: the editor's text, else the disk's."""
+
+    def text(self, file: str) -> str | None:
+        """The text; None when it is not UTF-8 text."""
+
+    def digest(self, file: str) -> str:
+        """SHA-256 of what a build would read; "" when there is no such file."""
+
+
 @dataclass
 class Known:
-    """One project's last good report, the texts it is of, and the problems of the last job."""
+    """One project's last good report, the texts it is of, and the problems of the last job.
+
+    `texts` are of the files that have something to show, `other_texts` of the other inputs.
+    """
 
     report: Report | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
+    other_texts: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     checked: Checked | None = None
     told: str = ""
@@ -57,7 +76,8 @@ class Known:
 class Marks:
     """A report on the current text of one file.
 
-    `other_headers`: a header of the project that it includes has changed.
+    `other_headers`: a header of the project that it includes has changed. `other_inputs`: something else that the
+    program was built from or ran with has, so that none of its times holds.
     """
 
     report: Report
@@ -65,6 +85,7 @@ class Marks:
     profiled: str
     current: str
     other_headers: bool = False
+    other_inputs: bool = False
 
     @cached_property
     def lines(self) -> LineMap:
@@ -74,8 +95,10 @@ class Marks:
     @cached_property
     def stale(self) -> frozenset[str]:
         """Mangled names of the kernels of which something has changed: their text, that of a function they call here,
-        a constant, macro or type of this file that they use, or a header.
+        a constant, macro or type of this file that they use, a header, or an input of the whole program.
         """
+        if self.other_inputs:
+            return frozenset(k.mangled for k in self.report.kernels)
         if self.profiled == self.current and not self.other_headers:
             return frozenset()
         return frozenset(k.mangled for k in self.report.kernels if self._changed(k))
@@ -152,11 +175,19 @@ class Store:
     def update(self, key: str, report: Report, read: Callable[[str], str | None]) -> Known:
         """Keep a new report. `read` gives a file's text; a text that is not the profiled one is not kept."""
         texts = {f: t for f in report.files() if (t := read(f)) is not None and _is_of(report, f, t)}
+        others = {
+            f: t
+            for f, known in report.inputs.files.items()
+            if f not in texts
+            and Path(f).suffix in SOURCES
+            and (t := read(f)) is not None
+            and digest(t) == known
+        }
         problems = tuple(
             Problem(f.file, f.line, f.column, "fault", f"{f.message} (kernel {f.kernel})")
             for f in report.faults
         )
-        self._known[key] = Known(report, texts, problems, self.project(key).checked)
+        self._known[key] = Known(report, texts, others, problems, self.project(key).checked)
         return self._known[key]
 
     def fail(self, key: str, problems: tuple[Problem, ...]) -> Known:
@@ -193,13 +224,18 @@ class Store:
         """Drop what is known of a project."""
         self._known.pop(key, None)
 
-    def marks(self, file: str, current: str, read: Callable[[str], str | None]) -> Marks | None:
-        """The newest report that has something on this file, put on its current text. `read` gives that of headers."""
+    def marks(self, file: str, current: str, now: CurrentFiles) -> Marks | None:
+        """The newest report that has something on this file, put on its current text. `now` is what other files are."""
         for known in reversed(self._known.values()):
-            if known.report is not None and file in known.texts:
-                headers = (h for h in known.report.headers.get(file, ()) if h in known.texts)
-                changed = any(_words(read(h) or "") != _words(known.texts[h]) for h in headers)
-                return Marks(known.report, file, known.texts[file], current, changed)
+            report = known.report
+            if report is not None and file in known.texts:
+                beside = set(report.headers.get(file, ()))
+                headers = any(
+                    _words(now.text(h) or "") != _words(known.texts[h]) for h in beside & set(known.texts)
+                )
+                others = report.inputs.files.keys() - beside - {file}
+                inputs = any(_differs(known, name, now) for name in others)
+                return Marks(report, file, known.texts[file], current, headers, inputs)
         return None
 
     def including(self, header: str) -> set[str]:
@@ -221,12 +257,31 @@ class Store:
         checked = known.checked.problems if known.checked else ()
         return set(known.texts) | {p.file for p in (*known.problems, *checked)}
 
-    def is_current(self, key: str, texts: Mapping[str, str]) -> bool:
-        """Whether the last report is of exactly these texts and nothing went wrong."""
-        known = self.project(key)
-        return bool(known.report and not known.problems) and all(
-            known.texts.get(f) == t for f, t in texts.items()
+    def users(self, file: str) -> set[str]:
+        """The keys of the projects whose build or run has read that file."""
+        return {
+            key
+            for key, known in self._known.items()
+            if known.report is not None and file in known.report.inputs.files
+        }
+
+    def inputs(self) -> set[str]:
+        """Every file that the build or run of a known profile has read."""
+        reports = (known.report for known in self._known.values() if known.report is not None)
+        return {file for report in reports for file in report.inputs.files}
+
+    def is_of(self, key: str, asked: Inputs, now: CurrentFiles) -> bool:
+        """Whether the last report is of all files as they are `now`, and of what is asked for, files left aside."""
+        report = self.project(key).report
+        return (
+            report is not None
+            and replace(report.inputs, files=asked.files) == asked
+            and all(now.digest(file) == then for file, then in report.inputs.files.items())
         )
+
+    def is_current(self, key: str, asked: Inputs, now: CurrentFiles) -> bool:
+        """The same, and nothing went wrong: another profile would say nothing new."""
+        return not self.project(key).problems and self.is_of(key, asked, now)
 
 
 def hottest(rows: Sequence[tuple[Kernel, Line]]) -> tuple[Kernel, Line]:
@@ -249,6 +304,16 @@ def _has_build(config: Path) -> bool:
         return "build" in tomllib.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
+
+
+def _differs(known: Known, file: str, now: CurrentFiles) -> bool:
+    """Whether an input is another one now. Layout and comments of a source are nothing that a program depends on."""
+    assert known.report is not None
+    if now.digest(file) == known.report.inputs.files[file]:
+        return False
+    then = known.texts.get(file, known.other_texts.get(file))
+    text = now.text(file) if then is not None else None
+    return then is None or text is None or _words(text) != _words(then)
 
 
 def _words(text: str) -> list[str]:

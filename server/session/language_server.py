@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,33 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import TextDocument
 
-from hipscope.server.edit.positions import Encoding
+from hipscope.analysis.system.file_digests import file_digest
+from hipscope.server.edit.positions import Encoding, digest
 from hipscope.server.jobs.jobs import Jobs, Spare
+from hipscope.server.reports.schema.profile import Inputs
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Store
 from hipscope.server.session.protocol import HipscopeProtocol
+
+_READ_FROM_DISK = frozenset({"hipscope.toml", "compile_commands.json"})
+
+
+@dataclass(frozen=True)
+class FilesNow:
+    """Files as they are: the `editor`'s texts by real path, else the disk's. Settings count when they are saved."""
+
+    editor: Mapping[str, str]
+
+    def text(self, file: str) -> str | None:
+        """The text; None when it is not UTF-8 text."""
+        return self.editor[file] if file in self.editor else disk_text(file)
+
+    def digest(self, file: str) -> str:
+        """SHA-256 of what a build would read; "" when there is no such file."""
+        text = None if Path(file).name in _READ_FROM_DISK else self.editor.get(file)
+        if text is None or _same_text(disk_text(file), text):
+            return file_digest(file)
+        return digest(text)
 
 
 class HipServer(LanguageServer):
@@ -96,17 +119,26 @@ class HipServer(LanguageServer):
         if file is None or text is None:
             return None
         kept = self._marks.get(file)
-        fresh = self.store.marks(file, text, self.text)
+        fresh = self.store.marks(file, text, self.files_now())
         if (
             kept
             and fresh
-            and (kept.report, kept.profiled, kept.current, kept.other_headers)
-            == (fresh.report, fresh.profiled, fresh.current, fresh.other_headers)
+            and (kept.report, kept.profiled, kept.current, kept.other_headers, kept.other_inputs)
+            == (fresh.report, fresh.profiled, fresh.current, fresh.other_headers, fresh.other_inputs)
         ):
             return kept
         if fresh:
             self._marks[file] = fresh
         return fresh
+
+    def files_now(self) -> FilesNow:
+        """All files as a profile that starts now would have them."""
+        return FilesNow({path: d.source for d in self.open_documents() if (path := path_of(d.uri))})
+
+    def asked_inputs(self) -> Inputs:
+        """What a profile that starts now would be asked for, without files."""
+        asked = self.settings
+        return Inputs({}, asked.program_arguments, asked.device, asked.arch, asked.backend)
 
     def folders(self) -> tuple[Path, ...]:
         """The workspace folders of the client."""
@@ -159,8 +191,9 @@ def disk_text(file: str) -> str | None:
 def dirty_texts(documents: Sequence[TextDocument]) -> dict[str, str]:
     """The texts of open files that differ from the disk, by real path."""
     texts = {path: d.source for d in documents if (path := path_of(d.uri))}
-    return {
-        file: text
-        for file, text in texts.items()
-        if (disk := disk_text(file)) is None or disk.lstrip("\ufeff") != text.lstrip("\ufeff")
-    }
+    return {file: text for file, text in texts.items() if not _same_text(disk_text(file), text)}
+
+
+def _same_text(disk: str | None, text: str) -> bool:
+    """An editor may leave out a file's byte order mark."""
+    return disk is not None and disk.lstrip("\ufeff") == text.lstrip("\ufeff")

@@ -19,13 +19,12 @@ from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.messages import JobError, JobKind, JobRequest
 from hipscope.server.reports.schema.fields import RecordMismatch
-from hipscope.server.session.known_profiles import Problem, project_key
+from hipscope.server.session.known_profiles import HEADERS, Problem, project_key
 from hipscope.server.session.language_server import HipServer, dirty_texts, path_of
 from hipscope.server.session.permission import NOT_ALLOWED, may_run
 
 T = TypeVar("T")
 
-HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
 PREPARING = "preparing"
 """The key of the job that prepares rewrites: there is one for all projects."""
 

@@ -7,6 +7,7 @@ wants leave to send before it optimizes, `// worker: keys` says which keys it wa
 `// worker: silent` has a result without a report, `// worker: mumble` prints what is no message, `// worker: strip`
 leaves a key out of its report. `// prepares FILE` makes a preparation write its process id into that file and go on
 until it is stopped.
+`// reads FILE` names an input beside the source.
 `/*slow*/` inside a kernel is what an optimization replaces.
 """
 
@@ -79,9 +80,30 @@ def main() -> None:
     kinds = {"profile": profile, "check": check}
     kind = kinds.get(request["kind"])
     report = kind(file, text) if kind else optimize(request, file, text)
+    if request["kind"] == "profile":
+        report["inputs"] |= asked(request)
     if "// worker: strip" in text:
         del report["kernels"][0]["lines"]
     emit("result", report=report)
+
+
+def asked(request: Object) -> Object:
+    """What the request says beside files."""
+    return {
+        "arguments": request.get("program_args") or [],
+        "device": request.get("device"),
+        "arch": request.get("arch"),
+        "backend": request.get("backend") or "auto",
+    }
+
+
+def inputs(file: str, texts: dict[str, str]) -> Object:
+    """The texts, the settings beside them, and the files after `// reads`."""
+    files = {f: hashlib.sha256(t.encode()).hexdigest() for f, t in texts.items()}
+    names = ["hipscope.toml", *re.findall(r"// reads (\S+)", texts[file])]
+    for path in (Path(file).with_name(name) for name in names):
+        files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    return {"files": files, **asked({})}
 
 
 def check(file: str, text: str) -> Object:
@@ -190,6 +212,7 @@ def profile(file: str, text: str) -> Object:
         "partial": None,
         "headers": {file: list(headers)},
         "sources": {f: hashlib.sha256(t.encode()).hexdigest() for f, t in {file: text, **headers}.items()},
+        "inputs": inputs(file, {file: text, **headers}),
     }
 
 

@@ -130,6 +130,38 @@ async def test_a_save_profiles_and_a_save_without_a_change_does_not(client: Edit
     await until(lambda: "profiling" in [p.get("state") for _, p in client.custom])
 
 
+@pytest.mark.parametrize("name", ["main.cpp", "sizes.h", "hipscope.toml", "Makefile", "input.csv"])
+async def test_a_save_of_any_input_profiles_again_and_until_then_all_is_stale(
+    client: Editor, name: str
+) -> None:
+    other = client.path.with_name(name)
+    other.write_text("width = 1530\n")
+    client.open(f"{PROGRAM}// reads {name}\n")
+    await client.run(PROFILE)
+    await until(lambda: client.marks)
+    saved = lsp.DidSaveTextDocumentParams(lsp.TextDocumentIdentifier(other.as_uri()))
+    client.custom.clear()
+    client.text_document_did_save(saved)
+    assert await client.stop_jobs(client.uri) == 0
+    assert [p for m, p in client.custom if m == "hipscope/status"] == []
+    other.write_text("width = 3000\n")
+    client.text_document_did_save(saved)
+    await until(lambda: "stale" in client.marks["bankConflict"].message)
+    await until(lambda: "profiling" in [p.get("state") for _, p in client.custom])
+    await until(lambda: "stale" not in client.marks["bankConflict"].message)
+
+
+async def test_other_arguments_of_the_program_make_a_save_profile_again(client: Editor) -> None:
+    client.open()
+    await client.run(PROFILE)
+    client.set_configuration({"programArguments": ["--size", "3000"]}, section="hipscope")
+    client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=None))
+    await client.stop_jobs()
+    client.custom.clear()
+    client.save()
+    await until(lambda: "profiling" in [p.get("state") for _, p in client.custom])
+
+
 async def test_check_shows_a_race_with_its_other_line_and_typing_moves_it(client: Editor) -> None:
     client.open(PROGRAM + "int a;  // with\nint b;  // races\n")
     answer = await client.run(CHECK)
@@ -335,6 +367,22 @@ async def test_the_last_profile_is_shown_again_in_the_next_session_for_the_same_
     assert await third.stop_jobs() == 0
     assert third.marks == {}
     await end_session(third)
+
+
+@pytest.mark.parametrize("name", ["main.cpp", "hipscope.toml"])
+async def test_a_profile_of_other_inputs_is_not_shown_in_the_next_session(tmp_path: Path, name: str) -> None:
+    (tmp_path / "main.cpp").write_text("int width = 1530;\n")
+    first = await new_session(tmp_path)
+    first.open(f"{PROGRAM}// reads main.cpp\n")
+    await first.run(PROFILE)
+    await end_session(first)
+    (tmp_path / name).write_text("# 3000\n")
+    second = await new_session(tmp_path)
+    second.open(f"{PROGRAM}// reads main.cpp\n")
+    await until(lambda: ("hipscope/status", {"state": "idle", "message": ""}) in second.custom)
+    assert await second.stop_jobs() == 0
+    assert second.marks == {}
+    await end_session(second)
 
 
 def test_the_server_answers_initialize_before_anything_heavy_is_imported() -> None:

@@ -52,6 +52,22 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a profile depends on: another one of the same inputs says the same.
+
+    `files` maps each file that build and run read (sources and headers, settings, build files, data that arguments
+    name) to its SHA-256, "" for settings that were looked for and not there. The others are what was asked for over
+    the settings in `hipscope.toml`: None, no arguments and "auto" leave what these say.
+    """
+
+    files: Mapping[str, str]
+    arguments: tuple[str, ...]
+    device: str | None
+    arch: str | None
+    backend: str
+
+
+@dataclass(frozen=True, slots=True)
 class Roofline:
     """Totals over the profiled launches and rates while they ran; None where a counter is missing.
 
@@ -291,7 +307,7 @@ class Report:
     """One profile, ready to be shown; its kernels by time, longest first.
 
     `diagnoses` say what bounds the kernels without a finding. `headers` are, for each file, those of the project that
-    it includes; `sources` maps each of these files to the SHA-256 of the profiled text.
+    it includes; `sources` maps each of these files to the SHA-256 of the profiled text. `inputs` are all that it is of.
     """
 
     TAG: ClassVar = ("schema", PROFILE_SCHEMA)
@@ -308,6 +324,7 @@ class Report:
     partial: str | None
     headers: Mapping[str, tuple[str, ...]]
     sources: Mapping[str, str]
+    inputs: Inputs
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""

@@ -53,7 +53,16 @@ def written(request: pytest.FixtureRequest, fake: ModuleType) -> dict[str, Any]:
 def keys(data: Any, way: Way = ()) -> Iterator[Way]:
     """The way to each key of each record in a report; keys of tables, which are data, are left out."""
     if isinstance(data, dict):
-        table = way and way[-1] in ("stalls", "limits", "counters", "headers", "sources", "metrics", "asked")
+        table = way and way[-1] in (
+            "stalls",
+            "limits",
+            "counters",
+            "headers",
+            "sources",
+            "files",
+            "metrics",
+            "asked",
+        )
         for key, value in data.items():
             if not table:
                 yield (*way, key)
