@@ -20,6 +20,7 @@ from hipscope.server.features import (
     inlay_hint,
     lifecycle,
     restore,
+    watched_files,
 )
 from hipscope.server.session.language_server import HipServer
 
@@ -33,6 +34,7 @@ FEATURES = (
     code_action,
     execute_command,
     restore,
+    watched_files,
 )
 
 
@@ -49,6 +51,7 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="hipscope lsp: %(message)s")
     server = create_server()
     if tcp is None:
+        server.over_stdio = True
         server.start_io()
     else:
         sys.stderr.write(f"hipscope lsp: waiting for a client on {tcp[0]}:{tcp[1]}\n")

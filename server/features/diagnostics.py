@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
@@ -98,10 +99,13 @@ def severity(share: float | None) -> lsp.DiagnosticSeverity:
 
 
 def publish(ls: HipServer, uri: str) -> None:
-    """Send the diagnostics of one document as it is now."""
+    """Send the diagnostics of one document as it is now; of a file that is no longer there, that it has none."""
     file = path_of(uri)
-    text = ls.text(file) if file else None
-    if file is None or text is None:
+    if file is None:
+        return
+    text = ls.text(file) if Path(file).is_file() else None
+    if text is None:
+        ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
         return
     document = ls.document(file)
     client = ClientSide(

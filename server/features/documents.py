@@ -12,6 +12,7 @@ from hipscope.server.features.commands.profile import profile
 from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.heat import send_heat
 from hipscope.server.features.project_marks import show_project
+from hipscope.server.session.file_watchers import watch_inputs
 from hipscope.server.session.known_profiles import HEADERS, PROGRAMS
 from hipscope.server.session.language_server import FilesNow, HipServer, disk_text, path_of
 from hipscope.server.session.project_job import key_of
@@ -31,6 +32,7 @@ def register(server: HipServer) -> None:
         uri = params.text_document.uri
         restore(ls)
         show(ls, uri)
+        ls.in_background(watch_inputs(ls))
         if ls.settings.profile_on_open and ls.marks(uri) is None and can_profile(ls, uri):
             await profile(ls, uri, show_project, asked=False)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hipscope.server.features.diagnostics import publish_project
 from hipscope.server.features.heat import send_heat
+from hipscope.server.session.file_watchers import watch_inputs
 from hipscope.server.session.language_server import HipServer, path_of
 
 
@@ -16,3 +17,4 @@ async def show_project(ls: HipServer, key: Path) -> None:
         if path_of(document.uri) in ls.store.files(str(key)):
             send_heat(ls, document.uri)
     await ls.refresh()
+    ls.in_background(watch_inputs(ls))

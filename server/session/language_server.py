@@ -62,6 +62,8 @@ class HipServer(LanguageServer):
         self.spare = Spare()
         self.store = Store()
         self.published: dict[str, set[str]] = {}
+        self.watched: frozenset[str] = frozenset()
+        self.over_stdio = False
         self.initialization_options: dict[str, Any] = {}
         # Keys for language models from the editor's secret store. Taken out of the environment, so that no child
         # inherits them; a worker that asks a model gets them over its standard input.

@@ -58,6 +58,7 @@ class Editor(LanguageClient):
         super().__init__(*args, **kwargs)
         self.edits: list[lsp.ApplyWorkspaceEditParams] = []
         self.refreshed: list[str] = []
+        self.watched: list[str] = []
         self.custom: list[tuple[str, Any]] = []
         self.initialized_in = 0.0
         self.questions: list[str] = []
@@ -80,6 +81,12 @@ class Editor(LanguageClient):
     def save(self) -> None:
         self.path.write_text(self.text)
         self.text_document_did_save(lsp.DidSaveTextDocumentParams(text_document=self.document))
+
+    def change_on_disk(self, file: Path, text: str) -> None:
+        """As another program does it: the client's watcher tells."""
+        file.write_text(text)
+        event = lsp.FileEvent(file.as_uri(), lsp.FileChangeType.Changed)
+        self.workspace_did_change_watched_files(lsp.DidChangeWatchedFilesParams([event]))
 
     @property
     def document(self) -> lsp.TextDocumentIdentifier:
@@ -123,6 +130,20 @@ def make_client() -> Editor:
         @editor.feature(method)  # type: ignore[untyped-decorator]
         def refresh(params: None, method: str = method) -> None:
             editor.refreshed.append(method)
+
+    @editor.feature(lsp.CLIENT_REGISTER_CAPABILITY)  # type: ignore[untyped-decorator]
+    def register_capability(params: lsp.RegistrationParams) -> None:
+        for watcher in (w for r in params.registrations for w in as_dict(r.register_options)["watchers"]):
+            pattern = watcher.get("globPattern") or watcher["glob_pattern"]
+            if isinstance(pattern, dict):
+                base = pattern.get("baseUri") or pattern["base_uri"]
+                editor.watched.append(f"{base}/{pattern['pattern']}")
+            else:
+                editor.watched.append(Path(pattern).as_uri())
+
+    @editor.feature(lsp.CLIENT_UNREGISTER_CAPABILITY)  # type: ignore[untyped-decorator]
+    def unregister_capability(params: lsp.UnregistrationParams) -> None:
+        editor.watched.clear()
 
     for method in ("hipscope/status", "hipscope/heat"):
 
@@ -171,6 +192,7 @@ async def start(
     encoding: lsp.PositionEncodingKind | None = None,
     *,
     allowed: bool = True,
+    process_id: int | None = None,
     **options: Any,
 ) -> None:
     """`allowed`: the user has agreed before that programs in the folder may be built and run."""
@@ -180,6 +202,7 @@ async def start(
     client.uri = client.path.as_uri()
     begun = time.monotonic()
     given = parameters(name, folder, **options)
+    given.process_id = process_id
     if encoding is not None:
         given.capabilities.general = lsp.GeneralClientCapabilities(position_encodings=[encoding])
     await client.initialize_session(given)

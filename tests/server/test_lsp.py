@@ -151,6 +151,42 @@ async def test_a_save_of_any_input_profiles_again_and_until_then_all_is_stale(
     await until(lambda: "stale" not in client.marks["bankConflict"].message)
 
 
+async def test_an_input_that_changes_on_disk_makes_marks_stale_at_once(client: Editor) -> None:
+    header = client.path.with_name("sizes.h")
+    header.write_text("constexpr int kTile = 32;\n")
+    client.open(f"{PROGRAM}// reads sizes.h hipscope.toml\n")
+    await client.run(PROFILE)
+    await until(lambda: client.marks)
+    watched = await until(lambda: client.watched)
+    assert {header.as_uri(), client.uri, client.path.with_name("hipscope.toml").as_uri()} <= set(watched)
+    client.change_on_disk(header, "constexpr int kTile = 64;\n")
+    await until(lambda: "stale" in client.marks["bankConflict"].message)
+    client.change_on_disk(header, "constexpr int kTile = 32;\n")
+    await until(lambda: "stale" not in client.marks["bankConflict"].message)
+    client.custom.clear()
+    client.change_on_disk(client.path.with_name("hipscope.toml"), "flags = []\n")
+    await until(lambda: "profiling" in [p.get("state") for _, p in client.custom])
+
+
+@pytest.mark.parametrize("how", ["deleted", "renamed", "folder", "watched"])
+async def test_a_file_that_is_gone_has_no_diagnostics(client: Editor, how: str) -> None:
+    client.open()
+    await client.run(PROFILE)
+    await until(lambda: client.marks)
+    client.text_document_did_close(lsp.DidCloseTextDocumentParams(client.document))
+    moved = client.path.with_name("moved.hip")
+    client.path.rename(moved)
+    if how == "renamed":
+        client.workspace_did_rename_files(lsp.RenameFilesParams([lsp.FileRename(client.uri, moved.as_uri())]))
+    elif how == "watched":
+        event = lsp.FileEvent(client.uri, lsp.FileChangeType.Deleted)
+        client.workspace_did_change_watched_files(lsp.DidChangeWatchedFilesParams([event]))
+    else:
+        gone = client.path.parent.as_uri() if how == "folder" else client.uri
+        client.workspace_did_delete_files(lsp.DeleteFilesParams([lsp.FileDelete(gone)]))
+    await until(lambda: not client.marks)
+
+
 async def test_other_arguments_of_the_program_make_a_save_profile_again(client: Editor) -> None:
     client.open()
     await client.run(PROFILE)

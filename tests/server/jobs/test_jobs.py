@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,48 @@ async def test_however_the_server_ends_no_child_is_left(tmp_path: Path, how: str
         os.kill(child, signal.SIGKILL)
     job.cancel()
     await client.stop()  # type: ignore[no-untyped-call]
+
+
+async def test_the_server_ends_with_its_editor_though_its_input_stays_open(tmp_path: Path) -> None:
+    process = subprocess.Popen(["sleep", "300"])
+    client = make_client()
+    await client.start_io(*COMMAND, env=ENVIRONMENT)
+    await start(client, "vscode_1.139", tmp_path, process_id=process.pid)
+    client.open(PROGRAM + "// worker: stubborn\n")
+    job = asyncio.create_task(client.run(PROFILE))
+    child = await child_of_worker(client)
+    process.kill()  # not reaped yet: it is there as a zombie
+    assert client._server is not None
+    await asyncio.wait_for(client._server.wait(), 10)
+    process.wait()
+    await until(lambda: not alive(child))
+    job.cancel()
+    await client.stop()  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("end", ["process", "input"])
+async def test_a_server_that_computes_ends_with_its_editor_and_all_it_started(end: str) -> None:
+    editor = subprocess.Popen(["sleep", "300"])
+    code = (
+        "import subprocess\n"
+        "from hipscope.server.session.editor_watch import watch_editor\n"
+        "child = subprocess.Popen(['sleep', '300'], start_new_session=True)\n"
+        f"watch_editor({editor.pid}, stdin=True, stop=lambda: None)\n"
+        "print(child.pid, flush=True)\n"
+        "while True: pass\n"
+    )
+    server = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    child = int(server.stdout.readline())
+    if end == "input":
+        server.stdin.close()
+    else:
+        editor.kill()
+    assert server.wait(10) == 1
+    await until(lambda: gone(child))
+    editor.kill()
+    editor.wait()
 
 
 async def test_over_tcp_it_serves_the_same_and_ends_with_the_connection(tmp_path: Path) -> None:
