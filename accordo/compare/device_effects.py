@@ -95,7 +95,9 @@ def compare_effects(
         if different and not (rounding > 0 and _rounded(old, new, rounding)):
             return Compared(_sentence(old, launches, copies))
     seen = f"what {looked} of {launches} launches left in memory and " if rounding <= 0 else ""
-    note = f"The same as without the rewrite: {seen}{copies} copies to the host."
+    note = (
+        f"The same as without the rewrite: {seen}{copies} {'copy' if copies == 1 else 'copies'} to the host."
+    )
     if varying:
         note += f" Of {varying} of them, what varies from run to run was not compared."
     return Compared(None, note)

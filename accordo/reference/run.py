@@ -26,8 +26,7 @@ class ReferenceRun:
 
     `spread` says how far correct runs of it are apart and `sizes` how large its outputs are (as far as somebody has
     asked), by (buffer, start of the piece). `same_bits` says that two
-    orders of the waves left the same bits, and not by atomics on floats. `beyond`: its integers lie beyond the recorded
-    ones, and may be indices.
+    orders of the waves left the same bits, and not by atomics on floats.
     """
 
     label: str
@@ -39,7 +38,6 @@ class ReferenceRun:
     spread: Spread
     same_bits: bool = False
     sizes: dict[tuple[int, int], float] = field(default_factory=dict)
-    beyond: bool = False
 
     def size_of(self, buffer: CapturedBuffer, segment: Segment) -> float:
         """The root mean square of what a piece holds after the run; computed once."""

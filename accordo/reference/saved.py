@@ -72,7 +72,6 @@ class _Run(_Record):
     spread: tuple[tuple[int, int, float], ...]
     sizes: tuple[tuple[int, int, float], ...]
     same_bits: bool
-    beyond: bool = False
 
 
 class _Dispatch(_Record):
@@ -110,7 +109,6 @@ def _run(run: ReferenceRun, root: Path) -> _Run:
             if s.element.kind == "float" and run.access[b.index].any(WRITTEN, s.start, s.end)
         ),
         same_bits=run.same_bits,
-        beyond=run.beyond,
     )
 
 
@@ -141,5 +139,4 @@ def _taken_up(kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: 
         {(buffer, start): size for buffer, start, size in kept.spread},
         kept.same_bits,
         {(buffer, start): size for buffer, start, size in kept.sizes},
-        kept.beyond,
     )

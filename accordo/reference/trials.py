@@ -235,10 +235,7 @@ class Trials:
             return Reason(trial.label, f"the reference is not reproducible there: {difference}")
         widen_spread(spread, launch, pieces, result, other)
         same = not by_atomics and same_bits(launch, result, other)
-        return ReferenceRun(
-            trial.label, launch, trial.inputs, pieces, result, access, spread, same,
-            beyond=trial.defence in _MAYBE_INDICES,
-        )  # fmt: skip
+        return ReferenceRun(trial.label, launch, trial.inputs, pieces, result, access, spread, same)
 
     def _reported(self, trial: Planned, checked: Replay) -> bool:
         found = checked.sanitizers(trial.dispatch.code_object)
