@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -306,15 +306,8 @@ def _try_recipes(
         attempts.append(_unjudged(finding, "", Outcome.NO_RECIPE, said, recipe=refusal.recipe))
     formula = find_formula(finding.formula)
     with Rehearsals(bench, work.run) as rehearsals:
-        for judgement in contest(bench, offers, formula, work.run, rehearsals=rehearsals):
-            if judgement.accepted:
-                work.run.say("running the program with the rewrite")
-                whole = rehearsals.finish(judgement.candidate.text, exact=_bit_exact(judgement))
-                judgement = _confirmed(work, bench, judgement, whole)
-            attempts.append(_attempt(bench, finding, judgement))
-            if judgement.accepted:
-                return _verified(bench, finding, judgement, attempts)
-    return None
+        judged = contest(bench, offers, formula, work.run, rehearsals=rehearsals)
+        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
 
 
 def _try_variants(
@@ -325,14 +318,27 @@ def _try_variants(
     variants = variants_of(bench.source, bench.original, bench.kernel, profiled, bench.facts)
     finding = findings[0] if findings else _diagnosis(work, kernel)
     with Rehearsals(bench, work.run) as rehearsals:
-        for judgement in judge_variants(bench, variants, work.run, rehearsals=rehearsals):
-            if judgement.accepted:
-                work.run.say("running the program with the rewrite")
-                whole = rehearsals.finish(judgement.candidate.text, exact=_bit_exact(judgement))
-                judgement = _confirmed(work, bench, judgement, whole)
-            attempts.append(_attempt(bench, finding, judgement))
-            if judgement.accepted:
-                return _verified(bench, finding, judgement, attempts)
+        judged = judge_variants(bench, variants, work.run, rehearsals=rehearsals)
+        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
+
+
+def _first_verified(
+    work: Optimizing,
+    bench: Bench,
+    finding: Finding,
+    judged: Iterable[Judgement],
+    rehearsals: Rehearsals,
+    attempts: list[Attempt],
+) -> OptimizeResult | None:
+    """The first accepted candidate with which the whole program still does the same, or None; each is an attempt."""
+    for judgement in judged:
+        if judgement.accepted:
+            work.run.say("running the program with the rewrite")
+            whole = rehearsals.finish(judgement.candidate.text, exact=_bit_exact(judgement))
+            judgement = _confirmed(work, bench, judgement, whole)
+        attempts.append(_attempt(bench, finding, judgement))
+        if judgement.accepted:
+            return _verified(bench, finding, judgement, attempts)
     return None
 
 
