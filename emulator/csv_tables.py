@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -201,18 +202,22 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]
             if stream is None:
                 stream = path.open("w", encoding="utf-8")
                 stream.write(",".join(f'"{column}"' for column in columns) + "\n")
-            stream.write(",".join(_cell(value) for value in row) + "\n")
+            stream.write(",".join(map(_cell, row)) + "\n")
     finally:
         if stream is not None:
             stream.close()
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, _Bare):
-        return value
-    if isinstance(value, float):
-        return f"{value:.6f}" if abs(value) >= 1 else f"{value:.8e}"
-    if isinstance(value, int):
+    kind = type(value)
+    if kind is int:
         return str(value)
-    text = str(value).replace('"', "'").replace("\n", " ")  # the format has no escape for either
+    if kind is float:
+        return f"{value:.6f}" if abs(value) >= 1 else f"{value:.8e}"
+    return value if kind is _Bare else _quoted(str(value))
+
+
+@lru_cache(maxsize=1024)
+def _quoted(value: str) -> str:
+    text = value.replace('"', "'").replace("\n", " ")  # the format has no escape for either
     return f'"{text}"' if text else ""

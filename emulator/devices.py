@@ -18,19 +18,25 @@ from hipscope.emulator.csv_tables import DeviceInfo
 _TABLE = Path(__file__).with_name("devices.toml")
 
 
+@functools.cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True)
 class Constant:
-    """One row of the table."""
+    """One row of the table; `range` is the least and the largest value where the source leaves it open."""
 
     value: str | int | float
     unit: str
     source: str
+    range: tuple[float, float] | None = None
 
 
 @functools.cache
 def device_constants() -> Mapping[str, Mapping[str, Constant]]:
     """All devices with all their rows, those of their base included."""
-    table = tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+    table = _table()
     return {name: _resolve(row, table["bases"]) for name, row in table["devices"].items()}
 
 
@@ -46,15 +52,47 @@ def device_info(name: str) -> DeviceInfo:
     return DeviceInfo(key=name, **{**fields, "clock_mhz": float(row["clock_mhz"])})
 
 
-def write_device_config(name: str, path: Path) -> Path:
-    """Write the flat "key value" file of a device for HIPSCOPE_DEVICE_CONFIG. Raises KeyError for an unknown name."""
-    rows = device_constants()[name]
-    lines = [f"name {name}", *(f"{key} {row.value}" for key, row in rows.items())]
+@functools.cache
+def time_interval(bound_by: str) -> tuple[float, float] | None:
+    """The least and the largest part of a modelled time that it may be, by its bound; None when not known."""
+    row = _table().get("intervals", {}).get(bound_by)
+    return None if row is None else (float(row["least"]), float(row["largest"]))
+
+
+def constants_at_ends(name: str) -> tuple[dict[str, float], dict[str, float]]:
+    """The constants of a device that no source settles, all at the end that makes kernels fast, and all at the other.
+
+    More of a cost or a latency is slow, more of a capacity or a rate is fast. Raises KeyError for an unknown name.
+    """
+    ranges = uncertain_constants(name)
+    costs = {key: key.endswith(("_cycles", "_latency", "_factor")) for key in ranges}
+    fast = {key: least if costs[key] else most for key, (least, most) in ranges.items()}
+    slow = {key: most if costs[key] else least for key, (least, most) in ranges.items()}
+    return fast, slow
+
+
+def uncertain_constants(name: str) -> dict[str, tuple[float, float]]:
+    """The constants of a device that no source settles, with their ranges. Raises KeyError for an unknown name."""
+    return {key: row.range for key, row in device_constants()[name].items() if row.range is not None}
+
+
+def write_device_config(name: str, path: Path, changes: Mapping[str, float] | None = None) -> Path:
+    """Write the flat "key value" file of a device for HIPSCOPE_DEVICE_CONFIG, with some values replaced.
+
+    Raises KeyError for an unknown name.
+    """
+    rows = {key: row.value for key, row in device_constants()[name].items()} | dict(changes or {})
+    lines = [f"name {name}", *(f"{key} {value}" for key, value in rows.items())]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def _resolve(device: Mapping[str, Any], bases: Mapping[str, Any]) -> Mapping[str, Constant]:
     inherited = _resolve(bases[device["base"]], bases) if "base" in device else {}
-    own = {key: Constant(**row) for key, row in device.items() if key != "base"}
+    own = {key: _constant(row) for key, row in device.items() if key != "base"}
     return {**inherited, **own}
+
+
+def _constant(row: Mapping[str, Any]) -> Constant:
+    ends = row.get("range")
+    return Constant(row["value"], row["unit"], row["source"], None if ends is None else (ends[0], ends[1]))

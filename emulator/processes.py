@@ -52,6 +52,9 @@ def _join(raw: Path, folder: Path, before: int) -> int:
     _add_rows(folder / "faults.jsonl", raw / "faults.jsonl", of_launch)
     _add_run(folder / "run.json", raw / "run.json")
     _add_reports(folder / SANITIZE_FILE, raw / SANITIZE_FILE, of_launch)
+    for name in ("effects", "copies"):  # each process's own: their order among each other is by chance
+        if (folder / name).exists():
+            (folder / name).replace(raw / f"{name}{folder.name.removeprefix('process')}")
     lost = folder / "lost"
     if lost.exists() and lost.read_text(encoding="utf-8", errors="replace").strip():
         lost.replace(raw / "lost")

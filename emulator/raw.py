@@ -7,12 +7,15 @@ line or file behind: what is complete is read, the rest is skipped.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 Triple = tuple[int, int, int]
+_DISPATCHES = "dispatches.jsonl"
+_LOOK_SECONDS = 0.2  # between two looks for launches that have ended
 
 
 @dataclass(frozen=True)
@@ -125,27 +128,82 @@ def read_loss(directory: Path) -> str | None:
 
 def read_dispatches(directory: Path) -> Iterator[RawDispatch]:
     """All launches in the order in which they ended."""
-    for data in _lines(directory / "dispatches.jsonl"):
-        yield RawDispatch(
-            id=int(data["id"]),
-            kernel=str(data["kernel"]),
-            code_object=str(data["code_object"]),
-            grid=_triple(data["grid"]),
-            workgroup=_triple(data["workgroup"]),
-            dynamic_lds=int(data.get("dynamic_lds", 0)),
-            start_ns=data.get("start_ns"),
-            end_ns=data.get("end_ns"),
-            profiled=bool(data.get("profiled", False)),
-            counters=data.get("counters") or {},
-            resources=data.get("resources") or {},
-            bound_by=str(data.get("bound_by") or ""),
-            waves=data.get("waves"),
-            occupancy_waves_per_simd=data.get("occupancy_waves_per_simd"),
-            process=int(data.get("process") or 0),
-            thread=int(data.get("thread") or 0),
-            instructions=int(data.get("instructions") or 0),
-            scalars=str(data.get("scalars") or ""),
-        )
+    return map(_dispatch, _lines(directory / _DISPATCHES))
+
+
+class LaunchesRead:
+    """Reads the launches while the program makes them, so that little is left to do when it ends or is stopped.
+
+    To be used in a `with` around the run. What the processes recorded is joined before `rest` is asked for.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / _DISPATCHES
+        self._offset = 0
+        self._found: list[RawDispatch] = []
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="launches", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    @property
+    def read(self) -> int:
+        """How many launches have been read."""
+        return len(self._found)
+
+    def rest(self) -> list[RawDispatch]:
+        """All launches, with those that were not read yet."""
+        self._read()
+        return self._found
+
+    def _follow(self) -> None:
+        while not self._ended.wait(_LOOK_SECONDS):
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            stream = self._path.open("rb")
+        except FileNotFoundError:
+            return
+        with stream:
+            stream.seek(self._offset)
+            for line in stream:
+                try:
+                    data = json.loads(line.decode("utf-8", "replace"))
+                except json.JSONDecodeError:
+                    return  # it is still being written, or was cut
+                if line.endswith(b"\n"):
+                    self._found.append(_dispatch(data))
+                    self._offset += len(line)
+
+
+def _dispatch(data: Mapping[str, Any]) -> RawDispatch:
+    return RawDispatch(
+        id=int(data["id"]),
+        kernel=str(data["kernel"]),
+        code_object=str(data["code_object"]),
+        grid=_triple(data["grid"]),
+        workgroup=_triple(data["workgroup"]),
+        dynamic_lds=int(data.get("dynamic_lds", 0)),
+        start_ns=data.get("start_ns"),
+        end_ns=data.get("end_ns"),
+        profiled=bool(data.get("profiled", False)),
+        counters=data.get("counters") or {},
+        resources=data.get("resources") or {},
+        bound_by=str(data.get("bound_by") or ""),
+        waves=data.get("waves"),
+        occupancy_waves_per_simd=data.get("occupancy_waves_per_simd"),
+        process=int(data.get("process") or 0),
+        thread=int(data.get("thread") or 0),
+        instructions=int(data.get("instructions") or 0),
+        scalars=str(data.get("scalars") or ""),
+    )
 
 
 def read_profile(directory: Path, dispatch: int, *, waves: bool = True) -> RawProfile | None:

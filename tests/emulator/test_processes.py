@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 from hipscope.emulator.processes import join_processes
-from hipscope.emulator.raw import read_dispatches, read_faults, read_profile, read_run
+from hipscope.emulator.raw import LaunchesRead, read_dispatches, read_faults, read_profile, read_run
 
 
 def recorded(folder: Path, kernel: str, launches: int, *, refused: bool = False, cut: bool = False) -> None:
@@ -53,3 +54,19 @@ def test_a_line_that_a_killed_process_has_begun_hides_nothing_of_the_others(tmp_
     recorded(tmp_path / "process-2", "b", 2, cut=True)
     join_processes(tmp_path)
     assert [(d.id, d.kernel) for d in read_dispatches(tmp_path)] == [(1, "a"), (2, "b"), (3, "b")]
+
+
+def test_launches_are_read_while_they_are_made_and_none_is_lost_or_cut(tmp_path: Path) -> None:
+    recorded(tmp_path / "all", "a", 4)
+    first, second, third, fourth = (tmp_path / "all" / "dispatches.jsonl").read_text().splitlines(True)
+    file = tmp_path / "dispatches.jsonl"
+    with LaunchesRead(tmp_path) as ended:
+        file.write_text(first + second[:20])
+        deadline = time.monotonic() + 20
+        while ended.read == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert ended.read == 1
+        with file.open("a") as stream:
+            stream.write(second[20:] + third + fourth[:20])
+    assert [d.id for d in ended.rest()] == [1, 2, 3]
+    assert ended.rest() == list(read_dispatches(tmp_path))

@@ -129,7 +129,7 @@ def test_a_chain_of_transcendentals_waits_for_its_own_results(kernels: dict[str,
 def test_independent_transcendentals_keep_the_pipe_busy(kernels: dict[str, Kernel]) -> None:
     kernel = kernels["trans_independent"]
     assert kernel.share("independent", "pipe_busy") > 0.5
-    assert kernel.share("independent", "dependency") == 0
+    assert kernel.share("independent", "dependency") < 0.01  # the first waits for the conversion of its input
 
 
 def test_a_scalar_pointer_chase_waits_for_scalar_memory(kernels: dict[str, Kernel]) -> None:

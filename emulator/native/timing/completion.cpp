@@ -28,8 +28,8 @@ void XcdSimulator::Model::complete_memory(Cu& cu, TimedWave& w, const Instructio
         CacheCounts& counts = result.caches[static_cast<std::size_t>(slots.slot[pc])];
         const std::int64_t start = std::max(t, cu.memory.address_free);
         switch (access.kind) {
-            case AccessKind::load: done = shared.load(cu.memory, access, pc, start, counts); break;
-            case AccessKind::store: done = shared.store(cu.memory, access, pc, start, counts); break;
+            case AccessKind::load: done = shared.load(cu.memory, access, i.policy, pc, start, counts); break;
+            case AccessKind::store: done = shared.store(cu.memory, access, i.policy, pc, start, counts); break;
             case AccessKind::atomic: case AccessKind::atomic_return:
                 done = shared.atomic(cu.memory, access, pc, start, counts);
                 reason = StallReason::atomic;

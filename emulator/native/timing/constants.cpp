@@ -19,6 +19,7 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.clock_mhz, "clock_mhz");
     set(c.valu_cycles, "valu_cycles");
     set(c.valu_half_cycles, "valu_half_cycles");
+    set(c.conversion_cycles, "conversion_cycles");
     set(c.trans_cycles, "trans_cycles");
     set(c.mfma_pass_cycles, "mfma_pass_cycles");
     set(c.salu_cycles, "salu_cycles");
@@ -63,14 +64,17 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.return_bytes_per_cycle, "return_bytes_per_cycle");
     set(c.l2_read_bytes_per_cycle, "l2_read_bytes_per_cycle");
     set(c.l2_write_bytes_per_cycle, "l2_write_bytes_per_cycle");
+    set(c.partial_write_factor, "partial_write_factor");
     set(c.mall_bytes, "mall_bytes");
     set(c.mall_ways, "mall_ways");
     set(c.mall_bytes_per_s, "mall_bytes_per_s");
     set(c.hbm_read_bytes_per_s, "hbm_read_bytes_per_s");
     set(c.hbm_write_bytes_per_s, "hbm_write_bytes_per_s");
     set(c.atomic_latency, "atomic_latency");
-    set(c.atomic_line_cycles, "atomic_line_cycles");
+    set(c.atomic_request_cycles, "atomic_request_cycles");
+    set(c.atomic_word_cycles, "atomic_word_cycles");
     set(c.atomic_lane_cycles, "atomic_lane_cycles");
+    set(c.atomic_channels, "atomic_channels");
     set(c.launch_floor_ns, "launch_floor_ns");
     set(c.dispatch_ns, "dispatch_ns");
     set(c.workgroup_launch_cycles, "workgroup_launch_cycles");

@@ -13,7 +13,7 @@ struct TimingConstants {
     int vgprs_per_lane, vgpr_granule, lds_bytes, lds_granule;
     double clock_mhz;
     // Issue, in cycles
-    int valu_cycles, valu_half_cycles, trans_cycles, mfma_pass_cycles, salu_cycles, smem_issue_cycles, lds_issue_cycles;
+    int valu_cycles, valu_half_cycles, conversion_cycles, trans_cycles, mfma_pass_cycles, salu_cycles, smem_issue_cycles, lds_issue_cycles;
     int vmem_issue_cycles, message_cycles;
     int valu_latency, trans_latency, mfma_latency, salu_latency, valu_to_scalar_latency;
     int branch_taken_cycles, branch_not_taken_cycles, barrier_cycles, sleep_unit_cycles;
@@ -27,10 +27,11 @@ struct TimingConstants {
     int l1_bytes, l1_latency, l2_bytes, l2_ways, l2_channels, l2_latency, memory_latency, mall_latency;
     int store_latency, store_queue, l1_misses_in_flight, address_queue_cycles, return_bytes_per_cycle;
     double l2_read_bytes_per_cycle, l2_write_bytes_per_cycle;  // per channel
+    double partial_write_factor;
     int mall_ways;
     double mall_bytes, mall_bytes_per_s, hbm_read_bytes_per_s, hbm_write_bytes_per_s;
     // Atomics
-    int atomic_latency, atomic_line_cycles, atomic_lane_cycles;
+    int atomic_latency, atomic_request_cycles, atomic_word_cycles, atomic_lane_cycles, atomic_channels;
     // Launch
     double launch_floor_ns, dispatch_ns;
     int workgroup_launch_cycles, wave_launch_cycles;

@@ -30,6 +30,16 @@ bool writes(const Instruction& writer, const Operand& register_range) {
                        [&](const Operand& destination) { return overlap(destination, register_range); });
 }
 
+/// Conversions between single precision and integers, halves or bytes go at the rate of the transcendental unit (LLVM's
+/// WriteFloatCvt, read with llvm-mca); those of doubles, of 16-bit integers and of parts of a byte do not.
+bool slow_conversion(const Instruction& i) {
+    static constexpr std::string_view names[] = {
+        "v_cvt_f32_i32", "v_cvt_f32_u32", "v_cvt_i32_f32", "v_cvt_u32_f32", "v_cvt_rpi_i32_f32", "v_cvt_flr_i32_f32", "v_cvt_off_f32_i4",
+        "v_cvt_f32_f16", "v_cvt_f16_f32", "v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8", "v_cvt_pk_fp8_f32",
+        "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32"};
+    return i.unit == Unit::valu && std::any_of(std::begin(names), std::end(names), [&](std::string_view name) { return i.text.starts_with(name); });
+}
+
 /// A matrix instruction that adds to exactly what another one has written gets it forwarded (LLVM's hazard table asks for
 /// no wait states there); as one of the factors it must be in the registers.
 bool accumulates(const Instruction& reader, const Operand& result) {
@@ -46,6 +56,7 @@ int latency(const Instruction& writer, const Instruction& reader, const Operand&
     if (writer.unit == Unit::valu_trans) return c.trans_latency;
     if (vector_alu(writer.unit)) {
         if (result.kind == OperandKind::sgpr && !vector_alu(reader.unit)) return c.valu_to_scalar_latency;
+        if (slow_conversion(writer)) return c.valu_latency + c.conversion_cycles - c.valu_cycles;
         return writer.unit == Unit::valu_half ? c.valu_latency + c.valu_half_cycles - c.valu_cycles : c.valu_latency;
     }
     if (writer.unit == Unit::salu) return c.salu_latency;
@@ -54,7 +65,7 @@ int latency(const Instruction& writer, const Instruction& reader, const Operand&
 
 std::uint16_t port_cycles(const Instruction& i, const TimingConstants& c) {
     switch (i.unit) {
-        case Unit::valu: return static_cast<std::uint16_t>(c.valu_cycles);
+        case Unit::valu: return static_cast<std::uint16_t>(slow_conversion(i) ? c.conversion_cycles : c.valu_cycles);
         case Unit::valu_half: return static_cast<std::uint16_t>(c.valu_half_cycles);
         case Unit::valu_trans: return static_cast<std::uint16_t>(c.trans_cycles);
         case Unit::mfma: return static_cast<std::uint16_t>(std::max<int>(1, i.passes) * c.mfma_pass_cycles);
@@ -173,6 +184,8 @@ std::vector<InstructionInfo> instruction_infos(const Program& program, const Tim
         info.port_cycles = port_cycles(code[i], constants);
         info.fetch_line = static_cast<std::uint32_t>(code[i].address / static_cast<unsigned>(constants.icache_line_bytes));
         info.invalidates_l1 = code[i].text.starts_with("buffer_inv");
+        const bool load = info.unit == Unit::vmem_load, nt = code[i].modifiers.nt, device_scope = code[i].modifiers.sc1;
+        info.policy = {load && (nt || device_scope), nt && (load || info.unit == Unit::vmem_store)};
         info.writes_back = code[i].text.starts_with("buffer_wbl2");
         info.starts_fetch = i == 0 || code[i].address / kFetchBytes != code[i - 1].address / kFetchBytes;
         if (code[i].text.starts_with("s_nop")) info.idle_cycles = static_cast<std::uint16_t>(4 * (code[i].target + 1));

@@ -9,6 +9,13 @@
 
 namespace hipscope {
 
+/// What a load or store asks of the caches. LLVM's memory model of gfx942 and its SIMemoryLegalizer: a nontemporal access
+/// (nt) misses in the L1 and streams through the L2; a load of device scope (sc1) misses in the L1.
+struct CachePolicy {
+    bool past_l1 = false;
+    bool streams = false;
+};
+
 struct InstructionInfo {
     /// The result of the instruction `distance` places earlier may be read `cycles` after it was issued.
     struct Dependency {
@@ -20,6 +27,7 @@ struct InstructionInfo {
     std::uint16_t port_cycles = 4;   // how long its pipe is busy
     std::uint8_t dependency_count = 0;
     bool invalidates_l1 = false;
+    CachePolicy policy;
     bool writes_back = false;        // waits for stores: counted like one
     /// Why it may make no difference when the instruction is executed.
     enum Early : std::uint8_t {

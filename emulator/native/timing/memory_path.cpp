@@ -17,27 +17,12 @@ constexpr std::uint64_t kSeenBytes = Memory::reserved >> kLineBits >> 3U;
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /// How many times as long as a full one a write request takes that fills a part of its 32-byte sectors only: what is left of a
-/// sector must be kept. Two at the most.
-double partial_write_factor(const Touched& access) {
+/// sector must be kept.
+double partial_write_factor(const Touched& access, double most) {
     int sectors = 0;
     for (int i = 0; i < access.lines; ++i) sectors += std::popcount(access.parts[i]);
     const int bytes = access.lanes * access.bytes;
-    return sectors == 0 ? 1 : 2 - std::min(1.0, bytes / (32.0 * sectors));
-}
-
-/// Times that the L2's atomic unit goes over a line: it takes all addresses of a half line at once, lanes with the
-/// same address one after the other.
-int atomic_passes(const MemoryAccess& access, std::uint64_t line) {
-    int lanes_on[kLine / 4] = {};
-    int passes[2] = {};
-    for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
-        const std::uint64_t address = access.address[0][std::countr_zero(rest)];
-        if (address >> kLineBits != line) continue;
-        const std::size_t word = address % kLine / 4;
-        int& most = passes[word / (kHalf / 4)];
-        most = std::max(most, ++lanes_on[word]);
-    }
-    return std::max(1, passes[0] + passes[1]);
+    return sectors == 0 ? 1 : most - (most - 1) * std::min(1.0, bytes / (32.0 * sectors));
 }
 
 }  // namespace
@@ -47,6 +32,7 @@ XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, Tag
       history_(history),
       l2_(l2),
       channels_(static_cast<std::size_t>(constants.l2_channels), Server(now)),
+      atomic_channels_(static_cast<std::size_t>(constants.atomic_channels), Server(now)),
       mall_(now),
       hbm_(now),
       active_xcds_(active_xcds) {
@@ -125,19 +111,24 @@ Tags::Line& XcdMemory::l2_insert(const Tags::Place& place, std::int64_t filled, 
     return entry;
 }
 
-std::int64_t XcdMemory::l2_read(std::uint64_t line, std::int64_t t, Found& found) {
+std::int64_t XcdMemory::l2_read(std::uint64_t line, std::int64_t t, Found& found, bool streams) {
     const std::int64_t served = channel(line).serve(t, l2_read_cost_);
-    found = Found::l2;
     const Tags::Place place = l2_.place_of(line);
-    if (const Tags::Line* hit = l2_.find(place)) return std::max(served + c_.l2_latency, hit->filled);
-    found = Found::memory;
-    const std::int64_t arrival = from_memory(line, served);
-    counts_.fabric_read_cycles += static_cast<double>(arrival - served);
-    l2_insert(place, arrival, served);
+    std::int64_t arrival;
+    if (const Tags::Line* hit = l2_.find(place)) {
+        found = Found::l2;
+        arrival = std::max(served + c_.l2_latency, hit->filled);
+    } else {
+        found = Found::memory;
+        arrival = from_memory(line, served);
+        counts_.fabric_read_cycles += static_cast<double>(arrival - served);
+        l2_insert(place, arrival, served);
+    }
+    if (streams) l2_.give_up(place);
     return arrival;
 }
 
-Tags::Line& XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t t) {
+void XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t t, bool streams) {
     const Tags::Place place = l2_.place_of(line);
     Tags::Line* entry = l2_.find(place);
     if (entry == nullptr) {
@@ -145,7 +136,7 @@ Tags::Line& XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t
         seen(line);
     }
     entry->add_dirty(parts & 0xfU);
-    return *entry;
+    if (streams) l2_.give_up(place);
 }
 
 std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
@@ -157,7 +148,8 @@ std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
     return arrival;
 }
 
-std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
+std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, CachePolicy policy, std::uint32_t pc, std::int64_t start,
+                             CacheCounts& counts) {
     const int address_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                         ceil_div(access.lanes * access.bytes, c_.return_bytes_per_cycle));
     cu.l1.prefetch_entry();
@@ -167,7 +159,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
         const std::uint64_t line = access.line[i];
         ++counts.lines;
-        if (const L1Lines::Line* hit = cu.l1.find(line)) {
+        if (const L1Lines::Line* hit = policy.past_l1 ? nullptr : cu.l1.find(line)) {
             ++counts.l1_hits;
             done = std::max({done, t + c_.l1_latency, hit->filled});
             continue;
@@ -178,7 +170,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
             cu.hold(oldest);
         }
         Found found{};
-        const std::int64_t data = l2_read(line, t, found);
+        const std::int64_t data = l2_read(line, t, found, policy.streams);
         const std::int64_t on_bus = cu.returns.serve(data - c_.l1_latency, static_cast<double>(kLine) / c_.return_bytes_per_cycle);
         const std::int64_t arrival = std::max(data, on_bus + c_.l1_latency);
         ++(found == Found::l2 ? counts.l2_hits : counts.memory_lines);
@@ -186,7 +178,7 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
         if (found == Found::memory) ++counts_.fabric_reads_128;
         ++counts.requests;
         cu.misses.push(arrival, pc, false);
-        cu.l1.insert(line).filled = arrival;
+        if (!policy.past_l1) cu.l1.insert(line).filled = arrival;
         done = std::max(done, arrival);
     }
     cu.address_free = std::max(start + address_cycles, t);
@@ -194,11 +186,12 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, std::uint32_t 
     return done;
 }
 
-std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
+std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, CachePolicy policy, std::uint32_t pc, std::int64_t start,
+                              CacheCounts& counts) {
     const int data_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                      ceil_div(access.lanes * access.bytes, c_.store_bytes_per_cycle));
     for (int i = kFetchedAhead; i < access.lines; ++i) l2_.prefetch(access.line[i]);
-    const double request_cost = l2_write_cost_ * partial_write_factor(access);
+    const double request_cost = l2_write_cost_ * partial_write_factor(access, c_.partial_write_factor);
     std::int64_t t = start;
     std::int64_t done = start + c_.store_latency;
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
@@ -213,7 +206,7 @@ std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t
         const bool known = l2_.find(access.line[i]) != nullptr;  // the first half allocates the line, the second finds it
         counts_.write_hits += static_cast<unsigned>(halves - (known ? 0 : 1));
         counts_.write_misses += known ? 0 : 1;
-        l2_write(access.line[i], access.parts[i], served);
+        l2_write(access.line[i], access.parts[i], served, policy.streams);
         const std::int64_t acknowledged = served + c_.store_latency;
         cu.stores.push(acknowledged, pc, false);
         done = std::max(done, acknowledged);
@@ -224,11 +217,70 @@ std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, std::uint32_t
     return done;
 }
 
+/// Time at which the line is where its words are changed. On a device of one L2 that is the L2; on one of several, atomics of
+/// the whole device pass the L2 and are done at the memory's side, where all XCDs see them.
+std::int64_t XcdMemory::bring_for_atomic(std::uint64_t line, unsigned requests, std::int64_t served, CacheCounts& counts) {
+    if (c_.xcds > 1) {
+        ++counts.memory_lines;
+        counts_.atomic_misses += requests;
+        if (seen(line) || history_.resident(line)) return served;
+        counts_.hbm_read_bytes += kLine;
+        counts_.hbm_write_bytes += kLine;
+        hbm_.serve(served, hbm_write_cost_);  // once, however often it is changed
+        return hbm_.serve(served, hbm_read_cost_) + c_.memory_latency - c_.mall_latency;
+    }
+    const bool hit = l2_.find(line) != nullptr;
+    counts_.atomic_hits += requests - (hit ? 0 : 1);
+    if (hit) {
+        ++counts.l2_hits;
+        return served;
+    }
+    Found found{};
+    const std::int64_t ready = std::max(served, l2_read(line, served, found) - c_.l2_latency);
+    ++counts.memory_lines;
+    ++counts_.atomic_misses;
+    ++counts_.fabric_reads_128;
+    return ready;
+}
+
+/// Time at which the last word of the line has its new value. Requests to different words follow each other at the pace of
+/// their channel; one to a word waits until the word's last change is done, of whichever XCD: the others' operations on
+/// the same line come in between. Lanes on one address are taken one after the other.
+std::int64_t XcdMemory::change_words(const MemoryAccess& access, std::uint64_t line, int requests, std::int64_t ready) {
+    AtomicLine& state = atomic_lines_[line];
+    int lanes_on[kLine / 4] = {};
+    int most = 1;
+    std::uint32_t words = 0;
+    for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
+        const std::uint64_t address = access.address[0][std::countr_zero(rest)];
+        if (address >> kLineBits != line) continue;
+        const std::size_t word = address % kLine / 4;
+        words |= 1U << word;
+        most = std::max(most, ++lanes_on[word]);
+    }
+    const std::int64_t same_word = std::int64_t{most - 1} * c_.atomic_lane_cycles;
+    const std::int64_t occupied = (std::int64_t{requests} * c_.atomic_request_cycles + same_word) * active_xcds_;
+    const std::int64_t turn = (c_.atomic_word_cycles + same_word) * active_xcds_;
+    const std::uint64_t unit = line >> 1U;
+    Server& channel = atomic_channels_[(unit ^ (unit >> 7U) ^ (unit >> 14U)) % atomic_channels_.size()];
+    std::int64_t begin = std::max(ready, channel.serve(ready, static_cast<double>(occupied)) - occupied);
+    std::uint32_t wait = 0;
+    for (std::uint32_t rest = words; rest != 0; rest &= rest - 1)
+        wait = std::max(wait, state.words[std::countr_zero(rest)].wait(ready, turn));
+    begin = std::max(begin, ready + wait);
+    state.busy += occupied;
+    if (state.first_words == 0) state.first_words = words & -words;
+    if ((state.first_words & words) != 0) state.word_busy += turn;
+    drained_ = std::max(drained_, begin + turn);
+    return begin + c_.atomic_word_cycles + same_word;
+}
+
 std::int64_t XcdMemory::atomic(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts) {
     std::int64_t t = start;
     std::int64_t done = start + c_.atomic_latency;
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
         const std::uint64_t line = access.line[i];
+        const int requests = halves_of(access.parts[i]);
         ++counts.lines;
         ++counts.requests;
         const InFlight::Request& oldest = cu.stores.oldest();
@@ -236,29 +288,13 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Touched& access, std::uint32_
             t = oldest.done;
             cu.hold(oldest);
         }
-        const std::int64_t served = channel(line).serve(t, l2_write_cost_);
-        const bool hit = l2_.find(line) != nullptr;
-        const auto requests = static_cast<unsigned>(halves_of(access.parts[i]));
-        std::int64_t ready = served;
-        counts_.atomic_hits += requests - (hit ? 0 : 1);
-        if (hit) {
-            ++counts.l2_hits;
-        } else {
-            Found found{};
-            ready = std::max(ready, l2_read(line, served, found) - c_.l2_latency);
-            ++counts.memory_lines;
-            ++counts_.atomic_misses;
-            ++counts_.fabric_reads_128;
-        }
-        l2_write(line, access.parts[i], ready);
-        AtomicLine& state = atomic_lines_[line];
-        const std::int64_t own = c_.atomic_line_cycles + std::int64_t{atomic_passes(*access.made, line) - 1} * c_.atomic_lane_cycles;
-        const std::int64_t begin = std::max(ready, state.free);
-        state.free = begin + own * active_xcds_;  // the other XCDs' operations on this line come in between
-        state.busy += own * active_xcds_;
-        const std::int64_t finished = begin + own + c_.atomic_latency;
-        drained_ = std::max(drained_, state.free);
-        cu.stores.push(finished, pc, true);
+        const std::int64_t served = channel(line).serve(t, l2_write_cost_ * requests);
+        const std::int64_t ready = bring_for_atomic(line, static_cast<unsigned>(requests), served, counts);
+        if (c_.xcds == 1) l2_write(line, access.parts[i], ready, false);
+        const std::int64_t changed = change_words(*access.made, line, requests, ready);
+        const std::int64_t finished = changed + c_.atomic_latency;
+        // What returns nothing leaves the CU as a store does, unless it waits for its turn at the word.
+        cu.stores.push(access.kind == AccessKind::atomic_return ? finished : changed + c_.store_latency, pc, true);
         done = std::max(done, finished);
     }
     cu.address_free = std::max<std::int64_t>(start + ceil_div(access.lanes, c_.address_lanes_per_cycle), t);
@@ -269,7 +305,7 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Touched& access, std::uint32_
 
 std::int64_t XcdMemory::hottest_atomic() const {
     std::int64_t worst = 0;
-    for (const auto& [line, state] : atomic_lines_) worst = std::max(worst, state.busy);
+    for (const auto& [line, state] : atomic_lines_) worst = std::max({worst, state.busy, state.word_busy});
     return worst;
 }
 

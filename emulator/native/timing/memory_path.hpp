@@ -12,6 +12,7 @@
 #include "engine/access.hpp"
 #include "timing/constants.hpp"
 #include "timing/history.hpp"
+#include "timing/instruction_info.hpp"
 #include "timing/l1_lines.hpp"
 #include "timing/memory_counts.hpp"
 #include "timing/server.hpp"
@@ -94,9 +95,9 @@ public:
     XcdMemory& operator=(const XcdMemory&) = delete;
 
     /// Time at which the last lane's data is in the register file. `start`: when the address unit takes it.
-    std::int64_t load(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
+    std::int64_t load(CuMemory& cu, const Touched& access, CachePolicy policy, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
     /// Time at which the last write is acknowledged.
-    std::int64_t store(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
+    std::int64_t store(CuMemory& cu, const Touched& access, CachePolicy policy, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
     /// Time at which the last lane's operation is done (its old value is back, when it returns).
     std::int64_t atomic(CuMemory& cu, const Touched& access, std::uint32_t pc, std::int64_t start, CacheCounts& counts);
     /// A line read by the scalar cache: time at which it arrives.
@@ -118,22 +119,45 @@ public:
 
 private:
     enum class Found : std::uint8_t { l2, memory };
-    std::int64_t l2_read(std::uint64_t line, std::int64_t t, Found& found);
-    Tags::Line& l2_write(std::uint64_t line, unsigned parts, std::int64_t t);
+    std::int64_t l2_read(std::uint64_t line, std::int64_t t, Found& found, bool streams = false);
+    void l2_write(std::uint64_t line, unsigned parts, std::int64_t t, bool streams);
+    std::int64_t bring_for_atomic(std::uint64_t line, unsigned requests, std::int64_t served, CacheCounts& counts);
+    std::int64_t change_words(const MemoryAccess& access, std::uint64_t line, int requests, std::int64_t ready);
     std::int64_t from_memory(std::uint64_t line, std::int64_t t);
     void to_memory(const Tags::Line& line, std::int64_t t);
     Tags::Line& l2_insert(const Tags::Place& place, std::int64_t filled, std::int64_t t);
     bool seen(std::uint64_t line);
     Server& channel(std::uint64_t line);
 
+    /// Changes of a word that are still to come: cycles of work, `at` a time. CUs run ahead of each other and an access ahead of
+    /// its CU, so that requests come out of order: one waits for the work before it, not until the time of one that came early.
+    struct WordQueue {
+        std::uint32_t at = 0, work = 0;
+
+        /// Cycles that one has to wait that comes at `t` and takes `cycles`.
+        std::uint32_t wait(std::int64_t t, std::int64_t cycles) {
+            const auto now = static_cast<std::uint32_t>(t);
+            if (now > at) {
+                work -= std::min(work, now - at);
+                at = now;
+            }
+            const std::uint32_t before = work;
+            work += static_cast<std::uint32_t>(cycles);
+            return before;
+        }
+    };
+    /// A line that atomics change: its words, how long its requests kept their channel busy, and how long those to the word that
+    /// came first, which stands for all, kept that word.
     struct AtomicLine {
-        std::int64_t free = 0, busy = 0;
+        WordQueue words[(1 << kLineBits) / 4];
+        std::uint32_t first_words = 0;  // a bit each
+        std::int64_t busy = 0, word_busy = 0;
     };
 
     const TimingConstants& c_;
     MallHistory& history_;
     Tags& l2_;
-    std::vector<Server> channels_;
+    std::vector<Server> channels_, atomic_channels_;
     Server mall_, hbm_;
     double l2_read_cost_, l2_write_cost_, mall_cost_, hbm_read_cost_, hbm_write_cost_;  // cycles per line or half line
     int active_xcds_;

@@ -66,6 +66,21 @@ public:
         use(set, way);
         return &lines_[at(set, way)];
     }
+    /// The next line that the set gets takes the place of this one: it is the least recently used.
+    void give_up(const Place& place) {
+        const auto [line, set] = place;
+        Order& order = order_[set];
+        const std::size_t way = order.began != began_ ? ways_ : way_of(set, tag_of(line), line);
+        if (way == ways_ || order.oldest == way) return;
+        Neighbours* of = neighbours_of(set);
+        const Neighbours old = of[way];
+        if (order.newest == way) order.newest = old.older;
+        else of[old.newer].older = old.older;
+        of[old.older].newer = old.newer;
+        of[way].newer = order.oldest;
+        of[order.oldest].older = static_cast<std::uint8_t>(way);
+        order.oldest = static_cast<std::uint8_t>(way);
+    }
     /// Put a line in.
     Line& insert(std::uint64_t line) { return insert(place_of(line)); }
     Line& insert(const Place& place) {

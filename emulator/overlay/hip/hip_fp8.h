@@ -124,6 +124,15 @@ inline __half_raw narrow(float f) { return __float2half(f); }
 inline __half2_raw narrow(float low, float high) { return {narrow(low).x, narrow(high).x}; }
 #endif
 
+template <typename T>
+HIPSCOPE_BOTH T to_integer(float f) {
+  if (f != f) return 0;
+  constexpr bool negative = T(-1) < T(0);
+  constexpr int bits = sizeof(T) < 4 ? 8 * static_cast<int>(sizeof(T)) - negative : 17;  // no number here is as large as 2^17
+  constexpr float most = static_cast<float>((1 << bits) - 1), least = negative ? -most - 1 : 0;
+  return static_cast<T>(f > most ? most : f < least ? least : f);
+}
+
 }  // namespace hipscope_fp8
 
 HIPSCOPE_BOTH __hip_fp8_storage_t __hip_cvt_float_to_fp8(float f, __hip_saturation_t saturate, __hip_fp8_interpretation_t kind) {
@@ -158,7 +167,8 @@ HIPSCOPE_BOTH __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t code
                               hipscope_fp8::to_float(static_cast<unsigned char>(codes >> 8), kind));
 }
 
-// One number. Constructors saturate, as HIP's do.
+// One number. Constructors saturate and conversions are implicit, as HIP's: to integers NaN is 0, and what is out of range the
+// nearest number.
 #define HIPSCOPE_FP8(name, kind)                                                                                         \
   struct name {                                                                                                          \
     __hip_fp8_storage_t __x;                                                                                             \
@@ -176,12 +186,21 @@ HIPSCOPE_BOTH __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t code
     HIPSCOPE_BOTH name(__half h) : __x(__hip_cvt_halfraw_to_fp8(h, __HIP_SATFINITE, kind)) {}                            \
     HIPSCOPE_BOTH name(__hip_bfloat16 b) : name(static_cast<float>(b)) {}                                                \
     HIPSCOPE_BOTH operator float() const { return hipscope_fp8::to_float(__x, kind); }                                   \
-    HIPSCOPE_BOTH explicit operator double() const { return float(*this); }                                              \
-    HIPSCOPE_BOTH explicit operator __half() const { return __half(__hip_cvt_fp8_to_halfraw(__x, kind)); }               \
-    HIPSCOPE_BOTH explicit operator __hip_bfloat16() const { return __hip_bfloat16(float(*this)); }                      \
-    HIPSCOPE_BOTH explicit operator bool() const { return float(*this) != 0; }                                           \
-    HIPSCOPE_BOTH explicit operator int() const { return static_cast<int>(float(*this)); }                               \
-    HIPSCOPE_BOTH explicit operator unsigned() const { return static_cast<unsigned>(float(*this)); }                     \
+    HIPSCOPE_BOTH operator double() const { return float(*this); }                                                       \
+    HIPSCOPE_BOTH operator __half() const { return __half(__hip_cvt_fp8_to_halfraw(__x, kind)); }                        \
+    HIPSCOPE_BOTH operator __hip_bfloat16() const { return __hip_bfloat16(float(*this)); }                               \
+    HIPSCOPE_BOTH operator bool() const { return float(*this) != 0; }                                                    \
+    HIPSCOPE_BOTH operator char() const { return hipscope_fp8::to_integer<char>(float(*this)); }                         \
+    HIPSCOPE_BOTH operator signed char() const { return hipscope_fp8::to_integer<signed char>(float(*this)); }           \
+    HIPSCOPE_BOTH operator unsigned char() const { return hipscope_fp8::to_integer<unsigned char>(float(*this)); }       \
+    HIPSCOPE_BOTH operator short() const { return hipscope_fp8::to_integer<short>(float(*this)); }                       \
+    HIPSCOPE_BOTH operator unsigned short() const { return hipscope_fp8::to_integer<unsigned short>(float(*this)); }     \
+    HIPSCOPE_BOTH operator int() const { return hipscope_fp8::to_integer<int>(float(*this)); }                           \
+    HIPSCOPE_BOTH operator unsigned() const { return hipscope_fp8::to_integer<unsigned>(float(*this)); }                 \
+    HIPSCOPE_BOTH operator long() const { return hipscope_fp8::to_integer<long>(float(*this)); }                         \
+    HIPSCOPE_BOTH operator unsigned long() const { return hipscope_fp8::to_integer<unsigned long>(float(*this)); }       \
+    HIPSCOPE_BOTH operator long long() const { return hipscope_fp8::to_integer<long long>(float(*this)); }               \
+    HIPSCOPE_BOTH operator unsigned long long() const { return hipscope_fp8::to_integer<unsigned long long>(float(*this)); }\
   };
 // Two numbers, the first in the low byte.
 #define HIPSCOPE_FP8_PAIR(name, kind)                                                                                    \
@@ -196,7 +215,7 @@ HIPSCOPE_BOTH __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t code
       return make_float2(hipscope_fp8::to_float(static_cast<unsigned char>(__x), kind),                                  \
                          hipscope_fp8::to_float(static_cast<unsigned char>(__x >> 8), kind));                            \
     }                                                                                                                    \
-    HIPSCOPE_BOTH explicit operator __half2() const { return __half2(__hip_cvt_fp8x2_to_halfraw2(__x, kind)); }          \
+    HIPSCOPE_BOTH operator __half2() const { return __half2(__hip_cvt_fp8x2_to_halfraw2(__x, kind)); }                   \
   };
 // Four numbers, the first in the lowest byte.
 #define HIPSCOPE_FP8_FOUR(name, kind)                                                                                    \

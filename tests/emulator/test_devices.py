@@ -1,0 +1,42 @@
+"""The device table: ranges hold their values, and their ends make kernels fast or slow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.emulator.devices import (
+    constants_at_ends,
+    device_constants,
+    uncertain_constants,
+    write_device_config,
+)
+
+
+@pytest.mark.parametrize("device", sorted(device_constants()))
+def test_a_range_holds_its_value(device: str) -> None:
+    rows = device_constants()[device]
+    for key, (least, most) in uncertain_constants(device).items():
+        assert least < most, key
+        assert least <= float(rows[key].value) <= most, key
+
+
+def test_what_is_assumed_has_a_range() -> None:
+    rows = device_constants()["mi300a"]
+    without = [k for k, r in rows.items() if r.source.startswith("assumed") and r.range is None]
+    assert without == []
+
+
+def test_costs_are_slow_when_large_and_capacities_when_small() -> None:
+    fast, slow = constants_at_ends("mi300x")
+    assert fast["atomic_latency"] < slow["atomic_latency"]
+    assert fast["partial_write_factor"] < slow["partial_write_factor"]
+    assert fast["store_queue"] > slow["store_queue"]
+    assert fast["mall_bytes_per_s"] > slow["mall_bytes_per_s"]
+
+
+def test_changes_replace_rows_of_the_file(tmp_path: Path) -> None:
+    text = write_device_config("mi300x", tmp_path / "device.txt", {"store_queue": 99}).read_text()
+    assert "store_queue 99\n" in text
+    assert text.count("store_queue ") == 1
