@@ -50,6 +50,8 @@ FormulaName = Literal[
     "latencyHiding",
     "precision",
     "launchConfig",
+    "launchOverhead",
+    "loadImbalance",
     "diagnoseOnly",
 ]
 PromptSource = Literal["roofline", "stalls", "counters", "isa"]
@@ -126,11 +128,22 @@ class AccordoConfig(_Section):
     )
 
 
+EditKind = Literal["kernel", "launch"]
+_ALL_EDITS: list[EditKind] = ["kernel", "launch"]
+
+
 class OptimizeConfig(_Section):
     """What a rewrite must achieve, and who proposes it."""
 
     rewriter: Literal["recipes", "llm", "both"] = Field(
         "recipes", description="The source of rewrites: built-in recipes, a language model, or both in turn."
+    )
+    edits: list[EditKind] = Field(
+        default_factory=_ALL_EDITS.copy,
+        description=(
+            "What may be edited: `kernel`, the code of kernels; `launch`, the numbers in host code that grids and "
+            "workgroups come from. Left out: both."
+        ),
     )
     min_speedup: Annotated[float, Field(ge=1.0)] = Field(
         1.03, description="A rewrite is offered only if its kernel is at least this many times as fast."
@@ -251,6 +264,13 @@ class LlmConfig(_Section):
     retries: Size = Field(2, description="How often a request is repeated after a failure that may pass.")
 
 
+class BenchConfig(_Section):
+    """One `[[bench]]`: a program for a kernel that has none."""
+
+    file: str = Field(description="The file of the kernel, relative to `hipscope.toml`.")
+    line: str = Field(description="The bench, as it would stand in a comment behind `hipscope: bench`.")
+
+
 class Config(_Section):
     """All settings of a project."""
 
@@ -330,6 +350,13 @@ class Config(_Section):
     )
     env: dict[str, str] = Field(
         default_factory=dict, description="Environment variables for the build and the program."
+    )
+    bench: list[BenchConfig] = Field(
+        default_factory=list,
+        description=(
+            "Programs for kernels that have none ([benches](benches.md)), each as a table `[[bench]]` with `file` and "
+            "`line`."
+        ),
     )
     timeout_s: Positive = Field(120.0, description="Seconds that one run of the program may take.")
     build_timeout_s: Positive = Field(600.0, description="Seconds that one build may take.")

@@ -14,16 +14,19 @@ from hipscope.analysis.metrics.memory_patterns import memory_bytes
 from hipscope.analysis.metrics.stalls import blamed_stalls, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Provenance, StallReason
 
-Bound = Literal["memory", "compute", "issue", "latency", "lds", "atomics", "launch", "unknown"]
+Bound = Literal["memory", "vmem", "compute", "issue", "latency", "lds", "atomics", "launch", "unknown"]
 
 # rocprofiler-compute's own rule of thumb: at 60 % of a ceiling a kernel counts as bound by it.
 BOUND_FRACTION = 0.6
+# Twice what an empty launch takes on an MI300X (1.5 us, the shortest kernels of recorded traces).
+SHORT_LAUNCH_NS = 3000.0
+_STREAMING = 0.75  # of the peak bandwidth, that streams reach on an MI300X
 _VALU_TYPES = ("F16", "F32", "F64")
 _MFMA_TYPES = ("F8", "F16", "BF16", "F32", "F64")
 _MODEL_BOUNDS: Mapping[str, Bound] = {
     "hbm": "memory",
     "mall": "memory",
-    "vmem": "memory",
+    "vmem": "vmem",
     "valu": "compute",
     "lds": "lds",
     "atomic": "atomics",
@@ -147,10 +150,20 @@ def _rate(amount: float | None, time_ns: float) -> float | None:
 def _bound(kernel: Kernel, flops_fraction: float | None, memory_fraction: float | None) -> Bound:
     """The ceiling that the kernel is close to; without one, the wait that fills most of its time.
 
-    The emulator knows how busy each of its units was and says itself which one limits, but for how busy SIMDs are with
-    issuing: instructions that need no unit for long take turns, too.
+    This is the one place where that is decided: tables, findings and texts all read `Roofline.bound`. The emulator
+    knows how busy each of its units was and says itself which one limits, but for how busy SIMDs are with issuing:
+    instructions that need no unit for long take turns, too. Whatever it says, a launch that is hardly longer than an
+    empty one is bound by launching, and nothing is bound by memory that moves far less than memory can.
     """
+    profiled = [d.time_ns for d in kernel.dispatches if d.profiled and d.time_ns > 0]
+    if profiled and sum(profiled) / len(profiled) <= SHORT_LAUNCH_NS:
+        return "launch"
+    if memory_fraction is not None and profiled:  # nothing moves while the launch begins and ends
+        mean = sum(profiled) / len(profiled)
+        memory_fraction *= mean / (mean - SHORT_LAUNCH_NS / 2)
     modelled = _MODEL_BOUNDS.get(kernel.bound_by or "")
+    if modelled == "memory" and memory_fraction is not None and memory_fraction < _STREAMING * BOUND_FRACTION:
+        modelled = "latency"
     if modelled is not None:
         return "issue" if modelled == "latency" and _bound_by_waits(kernel) == "issue" else modelled
     if memory_fraction is not None and memory_fraction >= max(BOUND_FRACTION, flops_fraction or 0):

@@ -21,6 +21,7 @@ from hipscope.analysis.profilers.base import (
     program_failed,
     shown,
 )
+from hipscope.analysis.profilers.missing_files import missing_files
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
@@ -32,9 +33,9 @@ from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulat
 
 RECORDED_DISPATCHES = "dispatches"
 _EFFECTS = (
-    "effects",
-    "copies",
-)  # what launches leave and the host is given, for the comparison with a rewrite's run
+    "effects*",
+    "copies*",
+)  # what launches leave and the host is given, to be compared with a rewrite's run
 _EFFECTS_BYTES = 1 << 30
 _SOME_NS = 1e5  # a launch that is not timed, for the program's events and in its profile
 
@@ -57,7 +58,7 @@ class EmulatorProfiler(Profiler):
         recorded = job.directory / RECORDED_DISPATCHES if job.capture_kernels is not None else None
         completed = run_emulated(job, raw, recorded)
         if next(read_dispatches(raw), None) is None and not read_faults(raw):
-            raise program_failed(completed, job.config.timeout_s)
+            raise program_failed(completed, job.config.timeout_s, lambda: _missing(job))
         job.run.say("writing the capture")
         write_rocprofv3(
             raw,
@@ -75,11 +76,16 @@ class EmulatorProfiler(Profiler):
             # What a rewrite does, no viewer opens. What is not timed is listed all the same.
             selection=Selection(waves=not job.confined, untimed_ns=None if job.timed else _SOME_NS),
         )
-        for name in _EFFECTS:
-            if (raw / name).exists():
-                (raw / name).rename(job.directory / name)
+        for path in (path for pattern in _EFFECTS for path in raw.glob(pattern)):
+            path.rename(job.directory / path.name)
         shutil.rmtree(raw)
         return recorded
+
+
+def _missing(job: ProfilerRun) -> tuple[str, ...]:
+    """The files that the program names and that are not there."""
+    texts = (job.run.texts.read(path) or b"" for path in sorted(job.built.units))
+    return missing_files(job.built.argv, job.built.directory, texts)
 
 
 def run_emulated(

@@ -87,7 +87,7 @@ class Body:
 
     def __init__(self, reading: Reading, function: Cursor) -> None:
         self.reading, self.function = reading, function
-        self.top = _tree(function)
+        self.top = tree_below(function)
         self.initialisers: dict[int, Item] = {}
         self.changes: dict[int, Changes] = {}
         self._own: set[int] = set()
@@ -256,8 +256,9 @@ def _initialiser(item: Item) -> Item | None:
     return next((child for child in item.children if child.cursor.node == node), None)
 
 
-def _tree(function: Cursor) -> Item:
-    top = Item(function, None)
+def tree_below(cursor: Cursor) -> Item:
+    """A function, or an expression outside of the one that is read, with everything below it."""
+    top = Item(cursor, None)
     waiting = [top]
     while waiting:
         item = waiting.pop()

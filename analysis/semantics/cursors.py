@@ -45,6 +45,7 @@ class Kind(IntEnum):
     MEMBER = 102
     CALL = 103
     INTEGER = 106
+    FLOAT = 107
     PARENTHESES = 111
     UNARY = 112
     SUBSCRIPT = 113
@@ -60,6 +61,7 @@ class Kind(IntEnum):
     SIZEOF = 136
     LAMBDA = 144
     FOR = 209
+    BLOCK = 202
     WHILE = 207
     DO = 208
     RETURN = 214
@@ -88,6 +90,7 @@ CONSTANT_ARRAY, VECTOR, INCOMPLETE_ARRAY, VARIABLE_ARRAY, DEPENDENT_ARRAY, EXTEN
 )
 ARRAYS = frozenset((CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY, DEPENDENT_ARRAY))
 REFERENCES = frozenset((LVALUE_REFERENCE, RVALUE_REFERENCE))
+INTEGERS = frozenset((*range(3, 21), 106))  # CXType_Bool to CXType_Int128, CXType_Enum
 VECTORS = frozenset((VECTOR, EXTENDED_VECTOR))
 EXTERN = 2  # CX_SC_Extern
 _INVALID = frozenset(range(70, 74)) | {0}

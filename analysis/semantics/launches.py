@@ -12,6 +12,7 @@ from math import prod
 from hipscope.analysis.semantics.bodies import Body, Item
 from hipscope.analysis.semantics.calls import CONFIGURING, is_launch, name_of
 from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, Cursor, Kind
+from hipscope.analysis.semantics.host_sizes import sizes_of
 from hipscope.analysis.semantics.loops import constant
 from hipscope.analysis.semantics.records import FunctionKey, KernelLaunch, Place
 
@@ -39,6 +40,9 @@ def _launch(body: Body, item: Item) -> KernelLaunch | None:
         block=_place(body, block, place),
         shared=shared,
         block_value=_threads(body, block),
+        grid_sizes=sizes_of(body, grid),
+        block_sizes=sizes_of(body, block),
+        function=body.reading.places.of(body.function),
     )
 
 

@@ -116,7 +116,8 @@ class Units:
         with self._lock:
             unit = self._unit(command)
             tail = value_tail(expressions, _namespaces(texts, scope))
-            unit.read({**texts.unsaved, command.file: texts.needed(command.file) + tail})
+            given = command.seen(texts.unsaved, texts.needed)
+            unit.read({**given, command.file: texts.needed(command.file) + tail})
             return values_in(unit, expressions, len(texts.needed(command.file)))
 
     def _unit(self, command: SourceCommand) -> Unit:
@@ -130,7 +131,7 @@ class Units:
 def _read(unit: Unit, texts: SourceTexts, tail: bytes) -> Meaning:
     file = unit.command.file
     text = texts.needed(file)
-    unit.read({**texts.unsaved, file: text + tail})
+    unit.read({**unit.command.seen(texts.unsaved, texts.needed), file: text + tail})
     reading = Reading(unit, Places(unit, texts), Types())
     errors = tuple(e for e in unit.errors() if not _behind(e, file, len(text)))
     found = find_functions(reading, errors)

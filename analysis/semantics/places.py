@@ -76,6 +76,10 @@ class Places:
             node = node.parent
         return found
 
+    def text(self, path: Path) -> bytes | None:
+        """What a file of the program holds."""
+        return self._texts.read(path)
+
     def first_word(self, cursor: Cursor) -> str:
         """The name that a cursor begins with where it was written; "" for no name, or not the program's text."""
         at = cursor.written

@@ -5,7 +5,7 @@ Data only, nothing of libclang in it: records outlive the translation unit that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NewType
@@ -33,12 +33,20 @@ class Library:
 
 @dataclass(frozen=True)
 class SourceCommand:
-    """How one file is compiled. `roots` are the directories of the program: what lies elsewhere is a library's."""
+    """How one file is compiled. `roots` are the directories of the program: what lies elsewhere is a library's.
+
+    `extracts` are files of which the compiler sees a part only, each with what leaves the rest out.
+    """
 
     file: Path
     directory: Path
     flags: tuple[str, ...]
     roots: tuple[Path, ...]
+    extracts: tuple[tuple[Path, Callable[[bytes], bytes]], ...] = ()
+
+    def seen(self, texts: Mapping[Path, bytes], read: Callable[[Path], bytes]) -> dict[Path, bytes]:
+        """These texts as the compiler sees them; `read` gives the others."""
+        return {**texts, **{path: leave(texts.get(path) or read(path)) for path, leave in self.extracts}}
 
 
 @dataclass(frozen=True)
@@ -157,8 +165,38 @@ class CountedLoop:
 
 
 @dataclass(frozen=True)
+class HostExpression:
+    """How host code computes a number, through its variables, macros and helpers of one `return`.
+
+    `operator` is "number", "name" (what only a run says), "cast", "call", "?" or an operator of C with its `operands`.
+    A number has its `place` where its digits are written, also inside a macro's definition; None where that is no file
+    of the program. A call has one, too. `integer`: its type is one, so that divisions round towards 0.
+    """
+
+    operator: str
+    operands: tuple[HostExpression, ...] = ()
+    value: int | float | None = None
+    name: str = ""
+    place: Place | None = None
+    integer: bool = True
+
+    def walk(self) -> Iterator[HostExpression]:
+        """This and everything below."""
+        yield self
+        for operand in self.operands:
+            yield from operand.walk()
+
+
+HostSizes = tuple[HostExpression, HostExpression, HostExpression]
+
+
+@dataclass(frozen=True)
 class KernelLaunch:
-    """A launch in host code. `block_value` is the number of threads of a workgroup where it is constant."""
+    """A launch in host code. `block_value` is the number of threads of a workgroup where it is constant.
+
+    `grid_sizes` and `block_sizes` are how the program computes their three sides; None where that is not said.
+    `function` is where the launch stands.
+    """
 
     place: Place
     kernel: FunctionKey
@@ -166,6 +204,9 @@ class KernelLaunch:
     block: Place
     shared: Place | None
     block_value: int | None
+    grid_sizes: HostSizes | None = field(default=None, repr=False)
+    block_sizes: HostSizes | None = field(default=None, repr=False)
+    function: Place | None = None
 
 
 @dataclass(frozen=True)

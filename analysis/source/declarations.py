@@ -21,6 +21,7 @@ _CONTAINERS = frozenset(
         "preproc_ifdef", "preproc_if", "preproc_else", "preproc_elif",
     }
 )  # fmt: skip
+_CONDITIONAL = frozenset({"preproc_ifdef", "preproc_if", "preproc_elif"})
 _MACROS = frozenset({"preproc_def", "preproc_function_def"})
 _TYPES = frozenset({"struct_specifier", "class_specifier", "union_specifier", "enum_specifier"})
 _DECLARED = (
@@ -30,12 +31,16 @@ _DECLARED = (
 
 @dataclass(frozen=True)
 class Declaration:
-    """One declaration outside the kernel; `file` is empty for the kernel's own file."""
+    """One declaration outside the kernel; `file` is empty for the kernel's own file.
+
+    `conditions` are the words of the `#if` directives that it stands in.
+    """
 
     names: frozenset[str]
     uses: frozenset[str]
     text: str
     file: str = ""
+    conditions: frozenset[str] = frozenset()
 
 
 def needed_declarations(
@@ -55,7 +60,7 @@ def needed_declarations(
         for number, declaration in enumerate(known):
             if number not in taken and declaration.names & wanted:
                 taken.add(number)
-                wanted |= declaration.uses
+                wanted |= declaration.uses | declaration.conditions
                 changed = True
     return tuple(known[number] for number in sorted(taken))
 
@@ -68,8 +73,19 @@ def _declarations(source: bytes, file: str, macros: Collection[bytes]) -> list[D
         known = start == node.start_byte and _is_host_or_kernel(node)
         if (names := _declared(node)) and not known:
             text = source[start : node.end_byte].decode("utf-8", "replace").strip()
-            found.append(Declaration(names, _names(node), text, file))
+            found.append(Declaration(names, _names(node), text, file, _conditions(node)))
     return found
+
+
+def _conditions(node: Node) -> frozenset[str]:
+    """The words of the conditions that a declaration is compiled under."""
+    found: set[str] = set()
+    around = node.parent
+    while around is not None:
+        if around.type in _CONDITIONAL:
+            found |= set(_words(text_of(around).partition("\n")[0]))
+        around = around.parent
+    return frozenset(found)
 
 
 def _with_macros(source: bytes, start: int, macros: Collection[bytes]) -> int:

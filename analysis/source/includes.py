@@ -1,7 +1,7 @@
-"""What a source includes in quotation marks, directly and through its headers, and the texts of all of that.
+"""What a source includes, directly and through its headers, and the texts of all of that.
 
-Takes the texts of a run and a source, gives files and their contents. Headers in angle brackets are not looked for:
-where these are, only the compiler knows.
+Takes the texts of a run and a source, gives files and their contents. Headers in angle brackets are looked for only
+among those that are known: where others are, only the compiler knows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hipscope.analysis.source.texts import SourceTexts
 
+_INCLUDED_ANYHOW = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
@@ -35,6 +36,44 @@ def included_files(
             found.append(path)
             waiting += [path.parent / os.fsdecode(name) for name in _INCLUDED.findall(text)]
     return tuple(found)
+
+
+def read_before(
+    texts: SourceTexts, units: Iterable[Path], file: Path, headers: Iterable[Path]
+) -> tuple[Path, ...]:
+    """What a compiler has read of the `headers` when it comes to the text of `file`, in that order.
+
+    So as the first of the `units` that includes it brings it there; what `file` itself includes is among it. A header
+    that does not lie beside its includer is the one whose path ends as it is named, if there is one such.
+    """
+    known, wanted = dict.fromkeys(path.resolve() for path in headers), file.resolve()
+    order: list[Path] = []
+
+    def found(name: str, beside: Path) -> Path | None:
+        if (path := (beside / name).resolve()) in known:
+            return path
+        ending = [path for path in known if f"{path}".endswith(f"/{name}")]
+        return ending[0] if len(ending) == 1 else None
+
+    def read(path: Path, around: tuple[Path, ...]) -> bool:
+        """Whether the wanted file is in it."""
+        text = texts.read(path)
+        if text is None or path in order or path in around:
+            return False
+        for name in _INCLUDED_ANYHOW.findall(text):
+            included = found(os.fsdecode(name), path.parent)
+            if included is not None and read(included, (*around, path)):
+                return True
+        if path == wanted:
+            return True
+        order.append(path)
+        return False
+
+    for unit in (*units, file):
+        order.clear()
+        if read(unit.resolve(), ()):
+            break
+    return tuple(order)
 
 
 def texts_with_types(

@@ -33,6 +33,7 @@ _SETTINGS = (
     "/etc/alternatives",
     "/etc/localtime",
 )
+_PRIVATE = "/.private"  # home and temporary files; a program's own folder, which is shown, may be /tmp itself
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ")
 _PATHS = re.compile(r"/[^\s:;,='\"]+")
 _MIB = 1 << 20
@@ -98,7 +99,7 @@ def run_confined(
         _argv(chosen, words, box, cwd),
         timeout=timeout,
         cwd="/",
-        env={**env, "HOME": "/tmp", "TMPDIR": "/tmp"},
+        env={**env, "HOME": _PRIVATE, "TMPDIR": _PRIVATE},
         limits=replace(
             limits, no_network=False
         ),  # the borders leave it out; bubblewrap needs a loopback to set up
@@ -201,7 +202,9 @@ def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str
             words += (
                 ["--symlink", str(link.readlink()), path] if link.is_symlink() else ["--ro-bind", path, path]
             )
-        words += ["--proc", "/proc", "--dev", "/dev", "--size", str(1024 * _MIB), "--tmpfs", "/tmp"]
+        words += ["--proc", "/proc", "--dev", "/dev"]
+        for path in ("/tmp", _PRIVATE):
+            words += ["--size", str(1024 * _MIB), "--tmpfs", path]
         for mount in mounts:
             words += ["--bind" if mount.writable else "--ro-bind", mount.real, mount.seen]
         return [*words, "--chdir", str(cwd), "--", *argv]
@@ -257,7 +260,10 @@ bind_to_read() {
 def _unshared(system: Sequence[str], mounts: Sequence[_Mount], cwd: Path, argv: Sequence[str]) -> list[str]:
     """The same borders by mounts of our own: a new root with nothing but the named paths in it."""
     lines = ["set -e", *_BINDING, "mount --make-rprivate /", "r=/mnt"]
-    lines += ["mount -t tmpfs -o size=1g,mode=755 tmpfs $r", "mkdir -p $r/tmp $r/proc $r/dev $r/old"]
+    lines += [
+        "mount -t tmpfs -o size=1g,mode=755 tmpfs $r",
+        f"mkdir -p $r/tmp $r{_PRIVATE} $r/proc $r/dev $r/old",
+    ]
 
     def bound(real: str, seen: str, writable: bool) -> None:
         target = f"$r{quote(seen)}"

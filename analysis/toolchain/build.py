@@ -11,7 +11,7 @@ import hashlib
 import os
 import shlex
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,7 +38,7 @@ from hipscope.analysis.toolchain.compiler_files import (
 from hipscope.analysis.toolchain.compiler_messages import absolute_paths, build_error, build_failed
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.precompiled_headers import Make, Precompiled, preamble_of, precompiled
-from hipscope.analysis.toolchain.project import Project, decode_source
+from hipscope.analysis.toolchain.project import Project, check_source, decode_source
 
 # Line tables keep every position and inline chain, and change no instruction.
 DEBUG_FLAGS = ("-gline-tables-only", "-gcolumn-info")
@@ -79,6 +79,9 @@ class BuiltProgram:
         if not self.units:
             return project
         included = set().union(*self.units.values()) - self.units.keys()
+        if project.subject is not None:
+            own = project.subject
+            return replace(project, sources=(own, *sorted(included - {own})), compiled=frozenset((own,)))
         return replace(
             project, sources=(*sorted(self.units), *sorted(included)), compiled=frozenset(self.units)
         )
@@ -100,7 +103,7 @@ def build_program(
     """
     run = run or Run()
     for path, data in run.texts.unsaved.items():
-        decode_source(path, data)
+        _check_text(project, path, data)
     if project.build_kind == "command":
         return _from_tree(project, toolchain, build_in_tree(project, toolchain, run, confined=confined))
     assert project.main_source is not None
@@ -133,15 +136,22 @@ def build_program(
 
 
 def compile_device(
-    project: Project, toolchain: Toolchain, source: Path, run: Run, *, confined: bool = False
+    project: Project,
+    toolchain: Toolchain,
+    source: Path,
+    run: Run,
+    *,
+    confined: bool = False,
+    first: bool = False,
 ) -> CodeObject:
     """Compile only the GPU side of `source`, as the run has it, with the flags of the program's own build.
 
     For a file that others include, whatever its name ends with, a source that includes it is compiled. Takes less than
-    half of a full build, and a later `build_program` with the same text uses the result. Raises `BuildFailed`.
+    half of a full build, and a later `build_program` with the same text uses the result. `first`: more texts of this
+    source will be compiled, so its headers are precompiled for all of them. Raises `BuildFailed`.
     """
     source = source.absolute()
-    decode_source(source, run.texts.needed(source))
+    _check_text(project, source, run.texts.needed(source))
     if project.build_kind == "single":
         assert project.main_source is not None
         unit, texts = _single_unit(project, project.main_source), run.texts
@@ -149,8 +159,10 @@ def compile_device(
         tree = build_in_tree(project, toolchain, Run(run.cancel))
         unit = _tree_unit(project, tree, source)
         texts = SourceTexts({tree.path_of(path): data for path, data in run.texts.unsaved.items()})
-    entry = _compile(_Order(project, toolchain, unit, "device", texts, run.cancel, confined))
-    return read_code_object(entry.directory / "device.co")
+    order = _Order(project, toolchain, unit, "device", texts, run.cancel, confined)
+    if first:
+        _preamble(order, _flags(order), "now")
+    return read_code_object(_compile(order).directory / "device.co")
 
 
 def source_command(project: Project, toolchain: Toolchain, source: Path, run: Run) -> SourceCommand:
@@ -170,7 +182,7 @@ def source_command(project: Project, toolchain: Toolchain, source: Path, run: Ru
     above = (project.root, *project.root.parents)
     roots = [project.root, main.parent, *(d for d in above if (d / ".git").exists()), *roots]
     flags = (*toolchain.hip_flags, *command.flags)
-    return SourceCommand(main, command.directory, flags, tuple(dict.fromkeys(roots)))
+    return SourceCommand(main, command.directory, flags, tuple(dict.fromkeys(roots)), _extracts(project))
 
 
 def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None:
@@ -184,6 +196,14 @@ def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None
     for side in _OUTPUT:
         order = _Order(project, toolchain, unit, side, run.texts, run.cancel)
         _preamble(order, _flags(order), "now")
+
+
+def _check_text(project: Project, path: Path, data: bytes) -> None:
+    """A project that has a build command may hold comments in another encoding; its compiler takes them."""
+    if project.build_kind == "command":
+        check_source(path, data)
+    else:
+        decode_source(path, data)
 
 
 def _with_advice(failure: BuildFailed, project: Project) -> BuildFailed:
@@ -235,11 +255,21 @@ class _Order:
     @property
     def given(self) -> dict[Path, bytes]:
         """What the compiler is given in place of files: the main file too, so that it compiles what the key says."""
-        return {self.unit.file: self.texts.needed(self.unit.file), **self.texts.unsaved}
+        texts = {self.unit.file: self.texts.needed(self.unit.file), **self.texts.unsaved}
+        for path, extract in _extracts(self.project):
+            texts[path] = extract(self.texts.needed(path))
+        return texts
+
+
+def _extracts(project: Project) -> tuple[tuple[Path, Callable[[bytes], bytes]], ...]:
+    """The files of a project of which the compiler sees a part only."""
+    if project.subject is None or project.extract is None:
+        return ()
+    return ((project.subject, project.extract),)
 
 
 def _single_unit(project: Project, source: Path) -> _Unit:
-    command = from_database(source, project.root)
+    command = from_database(project.subject or source, project.root)
     if command is None:
         command = CompileCommand(project.root, _DEFAULT_FLAGS)
     return _Unit(source, CompileCommand(command.directory, (*command.flags, *project.config.flags)))

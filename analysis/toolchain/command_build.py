@@ -117,6 +117,7 @@ def build_in_tree(
                 read=(
                     *(project.folders or (project.root,)),
                     *paths_in([*toolchain.hip_flags, str(toolchain.clang)]),
+                    *toolchain.library_dirs,
                     *tool_directories(environment["PATH"]),
                     *project.config.optimize.read_paths,
                 ),

@@ -6,7 +6,7 @@ Takes a file or a directory, gives a `Project`. Reads sources only to see that t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -31,7 +31,9 @@ class Project:
     With `source_dirs` beside its `hipscope.toml`, `root` is the directory above all of them, and of what lies there
     only the `folders` belong to it; without `folders` all does.
     `sources` are what may belong to it until it is built, then what the build read; `compiled` are those of them that
-    the compiler was called for, None before the build or where no call was seen.
+    the compiler was called for, None before the build or where no call was seen. `subject` is the user's file where
+    `main_source` was generated to run its kernels: that includes it, and is no source of the user's. `extract` gives
+    what the compiler sees of it, with each byte that is left out a blank; None: all.
     """
 
     root: Path
@@ -43,6 +45,13 @@ class Project:
     compiled: frozenset[Path] | None = None
     home: Path | None = None
     folders: tuple[Path, ...] = ()
+    subject: Path | None = None
+    extract: Callable[[bytes], bytes] | None = None
+
+    @property
+    def own_source(self) -> Path | None:
+        """The user's file that the program is made of: `main_source`, unless that was generated."""
+        return self.subject or self.main_source
 
     @property
     def directory(self) -> Path:
@@ -92,15 +101,35 @@ def resolve_project(
         above = Path(os.path.commonpath(folders)) if folders else root
         return Project(above, main, sources, settings, arguments, "command", home=root, folders=folders)
     main = target if target.is_file() else _only_program(target, home, texts)
-    if home is not None and home != main.parent:
-        flags = _found_from(home, main.parent, settings.flags)
-        settings = settings.model_copy(update={"flags": flags})
+    settings = _with_flags_for(main, home, settings)
     text = read_source(main, texts)
     if main.suffix in HEADER_SUFFIXES:
-        raise UsageError(f"{main}: a header is not a program", _build_hint(main.parent))
+        raise UsageError(f"{main}: a header is not a program", _bench_hint(text) + _build_hint(main.parent))
     if not has_main(text):
-        raise UsageError(f"{main}: no `main` function", f"add one, or {_build_hint(main.parent)}")
+        hint = _bench_hint(text) or "add one, or "
+        raise UsageError(f"{main}: no `main` function", hint + _build_hint(main.parent))
     return Project(main.parent, main, (main,), settings, arguments, "single")
+
+
+def file_settings(file: Path, config: Config | None = None) -> Config:
+    """The settings for one source file: those of the nearest `hipscope.toml` unless given, with flags that hold there.
+
+    Raises UsageError.
+    """
+    home = settings_directory(file)
+    settings = config if config is not None else load_config(home or file.parent)
+    return _with_flags_for(file, home, settings)
+
+
+def settings_directory(file: Path) -> Path | None:
+    """Where the `hipscope.toml` is that decides about a file; None when there is none."""
+    return _config_directory(file.absolute().parent)
+
+
+def _with_flags_for(file: Path, home: Path | None, settings: Config) -> Config:
+    if home is None or home == file.parent:
+        return settings
+    return settings.model_copy(update={"flags": _found_from(home, file.parent, settings.flags)})
 
 
 def resolve_config(target: Path) -> Config:
@@ -114,12 +143,17 @@ def read_source(path: Path, texts: SourceTexts) -> str:
     return decode_source(path, texts.needed(path))
 
 
-def decode_source(path: Path, data: bytes) -> str:
-    """`read_source` for text that is at hand."""
+def check_source(path: Path, data: bytes) -> None:
+    """Raises `UsageError` for what no compiler takes for a source; bytes that are not UTF-8 are its affair."""
     if not data.strip():
         raise UsageError(f"{path}: the file is empty")
     if b"\0" in data:
         raise UsageError(f"{path}: not a source file (it holds NUL bytes)")
+
+
+def decode_source(path: Path, data: bytes) -> str:
+    """`read_source` for text that is at hand."""
+    check_source(path, data)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -221,6 +255,13 @@ def _walk(directory: Path) -> Iterator[Path]:
 def _names(paths: Iterable[Path]) -> str:
     names = [path.name for path in paths]
     return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+
+
+def _bench_hint(text: str) -> str:
+    """The beginning of what to do about a source without `main`: one with kernels may have benches."""
+    if "__global__" not in text:
+        return ""
+    return "write `// hipscope: bench KERNEL grid=... block=... x=[n]:normal n=1024` above a kernel, or "
 
 
 def _build_hint(directory: Path) -> str:

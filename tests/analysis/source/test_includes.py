@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hipscope.analysis.source.includes import included_files, texts_with_types
+from hipscope.analysis.source.includes import included_files, read_before, texts_with_types
 from hipscope.analysis.source.texts import SourceTexts
 
 
@@ -34,3 +34,19 @@ def test_what_lies_outside_of_the_project_is_left_out(tmp_path: Path) -> None:
     assert included_files(SourceTexts(), (source,), root) == (source,)
     assert included_files(SourceTexts(), (source,)) == (source, outside)
     assert texts_with_types(SourceTexts(), source, (outside,), root) == (source.read_bytes(),)
+
+
+def test_what_a_compiler_has_read_before_a_header_is_in_its_order(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    names = ("main.hip", "first.h", "lib/types.h", "inner.h", "k.h", "later.h", "other.h")
+    main, first, types, inner, k, later, other = files = [tmp_path / name for name in names]
+    main.write_text(
+        '#include "first.h"\n#include <lib/types.h>\n#include <vector>\n#include "k.h"\n#include "later.h"\n'
+    )
+    k.write_text('#include "inner.h"\n#include "first.h"\n#include "k.h"\n')
+    inner.write_text("#include <types.h>\n")
+    for file in (first, types, later, other):
+        file.write_text("// nothing more\n")
+    assert read_before(SourceTexts(), (main,), k, files[1:]) == (first, types, inner)
+    assert read_before(SourceTexts(), (main,), main, files[1:]) == (first, types, inner, k, later)
+    assert read_before(SourceTexts(), (other,), k, files[1:]) == (types, inner, first)

@@ -268,6 +268,16 @@ def test_what_a_copy_leaves_out_can_be_read_where_it_is_named(
     assert (built / "program").read_text() == text
 
 
+@pytest.mark.parametrize("kind", BORDERS)
+def test_temporary_files_have_a_place_when_the_program_lies_in_tmp(
+    kind: Isolation, kinds: dict[Isolation, bool]
+) -> None:
+    if not kinds[kind]:
+        pytest.skip(f"{kind} does not work here")
+    done = shell(kind, 'f=$(mktemp) && echo kept > "$f" && cat "$f"', read=(Path("/tmp"),))
+    assert done.stdout == b"kept\n", done.stderr
+
+
 def test_tools_are_shown_with_their_libraries_but_not_with_the_users_home(tmp_path: Path) -> None:
     home = Path.home()
     path = f"/bin:/opt/rocm/bin:relative:{home}/bin:{home}/.local/bin:{home}/tools/bin:/usr/bin:/opt/rocm/bin"

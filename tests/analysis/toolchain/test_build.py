@@ -499,6 +499,29 @@ class TestBuildCommand:
         if isolation() != "limits":
             assert (candidate.directory / "shown").read_text() == ""
 
+    def test_comments_in_another_encoding_are_the_compilers_affair(
+        self, tmp_path: Path, toolchain: Toolchain
+    ) -> None:
+        source = tmp_path / "main.hip"
+        source.write_bytes(
+            b"// \xa9 2020\n#include <hip/hip_runtime.h>\n__global__ void k(int* x) { *x = 1; }\nint main() {}\n"
+        )
+        config = Config(build="hipcc -c main.hip -o main.o", run="true")
+        project = resolve_project(tmp_path, config=config)
+        assert compile_device(project, toolchain, source, Run()).kernels
+
+    def test_a_confined_build_links_with_the_same_runtime(self, tmp_path: Path, toolchain: Toolchain) -> None:
+        source = tmp_path / "main.hip"
+        source.write_text(
+            "#include <hip/hip_runtime.h>\n"
+            "int main() { hipDeviceProp_t p; return hipGetDeviceProperties(&p, 0) != hipSuccess; }\n"
+        )
+        config = Config(build="hipcc -w main.hip -o main", run="./main")
+        project = resolve_project(tmp_path, config=config)
+        changed = unsaved(source, source.read_bytes() + b"// changed\n")
+        built = build_program(project, toolchain, changed, confined=True)
+        assert (built.directory / "main").exists()
+
     def test_the_gpu_side_of_one_file_compiles_with_the_flags_of_the_build(
         self, made: Path, toolchain: Toolchain
     ) -> None:

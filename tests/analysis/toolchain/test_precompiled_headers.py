@@ -151,6 +151,19 @@ def test_a_header_with_a_warning_is_not_precompiled(
     assert not any(calls.with_preamble)
 
 
+def test_the_first_of_many_compiles_makes_one_for_the_others_of_a_build_command(
+    project: Project, toolchain: Toolchain, cache: Path, calls: Calls
+) -> None:
+    source = project.root / "main.hip"
+    config = Config(build="hipcc -Iinclude -c main.hip -o main.o", run="true")
+    project = resolve_project(project.root, config=config)
+    plain = compile_device(project, toolchain, source, Run(), first=True)
+    more = unsaved(source, source.read_bytes() + b"// more\n")
+    assert machine_code(compile_device(project, toolchain, source, more).path) == machine_code(plain.path)
+    assert calls.with_preamble == [True, True]
+    assert len(list((cache / "preambles").glob("*/*/preamble.pch"))) == 1
+
+
 def test_what_is_confined_makes_none(project: Project, toolchain: Toolchain, cache: Path) -> None:
     assert project.main_source is not None
     compile_device(project, toolchain, project.main_source, Run(), confined=True)
