@@ -28,6 +28,7 @@ from hipscope.accordo.reference.prepare import Reference, prepare_reference
 from hipscope.accordo.replay.emulator_tool import replay_tool
 from hipscope.accordo.replay.replay import Replay, ReplayRequest
 from hipscope.accordo.replay.replay import replay as replay_dispatch
+from hipscope.analysis.benches.project import resolve_benched
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed
@@ -43,10 +44,11 @@ from hipscope.analysis.toolchain.code_object import (
     read_code_object,
 )
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
-from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project
+from hipscope.analysis.toolchain.project import Project, resolve_config
+from hipscope.analysis.toolchain.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
 from hipscope.emulator.symbolize import demangle
 
-_SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".cu", ".c++")
+_SOURCES = (*PROGRAM_SUFFIXES, ".c++", *HEADER_SUFFIXES)
 
 
 @contextlib.contextmanager
@@ -55,20 +57,22 @@ def capture(
     *,
     kernel: str,
     arguments: Sequence[str] = (),
+    bench: str | None = None,
     config: Config | None = None,
     run: Run | None = None,
 ) -> Iterator[Recording]:
     """Build (a source) and run a program on the emulator and record the launches of one kernel.
 
-    `kernel` is its name in the source, or its mangled name. Raises UsageError when it is not launched, BuildFailed,
-    ProgramFailed, MissingTool. What was recorded is removed at the end.
+    `kernel` is its name in the source, or its mangled name; `bench` names a bench of the source. Raises
+    UsageError when it is not launched, BuildFailed, ProgramFailed, MissingTool. What was recorded is removed at the
+    end.
     """
     run, path = run or Run(), Path(program).absolute()
     if not path.exists():
         raise UsageError(f"{program}: no such file")
     settings = config or resolve_config(path)
     toolchain = find_toolchain(settings)
-    project, built = _built(path, arguments, settings, toolchain, run)
+    project, built = _built(path, arguments, bench, settings, toolchain, run)
     with work_directory("accordo") as work:
         run.say("running the reference")
         recorded = work / "dispatches"
@@ -84,7 +88,7 @@ def capture(
         if not chosen:
             known = ", ".join(sorted({base_name(demangle(d.kernel)) for d in launches}))
             raise UsageError(f"{path.name} launches no kernel {kernel!r}", f"it launches: {known}")
-        source = project.main_source if path.is_dir() or is_source(path) else None
+        source = project.own_source if path.is_dir() or is_source(path) else None
         tool = replay_tool(settings, toolchain, work)
         yield Recording(kernel, chosen, source, project, toolchain, tool, work, run)
 
@@ -135,7 +139,7 @@ def code_object_of(recording: Recording, path: Path) -> CodeObject:
     if is_source(path):
         project, run = recording.project, recording.run
         target = recording.source
-        if target is None or target.parent != path.parent:
+        if target is None or (target.parent != path.parent and project.subject is None):
             project, target = Project(path.parent, path, (path,), config, (), "single"), path
         candidate = run.replacing(target, run.texts.needed(path))
         return compile_device(project, recording.toolchain, target, candidate, confined=True)
@@ -182,12 +186,13 @@ def _unlike(reference: KernelMetadata, candidate: CodeObject) -> str | None:
 def _built(
     path: Path,
     arguments: Sequence[str],
+    bench: str | None,
     config: Config,
     toolchain: Toolchain,
     run: Run,
 ) -> tuple[Project, BuiltProgram]:
     if path.is_dir() or is_source(path):
-        project = resolve_project(path, tuple(arguments), config, run.texts)
+        project = resolve_benched(path, tuple(arguments), config, run, bench=bench)
         run.say("compiling the reference")
         return project, build_program(project, toolchain, run)
     if not os.access(path, os.X_OK):

@@ -155,25 +155,25 @@ def _mutate(bench: Bench, log: Log, file: str, base: str, text: bytes, per_kind:
     if kernel is None or isinstance(compiled, Judgement):
         return {}
     results: dict[str, Result] = {}
-    judged = {_machine_code(compiled.path): ("same code", "")}
+    judged = {machine_code(compiled.path): ("same code", "")}
     for mutant in mutants(Subject(text, kernel, bench.facts), per_kind):
         key = key_of(bench.original, base, mutant.kind, mutant.text)
         result = log.result(key)
         if result is None:
-            outcome, reason = _judge(bench, mutant, judged)
-            result = Result(file, base, mutant.kind, _changed_line(text, mutant), outcome, reason)
+            outcome, reason = judged_mutant(bench, mutant, judged)
+            result = Result(file, base, mutant.kind, changed_line(text, mutant), outcome, reason)
             log.add(key, result)
         results[key] = result
     return results
 
 
-def _judge(bench: Bench, mutant: Mutant, judged: dict[bytes, tuple[str, str]]) -> tuple[str, str]:
+def judged_mutant(bench: Bench, mutant: Mutant, judged: dict[bytes, tuple[str, str]]) -> tuple[str, str]:
     """The outcome; `judged` holds those of machine code that was seen, and gets this one's."""
     candidate = _candidate(mutant.kind, mutant.text)
     compiled = admit(bench, candidate, bench.run)
     if isinstance(compiled, Judgement):
         return ("not compiled" if compiled.stage == "not_compiled" else "refused"), compiled.reason
-    code = _machine_code(compiled.path)
+    code = machine_code(compiled.path)
     if code not in judged:
         verdict = prove(bench, candidate, compiled, bench.run)
         judged[code] = ("passed" if verdict.equivalent else "rejected"), verdict.reason
@@ -185,13 +185,15 @@ def _candidate(name: str, text: bytes) -> Candidate:
     return Candidate(recipe=name, title=name, text=text, expected="", exact=False)
 
 
-def _machine_code(path: Path) -> bytes:
+def machine_code(path: Path) -> bytes:
+    """What a code object executes and reads, without what only names it."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         return b"".join(s.data() for s in elf.iter_sections() if s.name in (".text", ".rodata", ".data"))
 
 
-def _changed_line(text: bytes, mutant: Mutant) -> str:
+def changed_line(text: bytes, mutant: Mutant) -> str:
+    """The first line that a mutant has otherwise."""
     pairs = zip(text.splitlines(), mutant.text.splitlines(), strict=False)
     return next((new.decode().strip() for old, new in pairs if old != new), "")
 

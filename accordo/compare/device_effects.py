@@ -49,11 +49,22 @@ class Compared:
 
 
 def read_effects(folder: Path) -> tuple[Effect, ...] | None:
-    """What a run noted, in its order; None when it noted nothing."""
+    """What all processes of a run noted, in the order of each; None when they noted nothing.
+
+    Processes are numbered as they began, which varies: here they come in the order of what they did.
+    """
+    files = [folder / EFFECTS, *folder.glob(f"{EFFECTS}-*")]
+    found = [effects for file in files if (effects := _of_process(file)) is not None]
+    found.sort(key=lambda effects: [(e.kernel, e.size, e.digests) for e in effects])
+    return tuple(effect for effects in found for effect in effects) if found else None
+
+
+def _of_process(file: Path) -> list[Effect] | None:
     try:
-        text = (folder / EFFECTS).read_text(encoding="utf-8", errors="replace")
+        text = file.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
+    contents = file.with_name(file.name.replace(EFFECTS, COPIES, 1))
     found = []
     for line in text.splitlines():
         kind, *words = line.split(" ")
@@ -62,8 +73,8 @@ def read_effects(folder: Path) -> tuple[Effect, ...] | None:
             found.append(Effect(words[0], tuple((block, digest) for block, _, digest in pairs)))
         elif kind == "C" and len(words) == 3:
             start = int(words[2]) if words[2] != "-" else None
-            found.append(Effect("", (("copy", words[1]),), int(words[0]), start, folder / COPIES))
-    return tuple(found)
+            found.append(Effect("", (("copy", words[1]),), int(words[0]), start, contents))
+    return found
 
 
 def compare_effects(

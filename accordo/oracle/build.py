@@ -13,6 +13,7 @@ from hipscope.accordo.oracle.launch import WidenedKernel
 from hipscope.accordo.oracle.source import NAMESPACE, widened
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.run import Run
+from hipscope.analysis.source.includes import read_before
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject
@@ -50,7 +51,9 @@ class WidenedSource:
     def _compiled(self, symbol: str) -> CodeObject | str:
         name = demangle(symbol)
         original = self.run.texts.needed(self.source).decode("utf-8", "surrogateescape")
-        text, why = widened(original, base_name(name), (name,))
+        before = read_before(self.run.texts, self.project.sources, self.source, self.project.headers)
+        texts = [(self.run.texts.read(path) or b"").decode("utf-8", "surrogateescape") for path in before]
+        text, why = widened(original, base_name(name), (name,), texts)
         if text is None:
             return why
         changed = self.run.replacing(self.source, text.encode("utf-8", "surrogateescape"))

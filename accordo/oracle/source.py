@@ -81,20 +81,25 @@ class _Item:
     end: int
 
 
-def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str | None, str]:
+def widened(
+    text: str, kernel: str, instances: Sequence[str] = (), read_before: Sequence[str] = ()
+) -> tuple[str | None, str]:
     """The text with the kernel in double precision added, or None and why it can't be had.
 
-    `instances` are demangled names of a template's instances to be made, as `void scale<float>(float*)`.
+    `instances` are demangled names of a template's instances to be made, as `void scale<float>(float*)`. `read_before`
+    are the texts of the project that a compiler has read before this one: what the kernel uses of them is widened, too.
     """
-    data = text.encode("utf-8", "surrogateescape")
+    data = _encoded(text)
     items = list(_items(exact_tree(data)))
     found = [
         i for i in items if kernel in i.names and "__global__" in i.text and i.kind.endswith("definition")
     ]
     if len(found) != 1:
         return None, f"the source has {len(found) or 'no'} definitions of `{kernel}`"
-    half = "hip_fp16" in text
-    before = _with_kept_numbers(found[0], [i for i in items if i.end < found[0].end])
+    half = any("hip_fp16" in each for each in (text, *read_before))
+    others = [_encoded(each) for each in read_before]
+    above = [i for each in others for i in _items(exact_tree(each)) if "__global__" not in i.text]
+    before = _with_kept_numbers(found[0], [*above, *(i for i in items if i.end < found[0].end)])
     parts, why = _needed(found[0], before, half)
     if why:
         return None, why
@@ -108,7 +113,10 @@ def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str 
     made = [f"template __global__ {_unqualified(i, kernel)};" for i in wide_instances]
     macros = [p for p in parts if p.kind == "macro"]
     lines = [line for m in macros for line in _defined(m, half)]
-    lines += [f'extern "C++" {{ namespace {NAMESPACE} {{', _prelude() if half or "bfloat16" in text else ""]
+    lines += [
+        f'extern "C++" {{ namespace {NAMESPACE} {{',
+        _prelude() if half or any("bfloat16" in each for each in (text, *read_before)) else "",
+    ]
     lines += [_words(p.text, half)[0] for p in parts if p.kind != "macro"]
     lines += [changed, *made, "} }"]
     lines += [f'#pragma pop_macro("{name}")' for m in macros for name in m.names]
@@ -117,6 +125,10 @@ def widened(text: str, kernel: str, instances: Sequence[str] = ()) -> tuple[str 
     return (data[:end] + added.encode("utf-8", "surrogateescape") + data[end:]).decode(
         "utf-8", "surrogateescape"
     ), ""
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _needed(kernel: _Item, before: Sequence[_Item], half: bool) -> tuple[list[_Item], str]:

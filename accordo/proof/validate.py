@@ -23,6 +23,7 @@ from hipscope.accordo.proof.checks.state import check_state
 from hipscope.accordo.reference.input_coverage import VariedInput
 from hipscope.accordo.reference.prepare import CAPTURED, Reference
 from hipscope.accordo.replay.background import BackgroundReplays
+from hipscope.accordo.trials.other_launch import NO_SUCH_LAUNCH, Relaunch, as_it_is
 from hipscope.analysis.run import Run
 
 CHECKS: tuple[Check, ...] = (check_same_results, check_repeats, check_sanitizers)
@@ -35,17 +36,19 @@ def validate(
     *,
     exact: bool = False,
     terms: int = 1,
+    relaunch: Relaunch = as_it_is,
 ) -> Verdict:
     """Judge the code object `candidate`. `exact` asks for bit-equal results (where the reference itself has them).
 
-    `terms` is how many values the candidate adds up into one element in an order of its own.
+    `terms` is how many values the candidate adds up into one element in an order of its own. `relaunch` gives the
+    launch that the candidate's program makes in place of one of the reference's, over the same memory.
     """
     if reference.broken is not None:
         return Verdict(outcome="inconclusive", reason=f"It cannot be proved: {reference.broken}.")
     reference.settings.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="candidate_", dir=reference.settings.work) as folder:
         run = run or Run()
-        proof = Proof(reference, candidate, exact, run, Path(folder), terms=terms)
+        proof = Proof(reference, candidate, exact, run, Path(folder), terms=terms, relaunch=relaunch)
         if (state := check_state(proof)) is not None:
             return _rejected(proof, state)
         known = with_named(proof)
@@ -55,6 +58,12 @@ def validate(
                 rejection = check(proof, plans, replays)
                 if rejection is not None:
                     return _rejected(proof, rejection)
+    if relaunch is not as_it_is and not any(
+        t.outcome == "same" and t.inputs != CAPTURED for t in proof.trials
+    ):
+        return Verdict(
+            outcome="inconclusive", reason=f"It cannot be proved on other inputs: {NO_SUCH_LAUNCH}."
+        )
     return _acceptance(proof)
 
 

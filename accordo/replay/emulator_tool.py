@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from hipscope.accordo.replay.replay import ReplayTool
@@ -12,6 +14,8 @@ from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import NativePartsMissing, replay_executable
+
+_DEVICE = "--device-config"
 
 
 def replay_tool(config: Config, toolchain: Toolchain, work: Path) -> ReplayTool:
@@ -28,10 +32,17 @@ def replay_tool(config: Config, toolchain: Toolchain, work: Path) -> ReplayTool:
         argv=(str(executable),),
         options=(
             *("--objdump", str(toolchain.objdump)),
-            *("--device-config", str(device)),
+            *(_DEVICE, str(device)),
             *("--cache", str(disassembly)),
             *("--threads", str(config.emulator.threads or os.cpu_count() or 1)),
         ),
         timeout_s=config.accordo.replay_timeout_s,
         batches=True,
     )
+
+
+def with_constants(tool: ReplayTool, device: str, changes: Mapping[str, float], path: Path) -> ReplayTool:
+    """The same replayer with some constants of the device's time model replaced; `path` is the file for them."""
+    write_device_config(device, path, changes)
+    at = tool.options.index(_DEVICE) + 1
+    return replace(tool, options=(*tool.options[:at], str(path), *tool.options[at + 1 :]))

@@ -22,6 +22,7 @@ from hipscope.accordo.reference.trials import Reason, Trials, plan_named
 from hipscope.accordo.replay.poison import POISONS, Poison, fill
 from hipscope.accordo.replay.replay import ReplayRequest, patience
 from hipscope.accordo.trials.code_constants import named_in
+from hipscope.accordo.trials.other_launch import Relaunch, as_it_is
 from hipscope.analysis.run import Run
 
 _SEEDS = (3, 4)
@@ -44,6 +45,7 @@ class Proof:
     bits: dict[int, tuple[str, ...]] = field(default_factory=dict)  # dispatch -> digests of its first run
     terms: int = 1
     notes: list[str] = field(default_factory=list)
+    relaunch: Relaunch = as_it_is
 
     def on(self, *defences: str) -> bool:
         """True unless all of these defences are switched off."""
@@ -146,6 +148,8 @@ def plan_runs(proof: Proof, prepared: Prepared, number: int) -> Plan:
 
 def allowed(proof: Proof, run: ReferenceRun) -> bool:
     """Whether the candidate may be launched so; what was recorded it must be able to do, whatever it says."""
+    if proof.relaunch is not as_it_is:
+        return proof.relaunch(run.dispatch) is not None
     recorded = max(math.prod(p.dispatch.workgroup) for p in proof.reference.prepared)
     size = math.prod(run.dispatch.workgroup)
     return size <= recorded or size <= largest_workgroup(proof.candidate, run.dispatch.kernel)
@@ -172,7 +176,7 @@ def _request(
 ) -> ReplayRequest:
     chosen = poison if proof.on("poison_fillings") else poison.plain
     return ReplayRequest(
-        run.dispatch,
+        proof.relaunch(run.dispatch) or run.dispatch,
         proof.candidate,
         proof.folder / name,
         seed=seed,

@@ -25,6 +25,7 @@ from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun, piece_tolerance
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay
+from hipscope.accordo.trials.other_launch import NO_SUCH_LAUNCH, as_it_is
 from hipscope.emulator.symbolize import demangle
 
 NOTHING: NDArray[np.float64] = np.zeros(0)  # no double precision
@@ -44,11 +45,10 @@ def check_same_results(proof: Proof, plans: Sequence[Plan], replays: BackgroundR
             if turn.run is not prepared.runs[0] or turn is plan.captured[-1][0]:
                 proof.trials.append(trial(turn.run, "same"))
         proof.trials += prepared.dropped
-        proof.trials += [
-            trial(run, "dropped", "the candidate's launch bounds do not allow it")
-            for run in prepared.runs
-            if not allowed(proof, run)
-        ]
+        why = (
+            "the candidate's launch bounds do not allow it" if proof.relaunch is as_it_is else NO_SUCH_LAUNCH
+        )
+        proof.trials += [trial(run, "dropped", why) for run in prepared.runs if not allowed(proof, run)]
     return None
 
 

@@ -58,7 +58,7 @@ def _new_reports(
     assert checked.request is not None
     code, kept = run.dispatch.code_object, run.result.directory
     out = settings.work / "checked" / f"{kept.parent.name}_{kept.name}"
-    request = replace(checked.request, code_object=code, out=out, trace_access=False)
+    request = replace(checked.request, dispatch=run.dispatch, code_object=code, out=out, trace_access=False)
     if (request.out / "result.json").exists():
         own = Replay("ok", "", None, request.out).sanitizers(code)
     else:

@@ -140,10 +140,12 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compare:
         ("sum_float", "k = 0; k < kTerms; ++k) sum +=", "k = kTerms - 1; k >= 0; --k) sum +="),
         ("bell_float4", "weighted(v.w)", "kWeight * v.w"),
         ("turn_float2", "in[i].x * 0.8f - in[i].y * 0.6f", "fmaf(in[i].x, 0.8f, in[i].y * -0.6f)"),
-        ("sum_half", HALF_LOOP, HALF_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF_PAIR)),
-        ("sum_half2", HALF2_LOOP, HALF2_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF2_PAIR)),
-        ("sum_bfloat", BFLOAT_LOOP, BFLOAT_LOOP.replace("(float)(__bf16)(sum + (float)in[k * n + i])",
-                                                        "sum + (float)in[k * n + i]")),
+        pytest.param("sum_half", HALF_LOOP, HALF_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF_PAIR),
+                     marks=pytest.mark.slow),
+        pytest.param("sum_half2", HALF2_LOOP, HALF2_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF2_PAIR),
+                     marks=pytest.mark.slow),
+        pytest.param("sum_bfloat", BFLOAT_LOOP, BFLOAT_LOOP.replace(
+            "(float)(__bf16)(sum + (float)in[k * n + i])", "sum + (float)in[k * n + i]"), marks=pytest.mark.slow),
         ("sum_bodies", BODIES_LOOP, "for (int k = kTerms - 1; k >= 0; --k) total"),
     ],
 )  # fmt: skip
@@ -187,6 +189,19 @@ def test_only_the_kernel_and_what_it_uses_are_widened() -> None:
     assert "sum_float" not in added
     assert "kTerms" not in added
     assert text.replace(f'\nextern "C++"{added}}} }}\n', "") == PROGRAM
+
+
+def test_what_a_kernel_uses_of_other_files_is_widened_too() -> None:
+    types = "struct Cell { float value; };\n#define HALF 0.5f\n"
+    helpers = "__device__ float bump(const Cell& c) { return sqrtf(c.value) + HALF; }\nfloat unused();\n"
+    text = "__global__ void k(const Cell* in, float* out) { out[0] = bump(in[0]); }\n"
+    wide, why = widened(text, "k", (), (types, helpers))
+    assert wide is not None, why
+    added = wide.split('extern "C++"')[1]
+    assert "struct Cell { double value; };" in added
+    assert "__device__ double bump(const Cell& c) { return sqrt(c.value) + HALF; }" in added
+    assert "#define HALF 0.5\n" in wide
+    assert "unused" not in wide
 
 
 def test_a_template_is_made_for_the_instance_that_was_launched() -> None:
