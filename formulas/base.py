@@ -96,7 +96,8 @@ class Formula(ABC):
 
     A rewrite must move at least one of the `objectives`, the first of which is the main one; a formula without any
     only diagnoses. `keeps` is the work that no rewrite for this formula saves: it limits how much faster a kernel can
-    become. `guidance` are directions for a language model, one per attempt.
+    become. `fewer_launches`: what an empty launch takes does not limit that, as there would be fewer. `guidance` are
+    directions for a language model, one per attempt.
     """
 
     name: ClassVar[str]
@@ -105,6 +106,7 @@ class Formula(ABC):
     remedy: ClassVar[Sequence[str]]
     needs: ClassVar[Sequence[Need]]
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes", "flops"})
+    fewer_launches: ClassVar[bool] = False
     guidance: ClassVar[Sequence[str]] = ()
 
     @abstractmethod

@@ -5,14 +5,14 @@ Takes a kernel's global and LDS atomics, gives a finding per source line whose o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
@@ -76,6 +76,7 @@ class AtomicContention(Formula):
             busy = _BUSY_AT_LEAST * part if kernel.bound_by == "atomic" else 0.0
             if max(waits, busy) >= THRESHOLDS["atomicContention.wait"]:
                 found.append(_finding(self.name, kernel, site, waits, busy, texts))
+        found += _many_addresses(self.name, kernel, {(s.file, s.line) for s in contended}, texts)
         return sorted(found, key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
@@ -146,6 +147,61 @@ def _finding(
         ),
         related=() if launch is None else (launch,),
     )
+
+
+def _many_addresses(
+    formula: str, kernel: Kernel, contended: Collection[tuple[str, int]], texts: SourceTexts
+) -> list[Finding]:
+    """Atomics that spread over many lines and are waited for all the same, as there are so many: one finding, on the
+    costliest line of them.
+    """
+    blamed = blamed_stalls(kernel)
+    shares = []
+    for site in sites(kernel, _on_memory, _operations):
+        if (site.file, site.line) not in contended:
+            waits = wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
+            shares.append((waits, site))
+    total = min(1.0, sum(waits for waits, _ in shares))
+    if total < THRESHOLDS["atomicContention.wait"]:
+        return []
+    shares.sort(key=lambda entry: -entry[0])
+    worst = shares[0][1]
+    every = [i for _, site in shares for i in site.instructions]
+    pattern = sum_patterns([i.memory for i in every if i.memory is not None])
+    lines = pattern.lines_used / pattern.accesses if pattern.accesses else 0.0
+    per_access = f", {lines:.0f} cache lines per wave access" if lines else ""
+    busiest = pattern.same_address_share
+    known = (
+        ()
+        if busiest is None
+        else (Evidence("operations on the busiest cache line", 100 * busiest, None, "%"),)
+    )
+    launch = launch_of(kernel, worst.file, texts)
+    others = [
+        Related(s.file, s.line, f"{w:.0%} of the wave time for atomics here") for w, s in shares[1:4] if w > 0
+    ]
+    return [
+        finding_at(
+            formula,
+            kernel,
+            worst,
+            total,
+            f"{pattern.lanes:,} atomic operations spread over many addresses{per_access}, each of them a trip to the "
+            "L2: there are too many, though none is contended",
+            (
+                Evidence(_PER_WAVE, float(pattern.lanes), None, "operations"),
+                *known,
+                Evidence("lanes behind another lane of their wave", pattern.atomic_conflicts, 0.0, "lanes"),
+                Evidence("wave time waiting for these atomics", 100 * total, 0.0, "%"),
+            ),
+            [*others, *(() if launch is None else (launch,))],
+        )
+    ]
+
+
+def _on_memory(instruction: Instruction) -> bool:
+    pattern = instruction.memory
+    return pattern is not None and pattern.kind == "atomic" and pattern.space == "global"
 
 
 def _counted(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:

@@ -1,20 +1,25 @@
-"""What bounds a kernel in which no other formula finds anything: shown on demand, with no rewrite.
+"""What bounds a kernel in which no other formula finds anything, and what hot lines without a finding do: no rewrite.
 
-Takes a kernel, gives one finding at its definition with its place under the roofline and what its waves wait for.
+Takes a kernel, gives one finding at its definition with its place under the roofline and what its waves wait for, and
+one for each hot line of which no formula speaks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.metrics.roofline import Bound, Roofline, roofline
 from hipscope.analysis.metrics.stalls import stall_table, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Profile
-from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
-from hipscope.formulas.detect.sites import finding_at, kernel_site
+from hipscope.formulas.detect.causes import CAUSES, LineCause, line_causes, time_by_cause
+from hipscope.formulas.detect.dataflow import uniform_instructions
+from hipscope.formulas.detect.sites import Site, finding_at, kernel_site
+from hipscope.formulas.detect.slow_arithmetic import SlowLine, slow_lines
+from hipscope.formulas.detect.thresholds import THRESHOLDS
 
 
 class DiagnoseOnly(Formula):
@@ -37,16 +42,82 @@ class DiagnoseOnly(Formula):
             evidence.append(
                 Evidence("waves per SIMD that fit", fits.theoretical, float(fits.maximum), "waves")
             )
-        return [finding_at(self.name, kernel, kernel_site(kernel), 0.0, _WORDS[roof.bound], evidence)]
+        return [
+            finding_at(self.name, kernel, kernel_site(kernel), 0.0, _message(profile, kernel, roof), evidence)
+        ]
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """Nothing: there is nothing to move."""
         return {}
 
 
-_TOP = 3  # reasons to wait that are named
+def explain_lines(
+    profile: Profile, kernel: Kernel, spoken: Collection[tuple[str, int]], formula: str
+) -> list[Finding]:
+    """What each hot line without a finding spends its time on, and what makes it less; hottest first.
+
+    `spoken` are files and lines of which a finding speaks. Lines are told until most of the kernel's time is.
+    """
+    found = []
+    told = 0.0
+    slow = {(x.file, x.line): x for x in slow_lines(kernel)}
+    uniform = uniform_instructions(kernel)
+    for line in line_causes(profile, kernel):
+        if line.share < HOT_LINE and (told >= _ENOUGH or line.share < _LEAST):
+            break
+        told += line.share
+        if (line.file, line.line) in spoken:
+            continue
+        site = Site(line.file, line.line, ByteColumn(line.column), ())
+        parts = [
+            Evidence(f"of the line: {name}", 100 * part, None, "%")
+            for name, part in line.causes
+            if part >= _PART
+        ]
+        rounds = (
+            []
+            if line.rounds is None
+            else [Evidence("times that each wave comes here", line.rounds, None, "")]
+        )
+        message = _sentence(line, slow.get((line.file, line.line)), uniform)
+        found.append(finding_at(formula, kernel, site, min(1.0, line.share), message, [*parts, *rounds]))
+    return found
+
+
+HOT_LINE = 0.1  # of a kernel's wave time: a line that takes as much deserves a word
+_ENOUGH = 0.85  # of the wave time that is told
+_LEAST = 0.01  # lines below it are only part of the kernel's sum
+_PART = 0.1  # a cause below this part of a line is not worth a clause
+_CLAUSES = 2
+_TOP = 3  # causes of a kernel that are named
+_ROOF = 0.85  # of what the device reaches: "within 15 % of a roof"
+
+
+def _sentence(line: LineCause, slow: SlowLine | None, uniform: Collection[int]) -> str:
+    """Cause and remedy of the largest parts of a line's time."""
+    parts = [(name, part) for name, part in line.causes if part >= _PART][:_CLAUSES]
+    if len(parts) > 1 and parts[1][1] < parts[0][1] / _MINOR:
+        parts = parts[:1]
+    causes, remedies = [], []
+    for name, part in parts:
+        words, remedy = CAUSES[name].words, CAUSES[name].remedy
+        if slow is not None and name == slow.kind:
+            if slow.functions:
+                words = f"{slow.words}, {len(slow.instructions)} instructions"
+            same = sum(i.hits for i in slow.instructions if i.index in uniform)
+            if same >= _SAME * sum(i.hits for i in slow.instructions):
+                words += " on values that are the same for all lanes"
+                remedy = "compute it once: on the host and pass it as an argument, or before the loop"
+        causes.append(f"{words} ({part:.0%})")
+        remedies.append(remedy)
+    return f"takes {line.share:.0%} of the wave time: {'; '.join(causes)}. What helps: {'; '.join(remedies)}"
+
+
+_SAME = 0.6  # of the executed instructions: then the rest can be hoisted as well
+_MINOR = 3  # times smaller than the first cause: left out
 _WORDS: Mapping[Bound, str] = {
     "memory": "bound by memory bandwidth: it gets faster by moving fewer bytes",
+    "vmem": "bound by the vector memory units: it gets faster by fewer and denser accesses",
     "compute": "bound by the vector units: it gets faster by executing fewer or cheaper instructions",
     "issue": "bound by instruction issue: waves wait for their turn, it gets faster by executing fewer instructions",
     "latency": "bound by latency: no unit is busy, waves wait for results of earlier instructions",
@@ -55,6 +126,23 @@ _WORDS: Mapping[Bound, str] = {
     "launch": "so short that launching it takes most of the time: it gets faster by launching less often",
     "unknown": "",
 }
+
+
+def _message(profile: Profile, kernel: Kernel, roof: Roofline) -> str:
+    """The roof that the kernel is at, else what bounds it and what its waves spend their time on."""
+    reachable = THRESHOLDS["memoryAccess.reachable_bandwidth"]
+    if roof.memory_fraction is not None and roof.memory_fraction >= _ROOF * reachable:
+        return (
+            f"at the roof of the memory bandwidth: it moves {roof.memory_fraction:.0%} of the peak, and streams reach "
+            f"{reachable:.0%}; only moving fewer bytes makes it faster"
+        )
+    if roof.flops_fraction is not None and roof.flops_fraction >= _ROOF:
+        return f"at the roof of the arithmetic: {roof.flops_fraction:.0%} of the peak; only fewer operations save time"
+    causes = list(time_by_cause(profile, kernel).items())[:_TOP]
+    if not causes:
+        return _WORDS[roof.bound]
+    named = "; ".join(f"{part:.0%} {CAUSES[name].words}" for name, part in causes)
+    return f"{_WORDS[roof.bound]}. Of the wave time: {named}"
 
 
 def _rates(roof: Roofline) -> list[Evidence]:

@@ -6,7 +6,8 @@ far from busy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import achieved_waves, occupancy
@@ -15,8 +16,9 @@ from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.detect.dataflow import addressed_by_loads
 from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, mnemonic, waves
-from hipscope.formulas.detect.memory_access import wasteful
+from hipscope.formulas.detect.memory_access import wasteful, wasteful_loads
 from hipscope.formulas.detect.sites import Site, finding_at, launch_of, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
@@ -29,6 +31,7 @@ from hipscope.formulas.detect.time_at_stake import (
 
 WAITS = "memory wait cycles per wave"
 _LOADS = ("global_load", "flat_load", "buffer_load", "s_load", "s_buffer_load")
+_STORES = ("global_store", "flat_store", "buffer_store")
 _WAITS = (
     StallReason.GLOBAL_MEMORY,
     StallReason.SCALAR_MEMORY,
@@ -44,7 +47,10 @@ class LatencyHiding(Formula):
     remedy: ClassVar[tuple[str, ...]] = (
         "start several independent loads before the first one is used: unroll the loop, load the next step early",
         "launch more waves, or lower what keeps them off the SIMD (registers, LDS)",
-        "let each load bring more: 16 bytes per lane instead of 4",
+        "let each load bring more: 16 bytes per lane instead of 4, or of one",
+        "stage in LDS, or keep in registers, what is loaded again and again",
+        "keep in a register what a loop stores and loads again, and store it once behind the loop",
+        "where one load brings the address of the next: follow several chains in each lane, or keep the table in LDS",
     )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions", "launches"), "a finding per line"),)
     guidance: ClassVar[tuple[str, ...]] = (
@@ -67,9 +73,19 @@ class LatencyHiding(Formula):
         roof = roofline(kernel, profile.device, profile.provenance)
         if (roof.memory_fraction or 0.0) >= THRESHOLDS["latencyHiding.bandwidth"]:
             return []
+        wasted, dependent = (
+            wasteful_loads(kernel),
+            addressed_by_loads(kernel),
+        )  # the first: slow for another reason
+
+        def waited_for(instruction: Instruction) -> bool:
+            if "_store" in mnemonic(instruction) and wasteful(instruction):
+                return False
+            return _load(instruction) and instruction.index not in wasted
+
         found = [
-            _finding(self.name, profile, kernel, site, number, texts)
-            for site in sites(kernel, _load, _latency)
+            _finding(self.name, profile, kernel, site, dependent, texts)
+            for site in sites(kernel, waited_for, _latency)
         ]
         return sorted((f for f in found if f is not None), key=lambda f: -f.share)
 
@@ -82,13 +98,31 @@ class LatencyHiding(Formula):
         return {WAITS: waited / number}
 
 
+_NARROW = 2  # bytes per lane
+_REPEATED = 64  # times that a line is asked for: more than the lanes of one wave could have shared
+
+
 def _load(instruction: Instruction) -> bool:
-    """A dense load of data. One that touches a line per lane is slow for another reason; one past the caches is how
+    """An access to data that is waited for: a load, or a store in front of one. One past the caches is how
     waves wait for each other.
     """
-    if not mnemonic(instruction).startswith(_LOADS) or is_synchronising(instruction):
-        return False
-    return not wasteful(instruction)
+    return mnemonic(instruction).startswith((*_LOADS, *_STORES)) and not is_synchronising(instruction)
+
+
+def _note(worst: Instruction, dependent: Collection[int]) -> str:
+    """What else is known of the access that is waited for most; begins with a separator, empty for nothing."""
+    pattern = worst.memory
+    if mnemonic(worst).startswith(_STORES):
+        return "; a load behind it is waited for together with it, or reads what it stored"
+    if worst.index in dependent:
+        return "; its address comes from an earlier load, so that both are waited for in turn"
+    if pattern is None or pattern.space != "global":
+        return ""
+    if pattern.bytes_per_lane <= _NARROW:
+        size = "1 byte" if pattern.bytes_per_lane == 1 else f"{pattern.bytes_per_lane} bytes"
+        return f"; it brings only {size} per lane"
+    asked = pattern.lines_used / pattern.distinct_lines if pattern.distinct_lines else 0.0
+    return f"; each of its cache lines is asked for {asked:,.0f} times" if asked >= _REPEATED else ""
 
 
 def _latency(instruction: Instruction) -> float:
@@ -96,10 +130,15 @@ def _latency(instruction: Instruction) -> float:
 
 
 def _finding(
-    formula: str, profile: Profile, kernel: Kernel, site: Site, number: float, texts: SourceTexts
+    formula: str,
+    profile: Profile,
+    kernel: Kernel,
+    site: Site,
+    dependent: Collection[int],
+    texts: SourceTexts,
 ) -> Finding | None:
     """The waits for the loads of one line, when every wave comes there often enough to load ahead."""
-    rounds = max(i.hits for i in site.instructions) / number
+    rounds = max(i.hits for i in site.instructions) / (waves(kernel) or math.inf)
     if rounds < THRESHOLDS["latencyHiding.rounds"]:
         return None
     blamed = blamed_stalls(kernel)
@@ -122,12 +161,15 @@ def _finding(
     few = running is not None and allowed is not None and running < allowed.theoretical / 2
     meanwhile = f" and {running:.1f} waves per SIMD" if few and running is not None and running >= 0.5 else ""
     launch = launch_of(kernel, site.file, texts)
+    worst = max(site.instructions, key=lambda i: sum(blamed[i.index].values()))
+    what = "store" if mnemonic(worst).startswith(_STORES) else "load"
     return finding_at(
         formula,
         kernel,
         site,
         smaller(waits, beyond_traffic(profile, kernel)),
-        f"each wave waits for this load {rounds:,.0f} times, with little else in flight{meanwhile}",
+        f"each wave waits for this {what} {rounds:,.0f} times, with little else in flight{meanwhile}"
+        f"{_note(worst, dependent)}",
         evidence,
         () if launch is None else (launch,),
     )

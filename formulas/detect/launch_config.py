@@ -12,13 +12,14 @@ from typing import ClassVar
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
     launched_lanes,
     vector_cycles_per_wave,
     workgroups,
 )
+from hipscope.formulas.detect.launch_gain import launch_gain, room_left
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, launch_of
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, latency_bound, long_enough, smaller
@@ -99,6 +100,7 @@ def _finding(
     worst = min(parts, key=lambda name: parts[name])
     if parts[worst] > THRESHOLDS["launchConfig.busy"]:
         return None
+    gain = launch_gain(kernel, launch, device, texts)
     named = "cus" if parts["cus"] <= THRESHOLDS["launchConfig.busy"] else worst
     what = f"a launch of {groups:,} workgroup{'' if groups == 1 else 's'} of {size} work-items"
     messages = {
@@ -117,10 +119,20 @@ def _finding(
         formula,
         kernel,
         _place(kernel, texts),
-        smaller(1 - parts[worst], beyond_traffic(profile, kernel)),
+        smaller(1 - parts[worst] if gain is None else gain, beyond_traffic(profile, kernel)),
         messages[named],
         evidence,
     )
+
+
+def few_workgroups(profile: Profile, kernel: Kernel, texts: SourceTexts) -> Related | None:
+    """What the kernel's longest launch leaves idle at this size of the problem, at the place of the launch."""
+    launches = [d for d in kernel.dispatches if d.profiled and workgroups(d) and d.time_ns > 0]
+    if not launches or not long_enough(kernel):
+        return None
+    said = room_left(kernel, max(launches, key=lambda d: d.time_ns), profile)
+    place = _place(kernel, texts)
+    return Related(place.file, place.line, said) if said is not None and place.file else None
 
 
 def _groups_at_once(profile: Profile, kernel: Kernel, size: int) -> int:

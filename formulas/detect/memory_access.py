@@ -6,6 +6,7 @@ Takes a kernel's global accesses, gives a finding per source line that moves far
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from hipscope.analysis.metrics.memory_patterns import (
@@ -32,7 +33,8 @@ from hipscope.formulas.detect.time_at_stake import (
 
 _PER_ACCESS = "cache lines per access"
 # What an access waits for before it is issued is the accesses in front of it.
-_MEMORY_WAITS = (StallReason.GLOBAL_MEMORY, StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
+_QUEUE = (StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
+_MEMORY_WAITS = (StallReason.GLOBAL_MEMORY, *_QUEUE)
 _BOUND_BY_MEMORY = ("hbm", "mall", "vmem")
 
 
@@ -67,14 +69,12 @@ class MemoryAccess(Formula):
         """One finding per line, worst first; one per kernel from counters."""
         if not has_patterns(kernel):
             return _counted(self.name, kernel)
-        patterns = [_global(i) for i in kernel.instructions]
-        moved = sum(p.lines_used for p in patterns if p is not None)
-        if not moved:
+        moved = _moved(kernel)
+        if not moved.touched:
             return []
-        waits = memory_wait(kernel)
         limit = beyond_bandwidth(kernel, profile.device, _unavoidable_bytes(kernel))
         found = [
-            _finding(self.name, kernel, site, waits, moved, limit, texts)
+            _finding(self.name, kernel, site, moved, limit, texts)
             for site in sites(kernel, wasteful, _excess_lines)
         ]
         return sorted(found, key=lambda f: -f.share)
@@ -120,6 +120,94 @@ def memory_wait(kernel: Kernel) -> float:
     return max(share, 0.5) if kernel.bound_by in _BOUND_BY_MEMORY else share
 
 
+@dataclass(frozen=True)
+class _Moved:
+    """Lines of a kernel's plain global accesses, and the waits that they cause, as parts of its time.
+
+    `touched` counts every line of every access, `fetched` those of loads that the L1 did not have. `wasted` is the part
+    of the fetched ones that dense accesses would not need: lines that one access fetches and the next ones find in the
+    L1 are no waste, however many each of them touches.
+    """
+
+    touched: float
+    fetched: float
+    wasteful_fetches: float
+    wasted: float
+    stored: float
+    load_waits: float
+    store_waits: float
+    queue_waits: float
+
+
+def _moved(kernel: Kernel) -> _Moved:
+    accesses = [(i, p) for i in kernel.instructions if (p := _global(i)) is not None]
+    loads = [(i, p) for i, p in accesses if p.kind == "load"]
+    stores = [(i, p) for i, p in accesses if p.kind == "store"]
+    bad = [(i, p) for i, p in loads if wasteful(i)]
+    fetches = sum(_fetched(p) for _, p in bad)
+    excess = max(0.0, fetches - sum(p.lines_needed for _, p in bad))
+    blamed = blamed_stalls(kernel)
+
+    def waits(some: list[tuple[Instruction, MemoryPattern]], reasons: tuple[StallReason, ...]) -> float:
+        return wait_share(kernel, add_stalls([blamed[i.index] for i, _ in some]), reasons)
+
+    return _Moved(
+        touched=sum(p.lines_used for _, p in accesses),
+        fetched=sum(_fetched(p) for _, p in loads),
+        wasteful_fetches=fetches,
+        wasted=excess,
+        stored=sum(p.lines_used for _, p in stores),
+        load_waits=waits(loads, (StallReason.GLOBAL_MEMORY,)),
+        store_waits=waits(stores, (StallReason.GLOBAL_MEMORY,)),
+        queue_waits=waits(accesses, _QUEUE),
+    )
+
+
+def _fetched(pattern: MemoryPattern) -> float:
+    """Lines that a load asks the L2 for; where hits are not known, all."""
+    return max(0.0, pattern.lines_used - (pattern.l1_hits or 0.0))
+
+
+def wasteful_loads(kernel: Kernel) -> frozenset[int]:
+    """Loads that fetch far more lines than their data fill, and not for the accesses beside them: lines that the next
+    loads find in the L1 are used.
+    """
+    moved = _moved(kernel)
+    if moved.wasted < _WASTED * moved.wasteful_fetches:
+        return frozenset()
+    return frozenset(
+        i.index
+        for i in kernel.instructions
+        if (p := _global(i)) is not None
+        and p.kind == "load"
+        and p.lines_needed
+        and _fetched(p) >= THRESHOLDS["memoryAccess.excess"] * p.lines_needed
+    )
+
+
+_WASTED = 0.5  # of what wasteful loads fetch: below it their neighbours use most of it
+
+
+def _at_stake(kernel: Kernel, patterns: list[MemoryPattern], moved: _Moved) -> float:
+    """The part of the kernel's time that goes into the lines that these wasteful accesses need not move or touch.
+
+    Waits for data shrink with the lines that are fetched, queues with the lines that are touched. Stores are hardly
+    waited for: their cost is the queue, and the traffic of a kernel that a memory unit limits.
+    """
+    touched = sum(p.lines_used - p.lines_needed for p in patterns) / moved.touched
+    fetches = sum(_fetched(p) for p in patterns if p.kind == "load")
+    own = moved.wasted * fetches / moved.wasteful_fetches if moved.wasteful_fetches else 0.0
+    stored = sum(p.lines_used - p.lines_needed for p in patterns if p.kind == "store")
+    share = moved.queue_waits * touched
+    share += moved.load_waits * own / moved.fetched if moved.fetched else 0.0
+    share += moved.store_waits * stored / moved.stored if moved.stored else 0.0
+    if kernel.bound_by == "vmem":
+        return max(share, 0.5 * touched)
+    if kernel.bound_by in _BOUND_BY_MEMORY:
+        return max(share, 0.5 * (own + stored) / (moved.fetched + moved.stored))
+    return share
+
+
 def _unavoidable_bytes(kernel: Kernel) -> float:
     """Bytes that must move whatever the pattern: those needed, or fewer when caches already keep some away."""
     patterns = [p for i in kernel.instructions if (p := _global(i)) is not None]
@@ -132,8 +220,7 @@ def _finding(
     formula: str,
     kernel: Kernel,
     site: Site,
-    waits: float,
-    moved: float,
+    moved: _Moved,
     limit: float | None,
     texts: SourceTexts,
 ) -> Finding:
@@ -143,14 +230,15 @@ def _finding(
     used = lines_per_access(pattern) or 0.0
     needed = ideal_lines_per_access(pattern) or 0.0
     efficiency = coalescing(pattern) or 0.0
-    excess = (pattern.lines_used - pattern.lines_needed) / moved
+    excess = (pattern.lines_used - pattern.lines_needed) / moved.touched
+    hits = None if pattern.l1_hits is None or not pattern.lines_used else pattern.l1_hits / pattern.lines_used
     launch = launch_of(kernel, site.file, texts)
     verb = "reads and writes" if len(kinds) > 1 else "writes" if "store" in kinds else "reads"
     return finding_at(
         formula,
         kernel,
         site,
-        share=smaller(waits * excess, limit),
+        share=smaller(_at_stake(kernel, patterns, moved), limit),
         message=(
             f"{verb} global memory {_manner(site, texts)}: "
             f"each access of a wave touches {used:.0f} cache lines "
@@ -160,7 +248,8 @@ def _finding(
             Evidence(_PER_ACCESS, used, needed, "lines"),
             Evidence("bytes used of the lines touched", 100 * efficiency, 100.0, "%"),
             Evidence("share of the kernel's line traffic that is waste", 100 * excess, 0.0, "%"),
-            Evidence("wave time waiting for global memory", 100 * waits, None, "%"),
+            *(() if hits is None else (Evidence("lines that the L1 already has", 100 * hits, None, "%"),)),
+            Evidence("wave time waiting for global memory", 100 * memory_wait(kernel), None, "%"),
         ),
         related=() if launch is None else (launch,),
     )

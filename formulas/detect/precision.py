@@ -6,13 +6,15 @@ Takes a kernel's vector instructions, gives a finding per line whose instruction
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
+from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import function_text
-from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.detect.dataflow import uniform_instructions
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
     counts_all,
@@ -25,7 +27,8 @@ from hipscope.formulas.detect.instruction_mix import (
     vector_cycles_per_wave,
     waves,
 )
-from hipscope.formulas.detect.sites import finding_at, sites
+from hipscope.formulas.detect.sites import Site, finding_at, sites
+from hipscope.formulas.detect.slow_arithmetic import SlowLine, slow_lines
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, cost_share, long_enough, smaller
 
@@ -36,6 +39,7 @@ _NO_DOUBLES = frozenset(
 )
 _WIDEN = frozenset({"v_cvt_f64_f32", "v_cvt_f64_i32", "v_cvt_f64_u32"})
 _NARROW = "v_cvt_f32_f64"
+_MOSTLY = 0.6  # of a line's cycles: then hoisting the rest of it is possible as well
 
 
 class Precision(Formula):
@@ -51,6 +55,8 @@ class Precision(Formula):
     remedy: ClassVar[tuple[str, ...]] = (
         "write float literals with `f` (`0.5f`) and call float functions (`sqrtf`, `expf`)",
         "divide by multiplying with a reciprocal that is computed once, outside the loop",
+        "compute what is the same for all lanes once: before the loop, by one lane, or on the host as an argument",
+        "divide integers by constants or powers of two, or once instead of `/` and `%`; 32 bits instead of 64",
         "where the precision allows, use `__expf`, `__logf`, `rsqrtf`, and `__builtin_amdgcn_rcpf` for division",
     )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
@@ -65,8 +71,9 @@ class Precision(Formula):
         """One finding per line and kind, worst first."""
         if kernel.sampled or not kernel.instructions or not long_enough(kernel):
             return []
-        found = [*_doubles(self.name, profile, kernel, texts), *_slow(self.name, profile, kernel)]
-        return sorted(found, key=lambda f: -f.share)
+        doubles = _doubles(self.name, profile, kernel, texts)
+        spoken = {(f.file, f.line) for f in doubles}
+        return sorted((*doubles, *_slow(self.name, profile, kernel, spoken)), key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """Double-precision and quarter-rate instructions that a wave executes, and what all of its vector instructions
@@ -139,51 +146,71 @@ def _holds_doubles(instruction: Instruction) -> bool:
     )
 
 
-def _slow(formula: str, profile: Profile, kernel: Kernel) -> list[Finding]:
-    """Lines whose quarter-rate operations, with the instructions that make them exact, fill the vector units."""
+def _slow(
+    formula: str, profile: Profile, kernel: Kernel, spoken: Collection[tuple[str, int]]
+) -> list[Finding]:
+    """Lines whose divisions and functions, with all that they are expanded to, cost more than fast forms would.
+
+    Of the `spoken` ones, something else is said.
+    """
     issued = sum(issue_cycles(i) for i in kernel.instructions if is_valu(i))
+    lines = [line for line in slow_lines(kernel) if (line.file, line.line) not in spoken]
+    slow = sum(issue_cycles(i) for line in lines for i in line.instructions)
+    if not issued or slow < THRESHOLDS["precision.slow"] * issued:
+        return []
+    limit = beyond_traffic(profile, kernel)
+    uniform = uniform_instructions(kernel)
     found = []
-    for site in sites(kernel, is_valu, lambda i: issue_cycles(i) if is_transcendental(i) else 0.0):
-        slow = [i for i in site.instructions if is_transcendental(i) and "_f16" not in mnemonic(i)]
-        hits = sum(i.hits for i in slow)
-        cycles = sum(issue_cycles(i) for i in site.instructions)
-        if not hits or any(is_double(i) for i in site.instructions):
-            continue
-        if sum(issue_cycles(i) for i in slow) < THRESHOLDS["precision.slow"] * issued:
-            continue
-        avoidable = max(0.0, 1 - hits * THRESHOLDS["precision.cycles_kept"] / cycles)
-        share = avoidable * cost_share(kernel, site.instructions)
-        found.append(
-            finding_at(
-                formula,
-                kernel,
-                site,
-                smaller(share, beyond_traffic(profile, kernel)),
-                f"{_operation(slow)}: {cycles / hits:.0f} cycles of the vector unit for each, where a fast form takes "
-                f"{THRESHOLDS['precision.cycles_kept']:.0f}",
-                (
-                    *_per_wave(kernel, SLOW, hits),
-                    Evidence(
-                        "vector cycles per operation",
-                        cycles / hits,
-                        THRESHOLDS["precision.cycles_kept"],
-                        "cycles",
-                    ),
-                    Evidence("part of the kernel's vector cycles", 100 * cycles / issued, None, "%"),
-                ),
-            )
-        )
+    for line in lines:
+        share = smaller(_avoidable(line, uniform) * cost_share(kernel, line.instructions), limit)
+        found.append(_slow_finding(formula, kernel, line, share, uniform))
     return found
 
 
-def _operation(slow: list[Instruction]) -> str:
-    names = {mnemonic(i).split("_")[1] for i in slow}
-    if any("iflag" in mnemonic(i) for i in slow):
-        return "divides integers"
-    if names == {"rcp"}:
-        return "divides"
-    shown = [word for word in ("exp", "log", "sin", "cos", "sqrt", "rsq", "rcp") if word in names]
-    return f"computes slow functions ({', '.join(shown)})"
+def _avoidable(line: SlowLine, uniform: Collection[int]) -> float:
+    """The part of a line's cost that a fast form saves; of what is the same for all lanes, all of it."""
+    cycles = sum(issue_cycles(i) for i in line.instructions)
+    if not cycles:
+        return 0.0
+    same = sum(issue_cycles(i) for i in line.instructions if i.index in uniform) / cycles
+    kept = line.operations * THRESHOLDS["precision.cycles_kept"] / cycles
+    return 1.0 if same >= _MOSTLY else max(0.0, 1 - kept)
+
+
+def _slow_finding(
+    formula: str, kernel: Kernel, line: SlowLine, share: float, uniform: Collection[int]
+) -> Finding:
+    """What a line spends on slow operations."""
+    issued = sum(issue_cycles(i) for i in kernel.instructions if is_valu(i))
+    cycles = sum(issue_cycles(i) for i in line.instructions)
+    slow = sum(i.hits for i in line.instructions if is_transcendental(i))
+    same = sum(issue_cycles(i) for i in line.instructions if i.index in uniform)
+    kept = THRESHOLDS["precision.cycles_kept"]
+    hoist = (
+        "; the same for all lanes, so once per workgroup or on the host would do"
+        if same >= _MOSTLY * cycles
+        else ""
+    )
+    frame = user_frame(line.instructions[0].source)
+    column = ByteColumn(frame.column) if frame is not None else UNKNOWN_COLUMN
+    return finding_at(
+        formula,
+        kernel,
+        Site(line.file, line.line, column, line.instructions),
+        share,
+        f"{line.words}: {cycles / line.operations:.0f} cycles of the vector unit for each, where a fast form takes "
+        f"{kept:.0f}{hoist}",
+        (
+            *_per_wave(kernel, SLOW, slow),
+            Evidence("vector cycles per operation", cycles / line.operations, kept, "cycles"),
+            Evidence("part of the kernel's vector cycles", min(100.0, 100 * cycles / issued), None, "%"),
+            *(
+                (Evidence("of the line, the same for all lanes", 100 * same / cycles, 0.0, "%"),)
+                if same
+                else ()
+            ),
+        ),
+    )
 
 
 def _per_wave(kernel: Kernel, metric: str, hits: int) -> tuple[Evidence, ...]:

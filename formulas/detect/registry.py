@@ -12,19 +12,22 @@ from functools import cache
 
 from hipscope.analysis.profile import Device, Kernel, Profile
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import MIN_SHARE, Finding, Formula
+from hipscope.formulas.base import MIN_SHARE, Finding, Formula, Related
 from hipscope.formulas.detect.atomic_contention import AtomicContention
 from hipscope.formulas.detect.bank_conflict import BankConflict
 from hipscope.formulas.detect.branch_divergence import BranchDivergence
-from hipscope.formulas.detect.diagnose_only import DiagnoseOnly
+from hipscope.formulas.detect.diagnose_only import DiagnoseOnly, explain_lines
 from hipscope.formulas.detect.latency_hiding import LatencyHiding
-from hipscope.formulas.detect.launch_config import LaunchConfig
+from hipscope.formulas.detect.launch_config import LaunchConfig, few_workgroups
+from hipscope.formulas.detect.launch_overhead import LaunchOverhead
+from hipscope.formulas.detect.load_imbalance import LoadImbalance
 from hipscope.formulas.detect.memory_access import MemoryAccess
 from hipscope.formulas.detect.memory_locality import MemoryLocality
 from hipscope.formulas.detect.plugins import outside_formulas, warn
 from hipscope.formulas.detect.precision import Precision
 from hipscope.formulas.detect.register_pressure import RegisterPressure
 from hipscope.formulas.detect.sites import underlined
+from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import estimated_speedup
 
 FORMULAS: tuple[Formula, ...] = (
@@ -37,6 +40,8 @@ FORMULAS: tuple[Formula, ...] = (
     LatencyHiding(),
     Precision(),
     LaunchConfig(),
+    LaunchOverhead(),
+    LoadImbalance(),
 )
 _OLD_PARAMETERS = 3  # self, profile, kernel
 # Has no finding of its own: it says what bounds the kernels in which the others find nothing.
@@ -63,22 +68,70 @@ def detect_all(
 ) -> list[Finding]:
     """All findings with at least `min_share` of their kernel's time at stake; `formulas` None asks all of them.
 
-    `texts` are those that the program was built from.
+    What is small on each line and large on all of them is one finding. `texts` are those that the program was built
+    from.
     """
+    return findings_and_hints(profile, texts, formulas=formulas, min_share=min_share)[0]
+
+
+def findings_and_hints(
+    profile: Profile,
+    texts: SourceTexts,
+    *,
+    formulas: Collection[str] | None = None,
+    min_share: float = MIN_SHARE,
+) -> tuple[list[Finding], list[Finding]]:
+    """The findings as `detect_all` gives them, and what is too small for one: hints, with their worth."""
     chosen = [f for f in all_formulas() if f.objectives and (formulas is None or f.name in formulas)]
     total = sum(kernel.time_ns for kernel in profile.kernels)
     weighted: list[tuple[float, Finding]] = []
+    hints: list[tuple[float, Finding]] = []
     for kernel in profile.kernels:
         weight = kernel.time_ns / total if total else 1.0
         for formula in chosen:
-            findings = ask_formula(formula, profile, kernel, texts)
-            weighted += [
-                (weight * f.share, _bounded(profile, kernel, formula, f))
-                for f in findings
-                if f.share >= min_share
-            ]
-    weighted.sort(key=lambda pair: (-pair[0], pair[1].file, pair[1].line))
-    return [finding for _, finding in weighted]
+            for f in _joined(ask_formula(formula, profile, kernel, texts), min_share):
+                if f.share >= min_share:
+                    weighted.append((weight * f.share, _bounded(profile, kernel, formula, f)))
+                elif f.share >= THRESHOLDS["any.hint"]:
+                    hints.append((weight * f.share, _bounded(profile, kernel, formula, f)))
+    for group in (weighted, hints):
+        group.sort(key=lambda pair: (-pair[0], pair[1].file, pair[1].line))
+    return _with_workload(profile, [f for _, f in weighted], texts), [f for _, f in hints]
+
+
+def _joined(findings: Sequence[Finding], min_share: float) -> list[Finding]:
+    """What one formula finds in one kernel; lines that have `min_share` only together are one finding, on the line with
+    most of it.
+    """
+    small = sorted((f for f in findings if 0 < f.share < min_share), key=lambda f: -f.share)
+    together = min(1.0, sum(f.share for f in small))
+    if len(small) < _SEVERAL or together < min_share:
+        return list(findings)
+    first, *others = small
+    places = [Related(f.file, f.line, f"{f.share:.1%} of the time here") for f in others[:_NAMED]]
+    joined = replace(
+        first,
+        share=together,
+        message=f"{first.message}; with {len(others)} more lines like it, {together:.0%} of the time together",
+        related=(*first.related, *places),
+    )
+    return [*(f for f in findings if f not in small), joined]
+
+
+_SEVERAL = 2  # lines
+_NAMED = 5  # of the other lines
+
+
+def _with_workload(profile: Profile, findings: Sequence[Finding], texts: SourceTexts) -> list[Finding]:
+    """The findings; the first of each kernel also says what the size of the problem leaves idle."""
+    told: set[str] = set()
+    found = []
+    for finding in findings:
+        kernel = profile.kernel(finding.mangled) if finding.mangled not in told else None
+        told.add(finding.mangled)
+        few = few_workgroups(profile, kernel, texts) if kernel is not None else None
+        found.append(finding if few is None else replace(finding, related=(*finding.related, few)))
+    return found
 
 
 def measure_all(kernel: Kernel, device: Device) -> dict[str, float]:
@@ -110,7 +163,31 @@ def diagnose(
         return []
     found = {f.mangled for f in findings}
     rest = [k for k in profile.kernels if k.mangled not in found]
-    return [f for k in rest for f in ask_formula(DIAGNOSE, profile, k, texts)]
+    bounds = [f for k in rest for f in ask_formula(DIAGNOSE, profile, k, texts)]
+    return _with_workload(profile, bounds, texts)
+
+
+def explain(
+    profile: Profile,
+    findings: Sequence[Finding],
+    texts: SourceTexts,
+    *,
+    formulas: Collection[str] | None = None,
+) -> list[Finding]:
+    """What the hot lines without a finding spend their time on, for each kernel that matters, longest first.
+
+    `findings` are those that are shown. A line stands here with its part of the kernel's wave time as its share.
+    """
+    if formulas is not None and DIAGNOSE.name not in formulas:
+        return []
+    total = sum(kernel.time_ns for kernel in profile.kernels)
+    found = []
+    for kernel in profile.kernels:
+        if total and kernel.time_ns < THRESHOLDS["any.kernel_share"] * total:
+            continue
+        spoken = {(f.file, f.line) for f in findings if f.mangled == kernel.mangled}
+        found += explain_lines(profile, kernel, spoken, DIAGNOSE.name)
+    return [underlined(f, texts) for f in found]
 
 
 def ask_formula(formula: Formula, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
@@ -150,5 +227,7 @@ def _excuse(formula: Formula, what: str, error: Exception) -> None:
 
 
 def _bounded(profile: Profile, kernel: Kernel, formula: Formula, finding: Finding) -> Finding:
+    if formula.fewer_launches:
+        return replace(finding, estimated_speedup=1 / (1 - finding.share) if finding.share < 1 else None)
     times = estimated_speedup(profile, kernel, finding.share, formula.keeps)
     return replace(finding, estimated_speedup=times)

@@ -94,10 +94,40 @@ _ROWS: Mapping[str, Threshold] = {
         "issue cycles that one fast operation still takes",
         "device table: 16 for the operation itself and 4 for one multiplication",
     ),
+    "loadImbalance.long_ns": Threshold(
+        50000.0,
+        "nanoseconds of a launch below which the start of its waves and their luck with memory look like uneven work",
+        "ours: starting a full device of waves takes a few microseconds in the model, one slow access another",
+    ),
+    "loadImbalance.idle": Threshold(
+        0.2,
+        "part of the launch that a mean wave has ended before",
+        "assumed: waves of equal work end within a few per cent of each other in the model, up to 15 % beside others",
+    ),
+    "launchOverhead.launches": Threshold(
+        8.0,
+        "launches of a kernel from which their number is a finding",
+        "ours: fewer are worth no fusing; a short launch is then told as one",
+    ),
+    "launchOverhead.long_ns": Threshold(
+        15000.0,
+        "nanoseconds of a launch above which launching is a small part of it",
+        "ten times the shortest launch",
+    ),
     "launchConfig.busy": Threshold(
         0.8,
         "part of the CUs, SIMDs, lanes or rounds of workgroups that a launch can keep busy",
         "assumed: a grid that is given by its data leaves a little idle at its end, and that is not worth a finding",
+    ),
+    "any.kernel_share": Threshold(
+        0.05,
+        "part of the GPU time from which a kernel's hot lines are explained",
+        "ours: below it a kernel twice as fast is not seen in the program",
+    ),
+    "any.hint": Threshold(
+        0.005,
+        "part of a kernel's time at stake from which what is below min_share is told as a hint",
+        "ours: less is rounded to nothing when it is shown",
     ),
     "any.launch_floor_ns": Threshold(
         1500.0,

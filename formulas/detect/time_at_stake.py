@@ -69,9 +69,9 @@ def counted_waits(kernel: Kernel) -> float | None:
 
 def latency_bound(profile: Profile, kernel: Kernel) -> bool | None:
     """No unit of the device is busy for most of the time; None when that is not known."""
-    if kernel.bound_by is not None:
-        return kernel.bound_by == "latency"
     roof = roofline(kernel, profile.device, profile.provenance)
+    if kernel.bound_by is not None:
+        return roof.bound == "latency"
     if roof.memory_fraction is None or roof.flops_fraction is None:
         return None
     return max(roof.memory_fraction, roof.flops_fraction) < BOUND_FRACTION

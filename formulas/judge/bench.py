@@ -131,7 +131,7 @@ def open_bench(
     found = find_source(project, kernel, run.texts)
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
-    compiled = compile_device(project, session.toolchain, found.file, run)
+    compiled = compile_device(project, session.toolchain, found.file, run, first=True)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
     types = _types(project, session, found, run, by_symbol)
     shared = _same_types(found.syntax, by_symbol)
@@ -288,5 +288,10 @@ def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[Captured
     if not dispatches:
         raise CannotJudge(
             f"no launch of `{base_name(same[0].name)}` was recorded, so no rewrite of it can be proved"
+        )
+    if not any(d.complete or d.buffers for d in dispatches):
+        raise CannotJudge(
+            f"no launch of `{base_name(same[0].name)}` can be replayed: {dispatches[0].reason}",
+            "a smaller problem size, or a larger `accordo.max_bytes` in hipscope.toml",
         )
     return dispatches

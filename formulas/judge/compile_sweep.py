@@ -50,12 +50,13 @@ def sweep(
     """Compile all candidates and keep the best `keep` (None: all that may go on, in their order).
 
     Best is: least spilled, then most waves per SIMD, then first in the given order. What has the machine code of one
-    that is `known` goes no further. Raises Cancelled.
+    that is `known` goes no further. Other configurations of the program are left to `prove_in_order`, which few
+    candidates reach. Raises Cancelled.
     """
     several = len(candidates) > 1
     run.say(f"compiling {len(candidates)} candidates" if several else "compiling the candidate")
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        answers = list(pool.map(lambda c: admit(bench, c, run), candidates))
+        answers = list(pool.map(lambda c: admit(bench, c, run, configurations_too=False), candidates))
     admitted: list[Admitted] = []
     dropped: list[Judgement] = []
     seen = {machine_code(a.compiled.path): f"`{a.candidate.title}`" for a in known}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.declarations import needed_declarations
 from hipscope.analysis.source.nodes import BARRIERS, ancestors, arguments_of, called, names_in, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Span
@@ -26,11 +27,16 @@ ALLOWED_ATTRIBUTES = ("__launch_bounds__",)
 
 
 def check_source(
-    original: bytes, candidate: bytes, kernel: KernelSyntax, disjoint: Collection[str] = ()
+    original: bytes,
+    candidate: bytes,
+    kernel: KernelSyntax,
+    disjoint: Collection[str] = (),
+    headers: Sequence[bytes] = (),
 ) -> tuple[str, ...]:
     """Why the candidate's text is refused. `kernel` is the kernel of `original` that may change.
 
     `disjoint` names the pointers that no recorded launch showed to overlap another: they may become `__restrict__`.
+    `headers` are the texts of the project that the source includes.
     """
     if candidate == original:
         return ("the candidate is the original, byte for byte",)
@@ -53,6 +59,7 @@ def check_source(
     return (
         *_signature_reasons(kernel, changed, disjoint),
         *_denied_reasons(kernel, changed, added),
+        *_hidden_reasons((original, kernel), (candidate, changed), added, headers),
         *_barrier_reasons(kernel, changed),
         *store_reasons(kernel, changed),
         *helper_reasons(original, added),
@@ -63,9 +70,11 @@ def check_source(
 
 
 def check_code_object(
-    original: CodeObject, candidate: CodeObject, launches: Mapping[str, LaunchFacts]
+    original: CodeObject, candidate: CodeObject, launches: Mapping[str, LaunchFacts], *, proved: bool = False
 ) -> tuple[str, ...]:
-    """Why the candidate's machine code is refused. `launches`: the changed kernel's symbols, with what was captured."""
+    """Why the candidate's machine code is refused. `launches`: the changed kernel's symbols, with what was captured.
+    `proved`: other kernels may be compiled differently, since they will be proved, too.
+    """
     old, new = original.kernels.keys(), candidate.kernels.keys()
     reasons = [f"the kernel symbol {symbol} is gone: the signature changed" for symbol in sorted(old - new)]
     reasons += [f"there is a new kernel symbol {symbol}" for symbol in sorted(new - old)]
@@ -74,9 +83,25 @@ def check_code_object(
         if symbol in launches:
             reasons += _abi_reasons(before, after)
             reasons += _resource_reasons(before, after, launches[symbol])
+        elif proved:
+            reasons += _abi_reasons(before, after)
         elif before != after:
             reasons.append(f"another kernel, {symbol}, is compiled differently")
     return tuple(reasons)
+
+
+def others_compiled_differently(
+    original: CodeObject, candidate: CodeObject, launches: Mapping[str, LaunchFacts]
+) -> tuple[str, ...]:
+    """The symbols of the kernels that need other resources than before, without those of `launches`."""
+    shared = original.kernels.keys() & candidate.kernels.keys() - launches.keys()
+    return tuple(s for s in sorted(shared) if original.kernels[s] != candidate.kernels[s])
+
+
+def changes_helpers(original: bytes, candidate: bytes, kernel: KernelSyntax) -> bool:
+    """Whether text outside the kernel differs: unroll pragmas, since `check_source` lets nothing else pass."""
+    head, tail = original[: kernel.span.start], original[kernel.span.end :]
+    return not (candidate.startswith(head) and candidate.endswith(tail))
 
 
 def _changed_bytes(
@@ -202,6 +227,39 @@ def _denied_reasons(before: KernelSyntax, after: KernelSyntax, helpers: Collecti
     return [f"the new kernel {what}" for what in sorted(new)]
 
 
+def _hidden_reasons(
+    before: tuple[bytes, KernelSyntax],
+    after: tuple[bytes, KernelSyntax],
+    helpers: Collection[Node],
+    headers: Sequence[bytes],
+) -> list[str]:
+    """What the new kernel does that it may not through macros, constants and functions of the project, at any remove.
+
+    What the old kernel uses already may stay.
+    """
+    used = {*names_in(after[1].body_node), *(name for node in helpers for name in names_in(node))}
+    added = used - set(names_in(before[1].body_node))
+    if not any(
+        re.search(rb"\b%s\b" % name.encode(), text) for name in added for text in (before[0], *headers)
+    ):
+        return []
+    around = {str(number): text for number, text in enumerate(headers)}
+    known = {d.text for d in needed_declarations(*before, around)}
+    reasons = []
+    for declaration in needed_declarations(*after, around):
+        name = min(declaration.names)
+        if declaration.text in known:
+            continue
+        words = {*_WORD.findall(_COMMENT.sub(" ", declaration.text)), *declaration.conditions}
+        if any(map(_BUILD_WORDS.fullmatch, words)):
+            reasons.append(f"it uses `{name}`, which depends on how or where it is compiled")
+        elif denied := sorted(words & _DENIED_WORDS.keys()):
+            reasons.append(f"it uses `{name}`, which {_DENIED_WORDS[denied[0]]}")
+    return reasons
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _Rule = Callable[[Node, set[str]], str | None]
 
 

@@ -16,16 +16,23 @@ from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.replay.replay import Replay
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.run import Run
+from hipscope.analysis.source.includes import texts_with_types
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.base import Formula
 from hipscope.formulas.facts.directives import configurations, configured
-from hipscope.formulas.judge.bench import Bench
-from hipscope.formulas.judge.guard import check_code_object, check_source
+from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
+from hipscope.formulas.judge.guard import (
+    changes_helpers,
+    check_code_object,
+    check_source,
+    others_compiled_differently,
+)
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
-from hipscope.formulas.judge.speed_gate import decide, trade_sentence
-from hipscope.formulas.judge.timed_replay import Measured, measure
+from hipscope.formulas.judge.speed_gate import decide, depends_on_assumption, trade_sentence
+from hipscope.formulas.judge.timed_replay import Measured, measure, speedup_range
 from hipscope.formulas.propose.candidate import Candidate
 
 
@@ -77,12 +84,20 @@ def judge_candidate(
     after = time_candidate(bench, candidate, compiled, run)
     if isinstance(after, str):
         return Judgement(candidate, Outcome.DIFFERENT, _sentence(f"Not equivalent: {after}"), verdict)
-    return weigh(bench, candidate, formula, after, verdict, others=others)
+    return over_ranges(bench, weigh(bench, candidate, formula, after, verdict, others=others), compiled, run)
 
 
-def admit(bench: Bench, candidate: Candidate, run: Run) -> CodeObject | Judgement:
-    """The candidate's machine code, if the guard lets the text and the code pass; else why not. Nothing is executed."""
-    if reasons := check_source(bench.original, candidate.text, bench.kernel, bench.facts.disjoint):
+def admit(
+    bench: Bench, candidate: Candidate, run: Run, *, configurations_too: bool = True
+) -> CodeObject | Judgement:
+    """The candidate's machine code, if the guard lets the text and the code pass; else why not. Nothing is executed.
+
+    Without `configurations_too`, `broken_configuration` is for the caller to ask before the candidate is accepted.
+    """
+    if (garbled := _garbled(bench.original, candidate.text)) is not None:
+        return Judgement(candidate, Outcome.REFUSED, garbled)
+    _, *headers = texts_with_types(run.texts, bench.source, bench.project.headers, bench.project.root)
+    if reasons := check_source(bench.original, candidate.text, bench.kernel, bench.facts.disjoint, headers):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
     try:
         changed = run.replacing(bench.source, candidate.text)
@@ -91,14 +106,24 @@ def admit(bench: Bench, candidate: Candidate, run: Run) -> CodeObject | Judgemen
         )
     except BuildFailed as failure:
         return Judgement(candidate, Outcome.NOT_COMPILED, _compiler_words(failure))
-    if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol):
+    shared = changes_helpers(bench.original, candidate.text, bench.kernel)
+    if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol, proved=shared):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
-    if (broken := _broken_configuration(bench, candidate, run)) is not None:
+    if configurations_too and (broken := broken_configuration(bench, candidate, run)) is not None:
         return Judgement(candidate, Outcome.NOT_COMPILED, broken)
     return compiled
 
 
-def _broken_configuration(bench: Bench, candidate: Candidate, run: Run) -> str | None:
+def _garbled(original: bytes, text: bytes) -> str | None:
+    """Why the text may not be written in place of a file that holds bytes that are not UTF-8; None where it may."""
+    broken = "\N{REPLACEMENT CHARACTER}"
+    before, after = (data.decode("utf-8", "replace").count(broken) for data in (original, text))
+    if not before or (before == after and text.count(broken.encode()) == original.count(broken.encode())):
+        return None
+    return "Refused: it would change text that is not UTF-8. Save the file as UTF-8."
+
+
+def broken_configuration(bench: Bench, candidate: Candidate, run: Run) -> str | None:
     """The configuration that the kernel's text names and that the candidate breaks; None when it breaks none.
 
     One in which the original does not compile either is no configuration of the program.
@@ -124,8 +149,33 @@ def _failure_of(bench: Bench, text: bytes, run: Run) -> BuildFailed | None:
 
 
 def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) -> Verdict:
-    """Hold the candidate's machine code against the reference."""
-    return validate(bench.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
+    """Hold the candidate's machine code against the reference; that of other kernels, too, where a helper changed."""
+    verdict = validate(bench.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
+    others = others_compiled_differently(bench.compiled, compiled, bench.facts_by_symbol)
+    while verdict.equivalent and others:
+        symbol, others = others[0], others[1:]
+        other = _verdict_on(bench, symbol, candidate, compiled, run)
+        verdict = verdict if other.equivalent else other
+    return verdict
+
+
+def _verdict_on(bench: Bench, symbol: str, candidate: Candidate, compiled: CodeObject, run: Run) -> Verdict:
+    """Whether another kernel, which calls the helper that the candidate changes, does the same as before."""
+    kernel = bench.session.profile.kernel(symbol)
+    if kernel is None:
+        why = (
+            f"another kernel, {demangle(symbol)}, is compiled differently, and the program does not launch it"
+        )
+        return Verdict(outcome="inconclusive", reason=_sentence(f"Not proved: {why}"))
+    try:
+        with open_bench(bench.project, bench.session, kernel, run.quietly()) as there:
+            verdict = validate(
+                there.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms
+            )
+    except (CannotJudge, BuildFailed) as failure:
+        return Verdict(outcome="inconclusive", reason=_sentence(f"Not proved: {failure.message}"))
+    why = f"Another kernel, {there.name}, which calls the same function: {verdict.reason}"
+    return verdict.model_copy(update={"reason": why})
 
 
 def not_proved(candidate: Candidate, verdict: Verdict) -> Judgement:
@@ -194,6 +244,23 @@ def with_proof(bench: Bench, weighed: Judgement, verdict: Verdict) -> Judgement:
         return Judgement(candidate, Outcome.IMPLAUSIBLE, _sentence(f"Refused: {why}"), verdict, after)
     reason = f"{weighed.reason} {verdict.reason}" if weighed.accepted else weighed.reason
     return replace(weighed, verdict=verdict, reason=reason)
+
+
+def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: Run) -> Judgement:
+    """An accepted candidate once more with the model's uncertain constants at both ends of their ranges.
+
+    Left to the GPU where one decides about time.
+    """
+    if not judgement.accepted or bench.timed_later or not bench.tool.batches:
+        return judgement
+    work, device = bench.work / "ranges", bench.project.config.device
+    found = speedup_range(bench.tool, bench.baseline, bench.dispatches, compiled.path, work, device, run)
+    if found is None:
+        return judgement
+    if (reason := depends_on_assumption(found)) is not None:
+        return replace(judgement, stage=Outcome.NOT_FASTER, reason=reason, notes=(), trades=())
+    note = f"{found.low:.2f}x to {found.high:.2f}x over the ranges of the model's assumed constants"
+    return replace(judgement, notes=(*judgement.notes, note))
 
 
 def _compiler_words(failure: BuildFailed) -> str:

@@ -8,7 +8,7 @@ in order of speed, when the caller asks for the next one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Self
@@ -20,11 +20,20 @@ from hipscope.analysis.system.process import Stop
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.compile_sweep import Admitted, Swept, sweep
-from hipscope.formulas.judge.judge import Judgement, not_proved, prove, time_candidate, weigh, with_proof
+from hipscope.formulas.judge.judge import (
+    Judgement,
+    broken_configuration,
+    not_proved,
+    over_ranges,
+    prove,
+    time_candidate,
+    weigh,
+    with_proof,
+)
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Refusal
-from hipscope.formulas.propose.recipes import recipes_for
+from hipscope.formulas.propose.recipes import further_recipes, recipes_for
 
 _LOOK_SECONDS = 0.05
 
@@ -56,6 +65,18 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
         else:
             single += answer
     return Offers(tuple(single), tuple(families), tuple(refused), tuple(advice))
+
+
+def unasked_candidates(bench: Bench, asked: Collection[str]) -> list[Candidate]:
+    """What the recipes of other formulas than those `asked` make of the kernel, each in its best form."""
+    found: list[Candidate] = []
+    for recipe in further_recipes(asked):
+        answer = recipe(bench.original, bench.kernel, None, bench.facts)
+        if isinstance(answer, Family):
+            found += answer.candidates[: answer.keep]
+        elif isinstance(answer, list):
+            found += answer
+    return found
 
 
 def contest(
@@ -150,9 +171,16 @@ def prove_in_order(
     for quick, one in hopeful:
         if rehearsals is not None:
             rehearsals.begin(one.candidate.text)
+        proofs.begin(one)
+        if (broken := broken_configuration(bench, one.candidate, bench.run)) is not None:
+            proofs.drop(one)
+            if rehearsals is not None:
+                rehearsals.drop(one.candidate.text)
+            yield Judgement(one.candidate, Outcome.NOT_COMPILED, broken)
+            continue
         verdict = proofs.finish(one)
         if verdict.equivalent:
-            yield with_proof(bench, quick, verdict)
+            yield over_ranges(bench, with_proof(bench, quick, verdict), one.compiled, bench.run)
         else:
             if rehearsals is not None:
                 rehearsals.drop(one.candidate.text)

@@ -13,7 +13,7 @@ from hipscope.formulas.base import MIN_SHARE, Formula, Objective, format_value
 from hipscope.formulas.detect.registry import all_formulas, ask_formula, measure_one
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.judge.outcome import Outcome, Trade
-from hipscope.formulas.judge.timed_replay import Measured
+from hipscope.formulas.judge.timed_replay import Measured, SpeedupRange
 
 _MOVED = 0.97  # the objective's metric must become at least 3 % better
 _WORSE = 1.10  # another metric that becomes worse than this is a part of the price
@@ -83,6 +83,18 @@ def decide(
         metric,
         _trades(before, after, formula, min_share),
     )
+
+
+def depends_on_assumption(found: SpeedupRange) -> str | None:
+    """Why a rewrite that the model calls faster is not offered: at an end of the constants' ranges it is slower."""
+    if found.low >= 1:
+        return None
+    head = "Equivalent, but whether it is faster depends on"
+    if found.constant is None:
+        return f"{head} assumed constants of the model: {found.low:.2f}x with all of them at one end of their ranges."
+    name, value = found.constant
+    ends = f"{found.low:.2f}x to {found.high:.2f}x over all ranges"
+    return f"{head} an assumed constant of the model: it is slower with {name} at {value:g} ({ends})."
 
 
 def _reason(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.replay.emulator_tool import with_constants
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, ReplayTool, replay
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
@@ -20,8 +21,9 @@ from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.emulator.devices import device_info
+from hipscope.emulator.devices import constants_at_ends, device_info
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
+from hipscope.emulator.raw import read_dispatches
 
 _SEED = 0
 _CAPTURE = "capture"
@@ -95,6 +97,74 @@ def measure(
     if not profile.kernels:
         return "the replay left no profile"
     return Measured(profile, profile.kernels[0], run.texts, wrong)
+
+
+@dataclass(frozen=True)
+class SpeedupRange:
+    """How many times as fast a rewrite is with the uncertain constants of the time model at their ends, all together.
+
+    `constant` and its value turn the rewrite into a slower one by themselves; None where none does.
+    """
+
+    low: float
+    high: float
+    constant: tuple[str, float] | None = None
+
+
+def speedup_range(
+    tool: ReplayTool,
+    before: Measured,
+    dispatches: Sequence[CapturedDispatch],
+    compiled: Path,
+    work: Path,
+    device: str,
+    run: Run,
+) -> SpeedupRange | None:
+    """Time the longest launch with and without the rewrite at the ranges' ends; None when it could not be timed."""
+    longest = max((d for k in before.profile.kernels for d in k.dispatches), key=lambda d: d.time_ns)
+    dispatch = [d for d in dispatches if not d.variant][longest.id - 1]
+
+    def speedup(changes: Mapping[str, float]) -> float | None:
+        times = [
+            time_with_constants(tool, dispatch, code, work, device, changes, run)
+            for code in (dispatch.code_object, compiled)
+        ]
+        return times[0] / times[1] if times[0] and times[1] else None
+
+    ends = constants_at_ends(device)
+    fast, slow = (speedup(changes) for changes in ends)
+    if fast is None or slow is None:
+        return None
+    low, high = min(fast, slow), max(fast, slow)
+    if low >= 1:
+        return SpeedupRange(low, high)
+    slower = ends[0] if fast < slow else ends[1]
+    for constant, value in slower.items():
+        alone = speedup({constant: value})
+        if alone is not None and alone < 1:
+            return SpeedupRange(low, high, (constant, value))
+    return SpeedupRange(low, high)
+
+
+def time_with_constants(
+    tool: ReplayTool,
+    dispatch: CapturedDispatch,
+    code_object: Path,
+    work: Path,
+    device: str,
+    changes: Mapping[str, float],
+    run: Run,
+) -> float | None:
+    """Nanoseconds of one launch with some constants of the time model replaced; None when it was not timed."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    changed = with_constants(tool, device, changes, work / "device.txt")
+    request = ReplayRequest(dispatch, code_object, work / "out", seed=_SEED, profile=True)
+    result = replay(changed, request, cancel=run.cancel)
+    launches = read_dispatches(work / "out") if result.status == "ok" else ()
+    shutil.rmtree(work, ignore_errors=True)
+    timed = [d.end_ns - d.start_ns for d in launches if d.end_ns is not None and d.start_ns is not None]
+    return timed[0] if timed else None
 
 
 def keep_measured(measured: Measured, work: Path) -> None:

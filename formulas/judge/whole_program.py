@@ -6,9 +6,10 @@ Takes a bench and the new text, gives what is different or slower, in words. Not
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects, read_effects
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
@@ -58,8 +59,23 @@ class Rehearsals:
     Nothing of them outlives the `with` block.
     """
 
-    def __init__(self, bench: Bench, run: Run) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        run: Run,
+        *,
+        file: Path | None = None,
+        record: bool = False,
+        renamed: Mapping[str, str] | None = None,
+    ) -> None:
+        """`file` is the one that the rewrites are texts of, None the kernel's own. `record` their launches, too.
+
+        `renamed` are kernels that have another symbol with the rewrite, by that symbol.
+        """
         self._bench = bench
+        self._renamed = renamed or {}
+        self._file = file
+        self._record = record
         self._asked = run
         self._stop = Stop(run.cancel)
         self._pool = ThreadPoolExecutor(max_workers=1)
@@ -81,6 +97,11 @@ class Rehearsals:
         if text not in self._begun:
             stop = Stop(self._stop)
             self._begun[text] = (stop, self._pool.submit(self._run, text, self._others, stop))
+
+    def session(self, text: bytes) -> ProfileSession:
+        """The program's run with this text. Raises what building and running raise."""
+        self.begin(text)
+        return self._begun[text][1].result()
 
     def drop(self, text: bytes) -> None:
         """End the runs of this text: their result is not needed any more."""
@@ -130,7 +151,7 @@ class Rehearsals:
 
     def _device_difference(self, session: ProfileSession, rounding: float) -> Compared:
         """What the program leaves on the device and gives to the host, against runs without the rewrite."""
-        now, prepared = read_effects(session.run_dir), self._bench.session.prepared_dir is not None
+        now, prepared = self._left(session), self._bench.session.prepared_dir is not None
         if not self._effects and (was := read_effects(self._bench.session.run_dir)) is not None:
             self._effects = [was]
         if now is None or not self._effects:
@@ -146,9 +167,24 @@ class Rehearsals:
             return compared
         return compare_effects(self._effects[prepared:], now, rounding)
 
+    def _left(self, session: ProfileSession) -> Sequence[Effect] | None:
+        """What the launches with a rewrite leave, under the kernels' names without it."""
+        found = read_effects(session.run_dir)
+        return (
+            None
+            if found is None
+            else [replace(e, kernel=self._renamed.get(e.kernel, e.kernel)) for e in found]
+        )
+
     def _run(self, text: bytes, timed: bool, stop: Stop) -> ProfileSession:
-        options = ProfileOptions(backend="emulator", confined=True, timed=timed)
-        return profile_project(self._bench.project, self._beside(stop, text), options=options)
+        recorded = () if self._record else None
+        options = ProfileOptions(backend="emulator", confined=True, timed=timed, capture_dispatches=recorded)
+        session = profile_project(self._bench.project, self._beside(stop, text), options=options)
+        kernels = [
+            k.model_copy(update={"mangled": self._renamed.get(k.mangled, k.mangled)})
+            for k in session.profile.kernels
+        ]
+        return replace(session, profile=session.profile.model_copy(update={"kernels": tuple(kernels)}))
 
     def _varying(self, was: Profile, new: Profile, ignored: Sequence[str], rounding: float) -> Varied:
         """The lines that differ only in times: in numbers that other runs of the original print otherwise, too."""
@@ -168,9 +204,10 @@ class Rehearsals:
                 return nothing
             originals = self._originals[:runs]
             if before not in originals and lines_that_vary(originals, before, ignored) is None:
-                return nothing
+                continue
             varied = lines_that_vary(originals, after, ignored, faster, rounding)
-            if varied is None or varied.beyond is None:
+            # A number that two runs happen to print alike may still be another one in the third.
+            if varied is not None and varied.beyond is None:
                 break
         return varied or nothing
 
@@ -196,7 +233,7 @@ class Rehearsals:
     def _beside(self, stop: Stop, text: bytes | None = None) -> Run:
         """The run of something that goes on beside what is shown, with that text in place of the source's."""
         beside = self._asked.quietly().until(stop)
-        return beside if text is None else beside.replacing(self._bench.source, text)
+        return beside if text is None else beside.replacing(self._file or self._bench.source, text)
 
 
 def _times_as_fast(was: Profile, new: Profile, rewritten: Collection[str]) -> list[float]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from hipscope.analysis.errors import BuildFailed, HipscopeError, ProgramFailed, UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
@@ -41,9 +42,10 @@ from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.judge.selection import ask_recipes, contest
+from hipscope.formulas.judge.selection import ask_recipes, contest, unasked_candidates
 from hipscope.formulas.judge.timed_replay import Measured
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
+from hipscope.formulas.launches.judge_launches import RECIPE, judge_launches
 from hipscope.formulas.optimize.model_rewrites import (
     ModelProposer,
     allow_model,
@@ -55,6 +57,7 @@ from hipscope.formulas.optimize.result import Attempt, OptimizeResult, Side
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.variant_search import judge_variants
 from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit, diff_of, edit_between
+from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.variants import variants_of
 from hipscope.formulas.propose.llm.client import ModelError
 
@@ -63,7 +66,9 @@ __all__ = [
     "optimize_project", "try_program",
 ]  # fmt: skip
 
+_OF_LAUNCHES = "launchConfig"
 _NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE)
+_ROUNDS = 3  # each costs a profile and a search; what was tried on public programs
 _HOT_KERNEL = 0.05  # of the GPU's time: the share below which nothing is a finding either
 
 
@@ -76,7 +81,8 @@ class OptimizeOptions:
     """What to optimize, and by recipes, a language model or both.
 
     `yes_send` says that the user agrees to send this project's kernels to the configured language model. `rounds` is
-    how often a kernel is rewritten at most, each time on the text that the last rewrite left.
+    how often a kernel is rewritten at most, each time on the text that the last rewrite left; None: as often as pays
+    with recipes and modelled times, else once: a model's answers cost money, a measured interval is of one rewrite.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
     """
 
@@ -84,7 +90,7 @@ class OptimizeOptions:
     kernel: str | None = None
     rewriter: str = "recipes"
     yes_send: bool = False
-    rounds: int = 1
+    rounds: int | None = 1
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -108,6 +114,10 @@ class Optimizing:
     def tells_compiler(self) -> bool:
         """Whether kernels are compiled in other ways, too, whatever was found in them."""
         return self.options.rewriter != "llm"
+
+    def edits(self, kind: Literal["kernel", "launch"]) -> bool:
+        """Whether edits of this kind are wanted."""
+        return kind in self.project.config.optimize.edits
 
     @property
     def profile(self) -> Profile:
@@ -143,11 +153,12 @@ def _go_on(
     result = _optimize(project, options, proposer, run)
     rounds: list[OptimizeResult] = [result]
     texts: list[bytes] = []
+    most = _ROUNDS if proposer is None and result.measured is None else 1
     while result.status == "verified" and result.edit is not None:
         file = Path(result.edit.file)
         texts += [run.texts.needed(file)] if not texts else []
         texts.append(result.edit.applied_to(texts[-1]))
-        if len(rounds) >= options.rounds:
+        if len(rounds) >= (options.rounds or most):
             return joined(project, rounds, None, texts)
         run.say(f"round {len(rounds) + 1}: profiling the kernel with the rewrite")
         run, options = run.replacing(file, texts[-1]), replace(options, kernel=result.kernel)
@@ -207,7 +218,10 @@ def _on_hardware(profiler: Profiler, project: Project, run: Run) -> Hardware | N
 def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     _check_ended(work.session.profile)
     config = work.project.config
-    findings = detect_all(work.profile, work.run.texts, formulas=work.formulas, min_share=config.min_share)
+    asked = work.options.formula != "auto"  # by name: then however little is at stake
+    findings = detect_all(
+        work.profile, work.run.texts, formulas=work.formulas, min_share=0.0 if asked else config.min_share
+    )
     wanted = _select(findings, work.profile, work.options.kernel)
     kernels = [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)]
     if not kernels:
@@ -258,32 +272,34 @@ def _optimize_kernel(
         with open_bench(work.project, work.session, kernel, work.run, wait=False, timed_later=later) as bench:
             for finding in findings if work.options.rewriter != "llm" else ():
                 try:
-                    result = _try_recipes(work, bench, finding, attempts)
+                    result = (
+                        _try_launches(work, bench, finding, attempts)
+                        if finding.formula == _OF_LAUNCHES
+                        else None
+                    )
+                    if result is None and work.edits("kernel"):
+                        result = _try_recipes(work, bench, finding, attempts)
                 except _OF_ONE_FINDING as reason:
                     attempts.append(_untried(finding, reason))
                     continue
                 if result is not None:
                     return result
-            if work.tells_compiler:
+            if work.tells_compiler and work.edits("kernel"):
                 result = _try_variants(work, bench, kernel, findings, attempts)
                 if result is not None:
                     return result
-            if work.proposer is not None and findings:
+            if work.tells_compiler and _OF_LAUNCHES not in (f.formula for f in findings):
+                finding = findings[0] if findings else _diagnosis(work, kernel)
+                result = _try_launches(work, bench, finding, attempts)
+                if result is not None:
+                    return result
+            if work.proposer is not None and findings and work.edits("kernel"):
                 return _ask_model(work, work.proposer, bench, kernel, attempts)
     except (CannotJudge, *_OF_ONE_FINDING) as reason:
         tried = {a.formula for a in attempts if a.kernel == kernel.name}
-        attempts += [_untried(finding, reason) for finding in findings if finding.formula not in tried]
-        if not findings:
-            attempts.append(
-                Attempt(
-                    formula=DIAGNOSE.name,
-                    kernel=kernel.name,
-                    recipe="",
-                    title="",
-                    outcome=Outcome.CANNOT_JUDGE,
-                    reason=reason.message,
-                )
-            )
+        untried = [finding for finding in findings if finding.formula not in tried]
+        # What kept the variants from being tried is said, too, where every finding had its answer.
+        attempts += [_untried(finding, reason) for finding in untried or [_diagnosis(work, kernel)]]
     return None
 
 
@@ -310,6 +326,27 @@ def _try_recipes(
         return _first_verified(work, bench, finding, judged, rehearsals, attempts)
 
 
+def _try_launches(
+    work: Optimizing, bench: Bench, finding: Finding, attempts: list[Attempt]
+) -> OptimizeResult | None:
+    """The fastest launch shape that is proved and with which the whole program still does the same, or None."""
+    if not work.edits("launch"):
+        return None
+    judged = judge_launches(bench, work.run)
+    if isinstance(judged, str):
+        if finding.formula == _OF_LAUNCHES:
+            attempts.append(_unjudged(finding, "", Outcome.NO_RECIPE, _sentence(judged), recipe=RECIPE))
+        return None
+    for one in judged:
+        judgement = one.judgement
+        if judgement.accepted and one.whole is not None:
+            judgement = _confirmed(work, bench, judgement, one.whole)
+        attempts.append(_attempt(bench, finding, judgement))
+        if judgement.accepted:
+            return _verified(bench, finding, judgement, attempts)
+    return None
+
+
 def _try_variants(
     work: Optimizing, bench: Bench, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
 ) -> OptimizeResult | None:
@@ -318,7 +355,8 @@ def _try_variants(
     variants = variants_of(bench.source, bench.original, bench.kernel, profiled, bench.facts)
     finding = findings[0] if findings else _diagnosis(work, kernel)
     with Rehearsals(bench, work.run) as rehearsals:
-        judged = judge_variants(bench, variants, work.run, rehearsals=rehearsals)
+        more = unasked_candidates(bench, {f.formula for f in findings})
+        judged = judge_variants(bench, variants, work.run, recipes=more, rehearsals=rehearsals)
         return _first_verified(work, bench, finding, judged, rehearsals, attempts)
 
 
@@ -436,7 +474,7 @@ def _attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Attempt:
         verdict=judgement.verdict,
         notes=judgement.notes,
         trades=judgement.trades,
-        diff=diff_of(_relative(bench), bench.original, candidate.text),
+        diff=diff_of(*_change(bench, candidate)),
     )
 
 
@@ -448,7 +486,7 @@ def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[At
         kernel=finding.kernel,
         file=finding.file,
         line=finding.line,
-        diff=diff_of(_relative(bench), bench.original, best.candidate.text),
+        diff=diff_of(*_change(bench, best.candidate)),
         speedup=best.speedup,
         before=_side(bench.baseline, best.measured.before_ns if best.measured is not None else None),
         after=_after(best),
@@ -458,7 +496,7 @@ def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[At
         trades=best.trades,
         attempts=tuple(attempts),
         isolation=isolation(),
-        edit=edit_between(bench.source, bench.original, best.candidate.text),
+        edit=edit_between(best.candidate.file or bench.source, *_change(bench, best.candidate)[1:]),
     )
 
 
@@ -486,10 +524,12 @@ def _side(measured: Measured, measured_ns: float | None = None) -> Side:
     )
 
 
-def _relative(bench: Bench) -> str:
-    root = bench.project.root.resolve()
-    path = bench.source.resolve()
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+def _change(bench: Bench, candidate: Candidate) -> tuple[str, bytes, bytes]:
+    """The name of the file that a candidate edits, relative to the project, and its text before and after."""
+    root, file = bench.project.root.resolve(), candidate.file
+    path = (file or bench.source).resolve()
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    return name, bench.original if file is None else bench.run.texts.needed(file), candidate.text
 
 
 def _formulas(options: OptimizeOptions, project: Project) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The search over what a compiler can be told of a kernel: all compiled, the best few timed, then those in pairs.
 
-Takes a bench and the variants of its kernel, gives judgements, fastest first, each proved when it is asked for. No
-formula names a metric here: only the time counts, since what is told changes no result.
+Takes a bench, the variants of its kernel and rewrites that no finding has asked for, gives judgements, fastest first,
+each proved when it is asked for. No formula names a metric here: only the time counts.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hipscope.formulas.judge.compile_sweep import Admitted, sweep
 from hipscope.formulas.judge.judge import Judgement, time_candidate, weigh
 from hipscope.formulas.judge.selection import Proofs, prove_in_order
 from hipscope.formulas.judge.whole_program import Rehearsals
+from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.variants import Hints, LoopHint, Variants
 
 _LOOP_HINTS = (
@@ -34,7 +35,7 @@ _LOOP_HINTS = (
     LoopHint(1),
 )
 _ALL_LOOPS = (LoopHint(4), LoopHint(4, "written"), LoopHint(2))  # for all hot loops at the same time
-_MOST_TIMED = 14
+_MOST_TIMED = 16
 _MOST_PAIRS = 5  # for each partner
 _MOST_PROVED = 3
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
@@ -44,9 +45,9 @@ _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
 
 @dataclass(frozen=True)
 class _Timed:
-    """One variant that was timed."""
+    """One variant that was timed; `hints` is None for a recipe's rewrite."""
 
-    hints: Hints
+    hints: Hints | None
     quick: Judgement
     admitted: Admitted
 
@@ -56,15 +57,26 @@ class _Timed:
 
 
 def judge_variants(
-    bench: Bench, variants: Variants, run: Run, *, rehearsals: Rehearsals | None = None
+    bench: Bench,
+    variants: Variants,
+    run: Run,
+    *,
+    recipes: Sequence[Candidate] = (),
+    rehearsals: Rehearsals | None = None,
 ) -> Iterator[Judgement]:
-    """The variants that the gate would take, fastest first, each proved when asked for; the fastest when it takes none.
+    """The variants and the `recipes`' rewrites that the gate would take, fastest first, each proved when asked for; the
+    fastest when it takes none.
 
     Raises as `judge_candidate` does.
     """
-    timed = _timed(bench, variants, _first(variants), (), run)
-    timed += _timed(bench, variants, _paired(variants, timed), timed, run)
+    first = [(None, c) for c in recipes] + [(hints, variants.candidate(hints)) for hints in _first(variants)]
+    dropped: list[Judgement] = []
+    timed = _timed(bench, variants, first, (), run, dropped)
+    paired = [(hints, variants.candidate(hints)) for hints in _paired(variants, timed)]
+    timed += _timed(bench, variants, paired, timed, run, dropped)
     hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)[:_MOST_PROVED]
+    if not timed and dropped:
+        yield min(dropped, key=lambda judgement: judgement.stage.rank)
     if timed and not hopeful:
         best = max(timed, key=lambda t: t.speedup).quick
         yield replace(best, reason=f"{best.reason} It is the fastest of {len(timed)} variants.")
@@ -77,18 +89,29 @@ def judge_variants(
 def _preference(one: _Timed) -> tuple[int, bool, int, int]:
     """The fastest first; of those within a hundredth what rounds alike, assumes least, and then changes least."""
     hundredths, candidate = round(100 * math.log(one.speedup)), one.admitted.candidate
-    return -hundredths, not candidate.exact, len(candidate.assumes), len(one.hints.loops)
+    changes = len(one.hints.loops) if one.hints is not None else 1
+    return -hundredths, not candidate.exact, len(candidate.assumes), changes
 
 
 def _timed(
-    bench: Bench, variants: Variants, tried: Sequence[Hints], before: Sequence[_Timed], run: Run
+    bench: Bench,
+    variants: Variants,
+    tried: Sequence[tuple[Hints | None, Candidate]],
+    before: Sequence[_Timed],
+    run: Run,
+    dropped: list[Judgement],
 ) -> list[_Timed]:
-    """Compile these and time them, as many as the time allows; what another one has compiled to is left out."""
+    """Compile these and time them, as many as the time allows; what another one has compiled to is left out.
+
+    What goes no further is added to `dropped`.
+    """
     if not tried:
         return []
-    by_text = {c.text: (hints, c) for hints in tried for c in (variants.candidate(hints),)}
+    by_text = {c.text: (hints, c) for hints, c in reversed(tried)}
     known = [t.admitted for t in before]
-    admitted = sweep(bench, [c for _, c in by_text.values()], run, known=known).kept[:_MOST_TIMED]
+    swept = sweep(bench, [c for _, c in reversed(by_text.values())], run, known=known)
+    dropped += swept.dropped
+    admitted = swept.kept[:_MOST_TIMED]
     if not admitted:
         return []
     run.say(f"timing {len(admitted)} variants of `{variants.kernel.name}`")
@@ -124,9 +147,9 @@ def _first(variants: Variants) -> list[Hints]:
 
 def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
     """More for the fastest ones: the launch bounds, the loops that are left as they are, and less promised."""
-    partners = sorted((t for t in timed if t.speedup >= _NEAR), key=lambda t: -t.speedup)[:_PARTNERS]
+    told_more = [(t.speedup, t.hints) for t in timed if t.hints is not None and t.speedup >= _NEAR]
     found: list[Hints] = []
-    for hints in (t.hints for t in partners):
+    for _, hints in sorted(told_more, key=lambda one: -one[0])[:_PARTNERS]:
         told = dict(hints.loops)
         more = [replace(hints, bounds=b) for b in variants.bounds if hints.bounds is None][:1]
         if variants.can_restrict and (told or not hints.restrict):

@@ -101,6 +101,23 @@ def restore(file: Path, *, force: bool = False) -> Path:
     path = file.resolve()
     try:
         now = path.read_bytes() if path.exists() else b""
+        original, backup = kept_original(file, now, force=force)
+        if not path.exists():
+            _replace(path, original)
+        elif not replace_text(path, now, original, _part(path)):
+            raise UsageError(f"{file}: it was saved meanwhile", "restore it again")
+    except OSError as error:
+        raise HipscopeError(f"{file}: {error.strerror}") from error
+    return backup
+
+
+def kept_original(file: Path, now: bytes, *, force: bool = False) -> tuple[bytes, Path]:
+    """What a file with the content `now` held before its last verified edit, and where that is kept.
+
+    Raises as `restore` does.
+    """
+    path = file.resolve()
+    try:
         records = sorted(_folder(path).glob(f"{path.name}.*.json"), key=lambda p: p.stat().st_mtime_ns)
         known = [_Record.model_validate_json(r.read_bytes()) for r in records]
         digest = hashlib.sha256(now).hexdigest()
@@ -122,15 +139,11 @@ def restore(file: Path, *, force: bool = False) -> Path:
         original = backup.read_bytes()
         if hashlib.sha256(original).hexdigest() != record.original_sha256:
             raise UsageError(f"{backup}: the kept original has been changed", "restore it by hand")
-        if not path.exists():
-            _replace(path, original)
-        elif not replace_text(path, now, original, _part(path)):
-            raise UsageError(f"{file}: it was saved meanwhile", "restore it again")
     except ValidationError as error:
         raise HipscopeError(f"{_folder(path)}: a record there cannot be read") from error
     except OSError as error:
         raise HipscopeError(f"{file}: {error.strerror}") from error
-    return backup
+    return original, backup
 
 
 def keep_original(path: Path, original: bytes, changed: bytes) -> Path:

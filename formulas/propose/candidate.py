@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Candidate:
     """One proposed rewrite of one kernel.
 
-    `text` is the whole file. `expected` says, before anything ran, what it should change. `exact` promises bit-equal
-    results; a rewrite that reorders or rounds floating-point operations sets it to False, and `terms` to how many of
-    them make one element. `assumes` are sentences about the program that hold in every recorded launch and that the
-    rewrite relies on beyond them; the user is shown them.
+    `text` is the whole file: the kernel's own, or `file`. `expected` says, before anything ran, what it should change.
+    `exact` promises bit-equal results; a rewrite that reorders or rounds floating-point operations sets it to False,
+    and `terms` to how many of them make one element. `assumes` are sentences about the program that hold in every
+    recorded launch and that the rewrite relies on beyond them; the user is shown them.
     """
 
     recipe: str
@@ -22,6 +23,7 @@ class Candidate:
     exact: bool = True
     terms: int = 1
     assumes: tuple[str, ...] = ()
+    file: Path | None = None
 
 
 @dataclass(frozen=True)

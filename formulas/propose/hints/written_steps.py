@@ -8,6 +8,7 @@ goes through the loop as it was. Results stay the same bit for bit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
 from hipscope.formulas.propose.splice import Splice
 
+_ONE_WORD = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*|[0-9]+")
 _LEAVES = frozenset({"break_statement", "continue_statement", "return_statement", "goto_statement"})
 _UNREAD = frozenset({"lambda_expression", "gnu_asm_expression", "labeled_statement", "switch_statement"})
 _CONDITIONAL = frozenset({"if_statement", "conditional_expression", "switch_statement"})
@@ -137,19 +139,19 @@ def _lines(
             name = fresh_name(f"{element.base.rpartition('.')[2]}_{number}", style, given)
             given.append(name)
             values[-1].append(name)
-    wide = "static_cast<long long>"
-    step = loop.step if loop.step.isalnum() else f"({loop.step})"
-    ahead = f"{wide}({loop.counter}) + {times - 1} * {wide}({loop.step})"
+    step = loop.step if _ONE_WORD.fullmatch(loop.step) else f"({loop.step})"
+    # In 64 bits, so that the sum does not pass the type's end where the counter itself does not.
+    ahead = f"{loop.counter} + {_times(times - 1, step, 'LL')} {loop.relation} {loop.limit}"
     yield outer + "{"
     yield (
         f"{one}{loop.type} {loop.counter} = {loop.start};"
         if loop.type
         else f"{one}{loop.counter} = {loop.start};"
     )
-    yield f"{one}for (; {ahead} {loop.relation} {wide}({loop.limit}); {loop.counter} += {times} * {step}) {{"
+    yield f"{one}for (; {ahead}; {loop.counter} += {_times(times, step)}) {{  // {times} steps at once"
     for number, counter in enumerate(counters[1:], 1):
         kind = f"const {loop.type}" if loop.type else "const auto"
-        yield f"{two}{kind} {counter} = {loop.counter} + {number} * {step};"
+        yield f"{two}{kind} {counter} = {loop.counter} + {_times(number, step)};"
     for number, counter in enumerate(counters):
         for element, value in zip(elements, values[number], strict=True):
             kind = "auto" if element.written else "const auto"
@@ -165,17 +167,36 @@ def _lines(
             if loop.body.type == "compound_statement"
             else [loop.body]
         )
+        alone = len(inner) == 1 and inner[0].type == "expression_statement"
+        if alone and not any(element.written for element in elements):
+            yield two + _deeper(renamed(inner[0], {loop.counter: counter}, replaced), style.step)
+            continue
         yield two + "{"
         for statement in inner:
-            yield three + renamed(statement, {loop.counter: counter}, replaced)
+            yield three + _deeper(renamed(statement, {loop.counter: counter}, replaced), 2 * style.step)
         for element, value in zip(elements, values[number], strict=True):
             if element.written:
                 yield f"{three}{renamed(element.uses[0].node, {loop.counter: counter})} = {value};"
         yield two + "}"
     yield one + "}"
-    step_on = f"{loop.counter} += {loop.step}"
-    yield f"{one}for (; {loop.counter} {loop.relation} {loop.limit}; {step_on}) {text_of(loop.body)}"
+    body = _deeper(text_of(loop.body), style.step)
+    yield f"{one}for (; {loop.counter} {loop.relation} {loop.limit}; {loop.counter} += {loop.step}) {body}"
     yield outer + "}"
+
+
+def _deeper(text: str, more: str) -> str:
+    """Text of several lines with what follows the first one moved to the right, directives left out."""
+    first, *rest = text.splitlines(keepends=True)
+    return first + "".join(
+        line if line.lstrip().startswith("#") or not line.strip() else more + line for line in rest
+    )
+
+
+def _times(factor: int, step: str, suffix: str = "") -> str:
+    """`3LL * step`, as short as it can be written."""
+    if step.isdigit():
+        return f"{factor * int(step)}{suffix}"
+    return step if factor == 1 and not suffix else f"{factor}{suffix} * {step}"
 
 
 def _start(initializer: Node, kernel: KernelSyntax) -> tuple[str, str, str] | None:

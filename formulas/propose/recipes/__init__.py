@@ -7,7 +7,7 @@ precondition that does not hold. It proves nothing itself: the judge does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from hipscope.analysis.source.syntax import KernelSyntax
@@ -20,8 +20,10 @@ from hipscope.formulas.propose.recipes import (
     division,
     fast_math,
     float_math,
+    hoist_guard,
     index_swap,
     launch_bounds,
+    lds_column,
     lds_histogram,
     merge_branches,
     packed_float,
@@ -59,6 +61,12 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     "precision": (float_math.propose, division.propose, reciprocal.propose),
     "launchConfig": (packed_float.propose, advice.launch_shape),
 }
+# What is tried on every hot kernel, whatever was found in it.
+ANYWHERE: tuple[Recipe, ...] = (hoist_guard.propose, lds_column.propose)
+# What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
+_SEARCHED: tuple[Recipe, ...] = (
+    unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,
+)  # fmt: skip
 # Less precise: only when the project asks for them.
 FAST_MATH: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.propose,)}
 FAST_MATH_ADVICE: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.advise,)}
@@ -69,3 +77,12 @@ def recipes_for(formula: str, *, approximate: bool = False) -> tuple[Recipe, ...
     advice.
     """
     return RECIPES.get(formula, ()) + (FAST_MATH if approximate else FAST_MATH_ADVICE).get(formula, ())
+
+
+def further_recipes(asked: Collection[str]) -> tuple[Recipe, ...]:
+    """The recipes that no finding of these formulas has asked: the time decides what a rewrite is worth, whether or not
+    a formula saw the reason.
+    """
+    known = {recipe for formula in asked for recipe in RECIPES.get(formula, ())} | set(_SEARCHED)
+    every = (recipe for recipes in (ANYWHERE, *RECIPES.values()) for recipe in recipes)
+    return tuple(recipe for recipe in dict.fromkeys(every) if recipe not in known)

@@ -27,7 +27,7 @@ def launch_shape(
     return Advice(
         "launch_shape",
         f"Launch `{kernel.name}` {_better_shape(finding, facts)}{seen}",
-        "launches stand in host code, which is never edited",
+        "no number of the program's text that it comes from was verified to do so",
     )
 
 

@@ -74,6 +74,16 @@ def sizes(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> tuple[str,
     return (str(threads), f"{threads}, {waves + 1}") if waves < _MOST_WAVES else (str(threads),)
 
 
+def promised(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> tuple[int, bool] | None:
+    """Threads that no workgroup goes beyond, and whether the kernel says so itself; None when neither is known."""
+    bounds = _bounds_of(kernel)
+    if bounds is not None:
+        known = _value(bounds)
+        return (known, True) if known is not None else None
+    threads = _threads(source, kernel, facts)
+    return (threads, False) if threads else None
+
+
 def bounds_splice(kernel: KernelSyntax, text: str) -> Splice:
     """The splice that gives the kernel these launch bounds, in place of those that it has."""
     attribute, bounds = f"__launch_bounds__({text})", _bounds_of(kernel)

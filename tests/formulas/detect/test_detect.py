@@ -24,7 +24,7 @@ from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSessio
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Finding, Formula, format_value
-from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, diagnose
+from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, diagnose, findings_and_hints
 from hipscope.formulas.detect.sites import launch_of
 from tests.formulas.hand_made import modelled_profile
 from tests.unsaved import unsaved
@@ -307,8 +307,45 @@ def test_atomics_on_one_line_are_worth_their_waits() -> None:
     assert shares(profile_of(atomic(1.0, 7600), other(2000))) == [("atomicContention", 0.76)]
 
 
-def test_atomics_on_many_lines_are_not_contended() -> None:
-    assert shares(profile_of(atomic(0.01, 7600), other(2000))) == []
+def test_atomics_on_many_lines_are_not_contended_but_may_be_too_many() -> None:
+    (finding,) = detect_all(profile_of(atomic(0.01, 7600), other(2000)), SourceTexts())
+    assert (finding.formula, round(finding.share, 3)) == ("atomicContention", 0.76)
+    assert "spread over many addresses" in finding.message
+    assert shares(profile_of(atomic(0.01, 300), other(20000))) == []
+
+
+def test_atomics_of_several_lines_count_together() -> None:
+    first, second = atomic(0.01, 200), atomic(0.01, 200)
+    second = second.model_copy(update={"source": (Frame(file="/k.hip", line=9, column=3),)})
+    (finding,) = detect_all(profile_of(first, second, other(3000)), SourceTexts())
+    assert (finding.line, round(finding.share, 3)) == (7, round(400 / 4200, 3))
+
+
+def test_what_is_small_on_each_line_and_large_together_is_one_finding() -> None:
+    def load(line: int, stall: float) -> Instruction:
+        return lds_load(200, stall).model_copy(update={"source": (Frame(file="/k.hip", line=line),)})
+
+    lines = [load(line, 600 + line) for line in range(10, 16)]  # half of each wait is conflicts
+    profile = profile_of(*lines, other(6000), time_ns=1)
+    (finding,) = detect_all(profile, SourceTexts(), formulas=["bankConflict"])
+    waits = sum(i.stall for i in lines)
+    assert finding.share == pytest.approx(0.5 * waits / (waits + 2400 + 6000))
+    assert finding.line == 15
+    assert "with 5 more lines like it" in finding.message
+    assert [r.line for r in finding.related if r.file] == [14, 13, 12, 11, 10]
+    found, hints = findings_and_hints(profile, SourceTexts(), formulas=["bankConflict"], min_share=0.5)
+    assert (found, len(hints)) == ([], 6)
+
+
+def test_lines_that_the_l1_has_are_not_waste() -> None:
+    def load(hits: float) -> Instruction:
+        found = global_load(800, 4000)
+        assert found.memory is not None
+        return found.model_copy(update={"memory": found.memory.model_copy(update={"l1_hits": hits})})
+
+    # Four loads of a structure: the first fetches all lines of the others.
+    assert shares(profile_of(load(0), load(800), load(800), load(800), other(1600))) == []
+    assert shares(profile_of(load(0), load(0), other(1600))) == [("memoryAccess", 0.577)]
 
 
 def test_atomics_whose_line_limits_the_kernel_count_without_a_wait_for_them() -> None:

@@ -193,6 +193,27 @@ def test_a_load_that_every_wave_waits_for_again_and_again() -> None:
     assert measure_all(profile.kernels[0], profile.device)["memory wait cycles per wave"] == 7600 / 1216
 
 
+@pytest.mark.parametrize(
+    ("width", "distinct", "words"),
+    [
+        (1, None, "only 1 byte per lane"),
+        (4, 2.0, "cache lines is asked for 100 times"),
+        (4, 100.0, "in flight"),
+    ],
+)
+def test_a_load_that_is_narrow_or_repeated_is_told_so(width: int, distinct: float | None, words: str) -> None:
+    memory = MemoryPattern(
+        space="global", kind="load", bytes_per_lane=width, accesses=100, lanes=6400,
+        lines_needed=200, lines_used=200, distinct_lines=distinct,
+    )  # fmt: skip
+    load = instruction("global_load v1, v2", 8000, StallReason.GLOBAL_MEMORY, memory)
+    finding = only(
+        profile_of(load, other(1600), bound_by="latency", counters={"SQ_WAVES": 10.0}), "latencyHiding"
+    )
+    assert finding is not None
+    assert words in finding.message
+
+
 def test_a_kernel_that_spills_has_no_registers_to_load_ahead_into() -> None:
     load = waiting_load(7600, hits=12160)
     spills = Resources(vgprs=128, vgpr_spills=9)
@@ -299,15 +320,53 @@ def test_a_division_is_worth_what_is_beyond_a_fast_one() -> None:
     ],
 )
 def test_what_a_launch_leaves_idle_is_at_stake(groups: int, size: int, share: float, words: str) -> None:
-    finding = only(profile_of(other(10000), groups=groups, size=size, bound_by="valu"), "launchConfig")
+    # Without instructions nothing says what waves wait for.
+    finding = only(profile_of(groups=groups, size=size, bound_by="valu"), "launchConfig")
     assert finding is not None
     assert finding.share == pytest.approx(share)
     assert words in finding.message
 
 
+@pytest.mark.parametrize(
+    ("groups", "size", "reason", "share"),
+    [
+        (
+            76,
+            1024,
+            StallReason.ISSUE_CONTENTION,
+            0.8 * 0.5,
+        ),  # 4 waves on a SIMD wait for each other half of their time
+        (76, 512, StallReason.ISSUE_CONTENTION, 0.8 * 0.5),
+        (76, 1024, StallReason.GLOBAL_MEMORY, 0.0),  # they wait as long when each has a SIMD to itself
+        (76, 256, StallReason.ISSUE_CONTENTION, 0.0),  # each has one
+        (304 * 4, 1024, StallReason.ISSUE_CONTENTION, 0.0),  # and here nobody could
+    ],
+)
+def test_another_launch_saves_what_waves_wait_for_each_other(
+    groups: int, size: int, reason: StallReason, share: float
+) -> None:
+    half = groups * size // 64 * 0.4 * 1e4 * 2.1  # of the waves' cycles: each takes 8 of 10 us, at 2.1 GHz
+    waits = instruction("v_add_f32_e32 v0, v1, v2", half, reason, None)
+    profile = profile_of(waits, other(half), groups=groups, size=size, time_ns=1e4, bound_by="latency")
+    finding = only(profile, "launchConfig")
+    assert (finding.share if finding is not None else 0.0) == pytest.approx(share, rel=1e-3)
+
+
+def test_few_workgroups_are_said_apart_from_what_the_code_should_change() -> None:
+    made = profile_of(other(10000), groups=4, time_ns=6000, bound_by="latency")
+    kernel = made.kernels[0].model_copy(update={"file": FILE, "line": 3})
+    profile = made.model_copy(update={"kernels": (kernel,)})
+    assert detect_all(profile, SourceTexts()) == []
+    (found,) = diagnose(profile, [], SourceTexts())
+    (few,) = found.related
+    assert few.message == (
+        "4 workgroups on 304 CUs at this size of the problem; up to 76 times as many would take about as long"
+    )
+
+
 def test_waves_that_wait_fill_a_round_up_to_the_occupancy() -> None:
     # 8 waves per SIMD of 4 SIMDs: 8 workgroups of 4 waves on each CU at once, so 305 are one round.
-    profile = profile_of(other(10000), groups=305, bound_by="latency", resources=Resources(vgprs=64))
+    profile = profile_of(groups=305, bound_by="latency", resources=Resources(vgprs=64))
     assert only(profile, "launchConfig") is None
 
 
@@ -379,10 +438,73 @@ def test_a_trace_without_counters_says_only_what_launches_tell() -> None:
     profile = read_capture(CAPTURES / "mi300x_trace")
     assert detect_all(profile, SourceTexts()) == []
     assert diagnose(profile, [], SourceTexts()) == []
-    assert set(measure_all(profile.kernels[0], profile.device)) == {"waves per SIMD", "CUs with a workgroup"}
+    assert set(measure_all(profile.kernels[0], profile.device)) == {
+        "waves per SIMD",
+        "CUs with a workgroup",
+        "launches",
+    }
 
 
 # ---- all formulas ----
+
+
+def launched(
+    number: int, time_ns: float, mangled: str = "_Z1ki", first: float = 0, step: float = 1e4
+) -> Kernel:
+    """A kernel with so many launches of that length."""
+    kernel = profile_of(other(1000)).kernels[0]
+    one = kernel.dispatches[0]
+    starts = [first + n * step for n in range(number)]
+    launches = tuple(one.model_copy(update={"start_ns": s, "end_ns": s + time_ns}) for s in starts)
+    name = KernelName(f"{mangled[3:4]}(int)")
+    return kernel.model_copy(update={"name": name, "mangled": mangled, "dispatches": launches})
+
+
+def test_many_tiny_launches_are_worth_what_launching_them_takes() -> None:
+    (finding,) = detect_all(
+        modelled_profile(launched(100, 3000.0)), SourceTexts(), formulas=["launchOverhead"]
+    )
+    assert finding.share == pytest.approx(0.5 * 0.99)
+    assert finding.estimated_speedup == pytest.approx(1 / (1 - 0.495))
+    assert "100 launches" in finding.message
+    assert "up to 100 with no other kernel" in finding.message
+
+
+def test_the_sequence_of_launches_is_named() -> None:
+    profile = modelled_profile(launched(20, 3000.0), launched(20, 3000.0, "_Z1mi", first=5e3))
+    findings = detect_all(profile, SourceTexts(), formulas=["launchOverhead"])
+    assert any("again and again in the order k, m" in f.message for f in findings)
+
+
+@pytest.mark.parametrize(("number", "time_ns"), [(7, 2000.0), (1000, 20000.0)])
+def test_a_few_launches_or_long_ones_are_no_overhead(number: int, time_ns: float) -> None:
+    profile = modelled_profile(launched(number, time_ns))
+    assert detect_all(profile, SourceTexts(), formulas=["launchOverhead"], min_share=0.0) == []
+
+
+def uneven(part: float, time_ns: float = 1e5, groups: int = 304) -> Profile:
+    """One wave per SIMD (or as many as the groups make), each of which runs that part of the launch."""
+    cycles = 8 * 2100.0 * time_ns / 1000
+    fits = min(8.0, groups / 304)
+    waves = {"GRBM_GUI_ACTIVE": cycles, "SQ_WAVE_CYCLES": part * fits * 1216 * cycles / 8 / 4, **LATENCY}
+    return profile_of(
+        time_ns=time_ns, groups=groups, counters=waves, resources=Resources(vgprs=32), bound_by="latency"
+    )
+
+
+def test_what_the_mean_wave_leaves_of_the_launch_is_uneven_work() -> None:
+    finding = only(uneven(0.6), "loadImbalance")
+    assert finding is not None
+    assert finding.share == pytest.approx(1 - 0.6 * 1e5 / (1e5 - 1500))
+
+
+@pytest.mark.parametrize(
+    ("part", "time_ns", "groups"), [(0.9, 1e5, 304), (0.6, 1e4, 304), (0.6, 1e5, 304 * 9)]
+)
+def test_even_work_short_launches_and_a_last_round_are_not_uneven(
+    part: float, time_ns: float, groups: int
+) -> None:
+    assert only(uneven(part, time_ns, groups), "loadImbalance") is None
 
 
 def test_a_gain_is_bounded_by_what_is_at_stake_and_by_the_roofline() -> None:
@@ -407,7 +529,7 @@ def test_no_gain_is_larger_than_what_an_empty_launch_leaves() -> None:
 
 
 def test_a_kernel_with_a_finding_is_not_diagnosed() -> None:
-    profile = profile_of(other(10000), groups=76, size=1024, bound_by="latency")
+    profile = profile_of(groups=76, size=1024, bound_by="latency")
     findings = detect_all(profile, SourceTexts())
     assert [f.formula for f in findings] == ["launchConfig"]
     assert diagnose(profile, findings, SourceTexts()) == []

@@ -12,6 +12,7 @@ import pytest
 from hipscope.accordo.oracle.source import widened
 from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.reference.prepare import prepare_reference
+from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Provenance, Resources, Source
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
@@ -19,7 +20,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.guard import check_source
-from hipscope.formulas.judge.judge import admit
+from hipscope.formulas.judge.judge import Judgement, admit, prove
 from hipscope.formulas.judge.physical_limits import impossible, suspicious
 from hipscope.formulas.judge.timed_replay import measure
 from hipscope.formulas.judge.whole_program import program_difference
@@ -299,3 +300,60 @@ def test_a_timed_run_that_leaves_another_result_is_refused(
     judgement = judge.judge_candidate(bench, Candidate("by hand", "", same.encode(), "", exact=False))
     assert judgement.stage == "different"
     assert "the timed run of dispatch" in judgement.reason
+
+
+SHARED_HELPER = """#include <hip/hip_runtime.h>
+__device__ float sum(const float* in, int n) {
+  float s = 0.0f;
+  for (int i = 0; i < n; ++i) s += in[i];
+  return s;
+}
+__global__ void one(const float* in, float* out, int n) { out[threadIdx.x] = sum(in + threadIdx.x, n); }
+__global__ void two(const float* in, float* out, int n) { out[threadIdx.x] = 2.0f * sum(in, n); }
+int main() {
+  float *in, *out;
+  (void)hipMalloc(&in, 4096);
+  (void)hipMalloc(&out, 4096);
+  (void)hipMemset(in, 0, 4096);
+  one<<<1, 64>>>(in, out, 100);
+  SECOND
+  return hipDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [("two<<<1, 64>>>(in, out, 100);", "Equivalent"), ("", "Not proved: another kernel, two")],
+)
+def test_a_helper_is_proved_for_every_kernel_that_calls_it(second: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "main.hip"
+    file.write_text(SHARED_HELPER.replace("SECOND", second))
+    project = resolve_project(file, config=Config(backend="emulator"))
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    first = next(k for k in session.profile.kernels if k.name.startswith("one"))
+    with open_bench(project, session, first) as bench:
+        text = bench.original.replace(b"  for", b"#pragma unroll 8\n  for")
+        candidate = Candidate("by hand", "", text, "")
+        compiled = admit(bench, candidate, bench.run)
+        assert not isinstance(compiled, Judgement), compiled.reason
+        verdict = prove(bench, candidate, compiled, bench.run)
+        assert said in verdict.reason
+        assert verdict.equivalent == (said == "Equivalent")
+
+
+def test_a_rewrite_that_breaks_another_configuration_of_its_kernel_is_not_offered(tmp_path: Path) -> None:
+    """The program is built without FAST; the rewrite uses what only that build has, and another keeps to both."""
+    branches = "\n#ifdef FAST\n  const float f = 2;\n#else\n  const float scale = 0.5f, f = scale;\n#endif\n"
+    text = PROGRAM.replace("int n) {\n", f"int n) {{{branches}").replace("expf(-0.5f *", "expf(-0.5f * f *")
+    old = "* 0.398942280f;"
+    assert old in text
+    with bench_of(tmp_path / "bell.hip", text) as bench:
+        tried = {
+            name: admit(bench, Candidate("by hand", "", text.replace(old, new).encode(), ""), bench.run)
+            for name, new in (("breaks", f"* scale {old}"), ("keeps", f"* f {old}"))
+        }
+    assert "Without FAST" not in str(tried["breaks"])
+    assert "With FAST" in getattr(tried["breaks"], "reason", "")
+    assert not isinstance(tried["keeps"], Judgement)

@@ -56,7 +56,13 @@ def bench_of(file: Path, text: str) -> Iterator[Bench]:
         yield opened
 
 
-@pytest.mark.parametrize("allocate", ["hipMalloc(&out, 1024)", "hipMallocManaged(&out, 1024)"])
+@pytest.mark.parametrize(
+    "allocate",
+    [
+        "hipMalloc(&out, 1024)",
+        pytest.param("hipMallocManaged(&out, 1024)", marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_wrong_in_a_late_launch_of_a_silent_program_is_seen(tmp_path: Path, allocate: str) -> None:
     text = SILENT.replace("ALLOCATE", f"(void){allocate};")
     with bench_of(tmp_path / "silent.hip", text) as bench:
@@ -67,6 +73,21 @@ def test_what_is_wrong_in_a_late_launch_of_a_silent_program_is_seen(tmp_path: Pa
     assert "to the host (1024 bytes) is another one" in str(rounded.failure)
     assert same.failure is None  # the number of the process is another one in each run
     assert "what 4 of 4 launches left in memory and 5 copies to the host" in " ".join(same.notes)
+
+
+def test_what_is_wrong_in_a_later_process_only_is_seen(tmp_path: Path) -> None:
+    text = SILENT.replace("ALLOCATE", "(void)hipMalloc(&out, 1024);")
+    text = text.replace("#include <unistd.h>", "#include <sys/wait.h>\n#include <unistd.h>")
+    text = text.replace(
+        "int main() {", "int main() {\n  int half = 1;\n  if (fork() == 0) half = 0; else wait(nullptr);"
+    )
+    text = text.replace("int round = 0; round < 4", "int round = 3 * half; round < 3 + half")
+    text = text.replace("(void)hipMemcpy(&host[0], stamp", "if (!half) (void)hipMemcpy(&host[0], stamp")
+    with bench_of(tmp_path / "silent.hip", text) as bench:
+        wrong = try_program(bench, text.replace(RIGHT, LATE).encode(), exact=True)
+        same = try_program(bench, text.replace(RIGHT, f"{RIGHT} * 1.0f").encode(), exact=True)
+    assert "leaves other memory" in str(wrong.failure)
+    assert same.failure is None
 
 
 def test_floats_of_a_silent_program_may_be_rounded_where_the_proof_says_so(tmp_path: Path) -> None:

@@ -11,7 +11,12 @@ import pytest
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
-from hipscope.formulas.judge.guard import check_code_object, check_source
+from hipscope.formulas.judge.guard import (
+    changes_helpers,
+    check_code_object,
+    check_source,
+    others_compiled_differently,
+)
 
 Compile = Callable[..., CodeObject]
 
@@ -274,6 +279,21 @@ def test_another_kernel_must_not_change(original: CodeObject) -> None:
     assert "another kernel" in " ".join(check_code_object(original, candidate, launches()))
 
 
+def test_another_kernel_that_is_proved_may_change_but_for_its_signature(original: CodeObject) -> None:
+    candidate = changed(original, "_Z5otherPf", vgprs=200)
+    assert check_code_object(original, candidate, launches(), proved=True) == ()
+    assert others_compiled_differently(original, candidate, launches()) == ("_Z5otherPf",)
+    other = changed(original, "_Z5otherPf", wavefront_size=32)
+    assert "the wave size changed" in " ".join(check_code_object(original, other, launches(), proved=True))
+
+
+def test_only_text_outside_the_kernel_is_a_helpers() -> None:
+    text = b"__device__ void f() {}\n__global__ void k() { f(); }\n"
+    kernel = parse(text).kernels[0]
+    assert changes_helpers(text, text.replace(b"f() {}", b"f() { }"), kernel)
+    assert not changes_helpers(text, text.replace(b"f();", b"f(); f();"), kernel)
+
+
 @pytest.mark.parametrize(
     "end",
     [b" /*", b"  // \\", b" //", b" /", b' R"x(', b' "', b" \\", b" // ?? \\\r\n//", b" /* */ /* // */ /*"],
@@ -311,6 +331,50 @@ def test_what_differs_by_build_or_place_is_refused(word: str) -> None:
     assert "depends on how or where it is compiled" in "; ".join(
         refusals(with_body(f"n += sizeof({word});".encode()))
     )
+
+
+@pytest.mark.parametrize(
+    ("hidden", "use"),
+    [
+        (b"#define HERE __FILE__", b"n += sizeof(HERE);"),
+        (b"#define AT __LINE__\n#define HERE AT", b"n += HERE;"),
+        (b"#define STAMP(x) (x + sizeof(__TIMESTAMP__))", b"n += STAMP(1);"),
+        (b"constexpr int kLine = __LINE__;", b"n += kLine;"),
+        (b"#ifdef NDEBUG\n#define FAST 1\n#else\n#define FAST 0\n#endif", b"n += FAST;"),
+        (
+            b"#ifdef __gfx942__\nconstexpr int kFast = 1;\n#else\nconstexpr int kFast = 0;\n#endif",
+            b"n += kFast;",
+        ),
+        (b"#define SLOW NDEBUG\n#if SLOW\n#define FAST 1\n#else\n#define FAST 0\n#endif", b"n += FAST;"),
+        (b"__device__ int place() { return __builtin_LINE(); }", b"n += place();"),
+        (b"__device__ long now() { return clock64(); }", b"n += now() % 1;"),
+        (b"__device__ long now() { return clock64(); }\n#define NOW now()", b"n += NOW % 1;"),
+    ],
+)
+@pytest.mark.parametrize("where", ["source", "header"])
+def test_what_differs_by_build_or_place_is_refused_behind_a_name_of_the_project(
+    hidden: bytes, use: bytes, where: str
+) -> None:
+    source = SOURCE if where == "header" else SOURCE.replace(b"constexpr", hidden + b"\nconstexpr", 1)
+    kernel = parse(source).kernel("k")
+    assert kernel is not None
+    headers = [hidden] if where == "header" else []
+    candidate = source.replace(STORE, use + b"\n  " + STORE)
+    found = "; ".join(check_source(source, candidate, kernel, headers=headers))
+    assert "it uses `" in found
+    assert "how or where it is compiled" in found or "reads a clock" in found
+    used = parse(candidate).kernel("k")
+    assert used is not None
+    again = candidate.replace(STORE, b"n += 0;\n  " + STORE)
+    assert "it uses `" not in "; ".join(check_source(candidate, again, used, headers=headers))
+
+
+def test_harmless_names_of_the_project_may_be_used() -> None:
+    header = b"#ifndef SIZES_H\n#define SIZES_H\n#define SIDE 32  // not NDEBUG\n#endif"
+    kernel = parse(SOURCE).kernel("k")
+    assert kernel is not None
+    candidate = SOURCE.replace(STORE, b"n += SIDE - 32;\n  " + STORE)
+    assert check_source(SOURCE, candidate, kernel, headers=[header]) == ()
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from hipscope.analysis.profile import (
 )
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.detect.registry import find_formula
-from hipscope.formulas.judge.speed_gate import Decision, decide, trade_sentence
-from hipscope.formulas.judge.timed_replay import Measured
+from hipscope.formulas.judge.speed_gate import Decision, decide, depends_on_assumption, trade_sentence
+from hipscope.formulas.judge.timed_replay import Measured, SpeedupRange
 from tests.formulas.hand_made import modelled_profile
 
 
@@ -122,3 +122,17 @@ def test_a_new_bottleneck_is_told_as_a_trade_with_its_share() -> None:
     sentence = trade_sentence(trade)
     assert sentence.startswith(f"in exchange {trade.metric} went from 2 to 64")
     assert "of the kernel's time is now at stake there (memoryAccess)" in sentence
+
+
+def test_faster_at_both_ends_depends_on_nothing() -> None:
+    assert depends_on_assumption(SpeedupRange(1.01, 1.5)) is None
+
+
+def test_slower_at_an_end_names_the_constant_that_does_it() -> None:
+    reason = depends_on_assumption(SpeedupRange(0.9, 1.5, ("l1_line_cycles", 2)))
+    assert reason is not None
+    assert "depends on an assumed constant" in reason
+    assert "l1_line_cycles at 2" in reason
+    several = depends_on_assumption(SpeedupRange(0.9, 1.5))
+    assert several is not None
+    assert "assumed constants" in several

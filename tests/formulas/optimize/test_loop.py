@@ -145,8 +145,8 @@ def test_a_rounding_difference_is_refused_where_bit_equality_was_promised(bench:
     ("name", "formula"),
     [
         ("lds_column_read.hip", "bankConflict"),
-        ("strided_access.hip", "memoryAccess"),
-        ("contended_atomic.hip", "atomicContention"),
+        pytest.param("strided_access.hip", "memoryAccess", marks=pytest.mark.slow),
+        pytest.param("contended_atomic.hip", "atomicContention", marks=pytest.mark.slow),
         ("contended_histogram.hip", "atomicContention"),
         pytest.param("accidental_double.hip", "precision", marks=pytest.mark.slow),
         pytest.param("register_spill.hip", "registerPressure", marks=pytest.mark.slow),
@@ -200,7 +200,9 @@ def test_every_example_with_a_finding_is_rewritten_above(examples: Path) -> None
 def test_there_is_nothing_to_do_for_a_clean_example(name: str, examples: Path) -> None:
     result = optimize_project(resolve_project(examples / name, config=Config(backend="emulator")))
     assert (result.status, result.edit) == ("nothing_to_do", None)
-    assert {(a.recipe, a.outcome) for a in result.attempts} <= {("compiler_hints", "not_faster")}
+    assert {(a.recipe, a.outcome) for a in result.attempts} <= {
+        ("compiler_hints", "not_faster"), ("launch_shape", "not_faster"),
+    }  # fmt: skip
 
 
 GATHER = """#include <hip/hip_runtime.h>
@@ -574,7 +576,9 @@ def test_a_finding_that_cannot_be_tried_leaves_those_of_its_kernel(
     result = optimize_project(
         resolve_project(file, config=Config(backend="emulator")), options=OptimizeOptions(kernel="other")
     )
-    assert [a.reason for a in result.attempts] == [f"cannot try {f.formula}" for f in result.findings]
+    untried = [f"cannot try {f.formula}" for f in result.findings]
+    assert untried
+    assert [a.reason for a in result.attempts][: len(untried)] == untried
     assert result.status == "no_improvement"
 
 

@@ -261,6 +261,7 @@ def made_by_a_command(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_a_project_with_a_build_command_is_prepared_too(
     made_by_a_command: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,7 +289,15 @@ def only_as_it_is(
     return command_build.build_in_tree(project, toolchain, run, **options)
 
 
-@pytest.mark.parametrize("change", ["a header", "the command", "the program that was made", "nothing"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param("a header", marks=pytest.mark.slow),
+        pytest.param("the command", marks=pytest.mark.slow),
+        "the program that was made",
+        "nothing",
+    ],
+)
 def test_what_a_build_command_made_is_part_of_what_was_prepared(
     made_by_a_command: Project, change: str
 ) -> None:

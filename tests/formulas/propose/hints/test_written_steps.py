@@ -37,8 +37,8 @@ def test_steps_are_written_out_with_their_loads_first() -> None:
         == """__global__ void k(float* p, const float* a, float f, int n) {
   {
     int j = blockIdx.x * blockDim.x + threadIdx.x;
-    for (; static_cast<long long>(j) + 1 * static_cast<long long>(gridDim.x * blockDim.x) < static_cast<long long>(n); j += 2 * (gridDim.x * blockDim.x)) {
-      const int j_1 = j + 1 * (gridDim.x * blockDim.x);
+    for (; j + 1LL * (gridDim.x * blockDim.x) < n; j += 2 * (gridDim.x * blockDim.x)) {  // 2 steps at once
+      const int j_1 = j + (gridDim.x * blockDim.x);
       auto p_0 = p[j];
       const auto a_0 = a[j];
       auto p_1 = p[j_1];
@@ -55,12 +55,12 @@ def test_steps_are_written_out_with_their_loads_first() -> None:
       }
     }
     for (; j < n; j += gridDim.x * blockDim.x) {
-    const float x = p[j] * f;
-    p[j] = x + a[j];
-  }
+      const float x = p[j] * f;
+      p[j] = x + a[j];
+    }
   }
 }
-"""  # noqa: E501
+"""
     )
 
 
@@ -120,6 +120,6 @@ def test_a_counter_from_before_the_loop_has_its_value_behind_it() -> None:
     loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
     assert not isinstance(loop, str)
     text = apply_splices(source, [written_out(source, kernel, LaunchFacts(), loop, 2)]).decode()
-    assert "    j = threadIdx.x;\n    for (; static_cast<long long>(j) + 1 *" in text
-    assert "const auto j_1 = j + 1 * 64;" in text
+    assert "    j = threadIdx.x;\n    for (; j + 64LL < n; j += 128) {  // 2 steps at once" in text
+    assert "const auto j_1 = j + 64;" in text
     assert "    for (; j < n; j += 64) s += a[j];\n  }\n  out[j] = s;" in text

@@ -117,6 +117,7 @@ def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
     assert KEY not in result.model_dump_json()
 
 
+@pytest.mark.slow
 def test_a_model_hears_when_the_whole_program_goes_wrong_with_its_rewrite(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +273,7 @@ def test_the_command_line_says_where_it_would_go_and_sends_nothing(
     assert server.requests == []
 
 
+@pytest.mark.slow
 def test_the_command_line_shows_the_prompt(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:

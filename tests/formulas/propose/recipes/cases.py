@@ -23,8 +23,10 @@ from hipscope.formulas.propose.recipes import (
     division,
     fast_math,
     float_math,
+    hoist_guard,
     index_swap,
     launch_bounds,
+    lds_column,
     lds_histogram,
     merge_branches,
     packed_float,
@@ -45,9 +47,9 @@ BY_NAME: dict[str, Recipe] = {
     **{
         m.NAME: m.propose
         for m in (
-            block_reduce, division, fast_math, float_math, index_swap, launch_bounds, lds_histogram,
-            merge_branches, packed_float, pad_lds, reciprocal, register_cache, restrict, sequential_tree,
-            skip_zeros, tile_transpose, xcd_remap, xor_swizzle,
+            block_reduce, division, fast_math, float_math, hoist_guard, index_swap, launch_bounds,
+            lds_column, lds_histogram, merge_branches, packed_float, pad_lds, reciprocal, register_cache, restrict,
+            sequential_tree, skip_zeros, tile_transpose, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

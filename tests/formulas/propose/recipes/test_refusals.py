@@ -38,6 +38,7 @@ OFFSET = "__device__ float offset() { return 0.5f * threadIdx.x; } "
 NEXT = "__device__ float next(const float* p, int i) { while (p[i] < 0.0f) ++i; return p[i]; } "
 SUM = "__device__ float sum(const float* p, int i) { return p[i] + p[i + 1]; } "
 ONE = [[[4096, 1, 1], [256, 1, 1]]]
+_PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
 
 
 @pytest.mark.parametrize(
@@ -258,6 +259,52 @@ ONE = [[[4096, 1, 1], [256, 1, 1]]]
             {},
             "line 8 adds no value that is read; the atomicAdd on line 11",
         ),
+        (
+            "hoist_guard",
+            "window",
+            [("++count;", "++count; ++radius;"), ("count > 1", "i > 1")],
+            {},
+            "stays the same",
+        ),
+        (
+            "hoist_guard",
+            "window",
+            [("++count;", "__syncthreads();"), ("count > 1", "i > 1")],
+            {},
+            "a barrier",
+        ),
+        (
+            "hoist_guard",
+            "window",
+            [("int radius)", "int& radius)"), ("x >=", "i >="), ("count > 1", "i > 1")],
+            {},
+            "stays",
+        ),
+        ("hoist_guard", "window", [("int j = 0", "count = 0"), ("count > 1", "i > 1")], {}, "in its head"),
+        (
+            "lds_column",
+            "ranks",
+            [*_PLAIN, ("int seen[BINS]", "int seen[BINS] = {1}")],
+            {},
+            "begins with other values than zeros",
+        ),
+        (
+            "lds_column",
+            "ranks",
+            [*_PLAIN, ("out[i] =", "int* p = seen; out[i] = p[0] +")],
+            {},
+            "other than by its elements",
+        ),
+        (
+            "lds_column",
+            "ranks",
+            [*_PLAIN, ("seen[b]++;", "out[i] = seen[b]++;")],
+            {},
+            "not stored by a statement of its own",
+        ),
+        ("lds_column", "ranks", [*_PLAIN, ("BINS = 12", "BINS = 120")], {}, "no constant size of at most 64"),
+        ("lds_column", "ranks", [], {"launches": [], "threads": 0}, "how large the workgroups are"),
+        ("lds_column", "ranks", [("[b]", "[0]"), *_PLAIN], {}, "indexed by data"),
         ("skip_zeros", "flush", [("atomicAdd(&bins", "in[0] + atomicAdd(&bins")], {}, "the result of"),
         (
             "skip_zeros",

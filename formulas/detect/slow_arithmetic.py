@@ -1,0 +1,138 @@
+"""Arithmetic that takes many instructions: divisions, remainders, mathematical functions, with their whole expansion.
+
+Takes a kernel's instructions, gives for each line the kind of slow operation that the compiler expanded there. The
+machine code tells: each expansion has instructions that nothing else has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hipscope.analysis.metrics.line_costs import is_foreign, user_frame
+from hipscope.analysis.profile import Instruction, Kernel
+from hipscope.formulas.detect.instruction_mix import is_valu, mnemonic
+
+Kind = Literal["integer division", "double division", "division", "function"]
+_PI_HALF = (
+    "0x3f22f983",
+    "0x3fb8aa3b",
+    "0xbfc90fda",
+    "0x3fc90fda",
+)  # 2/pi, log2(e), pi/2: reductions of arguments
+_WIDE_DIVISION = ("0x5f7ffffc", "0x4f7ffffe")  # 2**64 and 2**32, a little less: reciprocals of integers
+_FUNCTIONS = ("v_exp_", "v_log_", "v_sin_", "v_cos_", "v_sqrt_", "v_rsq_")
+# Functions of HIP's headers, by the name of their inlined frame; `__sinf` and the like are the fast forms.
+_LIBRARY = re.compile(
+    r"(?:a?(?:sin|cos|tan)(?:h|pi)?|atan2|sincos(?:pi)?|exp(?:2|10|m1)?|log(?:2|10|1p|b)?|r?sqrt|r?cbrt|pow[in]?|r?hypot|"
+    r"erfc?x?(?:inv)?|[lt]gamma|normcdf(?:inv)?|fmod|remainder|j[01n]|y[01n]|norm[34]d)f?"
+)
+_FEWEST = 8  # instructions of a function that is not one operation of the hardware
+
+
+@dataclass(frozen=True)
+class SlowLine:
+    """The slow operations of one line. `operations` is how often they ran, summed over waves; `functions` names those
+    of HIP's headers that stand there.
+    """
+
+    file: str
+    line: int
+    kind: Kind
+    instructions: tuple[Instruction, ...]
+    operations: int
+    functions: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What the line does: `divides integers`, `calls sincosf`."""
+        if self.functions:
+            divides = any(mnemonic(i).startswith("v_div_fixup") for i in self.instructions)
+            return f"calls {' and '.join(self.functions[:3])}{' and divides' if divides else ''}"
+        return {
+            "integer division": "divides integers",
+            "double division": "divides or takes roots in double precision",
+            "division": "divides",
+            "function": "computes slow functions",
+        }[self.kind]
+
+
+def slow_lines(kernel: Kernel) -> tuple[SlowLine, ...]:
+    """The lines with an expansion, in the order of the code."""
+    lines: dict[tuple[str, int], list[Instruction]] = {}
+    for i in kernel.instructions:
+        frame = user_frame(i.source)
+        if i.hits and frame is not None and i.memory is None and (is_valu(i) or mnemonic(i).startswith("s_")):
+            lines.setdefault((frame.file, frame.line), []).append(i)
+    found = []
+    for (file, line), group in lines.items():
+        kind = _kind(group)
+        if kind is not None:
+            marks = [i for i in group if _MARKS[kind](i)]
+            own = tuple(i for i in group if is_valu(i) or not mnemonic(i).startswith(_CONTROL))
+            names = dict.fromkeys(name for i in marks if (name := library_function(i)))
+            found.append(SlowLine(file, line, kind, own, _operations(kind, group), tuple(names)))
+    return tuple(found)
+
+
+_CONTROL = ("s_cbranch", "s_branch", "s_waitcnt", "s_barrier", "s_load", "s_nop", "s_endpgm")
+
+
+# Of each kind, the instructions of which one stands for one operation of the source; the first that a line has counts.
+_ONCE: Mapping[Kind, tuple[tuple[str, ...], ...]] = {
+    "integer division": (("v_rcp_iflag", "v_rcp_f32"),),
+    "double division": (("v_div_fixup_f64", "v_rsq_f64", "v_sqrt_f64"), ("v_rcp_f64",)),
+    "division": (("v_div_fixup",), ("v_rcp_",)),
+    "function": (_FUNCTIONS,),
+}
+
+
+def _operations(kind: Kind, group: Sequence[Instruction]) -> int:
+    """How often the line's operation ran. An expansion without a slow instruction runs as often as its marks."""
+    for names in _ONCE[kind]:
+        if hits := sum(i.hits for i in group if mnemonic(i).startswith(names)):
+            return hits
+    return max(i.hits for i in group if _MARKS[kind](i))
+
+
+def _integer(i: Instruction) -> bool:
+    return "rcp_iflag" in i.text or any(number in i.text for number in _WIDE_DIVISION)
+
+
+def _double(i: Instruction) -> bool:
+    return mnemonic(i).startswith(("v_div_fixup_f64", "v_rcp_f64", "v_rsq_f64", "v_sqrt_f64"))
+
+
+def _division(i: Instruction) -> bool:
+    return mnemonic(i).startswith(("v_div_fixup_f32", "v_div_fixup_f16", "v_rcp_f32", "v_rcp_f16"))
+
+
+def _function(i: Instruction) -> bool:
+    return (
+        mnemonic(i).startswith(_FUNCTIONS)
+        or library_function(i) is not None
+        or any(number in i.text for number in _PI_HALF)
+    )
+
+
+def library_function(i: Instruction) -> str | None:
+    """The function of HIP's headers that was inlined here: `sincosf`; None in code of the user's own."""
+    names = (frame.function for frame in i.source if is_foreign(frame.file))
+    return next((name for name in names if _LIBRARY.fullmatch(name)), None)
+
+
+_MARKS: Mapping[Kind, Callable[[Instruction], bool]] = {
+    "integer division": _integer,
+    "double division": _double,
+    "function": _function,
+    "division": _division,
+}
+
+
+def _kind(group: Sequence[Instruction]) -> Kind | None:
+    for kind, marks in _MARKS.items():
+        if any(map(marks, group)) and (kind == "division" or len(group) >= _FEWEST):
+            return kind
+    return None

@@ -1,0 +1,332 @@
+"""The judge of launch edits: each shape timed on the recorded launches, the best few proved in whole programs.
+
+Takes a bench, gives judgements with what the whole program says. A launch edit is accepted when every kernel that it
+launches otherwise is proved: on the recorded launches and on other inputs, with the grid, workgroup and numbers that
+the program with the edit really passes; and when the program prints, leaves in memory and copies to the host the same.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
+from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.proof.checks.results import check_timed_run
+from hipscope.accordo.proof.validate import validate
+from hipscope.accordo.replay.replay import Replay
+from hipscope.accordo.trials.other_launch import groups_of, relaunching, reshaped
+from hipscope.analysis.errors import BuildFailed, HipscopeError, MissingTool, ProgramFailed
+from hipscope.analysis.profile import Kernel
+from hipscope.analysis.run import Run
+from hipscope.analysis.runs.profile_project import ProfileSession
+from hipscope.analysis.semantics.records import KernelLaunch
+from hipscope.analysis.semantics.units import NotReadable
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.toolchain.build import compile_device, source_command
+from hipscope.analysis.toolchain.code_object import CodeObject, machine_code
+from hipscope.analysis.toolchain.libclang import units_for
+from hipscope.emulator.symbolize import demangle
+from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
+from hipscope.formulas.judge.judge import Judgement, not_proved, weigh
+from hipscope.formulas.judge.outcome import Outcome
+from hipscope.formulas.judge.timed_replay import Measured, measure
+from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed
+from hipscope.formulas.launches.numbers import LaunchEdit, Shapes, launch_edits
+from hipscope.formulas.propose.candidate import Candidate
+
+RECIPE = "launch_shape"
+
+_NUMBERS = re.compile(r"(?<![\w.])\d+")
+_MOST_TIMED = 12
+_MOST_PROVED = 2
+_MOST_OTHERS = 3  # kernels that an edit launches otherwise, beside the one that it is for
+_LEAST_GAIN = (
+    1.05  # below it, what another shape brings depends on the size of the problem more than on the shape
+)
+_SECONDS = 40.0  # after that no further shape is begun to be timed
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One launch edit: the decision, and what the whole program says; None where it was not asked."""
+
+    judgement: Judgement
+    whole: Rehearsed | None = None
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A launch edit that was timed with the shapes that it is expected to make; `symbols` as `_symbols` gives them."""
+
+    edit: LaunchEdit
+    candidate: Candidate
+    compiled: CodeObject
+    quick: Judgement
+    symbols: Mapping[str, str]
+
+
+def judge_launches(bench: Bench, run: Run) -> Iterator[Judged] | str:
+    """The launch edits of the bench's kernel, fastest first, each proved when asked for; a str says why there is none.
+
+    Raises Cancelled, and what the reference of a bench raises.
+    """
+    if bench.project.subject is not None:
+        return f"`{bench.kernel.name}` is launched by its bench, whose numbers are yours to change"
+    try:
+        launches, code = _asked(bench, run)
+    except (MissingTool, NotReadable, BuildFailed) as reason:
+        return f"the compiler does not say how `{bench.kernel.name}` is launched: {reason.message}"
+    seen = tuple(dict.fromkeys((groups_of(d), d.workgroup) for d in bench.dispatches))
+    files = {f.absolute() for f in (*bench.project.sources, *bench.project.headers)}
+    texts = {f: text for f in files if (text := run.texts.read(f)) is not None}
+    edits = launch_edits(bench.kernel.name, launches, texts, Shapes(seen, code, _largest(bench)))
+    if isinstance(edits, str):
+        return edits
+    fair = [edit for edit in edits if not _starves(bench, edit)]
+    if not fair:
+        return f"every other shape of the launch of `{bench.kernel.name}` leaves more CUs without work"
+    return _judged(bench, fair, run)
+
+
+def _starves(bench: Bench, edit: LaunchEdit) -> bool:
+    """Whether a launch that leaves CUs without work would leave more: that may pay at one size, at no larger one."""
+    units = bench.session.profile.device.compute_units
+    counts = [(math.prod(was), math.prod(now)) for (was, _), (now, _) in edit.shapes.items()]
+    return any(now < was < units for was, now in counts)
+
+
+def _asked(bench: Bench, run: Run) -> tuple[list[KernelLaunch], bytes]:
+    """The launches of the kernel in all sources of the program, and the text of what runs with it."""
+    units = units_for(bench.session.toolchain.clang)
+    launches: dict[KernelLaunch, None] = {}
+    code: dict[tuple[Path, tuple[int, int]], None] = {}
+    name = bench.kernel.name.encode()
+    for source in dict.fromkeys((bench.source, *bench.project.sources)):
+        if name not in (run.texts.read(source) or b""):
+            continue
+        command = source_command(bench.project, bench.session.toolchain, source, run)
+        meaning = units.meaning(run.texts, command, sorted(bench.symbols))
+        for symbol in bench.symbols:
+            launches.update(dict.fromkeys(meaning.launches(symbol)))
+            code.update(dict.fromkeys((f.place.file, f.place.span) for f in meaning.reachable(symbol)))
+    return list(launches), b"\n".join((run.texts.read(file) or b"")[slice(*span)] for file, span in code)
+
+
+def _largest(bench: Bench) -> int:
+    """The most work-items that a workgroup of the kernel may have."""
+    found = [
+        k.max_flat_workgroup_size for s in bench.symbols if (k := bench.compiled.kernels.get(s)) is not None
+    ]
+    return min(found, default=1024)
+
+
+def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Judged]:
+    run.say(f"timing {min(len(edits), _MOST_TIMED)} launch shapes of `{bench.kernel.name}`")
+    begun = time.monotonic()
+
+    def timed(numbered: tuple[int, LaunchEdit]) -> _Timed | Judgement | None:
+        number, edit = numbered
+        if time.monotonic() - begun > _SECONDS:
+            return None
+        return _time(bench, edit, bench.work / f"launch_{number}", run)
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        found = list(pool.map(timed, enumerate(edits[:_MOST_TIMED])))
+    kept = [t for t in found if isinstance(t, _Timed)]
+    hopeful = sorted(
+        (t for t in kept if t.quick.accepted and _speed(t) >= _LEAST_GAIN), key=lambda t: -_speed(t)
+    )
+    if not hopeful:
+        dropped = [t for t in found if isinstance(t, Judgement)]
+        if kept:
+            best = max(kept, key=_speed).quick
+            fastest = f"It is the fastest of {len(kept)} launch shapes."
+            yield Judged(_too_little(replace(best, reason=f"{best.reason} {fastest}")))
+        elif dropped:
+            yield Judged(dropped[0])
+    for number, one in enumerate(hopeful[:_MOST_PROVED]):
+        yield _proved(bench, one, bench.work / f"launched_{number}", run)
+
+
+def _too_little(judgement: Judgement) -> Judgement:
+    """What is faster, but not by as much as a launch edit has to be."""
+    if not judgement.accepted:
+        return judgement
+    reason = f"{judgement.reason} A launch edit has to bring {_LEAST_GAIN:g}x."
+    return replace(judgement, stage=Outcome.NOT_FASTER, reason=reason)
+
+
+def _speed(one: _Timed) -> float:
+    return one.quick.speedup or 0.0
+
+
+def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judgement:
+    """The recorded launches in the shapes that the edit is expected to make; a Judgement says what failed."""
+    changed = run.replacing(edit.file, edit.text)
+    candidate = Candidate(
+        RECIPE,
+        edit.title,
+        edit.text,
+        expected="fewer idle compute units, or less work that is repeated in each workgroup",
+        exact=False,
+        file=edit.file,
+    )
+    try:
+        compiled = compile_device(bench.project, bench.session.toolchain, bench.source, changed)
+    except BuildFailed as failure:
+        return Judgement(candidate, Outcome.NOT_COMPILED, f"It does not compile: {failure.message}")
+    symbols = _symbols(bench, compiled)
+    if symbols is None:
+        reason = (
+            "Refused: the size is a part of the kernel's type, and which kernel it becomes is not certain."
+        )
+        return Judgement(candidate, Outcome.REFUSED, reason)
+    launched = []
+    for dispatch in (d for d in bench.dispatches if not d.variant):
+        groups, workgroup = edit.shapes[groups_of(dispatch), dispatch.workgroup]
+        kernel = symbols.get(dispatch.kernel, dispatch.kernel)
+        launched.append(reshaped(dispatch, groups, workgroup, work / f"shape_{dispatch.id}", kernel))
+    after = _measured(bench, launched, compiled, work / "timed", changed)
+    if isinstance(after, str):
+        return Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {after}.")
+    if after.wrong is not None:
+        return Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {after.wrong}.")
+    return _Timed(edit, candidate, compiled, weigh(bench, candidate, None, after, None), symbols)
+
+
+def _symbols(bench: Bench, compiled: CodeObject) -> dict[str, str] | None:
+    """The kernels that have another symbol in the candidate, by the old one: sizes among a template's arguments.
+
+    The new one is the only one of the same name and other arguments. None where that is not so.
+    """
+    fresh = {
+        symbol: _without_numbers(symbol)
+        for symbol in compiled.kernels
+        if symbol not in bench.compiled.kernels
+    }
+    found: dict[str, str] = {}
+    for old in {d.kernel for d in bench.dispatches if d.kernel not in compiled.kernels}:
+        same = [symbol for symbol, name in fresh.items() if name == _without_numbers(old)]
+        if len(same) != 1 or same[0] in found.values():
+            return None
+        found[old] = same[0]
+    return found
+
+
+def _without_numbers(symbol: str) -> str:
+    return _NUMBERS.sub("0", demangle(symbol))
+
+
+def _measured(
+    bench: Bench, launched: Sequence[CapturedDispatch], compiled: CodeObject, work: Path, changed: Run
+) -> Measured | str:
+    def audit(dispatch: CapturedDispatch, result: Replay) -> str | None:
+        return check_timed_run(bench.reference, dispatch, result)
+
+    device = bench.project.config.device
+    return measure(bench.tool, launched, compiled.path, work, device, changed, audit)
+
+
+def _proved(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged:
+    """The whole program with the edit, then the proof of each kernel that it launches otherwise."""
+    candidate, edit = one.candidate, one.edit
+    run.say(f"running the program with {edit.title[:1].lower()}{edit.title[1:]}")
+    renamed = {new: old for old, new in one.symbols.items()}
+    with Rehearsals(bench, run, file=edit.file, record=True, renamed=renamed) as rehearsals:
+        try:
+            session = rehearsals.session(edit.text)
+        except (BuildFailed, ProgramFailed) as failure:
+            return Judged(replace(one.quick, stage=Outcome.PROGRAM_DIFFERS, reason=f"{failure.message}."))
+        whole = rehearsals.finish(edit.text, exact=False)
+        if whole.failure is not None:
+            return Judged(replace(one.quick, stage=Outcome.PROGRAM_DIFFERS, reason=whole.failure))
+        recorded = _recorded(session)
+        if not all(d.id in recorded for d in bench.dispatches):
+            reason = "It cannot be proved: with it the program makes other launches."
+            return Judged(Judgement(candidate, Outcome.INCONCLUSIVE, reason))
+        relaunch = relaunching(bench.dispatches, recorded, work)
+        launched = [made for d in bench.dispatches if not d.variant and (made := relaunch(d)) is not None]
+        changed = run.replacing(edit.file, edit.text)
+        after = _measured(bench, launched, one.compiled, work / "timed", changed)
+        if isinstance(after, str):
+            return Judged(Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {after}."))
+        quick = weigh(bench, candidate, None, after, None)
+        if not quick.accepted or (quick.speedup or 0.0) < _LEAST_GAIN:
+            return Judged(_too_little(quick))
+        run.say("proving the launch")
+        verdict = validate(bench.reference, one.compiled.path, run, relaunch=relaunch)
+        if verdict.equivalent:
+            verdict = _others(bench, one, session, recorded, work, run) or verdict
+        if not verdict.equivalent:
+            return Judged(not_proved(candidate, verdict))
+        judgement = weigh(bench, candidate, None, after, verdict)
+        if verdict.bit_exact:
+            whole = rehearsals.finish(edit.text, exact=True)
+        return Judged(replace(judgement, notes=(*judgement.notes, _this_size(bench, launched))), whole)
+
+
+def _recorded(session: ProfileSession) -> dict[int, CapturedDispatch]:
+    return {d.id: d for d in read_capture_set(session.capture_dir)} if session.capture_dir is not None else {}
+
+
+def _others(
+    bench: Bench,
+    one: _Timed,
+    session: ProfileSession,
+    recorded: Mapping[int, CapturedDispatch],
+    work: Path,
+    run: Run,
+) -> Verdict | None:
+    """The verdict on another kernel that is launched or compiled otherwise with the edit, unless all are equivalent."""
+    other_code = machine_code(one.compiled.path) != machine_code(bench.compiled.path)
+    changed = [
+        kernel
+        for kernel in bench.session.profile.kernels
+        if kernel.mangled not in bench.symbols
+        and (other_code or _launched(kernel) != _launched(session.profile.kernel(kernel.mangled)))
+    ]
+    names = list(dict.fromkeys(base_name(k.name) for k in changed))
+    if len(names) > _MOST_OTHERS:
+        reason = f"It cannot be proved: it also changes {len(names)} other kernels or their launches."
+        return Verdict(outcome="inconclusive", reason=reason)
+    for number, name in enumerate(names):
+        kernel = next(k for k in changed if base_name(k.name) == name)
+        run.say(f"proving `{name}`, which the edit changes, too")
+        try:
+            with open_bench(bench.project, bench.session, kernel, run, wait=False) as other:
+                edited = run.replacing(one.edit.file, one.edit.text)
+                code = compile_device(bench.project, bench.session.toolchain, other.source, edited)
+                relaunch = relaunching(other.dispatches, recorded, work / f"other_{number}")
+                verdict = validate(other.reference, code.path, run, relaunch=relaunch)
+        except (CannotJudge, BuildFailed) as reason:
+            return _unproved(name, reason)
+        if not verdict.equivalent:
+            return verdict.model_copy(update={"reason": f"`{name}`, which it changes, too: {verdict.reason}"})
+    return None
+
+
+def _unproved(name: str, reason: HipscopeError) -> Verdict:
+    text = f"It cannot be proved for `{name}`, which it changes, too: {reason.message}."
+    return Verdict(outcome="inconclusive", reason=text)
+
+
+def _launched(kernel: Kernel | None) -> list[tuple[tuple[int, int, int], tuple[int, int, int]]]:
+    return [(d.grid, d.workgroup) for d in kernel.dispatches] if kernel is not None else []
+
+
+def _this_size(bench: Bench, launched: Sequence[CapturedDispatch]) -> str:
+    """What the time was measured at: at other sizes another shape may be faster."""
+    device = bench.session.profile.device
+    largest = max(launched, key=lambda d: math.prod(groups_of(d)))
+    return (
+        f"timed at this size of the problem, with {math.prod(groups_of(largest)):,} workgroups of "
+        f"{math.prod(largest.workgroup)} work-items on the {device.compute_units} CUs of {device.name}; another size "
+        "or device may want another shape"
+    )

@@ -1,0 +1,206 @@
+"""Edits of the numbers in host code that a kernel's launches come from: the workgroup's sides, how many workgroups.
+
+Takes what the compiler says of the launches, the texts and the recorded shapes, gives LaunchEdits. A number is edited
+where it is written once for all of its uses (a macro, a constant, a variable); a literal that stands for the same size
+in the grid's expression is edited with it. Whatever does not follow the problem's size is left alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.analysis.semantics.records import HostExpression, KernelLaunch, Place
+from hipscope.formulas.detect.grid_stride import strides
+from hipscope.formulas.launches.coverage import NotKnown, Numbers, depends_on, reaches_all, value_of
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+Sides = tuple[int, int, int]
+
+_BLOCKS: Mapping[int, tuple[Sides, ...]] = {
+    1: ((64, 1, 1), (128, 1, 1), (256, 1, 1), (512, 1, 1), (1024, 1, 1)),
+    2: (
+        (8, 8, 1), (16, 4, 1), (32, 2, 1), (64, 1, 1), (16, 8, 1), (32, 4, 1), (64, 2, 1), (16, 16, 1), (32, 8, 1),
+        (64, 4, 1), (32, 16, 1), (32, 32, 1),
+    ),
+}  # fmt: skip
+_FACTORS = (2, 4, 8, 16, 0.5, 0.25)  # of the number of workgroups
+_MOST_GROUPS = 65536
+_LEAST = 8  # a literal below is a factor, not a size
+
+
+@dataclass(frozen=True)
+class LaunchEdit:
+    """One edit: `text` is the whole new `file`, `shapes` what becomes of each recorded (workgroups, workgroup)."""
+
+    file: Path
+    text: bytes
+    title: str
+    shapes: Mapping[tuple[Sides, Sides], tuple[Sides, Sides]]
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The recorded launches of one kernel: (workgroups, workgroup), and what its code allows.
+
+    `code` is the text of the kernel and of what it calls; `largest` the most work-items of a workgroup.
+    """
+
+    seen: tuple[tuple[Sides, Sides], ...]
+    code: bytes
+    largest: int
+
+
+def launch_edits(
+    name: str, launches: Sequence[KernelLaunch], texts: Mapping[Path, bytes], shapes: Shapes
+) -> list[LaunchEdit] | str:
+    """The edits, or why there are none."""
+    if not launches:
+        return f"no launch of `{name}` is known to the compiler"
+    sites = [s for s in launches if s.grid_sizes is not None and s.block_sizes is not None]
+    if len(sites) < len(launches):
+        return f"the sizes of a launch of `{name}` are not said in one expression"
+    found: dict[tuple[Path, bytes], LaunchEdit] = {}
+    for edit in (*_of_blocks(name, sites, texts, shapes), *_of_grids(name, sites, texts, shapes)):
+        found.setdefault((edit.file, edit.text), edit)
+    if not found:
+        return f"no number in the program's text decides the launch of `{name}` at every size of its problem"
+    return list(found.values())
+
+
+def _of_blocks(
+    name: str, sites: Sequence[KernelLaunch], texts: Mapping[Path, bytes], shapes: Shapes
+) -> Iterator[LaunchEdit]:
+    """Other workgroups; the grids that are computed from them follow."""
+    for workgroup in dict.fromkeys(w for _, w in shapes.seen):
+        mine = [s for s in sites if _block(s, {}) == workgroup]
+        dimensions = 1 if workgroup[1:] == (1, 1) else 2
+        for block in _BLOCKS[dimensions] if workgroup[2] == 1 else ():
+            if block == workgroup or math.prod(block) > shapes.largest:
+                continue
+            numbers = _numbers_for(mine, workgroup, block)
+            if numbers is None or any(_block(s, numbers) != block for s in mine):
+                continue
+            if all(_safe(s, workgroup, block, numbers, shapes.code) for s in mine):
+                title = f"Launch `{name}` with workgroups of {_shown(block)} work-items instead of {_shown(workgroup)}"
+                yield from _edit(title, numbers, texts, _after_block(mine, workgroup, block, numbers, shapes))
+
+
+def _of_grids(
+    name: str, sites: Sequence[KernelLaunch], texts: Mapping[Path, bytes], shapes: Shapes
+) -> Iterator[LaunchEdit]:
+    """Another number of workgroups, where it is written as a number: only for kernels that loop over their data."""
+    if not any(True for _ in strides(shapes.code, "grid")):
+        return
+    for groups, workgroup in shapes.seen:
+        mine = [s for s in sites if _block(s, {}) in (workgroup, None) and _written(s) == groups[0]]
+        for factor in _FACTORS if mine and groups[1:] == (1, 1) else ():
+            count = int(groups[0] * factor)
+            if not 1 <= count <= _MOST_GROUPS or count == groups[0]:
+                continue
+            numbers = {s.grid_sizes[0].place: count for s in mine if s.grid_sizes and s.grid_sizes[0].place}
+            if any(depends_on(side, numbers) for s in mine for side in s.block_sizes or ()):
+                continue
+            after = {(g, w): (((count, 1, 1), w) if g == groups else (g, w)) for g, w in shapes.seen}
+            title = f"Launch `{name}` with {count:,} workgroups instead of {groups[0]:,}"
+            yield from _edit(title, numbers, texts, after)
+
+
+def _block(site: KernelLaunch, numbers: Numbers) -> Sides | None:
+    """The workgroup of a launch; None where only a run says."""
+    try:
+        x, y, z = (int(value_of(side, numbers)) for side in site.block_sizes or ())
+    except (NotKnown, ValueError):
+        return None
+    return x, y, z
+
+
+def _written(site: KernelLaunch) -> int | None:
+    """The number of workgroups, where it stands there as a number."""
+    side = site.grid_sizes[0] if site.grid_sizes is not None else None
+    return int(side.value) if side is not None and side.place is not None and side.value is not None else None
+
+
+def _numbers_for(sites: Sequence[KernelLaunch], was: Sides, now: Sides) -> dict[Place, int] | None:
+    """What is written for the workgroup's sides, with the new sizes; None where they do not come from numbers."""
+    found: dict[Place, int] = {}
+    for site in sites:
+        assert site.grid_sizes is not None
+        assert site.block_sizes is not None
+        for axis in range(3):
+            side = site.block_sizes[axis]
+            if was[axis] == now[axis] and side.place is None:
+                continue
+            if side.operator != "number" or side.place is None:
+                return None
+            if found.setdefault(side.place, now[axis]) != now[axis]:
+                return None
+            for place, value in _same_size(site.grid_sizes[axis], was[axis], now[axis]):
+                if found.setdefault(place, value) != value:
+                    return None
+    changed = {place: value for place, value in found.items() if value is not None}
+    return changed or None
+
+
+def _same_size(grid: HostExpression, was: int, now: int) -> Iterator[tuple[Place, int]]:
+    """The literals of a grid's expression that stand for the size of the workgroup, or for one less."""
+    for e in grid.walk():
+        if e.operator == "number" and e.place is not None and was >= _LEAST:
+            if e.value == was:
+                yield e.place, now
+            elif e.value == was - 1:
+                yield e.place, now - 1
+
+
+def _safe(site: KernelLaunch, was: Sides, now: Sides, numbers: Numbers, code: bytes) -> bool:
+    """Whether the launch does all of the work at every size of the problem."""
+    assert site.grid_sizes is not None
+    for grid, size, other in zip(site.grid_sizes, was, now, strict=True):
+        if size == other:
+            continue
+        if depends_on(grid, numbers):
+            if not reaches_all(grid, size, other, numbers) and not any(True for _ in strides(code, "grid")):
+                return False
+        elif other < size and not any(True for _ in strides(code, "launch")):
+            return False  # the same number of smaller workgroups
+    return True
+
+
+def _after_block(
+    sites: Sequence[KernelLaunch], was: Sides, now: Sides, numbers: Numbers, shapes: Shapes
+) -> dict[tuple[Sides, Sides], tuple[Sides, Sides]]:
+    """The shapes with the new workgroup, as well as they can be told before the program runs."""
+    follows = [
+        any(depends_on(s.grid_sizes[axis], numbers) for s in sites if s.grid_sizes) for axis in range(3)
+    ]
+    found = {}
+    for groups, workgroup in shapes.seen:
+        if workgroup != was:
+            found[groups, workgroup] = (groups, workgroup)
+            continue
+        x, y, z = (-(-g * a // b) if f else g for g, a, b, f in zip(groups, was, now, follows, strict=True))
+        found[groups, workgroup] = ((x, y, z), now)
+    return found
+
+
+def _edit(
+    title: str,
+    numbers: Mapping[Place, int],
+    texts: Mapping[Path, bytes],
+    shapes: Mapping[tuple[Sides, Sides], tuple[Sides, Sides]],
+) -> Iterable[LaunchEdit]:
+    """The edit, when all of its numbers stand in one file that may be edited."""
+    files = {place.file for place in numbers}
+    if len(files) != 1 or not files <= set(texts):
+        return ()
+    (file,) = files
+    splices = [Splice(*place.span, str(value).encode()) for place, value in numbers.items()]
+    text = apply_splices(texts[file], splices)
+    return () if text == texts[file] else (LaunchEdit(file, text, title, shapes),)
+
+
+def _shown(sides: Sides) -> str:
+    wanted = sides[: 1 if sides[1:] == (1, 1) else 2 if sides[2] == 1 else 3]
+    return " x ".join(f"{n:,}" for n in wanted)

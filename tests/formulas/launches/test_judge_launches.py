@@ -1,0 +1,117 @@
+"""Launch edits of small programs: what is verified, and what the proof and the whole program refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config, OptimizeConfig
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.optimize.loop import optimize_project
+from hipscope.formulas.optimize.result import OptimizeResult
+
+PROGRAM = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+{constants}
+{kernel}
+int main() {{
+  const int n = {n};
+  std::vector<float> host(n);
+  for (int i = 0; i < n; ++i) host[i] = static_cast<float>(i % 97);
+  float *in, *out;
+  hipMalloc(&in, n * sizeof(float));
+  hipMalloc(&out, n * sizeof(float));
+  hipMemcpy(in, host.data(), n * sizeof(float), hipMemcpyHostToDevice);
+  hipMemset(out, 0, n * sizeof(float));
+  {launch}
+  hipMemcpy(host.data(), out, n * sizeof(float), hipMemcpyDeviceToHost);
+  double sum = 0.0;
+  for (float value : host) sum += value;
+  std::printf("%.6f\\n", sum);
+  return 0;
+}}
+"""
+STRIDED = """__global__ void work(const float* in, float* out, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    float value = in[i];
+    for (int k = 0; k < 40; ++k) value = value * 0.5f + 1.0f;
+    out[i] = value;
+  }
+}"""
+FIXED = STRIDED.replace("blockDim.x", "1024")
+PER_GROUP = """__global__ void work(const float* in, float* out, int n) {
+  float sum = 0.0f;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+  atomicAdd(&out[blockIdx.x], sum);
+}"""
+ROUNDED_DOWN = """__global__ void work(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float value = in[i];
+  for (int k = 0; k < 400; ++k) value = value * 0.5f + 1.0f;
+  out[i] = value + n;
+}"""
+
+
+def optimized(folder: Path, kernel: str, launch: str, constants: str = "", n: int = 20000) -> OptimizeResult:
+    file = folder / "program.hip"
+    file.write_text(PROGRAM.format(constants=constants, kernel=kernel, launch=launch, n=n))
+    config = Config(backend="emulator", optimize=OptimizeConfig(edits=["launch"]))
+    return optimize_project(resolve_project(file, config=config))
+
+
+def added(result: OptimizeResult) -> list[str]:
+    lines = (result.diff or "").splitlines()
+    return [line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")]
+
+
+@pytest.mark.slow
+def test_more_workgroups_are_a_verified_edit(tmp_path: Path) -> None:
+    result = optimized(tmp_path, STRIDED, "work<<<2, 1024>>>(in, out, n);")
+
+    assert result.status == "verified", result.message
+    assert len(added(result)) == 1
+    assert added(result)[0].startswith("work<<<")
+    assert result.speedup is not None
+    assert result.speedup > 1.5
+    assert any("timed at this size of the problem" in note for note in result.notes)
+
+
+@pytest.mark.slow
+def test_a_constant_is_edited_for_all_of_its_uses(tmp_path: Path) -> None:
+    launch = "work<<<(n + kBlock - 1) / kBlock, kBlock>>>(in, out, n);"
+    result = optimized(
+        tmp_path, STRIDED.replace("< 40", "< 4000"), launch, "constexpr int kBlock = 1024;", 40000
+    )
+
+    assert result.status == "verified", result.message
+    (line,) = added(result)
+    assert line.startswith("constexpr int kBlock = ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "launch"),
+    [
+        (FIXED, "work<<<2, 1024>>>(in, out, n);"),  # the size stands in the kernel, too
+        (PER_GROUP, "work<<<2, 1024>>>(in, out, n);"),  # each workgroup has an element of its own
+        (ROUNDED_DOWN, "work<<<n / 64, 64>>>(in, out, n);"),  # the rest of a larger step is left out
+    ],
+)
+def test_an_edit_that_changes_what_is_done_is_refused(tmp_path: Path, kernel: str, launch: str) -> None:
+    result = optimized(tmp_path, kernel, launch, n=64 * 300)
+
+    assert result.edit is None or (kernel == FIXED and "1024>>>" in added(result)[0]), result.diff
+    assert all(a.outcome != "accepted" or "1024>>>" in a.diff for a in result.attempts)
+
+
+def test_launches_are_left_alone_where_only_kernels_may_be_edited(tmp_path: Path) -> None:
+    file = tmp_path / "program.hip"
+    launch = "work<<<2, 1024>>>(in, out, n);"
+    file.write_text(PROGRAM.format(constants="", kernel=STRIDED, launch=launch, n=20000))
+    config = Config(backend="emulator", optimize=OptimizeConfig(edits=["kernel"]))
+    result = optimize_project(resolve_project(file, config=config))
+
+    assert {a.outcome for a in result.attempts if a.recipe == "launch_shape"} <= {"advice"}
+    assert f"-  {launch}" not in (result.diff or "")
