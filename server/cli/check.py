@@ -9,6 +9,7 @@ import typer
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
+    BenchOption,
     DeviceOption,
     Format,
     FormatOption,
@@ -45,6 +46,7 @@ def check(
             help="all, or some of bounds, races, barriers, alignment, stale, uninitialised (with commas)."
         ),
     ] = "all",
+    bench: BenchOption = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     keep_going: KeepGoingOption = False,
@@ -62,7 +64,12 @@ def check(
         texts = SourceTexts()
         requests = [
             tasks.TaskRequest(
-                source, program_arguments(context), device=device, checks=checks, keep_going=keep_going
+                source,
+                program_arguments(context),
+                bench=bench,
+                device=device,
+                checks=checks,
+                keep_going=keep_going,
             )
             for source in sources_or_here(sources)
         ]

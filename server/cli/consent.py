@@ -25,10 +25,10 @@ def consent(
 ) -> None:
     """Show where kernels of a project may be sent, as agreed with --yes-send or in the editor, or take it back."""
     with failures_reported():
-        from hipscope.analysis.toolchain.project import resolve_project
+        from hipscope.analysis.benches.project import resolve_benched
         from hipscope.formulas.propose.llm.consent import given_consents, withdraw_consents
 
-        root = resolve_project(source).directory
+        root = resolve_benched(source).directory
         for agreed in given_consents(root):
             key = f", with the key in {agreed.key_env}" if agreed.key_env else ""
             where = f" at {agreed.api_base}" if agreed.api_base else ""

@@ -5,16 +5,22 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 import typer.core
 
 from hipscope.server.console.terminal import STOPPED, failures_reported, stop_asked
 
+if TYPE_CHECKING:
+    from hipscope.analysis.config import Config
+
 _HELP = """Run a program that is linked against HIP on the emulator and write the files that rocprofv3 writes.
 
 Usage: hipscope emulate [OPTIONS] -- PROGRAM [ARGS]
+       hipscope emulate [OPTIONS] [--bench NAME] -- SOURCE [ARGS]
+
+A source is built first; one without main by its benches (docs/benches.md), or by the one that --bench names.
 
   -d, --output-directory DIR       where the files go (the current directory)
   -o, --output-file NAME           start of their names (HOST/PID)
@@ -61,11 +67,16 @@ def add(app: typer.Typer) -> None:
             from hipscope.analysis.errors import UsageError
             from hipscope.analysis.runs import rocprof_options
             from hipscope.analysis.runs.emulate import emulate as run
+            from hipscope.analysis.toolchain.source_files import is_source
 
             before, program = _split(words)
+            before, bench = _named_bench(before)
             jobs = rocprof_options.parse(before)
             if not program or not program[0].strip():
                 raise UsageError("no program", "hipscope emulate [OPTIONS] -- PROGRAM [ARGS]")
+            config = Config()
+            if bench is not None or is_source(Path(program[0])):
+                config, program = _built(program, bench)
             if shutil.which(program[0]) is None:
                 there = Path(program[0]).exists()
                 why = "is no program: it cannot be executed" if there else "no such program"
@@ -73,7 +84,7 @@ def add(app: typer.Typer) -> None:
             code = 0
             with stop_asked() as interrupt:
                 for job in jobs:
-                    done = run(job, program, Config(), interrupt)
+                    done = run(job, program, config, interrupt)
                     for note in done.notes:
                         sys.stderr.write(f"hipscope: {note}\n")
                     if done.interrupted:
@@ -87,3 +98,28 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
     """The options, and the program with its arguments."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1 :]
+
+
+def _named_bench(words: list[str]) -> tuple[list[str], str | None]:
+    """The options without `--bench NAME`, and that name."""
+    from hipscope.analysis.errors import UsageError
+
+    for at, word in enumerate(words):
+        if word.startswith("--bench="):
+            return words[:at] + words[at + 1 :], word.partition("=")[2]
+        if word == "--bench":
+            if at + 1 == len(words):
+                raise UsageError("--bench needs a name")
+            return words[:at] + words[at + 2 :], words[at + 1]
+    return words, None
+
+
+def _built(words: list[str], bench: str | None) -> tuple[Config, list[str]]:
+    """The settings of a source, and the command line of the program that it becomes."""
+    from hipscope.analysis.benches.project import resolve_benched
+    from hipscope.analysis.toolchain.build import build_program
+    from hipscope.analysis.toolchain.discovery import find_toolchain
+
+    project = resolve_benched(Path(words[0]), words[1:], bench=bench)
+    built = build_program(project, find_toolchain(project.config))
+    return project.config, list(built.argv)

@@ -11,6 +11,7 @@ import typer
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
+    BenchOption,
     DeviceOption,
     Format,
     FormatOption,
@@ -43,11 +44,14 @@ def optimize(  # one parameter per option of the command
         Rewriter | None, typer.Option(help="Who proposes rewrites.", show_default=False)
     ] = None,
     rounds: Annotated[
-        int,
+        int | None,
         typer.Option(
-            min=1, help="Rewrite the kernel again on its new text, this often at most, while it gains 3 %."
+            min=1,
+            help="Rewrite the kernel on its new text again, so many times in all at most, while that gains 3 %. "
+            "Left out: 3 with recipes and modelled times, else 1.",
+            show_default=False,
         ),
-    ] = 1,
+    ] = None,
     test_command: Annotated[
         str | None, typer.Option(help="The project's own tests, as a further gate.", show_default=False)
     ] = None,
@@ -59,6 +63,7 @@ def optimize(  # one parameter per option of the command
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show every attempt, and all that was compared.")
     ] = False,
+    bench: BenchOption = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     format: FormatOption = Format.TEXT,
@@ -72,6 +77,7 @@ def optimize(  # one parameter per option of the command
         request = tasks.TaskRequest(
             source,
             program_arguments(context),
+            bench=bench,
             backend=backend.value,
             device=device,
             formula=formula,

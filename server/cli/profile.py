@@ -10,6 +10,7 @@ import typer
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
+    BenchOption,
     DeviceOption,
     Format,
     FormatOption,
@@ -41,6 +42,7 @@ def add(app: typer.Typer) -> None:
 def profile(
     context: typer.Context,
     sources: Sources = None,
+    bench: BenchOption = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     top: Annotated[
@@ -62,6 +64,7 @@ def profile(
             tasks.TaskRequest(
                 source,
                 program_arguments(context),
+                bench=bench,
                 backend=backend.value,
                 device=device,
                 keep_going=keep_going,

@@ -11,6 +11,7 @@ import typer
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
+    BenchOption,
     DeviceOption,
     Format,
     FormatOption,
@@ -37,6 +38,7 @@ def prompt(
     kernel: Annotated[
         str | None, typer.Option(help="This kernel; else the one with the worst finding.", show_default=False)
     ] = None,
+    bench: BenchOption = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     format: FormatOption = Format.TEXT,
@@ -49,7 +51,12 @@ def prompt(
         from hipscope.server.jobs import tasks
 
         request = tasks.TaskRequest(
-            source, program_arguments(context), backend=backend.value, device=device, kernel=kernel
+            source,
+            program_arguments(context),
+            bench=bench,
+            backend=backend.value,
+            device=device,
+            kernel=kernel,
         )
         report = run_task(tasks.prompt, request)
 

@@ -11,6 +11,7 @@ import typer
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
+    BenchOption,
     DeviceOption,
     Format,
     FormatOption,
@@ -46,6 +47,7 @@ def add(app: typer.Typer) -> None:
             typer.Option(metavar="ARG=RTOL[,ATOL]", help="What the floats of one argument may be off."),
         ] = None,
         exact: Annotated[bool, typer.Option("--exact", help="Ask for the same bits.")] = False,
+        bench: BenchOption = None,
         backend: BackendOption = Backend.AUTO,
         device: DeviceOption = None,
         format: FormatOption = Format.TEXT,
@@ -61,7 +63,9 @@ def add(app: typer.Typer) -> None:
             from hipscope.server.render import verdict as draw
             from hipscope.server.reports.schema.verdict import VerdictReport
 
-            request = tasks.TaskRequest(reference, program_arguments(context), device=device, kernel=kernel)
+            request = tasks.TaskRequest(
+                reference, program_arguments(context), bench=bench, device=device, kernel=kernel
+            )
             allowed = dict(parse_tolerance(text) for text in tolerance or ())
             comparison = tasks.Comparison(candidate, allowed, exact)
 

@@ -95,6 +95,17 @@ Sources = Annotated[
 ]
 
 
+BenchOption = Annotated[
+    str | None,
+    typer.Option(
+        "--bench",
+        metavar="NAME",
+        help="Run this bench of the source; without, all benches of a source that has no main.",
+        show_default=False,
+    ),
+]
+
+
 JobsOption = Annotated[
     int, typer.Option("--jobs", min=1, help="How many of several programs are built and run at a time.")
 ]

@@ -6,25 +6,25 @@ UTF-16 units (or UTF-8 or UTF-32, as negotiated). Text goes in, plain numbers an
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import hashlib
-import itertools
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from lsprotocol import types as lsp
 
 from hipscope.analysis.source.texts import ByteColumn
 
 Encoding = lsp.PositionEncodingKind | str
-_MOST_PAIRS = 4_000_000  # beyond this a text counts as rewritten: comparing it would hold up the editor
+_MOST_PAIRS = 100_000  # of lines that are compared each with each; more would hold up the editor
 _WORD = re.compile(r"\w+")
-_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 def split_lines(text: str) -> list[str]:
     """The lines of a text without their ends, as LSP counts them."""
-    return _LINE_END.split(text)
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def units(text: str, encoding: Encoding) -> int:
@@ -92,12 +92,25 @@ def byte_range(text: str, start: int, end: int, encoding: Encoding) -> lsp.Range
     return lsp.Range(start=_at(data[:start], encoding), end=_at(data[:end], encoding))
 
 
+def change_between(old: str, new: str, encoding: Encoding) -> lsp.TextEdit:
+    """The smallest change of whole lines that turns one text into another."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    head = _equal(before, after)
+    tail = _equal(before[head:][::-1], after[head:][::-1])
+    start = len("".join(before[:head]).encode("utf-8", "surrogatepass"))
+    end = len(old.encode("utf-8", "surrogatepass")) - len("".join(before[len(before) - tail :]).encode())
+    return lsp.TextEdit(
+        range=byte_range(old, start, end, encoding), new_text="".join(after[head : len(after) - tail])
+    )
+
+
 def name_range(lines: Sequence[str], number: int, name: str, encoding: Encoding) -> lsp.Range | None:
     """Where an identifier stands on line index `number` or just around it (a definition may span lines)."""
-    pattern = re.compile(rf"\b{re.escape(name)}\b")
     for candidate in (number, number + 1, number - 1, number + 2, number + 3):
-        if 0 <= candidate < len(lines) and (found := pattern.search(lines[candidate])):
-            line = lines[candidate]
+        if not 0 <= candidate < len(lines) or name not in lines[candidate]:
+            continue
+        line = lines[candidate]
+        if (found := next((word for word in _WORD.finditer(line) if word.group() == name), None)) is not None:
             return lsp.Range(
                 start=lsp.Position(line=candidate, character=units(line[: found.start()], encoding)),
                 end=lsp.Position(line=candidate, character=units(line[: found.end()], encoding)),
@@ -112,40 +125,93 @@ class LineMap:
     """
 
     def __init__(self, old: str, new: str) -> None:
-        before, after = [_words(x) for x in split_lines(old)], [_words(x) for x in split_lines(new)]
-        self._lines = len(before)
-        self._forward = _match(before, after)
+        self._before, self._after = split_lines(old), split_lines(new)
+        self._forward = _match(self._before, self._after)
 
     def to_new(self, line: int) -> int | None:
         """The new number of an old line, or None when it is gone or changed."""
         return self._forward.get(line)
 
-    def changed(self, first: int, last: int) -> bool:
-        """Whether anything in the old lines `first..last` was changed, deleted or inserted."""
-        new = [self._forward.get(n) for n in range(first, min(last, self._lines) + 1)]
-        return None in new or any(b != a + 1 for a, b in itertools.pairwise(new) if a and b)
+    def changes(self) -> Iterator[tuple[int, Sequence[str], Sequence[str]]]:
+        """Each run of lines that was replaced: where it begins in the old text, its old lines and its new ones."""
+        old = new = 1
+        ends = (len(self._before) + 1, len(self._after) + 1)
+        for a, b in [*self._forward.items(), ends]:
+            if (a, b) != (old, new):
+                yield old, self._before[old - 1 : a - 1], self._after[new - 1 : b - 1]
+            old, new = a + 1, b + 1
+
+    def line_before(self, line: int) -> str:
+        """The old line above that one; "" above the first."""
+        return self._before[line - 2] if line > 1 else ""
 
 
-def _match(before: list[str], after: list[str]) -> dict[int, int]:
-    """Line numbers (from 1) of equal lines. Common ends first, so that a local edit costs next to nothing."""
-    head = 0
-    while head < min(len(before), len(after)) and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
+def _match(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
+    """Line numbers (from 1) of equal lines, in order. Common ends first, so that a local edit costs next to nothing."""
+    head = _equal(before, after)
+    tail = _equal(before[head:][::-1], after[head:][::-1])
     found = {n: n for n in range(1, head + 1)}
-    found |= {len(before) - n: len(after) - n for n in range(tail)}
-    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    if len(old) * len(new) > _MOST_PAIRS:
-        return found
-    for a, b, size in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-        found |= {head + a + n + 1: head + b + n + 1 for n in range(size)}
+    old = [_words(line) for line in before[head : len(before) - tail]]
+    new = [_words(line) for line in after[head : len(after) - tail]]
+    found |= {head + a + 1: head + b + 1 for a, b in _pairs(old, new)}
+    rest, there = len(before) - tail, len(after) - tail
+    return found | {rest + n: there + n for n in range(1, tail + 1)}
+
+
+def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Indices of equal lines, in order."""
+    if len(old) * len(new) <= _MOST_PAIRS:
+        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+        blocks = matcher.get_matching_blocks()
+        return [(a + n, b + n) for a, b, size in blocks for n in range(size)]
+    found: list[tuple[int, int]] = []
+    a = b = 0
+    for x, y in [*_anchors(old, new), (len(old), len(new))]:
+        ahead = _equal(old[a:x], new[b:y])
+        back = _equal(old[a + ahead : x][::-1], new[b + ahead : y][::-1])
+        found += [(a + n, b + n) for n in range(ahead)]
+        inside, there = old[a + ahead : x - back], new[b + ahead : y - back]
+        if len(inside) * len(there) <= _MOST_PAIRS:
+            found += [(a + ahead + i, b + ahead + j) for i, j in _pairs(inside, there)]
+        found += [(x - n, y - n) for n in range(back, 0, -1)]
+        if x < len(old):
+            found.append((x, y))
+        a, b = x + 1, y + 1
     return found
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """The longest run, in order, of lines that stand once in either text (a patience diff)."""
+    times, there = Counter(old), Counter(new)
+    place = {line: n for n, line in enumerate(new) if there[line] == 1}
+    lines = [(n, place[line]) for n, line in enumerate(old) if times[line] == 1 and line in place]
+    ends: list[int] = []
+    heads: list[int] = []
+    before: list[int] = []
+    for index, (_, at) in enumerate(lines):
+        length = bisect.bisect_left(ends, at)
+        before.append(heads[length - 1] if length else -1)
+        if length == len(ends):
+            ends.append(at)
+            heads.append(index)
+        else:
+            ends[length], heads[length] = at, index
+    chain = []
+    index = heads[-1] if heads else -1
+    while index >= 0:
+        chain.append(lines[index])
+        index = before[index]
+    return chain[::-1]
 
 
 def _words(line: str) -> str:
     return " ".join(line.lstrip("\ufeff").split())
+
+
+def _equal(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _at(head: bytes, encoding: Encoding) -> lsp.Position:

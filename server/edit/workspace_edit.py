@@ -35,8 +35,15 @@ def workspace_edit(
         if digest(_BOM + text) != edit.original_sha256:
             raise StaleEdit
         start, end = start - 3, end - 3
-    span = byte_range(text, start, end, client.encoding)
-    plain = lsp.TextEdit(range=span, new_text=edit.new_text)
+    plain = lsp.TextEdit(range=byte_range(text, start, end, client.encoding), new_text=edit.new_text)
+    return edit_of_document(plain, uri, version, label, description, client)
+
+
+def edit_of_document(
+    plain: lsp.TextEdit, uri: str, version: int | None, label: str, description: str, client: EditSide
+) -> lsp.WorkspaceEdit:
+    """One change of a document, in the most telling way that the client knows."""
+    span = plain.range
     if not client.document_changes:
         return lsp.WorkspaceEdit(changes={uri: [plain]})
     document = lsp.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
@@ -46,7 +53,7 @@ def workspace_edit(
         )
     # Never `needs_confirmation`: VS Code would open its preview with every box unticked, and apply nothing.
     annotation = lsp.ChangeAnnotation(label=label, description=description, needs_confirmation=False)
-    annotated = lsp.AnnotatedTextEdit(annotation_id="hipscope", range=span, new_text=edit.new_text)
+    annotated = lsp.AnnotatedTextEdit(annotation_id="hipscope", range=span, new_text=plain.new_text)
     return lsp.WorkspaceEdit(
         document_changes=[lsp.TextDocumentEdit(text_document=document, edits=[annotated])],
         change_annotations={"hipscope": annotation},

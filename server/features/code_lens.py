@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from pathlib import Path
 
 from lsprotocol import types as lsp
 
 from hipscope.server.edit.positions import Encoding, name_range, split_lines
-from hipscope.server.features.commands import OPTIMIZE, PROFILE
+from hipscope.server.features.commands import BENCH, OPTIMIZE, PROFILE
 from hipscope.server.render.explain import bound_words
 from hipscope.server.render.words import duration, percent
 from hipscope.server.reports.schema.profile import Kernel
 from hipscope.server.session.known_profiles import Marks
-from hipscope.server.session.language_server import HipServer
+from hipscope.server.session.language_server import HipServer, path_of
+from hipscope.server.session.project_job import key_of
 
+_MAIN = re.compile(r"\bmain\s*\(")
 _KERNEL = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:extern\s+\"C\"\s+)?(?:static\s+)?__global__\b")
 
 
@@ -25,10 +29,12 @@ def register(server: HipServer) -> None:
         uri = params.text_document.uri
         if not ls.settings.code_lens:
             return []
-        marks = ls.marks(uri)
-        if marks is not None and any(marks.kernels()):
-            return build(marks, uri, ls.encoding)
-        return build_unprofiled(ls.workspace.get_text_document(uri).source, uri)
+        marks, text = ls.marks(uri), ls.workspace.get_text_document(uri).source
+        known = build(marks, uri, ls.encoding) if marks is not None and any(marks.kernels()) else []
+        if needs_benches(ls, uri, text):
+            profiled = {kernel.base_name for kernel, _ in marks.kernels()} if marks is not None else set()
+            return known + build_benches(text, uri, profiled)
+        return known or build_unprofiled(text, uri)
 
 
 def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
@@ -38,6 +44,7 @@ def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
     """
     lines = split_lines(marks.current)
     lenses = []
+    found = frozenset().union(*(finding.mangled_names for finding in marks.report.findings))
     for kernel, line in marks.kernels():
         place = name_range(lines, line - 1, kernel.base_name, encoding) or _start_of(line - 1)
         again = lsp.Command(title="", command=PROFILE, arguments=[{"uri": uri}])
@@ -51,7 +58,7 @@ def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
         arguments = [{"uri": uri, "kernel": kernel.mangled}]
         optimize = lsp.Command(title="Optimize", command=OPTIMIZE, arguments=arguments)
         lenses.append(lsp.CodeLens(range=place, command=again))
-        if any(kernel.mangled in f.mangled_names for f in marks.report.findings):
+        if kernel.mangled in found:
             lenses.append(lsp.CodeLens(range=place, command=optimize))
     return lenses
 
@@ -63,6 +70,31 @@ def build_unprofiled(text: str, uri: str) -> list[lsp.CodeLens]:
         lsp.CodeLens(range=_start_of(n), command=command)
         for n, line in enumerate(split_lines(text))
         if _KERNEL.match(line)
+    ]
+
+
+def needs_benches(ls: HipServer, uri: str, text: str) -> bool:
+    """Whether a document's kernels run by benches alone: it is no program, and part of none that is known."""
+    file, key = path_of(uri), key_of(ls, uri)
+    return file is not None and key == Path(file) and "__global__" in text and not _MAIN.search(text)
+
+
+def build_benches(text: str, uri: str, profiled: Collection[str]) -> list[lsp.CodeLens]:
+    """An offer over each kernel that was not profiled: to profile through its bench, or to write one."""
+    from hipscope.analysis.benches.first_line import kernels_by_bench
+
+    profile = lsp.Command(title="Profile with hipscope", command=PROFILE, arguments=[{"uri": uri}])
+    return [
+        lsp.CodeLens(
+            range=_start_of(kernel.line - 1),
+            command=profile
+            if kernel.benched
+            else lsp.Command(
+                title="Profile with...", command=BENCH, arguments=[{"uri": uri, "kernel": kernel.name}]
+            ),
+        )
+        for kernel in kernels_by_bench(text)
+        if kernel.name not in profiled
     ]
 
 

@@ -22,6 +22,8 @@ def register(server: HipServer) -> None:
             await pull(ls)
         elif params.settings:
             take(ls, params.settings)
+        for key in ls.store.projects():
+            ls.store.recall(key, ls.asked_inputs(), ls.files_now())
         publish_all(ls)
         await ls.refresh()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -13,10 +14,10 @@ from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.heat import send_heat
 from hipscope.server.features.project_marks import show_project
 from hipscope.server.session.file_watchers import watch_inputs
-from hipscope.server.session.known_profiles import HEADERS, PROGRAMS
+from hipscope.server.session.known_profiles import HEADERS, PROGRAMS, has_bench
 from hipscope.server.session.language_server import FilesNow, HipServer, disk_text, path_of
 from hipscope.server.session.project_job import key_of
-from hipscope.server.session.saved_reports import load_report
+from hipscope.server.session.saved_reports import load_report, load_reports
 
 _GPU_CODE = re.compile(r"__global__|\bhip_runtime\b|<<<")
 _MAIN = re.compile(r"\bmain\s*\(")
@@ -44,6 +45,7 @@ def register(server: HipServer) -> None:
 
         def settle() -> None:
             waiting.pop(uri, None)
+            recall(ls, path_of(uri) or "")
             show(ls, uri)
             show_users(ls, path_of(uri) or "")
 
@@ -52,13 +54,19 @@ def register(server: HipServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     async def did_save(ls: HipServer, params: lsp.DidSaveTextDocumentParams) -> None:
         uri = params.text_document.uri
+        recall(ls, path_of(uri) or "")
         show_users(ls, path_of(uri) or "")
         await profile_again(ls, uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(_ls: HipServer, params: lsp.DidCloseTextDocumentParams) -> None:
-        if (timer := waiting.pop(params.text_document.uri, None)) is not None:
+    def did_close(ls: HipServer, params: lsp.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        if (timer := waiting.pop(uri, None)) is not None:
             timer.cancel()
+        # What was not saved is lost: the text is the disk's again.
+        recall(ls, path_of(uri) or "")
+        show(ls, uri)
+        show_users(ls, path_of(uri) or "")
 
 
 def show(ls: HipServer, uri: str) -> None:
@@ -74,6 +82,24 @@ def show_users(ls: HipServer, file: str) -> None:
     files = {shown for key in ls.store.users(file) for shown in ls.store.files(key)}
     for other in sorted(files - {file}):
         show(ls, ls.uri(other))
+
+
+def recall(ls: HipServer, file: str) -> None:
+    """Show kept profiles again of programs that have all inputs as they are now, after this one of them has changed."""
+    now, asked = ls.files_now(), ls.asked_inputs()
+    for key in ls.store.users(file):
+        shown = ls.store.project(key).shown
+        if shown is None or shown.is_of(asked, now):
+            continue
+        found = ls.store.recall(key, asked, now)
+        if not found:
+            files = {name: now.digest(name) for name in shown.report.inputs.files}
+            report = load_report(Path(key), replace(asked, files=files))
+            found = report is not None
+            if report is not None:
+                ls.store.update(key, report, now.text)
+        if found:
+            ls.in_background(show_project(ls, Path(key)))
 
 
 async def profile_again(ls: HipServer, uri: str) -> None:
@@ -97,21 +123,24 @@ def can_profile(ls: HipServer, uri: str) -> bool:
     if str(key) != file:
         return Path(file).suffix in PROGRAMS | HEADERS
     text = ls.text(file)
-    return text is not None and bool(_GPU_CODE.search(text) and _MAIN.search(text))
+    return (
+        text is not None
+        and bool(_GPU_CODE.search(text))
+        and (bool(_MAIN.search(text)) or has_bench(Path(file), text))
+    )
 
 
 def restore(ls: HipServer) -> None:
-    """Take up the last profile of each open document's project, if the files are still the ones profiled."""
+    """Take up a kept profile of each open document's project, if its inputs are those on disk and in the editor now."""
     for document in ls.open_documents():
         key = key_of(ls, document.uri)
-        if key is None or ls.store.project(str(key)).report is not None:
+        if key is None or ls.store.project(str(key)).shown is not None:
             continue
-        report = load_report(key)
-        if report is not None and all(disk_text(f) is not None for f in report.sources):
-            known = ls.store.update(str(key), report, disk_text)
-            if set(report.sources) <= set(known.texts) and ls.store.is_of(
-                str(key), ls.asked_inputs(), FilesNow({})
-            ):
-                publish_project(ls, str(key))
-            else:
-                ls.store.forget(str(key))
+        for report in load_reports(key):
+            if all(disk_text(f) is not None for f in report.sources):
+                profiled = ls.store.update(str(key), report, disk_text)
+                of_disk = profiled.is_of(ls.asked_inputs(), FilesNow({}))
+                if set(report.sources) <= set(profiled.texts) and of_disk:
+                    publish_project(ls, str(key))
+                    break
+            ls.store.forget(str(key))

@@ -1,6 +1,7 @@
-"""`workspace/executeCommand`: profile, optimize, check, cancel. Unpacks the arguments and calls `commands/`.
+"""`workspace/executeCommand`: profile, optimize, check, bench, cancel. Unpacks the arguments and calls `commands/`.
 
-A command takes one object: `uri`, and for optimize `kernel`, `formula` or `position` (the kernel there).
+A command takes one object: `uri`; for optimize `kernel`, `formula` or `position` (the kernel there), for bench `kernel`
+or `position`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from collections.abc import Mapping
 from pygls.exceptions import JsonRpcInvalidParams
 
 from hipscope.server.features.code_action import kernels_around
-from hipscope.server.features.commands import CANCEL, CHECK, OPTIMIZE, PROFILE
+from hipscope.server.features.commands import BENCH, CANCEL, CHECK, OPTIMIZE, PROFILE
+from hipscope.server.features.commands.bench import write_bench
 from hipscope.server.features.commands.cancel import cancel
 from hipscope.server.features.commands.check import check
 from hipscope.server.features.commands.optimize import optimize
 from hipscope.server.features.commands.profile import profile
 from hipscope.server.features.project_marks import show_project
-from hipscope.server.session.language_server import HipServer
+from hipscope.server.session.language_server import HipServer, path_of
 from hipscope.server.session.project_job import Answer
 
 
@@ -38,6 +40,13 @@ def register(server: HipServer) -> None:
     async def check_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
         return await check(ls, _uri(arguments), show_project)
 
+    @server.command(BENCH)
+    async def bench_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        uri = _uri(arguments)
+        assert isinstance(arguments, Mapping)
+        kernel = arguments.get("kernel") or _kernel_text_at(ls, uri, arguments.get("position"))
+        return await write_bench(ls, uri, str(kernel or ""))
+
     @server.command(CANCEL)
     async def cancel_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
         uri = arguments.get("uri") if isinstance(arguments, Mapping) else None
@@ -51,6 +60,18 @@ def _kernel_at(ls: HipServer, uri: str, position: object) -> str | None:
         return None
     line = int(position.get("line", -1)) + 1
     return next((k.mangled for k in kernels_around(marks, line, line)), None)
+
+
+def _kernel_text_at(ls: HipServer, uri: str, position: object) -> str | None:
+    """The name of the kernel whose definition is at a position of the document, profiled or not."""
+    from hipscope.analysis.source.parse import parse
+
+    file = path_of(uri)
+    text = ls.text(file) if file is not None else None
+    if text is None or not isinstance(position, Mapping):
+        return None
+    kernel = parse(text.encode("utf-8", "surrogatepass")).kernel_at(int(position.get("line", -1)) + 1)
+    return kernel.name if kernel is not None else None
 
 
 def _uri(arguments: object) -> str:

@@ -37,9 +37,10 @@ def build(marks: Marks, position: lsp.Position, kind: lsp.MarkupKind, encoding: 
     number = position.line + 1
     rows = next((rows for n, _, rows in marks.hot_lines() if n == number), [])
     findings = [f for f in marks.report.findings_in(marks.file) if marks.lines.to_new(f.line) == number]
+    told = [f for f in marks.report.told_in(marks.file) if marks.lines.to_new(f.line) == number]
     if not rows and not findings:
         return None
-    return _hover(explain_line(marks, rows, findings), code_range(line, position.line, encoding), kind)
+    return _hover(explain_line(marks, rows, findings, told), code_range(line, position.line, encoding), kind)
 
 
 def _kernel_at(

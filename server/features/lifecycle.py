@@ -35,6 +35,7 @@ def register(server: HipServer) -> None:
 
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(ls: HipServer, _params: None) -> None:
+        ls.folder_watch.close()
         await ls.jobs.close()
         await ls.spare.close()
 

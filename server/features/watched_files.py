@@ -1,4 +1,5 @@
-"""`workspace/didChangeWatchedFiles`, `didDeleteFiles`, `didRenameFiles`: what changes on disk while no document tells.
+"""`workspace/didChangeWatchedFiles`, `didDeleteFiles`, `didRenameFiles`, `didChangeWorkspaceFolders`: what changes on
+disk, or leaves the workspace, while no document tells.
 
 Which files the client watches is asked for in `session/file_watchers.py`.
 """
@@ -6,12 +7,15 @@ Which files the client watches is asked for in `session/file_watchers.py`.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from lsprotocol import types as lsp
 
-from hipscope.server.features.diagnostics import publish
-from hipscope.server.features.documents import profile_again, show, show_users
+from hipscope.server.features.diagnostics import publish, publish_project
+from hipscope.server.features.documents import profile_again, recall, show, show_users
+from hipscope.server.features.heat import send_heat
+from hipscope.server.session.file_watchers import watch_inputs
 from hipscope.server.session.known_profiles import SOURCES
 from hipscope.server.session.language_server import HipServer, path_of
 
@@ -25,14 +29,12 @@ def register(server: HipServer) -> None:
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     async def did_change_watched_files(ls: HipServer, params: lsp.DidChangeWatchedFilesParams) -> None:
-        for event in params.changes:
-            show_changed(ls, event.uri)
-        await ls.refresh()
-        for event in params.changes:
-            file = path_of(event.uri)
-            # A document that is open has its own save; a source that changes by itself, as by a checkout, can wait.
-            if file and Path(file).suffix not in SOURCES and Path(file).is_file() and not ls.document(file):
-                await profile_again(ls, event.uri)
+        await show_all_changed(ls, [event.uri for event in params.changes])
+
+    async def files_changed(files: Set[str]) -> None:
+        await show_all_changed(server, [server.uri(file) for file in sorted(files)])
+
+    server.when_files_change = files_changed
 
     @server.feature(lsp.WORKSPACE_DID_DELETE_FILES, _FILES)
     async def did_delete_files(ls: HipServer, params: lsp.DeleteFilesParams) -> None:
@@ -47,6 +49,39 @@ def register(server: HipServer) -> None:
             show_changed(ls, renamed.new_uri)
         await ls.refresh()
 
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def did_change_workspace_folders(
+        ls: HipServer, params: lsp.DidChangeWorkspaceFoldersParams
+    ) -> None:
+        removed = [folder for f in params.event.removed if (folder := path_of(f.uri))]
+        for key in {*ls.store.projects(), *ls.published, *ls.jobs.keys()}:
+            if _is_below(key, removed) and not _is_below(key, [str(f) for f in ls.folders()]):
+                ls.jobs.cancel(key)
+                ls.store.forget(key)
+                publish_project(ls, key)
+                ls.store.forget(key)
+                ls.published.pop(key)
+        ls.in_background(watch_inputs(ls))
+        for document in ls.open_documents():
+            send_heat(ls, document.uri)
+        await ls.refresh()
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in folders)
+
+
+async def show_all_changed(ls: HipServer, uris: Sequence[str]) -> None:
+    """Publish again what files that changed on disk have to do with, and profile again with other settings or data."""
+    for uri in uris:
+        show_changed(ls, uri)
+    await ls.refresh()
+    for uri in uris:
+        file = path_of(uri)
+        # A document that is open has its own save; a source that changes by itself, as by a checkout, can wait.
+        if file and Path(file).suffix not in SOURCES and Path(file).is_file() and not ls.document(file):
+            await profile_again(ls, uri)
+
 
 def show_changed(ls: HipServer, uri: str) -> None:
     """Publish again what a changed or missing file or folder has to do with."""
@@ -54,6 +89,7 @@ def show_changed(ls: HipServer, uri: str) -> None:
     if changed is None:
         return
     known = ls.store.inputs().union(*ls.published.values())
+    recall(ls, changed)
     for file in sorted(f for f in known if f == changed or f.startswith(changed + os.sep)):
         if Path(file).is_file():
             show(ls, ls.uri(file))

@@ -75,6 +75,10 @@ class Jobs:
         """Whether no job runs."""
         return not self._tasks
 
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the running jobs."""
+        return tuple(self._tasks)
+
     def running(self, key: str) -> bool:
         """Whether a job runs under that key."""
         return key in self._tasks

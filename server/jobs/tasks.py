@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from hipscope.accordo.compare.tolerance import UserTolerance
+from hipscope.analysis.benches.project import resolve_benched
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import profile_project, program_of
-from hipscope.analysis.source.texts import SourceTexts
-from hipscope.analysis.toolchain.project import Project, resolve_config, resolve_project
+from hipscope.analysis.toolchain.project import Project, resolve_config
 from hipscope.formulas.propose.llm.model_settings import withhold_key
 from hipscope.server.reports.inputs_writer import other_files, source_files
 from hipscope.server.reports.profile_writer import optimize_report, profile_report
@@ -39,6 +39,7 @@ class TaskRequest:
 
     target: Path
     program_args: tuple[str, ...] = ()
+    bench: str | None = None
     backend: str | None = None
     device: str | None = None
     arch: str | None = None
@@ -48,7 +49,7 @@ class TaskRequest:
     kernel: str | None = None
     rewriter: str | None = None
     yes_send: bool = False
-    rounds: int = 1
+    rounds: int | None = 1
     test_command: str | None = None
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     checks: str = "all"
@@ -155,7 +156,12 @@ def validate(request: TaskRequest, comparison: Comparison, run: Run) -> VerdictR
     withhold_key(config.llm)
     kernel, candidate = request.kernel or "", comparison.candidate
     with api.capture(
-        request.target, kernel=kernel, arguments=request.program_args, config=config, run=run
+        request.target,
+        kernel=kernel,
+        arguments=request.program_args,
+        bench=request.bench,
+        config=config,
+        run=run,
     ) as recording:
         verdict = api.compare(recording, candidate, exact=comparison.exact, tolerances=comparison.tolerances)
     return record_of(
@@ -173,8 +179,8 @@ def check_writable(request: TaskRequest) -> None:
     """Raises UsageError when a rewrite of the request's program could not be written into its file."""
     from hipscope.formulas.optimize.verified_edit import check_writable as check_file
 
-    project = resolve_project(request.target)
-    check_file(project.main_source or project.directory)
+    project = find_project(request, Run())
+    check_file(project.own_source or project.directory)
 
 
 def apply(edit: Edit) -> Path:
@@ -184,12 +190,11 @@ def apply(edit: Edit) -> Path:
     return apply_edit(VerifiedEdit(**asdict(edit)))
 
 
-def find_project(request: TaskRequest, texts: SourceTexts) -> Project:
-    """The project with the request's settings over those of its `hipscope.toml`. Raises UsageError."""
-    project = resolve_project(request.target, request.program_args, texts=texts)
-    config = _with_request(project.config, request)
+def find_project(request: TaskRequest, run: Run) -> Project:
+    """The project with the request's settings over those of its `hipscope.toml`. Raises HipscopeError."""
+    config = _with_request(resolve_config(request.target), request)
     find_device(config.device)
-    return resolve_project(request.target, request.program_args, config, texts)
+    return resolve_benched(request.target, request.program_args, config, run, bench=request.bench)
 
 
 def _begin(request: TaskRequest, run: Run, *, keep_key: bool = False) -> tuple[Project, Run]:
@@ -197,7 +202,7 @@ def _begin(request: TaskRequest, run: Run, *, keep_key: bool = False) -> tuple[P
 
     Unless `keep_key`, nothing that is built or run for it sees the key of its language model.
     """
-    project = find_project(request, run.texts)
+    project = find_project(request, run)
     if not keep_key:
         withhold_key(project.config.llm)
     return project, run

@@ -14,6 +14,7 @@ from hipscope.server.render.words import (
     bar,
     count,
     duration,
+    interval,
     launches,
     percent,
     rate,
@@ -34,6 +35,7 @@ from hipscope.server.reports.schema.profile import (
 )
 from hipscope.server.session.known_profiles import Marks
 
+_BOUNDS = {"lds": "LDS bound", "atomics": "atomic bound", "vmem": "memory unit bound"}
 _ALL = 0.995  # of all GPU time, as it is written
 _INSTANCES = 4  # of a template, that are named
 _STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
@@ -42,14 +44,20 @@ _SMALLEST = 0.005  # a reason below this part of a line's waits is left out
 
 
 def explain_line(
-    marks: Marks, rows: Sequence[tuple[Kernel, Line]], findings: Sequence[Finding]
+    marks: Marks,
+    rows: Sequence[tuple[Kernel, Line]],
+    findings: Sequence[Finding],
+    told: Sequence[Finding] = (),
 ) -> list[Block]:
     """What is wrong, a stall table and the memory pattern for each kernel, then the evidence and what helps.
+
+    `told` is what is said of the line beside findings: the cause of its time, and hints.
 
     In that order, because an editor shows the first ten lines or so and scrolls the rest.
     """
     report = marks.report
     blocks: list[Block] = [finding_sentence(report, finding) for finding in findings]
+    blocks += [literal(f"{one.message[:1].upper()}{one.message[1:]}.") for one in told]
     for kernel, row in rows:
         blocks.append(
             Heading(
@@ -136,7 +144,10 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     rows = [
         (
             "time",
-            f"{duration(kernel.time_ns)} in {launches(kernel.dispatches, kernel.profiled)} ({report.provenance})",
+            (
+                f"{duration(kernel.time_ns)}{interval(kernel.time_ns_low, kernel.time_ns_high)}"
+                f" in {launches(kernel.dispatches, kernel.profiled)} ({report.provenance})"
+            ),
         )
     ]
     if kernel.share is not None:
@@ -149,7 +160,7 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     )
     blocks.append(Table(("", ""), tuple(rows)))
     if diagnosis is not None:
-        blocks += [f"No finding. It is {literal(diagnosis.message)}.", *finding_reasons(diagnosis)]
+        blocks += [f"It is {literal(diagnosis.message)}.", *finding_reasons(diagnosis)]
     if kernel.counters:
         names = sorted(kernel.counters, key=lambda n: -kernel.counters[n])[:_MOST_COUNTERS]
         rows = [(f"`{n}`", count(kernel.counters[n])) for n in names]
@@ -259,7 +270,7 @@ def bound_words(bound: str | None) -> str:
     """`memory` -> `memory bound`; empty when it is not known."""
     if not bound or bound == "unknown":
         return ""
-    return {"lds": "LDS bound", "atomics": "atomic bound"}.get(bound, f"{bound} bound")
+    return _BOUNDS.get(bound, f"{bound} bound")
 
 
 def _number(value: float | str | None, unit: str) -> str:

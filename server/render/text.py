@@ -22,6 +22,7 @@ from hipscope.server.render.words import (
     bar,
     borders,
     duration,
+    interval,
     percent,
     plural,
     reason,
@@ -52,6 +53,8 @@ _RESOURCES = {
     "scratch_bytes": "scratch bytes",
     "occupancy": "waves per SIMD",
 }
+_CAUSES = "diagnoseOnly"  # the formula that says what hot lines without a finding do
+_TOLD = 8  # lines without a finding and hints, per kernel
 _SMALL_STAKE = 0.01  # of all GPU time; findings below it are named without their numbers
 _SMALL_REASON = 0.05
 _REASON_COLOURS = {
@@ -82,6 +85,7 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
         _print_hot_lines(kernel, report.short_name(kernel), console, texts)
     _print_findings(report, console)
     _print_diagnoses(report, shown, console)
+    _print_told(report, shown, console)
     for fault in report.faults:
         what = "launch refused of" if fault.refused else "left out in" if fault.left_out else "fault in"
         console.print(Text(f"\n{what} {fault.kernel}: {fault.message}", "bold red"))
@@ -164,6 +168,7 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], width: int = _WIDE) 
     columns: dict[str, list[Text]] = {
         "kernel": [Text(report.short_name(k), "bold") for k in kernels],
         f"{report.provenance} time": [Text(duration(k.time_ns)) for k in kernels],
+        "may be": [Text(interval(k.time_ns_low, k.time_ns_high).strip(" ()")) for k in kernels],
         "launches": [Text(_launches(k)) for k in kernels],
         "share of GPU time" if wide else "share": [
             Text(drawn, "cyan") + Text(f" {share}".strip() if not drawn else f" {share}")
@@ -172,12 +177,12 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], width: int = _WIDE) 
         "limited by": [Text(bound_words(k.bound) or "unknown") for k in kernels],
         "occupancy": [_occupancy(k.occupancy, wide) for k in kernels],
     }
-    name, time, launched, share, limit, occupancy = columns
+    name, time, worth, launched, share, limit, occupancy = columns
     needs = {head: max(len(head), *(cell.cell_len for cell in cells)) for head, cells in columns.items()}
     needs[name] = min(needs[name], _NAME_WIDTH)
     shown, left = {name, share}, width - min(needs[name], _SHORT_NAME) - _GAP - needs[share]
-    for head in (time, limit, occupancy, launched):
-        if needs[head] + _GAP > left:
+    for head in (time, limit, occupancy, launched, worth):
+        if needs[head] + _GAP > left or not any(columns[head]):
             break
         left -= needs[head] + _GAP
         shown.add(head)
@@ -187,7 +192,7 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], width: int = _WIDE) 
             room = min(needs[name], _SHORT_NAME) + max(0, left)
             table.add_column(head, no_wrap=True, overflow="ellipsis", max_width=min(needs[name], room))
         elif head in shown:
-            right = head in (time, launched)
+            right = head in (time, worth, launched)
             table.add_column(head, justify="right" if right else "left", no_wrap=True, min_width=needs[head])
     for cells in zip(*(columns[head] for head in columns if head in shown), strict=True):
         table.add_row(*cells)
@@ -309,7 +314,7 @@ def _print_hot_lines(kernel: Kernel, name: str, console: Console, texts: SourceT
 
 def _print_findings(report: Report, console: Console) -> None:
     if not report.findings:
-        console.print("\nNo findings.")
+        console.print("\nNo formula has a finding. What bounds the kernels:")
         return
     console.print(Text(f"\n{len(report.findings)} finding{'s' if len(report.findings) > 1 else ''}", "bold"))
     for finding in sorted(report.findings, key=lambda f: report.gpu_share(f) or 0.0, reverse=True):
@@ -330,6 +335,22 @@ def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console
     known = [(k, d) for k in kernels if (d := report.diagnosis(k)) is not None]
     for kernel, diagnosis in known:
         console.print(Text(f"  {report.short_name(kernel)}: {diagnosis.message}", "dim"))
+
+
+def _print_told(report: Report, kernels: Sequence[Kernel], console: Console) -> None:
+    """The causes of hot lines without a finding, then what is at stake below `min_share`, as hints."""
+    for kernel in kernels:
+        told = sorted(report.told_of(kernel), key=lambda d: (d.formula != _CAUSES, -d.share))
+        if told:
+            console.print(Text(f"\nAlso in {report.short_name(kernel)}", "bold"))
+        for one in told[:_TOLD]:
+            place = f"{short_path(one.file)}:{one.line}" if one.file else f"kernel {base_name(one.kernel)}"
+            words = one.message
+            if one.formula != _CAUSES:
+                words = f"hint ({one.formula}, {percent(one.share)} of the kernel's time at stake): {words}"
+            console.print(Padding(Text(f"{place}  ", "dim") + Text(words), (0, 0, 0, 2)))
+        if len(told) > _TOLD:
+            console.print(Text(f"  and {len(told) - _TOLD} smaller ones: --format json", "dim"))
 
 
 def _print_finding(

@@ -43,6 +43,11 @@ def duration(nanoseconds: float | None) -> str:
     return f"{three(nanoseconds / 1e9)} s"
 
 
+def interval(low: float | None, high: float | None) -> str:
+    """` (26.1 to 36.4 us)` behind a time; nothing where it is not known."""
+    return "" if low is None or high is None else f" ({duration(low)} to {duration(high)})"
+
+
 def percent(share: float | None) -> str:
     """0.4123 -> `41 %`; small shares keep a digit."""
     if share is None:

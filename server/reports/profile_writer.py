@@ -20,8 +20,9 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
+from hipscope.emulator.devices import time_interval
 from hipscope.formulas import base as formulas_base
-from hipscope.formulas.detect.registry import detect_all, diagnose, find_formula
+from hipscope.formulas.detect.registry import diagnose, explain, find_formula, findings_and_hints
 from hipscope.server.reports.schema.fields import record_of
 from hipscope.server.reports.schema.optimize import Edit, Optimization
 from hipscope.server.reports.schema.profile import (
@@ -56,9 +57,13 @@ def profile_report(
     sources = _Sources(texts)
     total = sum(k.time_ns for k in profile.kernels)
     kernels = tuple(_kernel(k, profile, total, sources) for k in profile.kernels)
-    found = detect_all(profile, texts, formulas=formulas, min_share=min_share)
+    found, hints = findings_and_hints(profile, texts, formulas=formulas, min_share=min_share)
     findings = finding_records(found)
-    diagnoses = tuple(finding_record(f) for f in diagnose(profile, found, texts, formulas=formulas))
+    told = (
+        *diagnose(profile, found, texts, formulas=formulas),
+        *explain(profile, found, texts, formulas=formulas),
+    )
+    diagnoses = (*map(finding_record, told), *finding_records(hints))
     faults = tuple(_fault(f) for f in profile.faults)
     files = {row.file for k in kernels for row in k.lines}
     files |= {k.file for k in kernels if k.file}
@@ -156,6 +161,7 @@ def _kernel(kernel: recorded.Kernel, profile: recorded.Profile, total_ns: float,
     file = real(kernel.file or "")
     start, end = sources.extent(file, kernel.line or 0, base_name(kernel.name)) if file else (0, 0)
     roof = roofline(kernel, profile.device, profile.provenance)
+    low, high = _interval(kernel, profile)
     return record_of(
         Kernel,
         kernel,
@@ -164,6 +170,8 @@ def _kernel(kernel: recorded.Kernel, profile: recorded.Profile, total_ns: float,
         start_line=start or None,
         end_line=end or None,
         share=kernel.time_ns / total_ns if total_ns else None,
+        time_ns_low=low,
+        time_ns_high=high,
         dispatches=len(kernel.dispatches),
         profiled=sum(d.profiled for d in kernel.dispatches),
         bound=roof.bound,
@@ -171,6 +179,12 @@ def _kernel(kernel: recorded.Kernel, profile: recorded.Profile, total_ns: float,
         occupancy=occupancy(kernel, profile.device),
         lines=tuple(_line(cost) for cost in line_costs(kernel)),
     )
+
+
+def _interval(kernel: recorded.Kernel, profile: recorded.Profile) -> tuple[float | None, float | None]:
+    """What the kernel's modelled time may be; nothing of a measured one."""
+    found = time_interval(kernel.bound_by or "") if profile.provenance == "modelled" else None
+    return (None, None) if found is None else (kernel.time_ns * found[0], kernel.time_ns * found[1])
 
 
 def _line(cost: LineCost) -> Line:

@@ -28,6 +28,7 @@ class EditorSettings:
     rewriter: Literal["recipes", "llm", "both"] | None = None
     program_arguments: tuple[str, ...] = ()
     time_budget: float | None = None
+    parallel_jobs: int = 1
     minimum_share: float = 0.02
     stalled_lines: bool = True
     inlay_hints: bool = True
@@ -76,6 +77,8 @@ def _checked(value: object, kind: Any) -> object:
         raise ValueError(f"expected a list of strings, got {value!r}")
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if isinstance(value, kind):
+    if isinstance(value, kind) and not (kind is int and (isinstance(value, bool) or value < 1)):
         return value
+    if kind is int:
+        raise ValueError(f"expected a number of at least 1, got {value!r}")
     raise ValueError(f"expected {kind.__name__}, got {value!r}")

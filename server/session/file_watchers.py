@@ -1,4 +1,4 @@
-"""Asks the client to watch the inputs of the known profiles and the files that show something."""
+"""Has the inputs of the known profiles and the files that show something watched: by the client, else by the server."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ _REGISTRATION = "hipscope.inputs"
 
 
 async def watch_inputs(ls: HipServer) -> None:
-    """Ask the client to watch what there is to watch now, if it can be asked."""
+    """Watch what there is to watch now."""
     files = frozenset(ls.store.inputs().union(*ls.published.values()))
-    if files == ls.watched or not ls.can("workspace", "did_change_watched_files", "dynamic_registration"):
+    if files == ls.watched:
         return
     before, ls.watched = ls.watched, files
+    # A client without relative patterns watches at most its own folders, and inputs may lie elsewhere.
+    ways = ("dynamic_registration", "relative_pattern_support")
+    if not all(ls.can("workspace", "did_change_watched_files", way) for way in ways):
+        ls.folder_watch.watch(files)
+        return
     method = lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES
-    relative = bool(ls.can("workspace", "did_change_watched_files", "relative_pattern_support"))
     options = lsp.DidChangeWatchedFilesRegistrationOptions(
-        watchers=[lsp.FileSystemWatcher(_pattern(Path(file), relative=relative)) for file in sorted(files)]
+        watchers=[lsp.FileSystemWatcher(_pattern(Path(file))) for file in sorted(files)]
     )
     with contextlib.suppress(JsonRpcException):
         if before:
@@ -35,7 +39,5 @@ async def watch_inputs(ls: HipServer) -> None:
         )
 
 
-def _pattern(file: Path, *, relative: bool) -> str | lsp.RelativePattern:
-    if not relative:
-        return str(file)
+def _pattern(file: Path) -> lsp.RelativePattern:
     return lsp.RelativePattern(base_uri=from_fs_path(str(file.parent)) or "", pattern=file.name)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.benches.comments import has_benches
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.edit.positions import LineMap, digest
 from hipscope.server.reports.schema.profile import Inputs, Kernel, Line, Report
@@ -22,6 +22,9 @@ from hipscope.server.reports.schema.profile import Inputs, Kernel, Line, Report
 PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
 HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
 SOURCES = PROGRAMS | HEADERS | {".c"}
+_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|//[^\n]*|/\*.*?\*/', re.DOTALL)
+KEPT = 8
+"""Profiles of a project that are kept, each of other inputs: as many steps of undo show theirs again."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +59,40 @@ class CurrentFiles(Protocol):
         """SHA-256 of what a build would read; "" when there is no such file."""
 
 
+@dataclass(frozen=True)
+class Profiled:
+    """A report with the texts it is of: `texts` of the files that have something to show, `others` of other inputs."""
+
+    report: Report
+    texts: Mapping[str, str]
+    others: Mapping[str, str]
+
+    def is_of(self, asked: Inputs, now: CurrentFiles) -> bool:
+        """Whether it is of all files as they are `now`, and of what is asked for, files left aside."""
+        return is_asked(self.report, asked) and all(
+            now.digest(file) == then for file, then in self.report.inputs.files.items()
+        )
+
+
 @dataclass
 class Known:
-    """One project's last good report, the texts it is of, and the problems of the last job.
+    """One project's last good reports, the one that is shown first, and the problems of the last job."""
 
-    `texts` are of the files that have something to show, `other_texts` of the other inputs.
-    """
-
-    report: Report | None = None
-    texts: Mapping[str, str] = field(default_factory=dict)
-    other_texts: Mapping[str, str] = field(default_factory=dict)
+    profiled: tuple[Profiled, ...] = ()
     problems: tuple[Problem, ...] = ()
     checked: Checked | None = None
     told: str = ""
     """The last failure that the user saw, so that it is not repeated on every save."""
+
+    @property
+    def shown(self) -> Profiled | None:
+        """What is shown: the last profile, or an earlier one of the inputs as they are again."""
+        return self.profiled[0] if self.profiled else None
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of the files that have something to show."""
+        return self.profiled[0].texts if self.profiled else {}
 
 
 @dataclass(frozen=True)
@@ -94,14 +117,34 @@ class Marks:
 
     @cached_property
     def stale(self) -> frozenset[str]:
-        """Mangled names of the kernels of which something has changed: their text, that of a function they call here,
-        a constant, macro or type of this file that they use, a header, or an input of the whole program.
+        """Mangled names of the kernels whose numbers may be others now.
+
+        What changed inside a kernel is its own affair. All else in this file, host code, functions and constants, may
+        matter to every kernel, as other inputs of the program do. Comments and layout are nobody's.
         """
-        if self.other_inputs:
-            return frozenset(k.mangled for k in self.report.kernels)
-        if self.profiled == self.current and not self.other_headers:
-            return frozenset()
-        return frozenset(k.mangled for k in self.report.kernels if self._changed(k))
+        everything = frozenset(k.mangled for k in self.report.kernels)
+        if self.other_inputs or self.other_headers:
+            return everything
+        found: set[str] = set()
+        for first, old, new in self.lines.changes():
+            continued = any(
+                line.rstrip().endswith("\\") for line in (self.lines.line_before(first), *old, *new)
+            )
+            if not continued and _words("\n".join(old)) == _words("\n".join(new)):
+                continue
+            # Where nothing was replaced, what is new stands before line `first`.
+            within = (first, first + len(old) - 1) if old else (first - 1, first)
+            owners = [k for k in self.report.kernels if self._defined_around(k, *within)]
+            if not owners:
+                return everything
+            found |= {k.mangled for k in owners}
+        return frozenset(found)
+
+    def _defined_around(self, kernel: Kernel, first: int, last: int) -> bool:
+        """Whether these profiled lines all are in the kernel's definition."""
+        place = kernel.definition
+        inside = place is not None and place.start_line <= first and last <= place.end_line
+        return place is not None and place.file == self.file and inside
 
     def is_stale(self, kernel: Kernel | None) -> bool:
         """Whether that kernel's numbers are of an older text."""
@@ -114,45 +157,19 @@ class Marks:
             if now is not None:
                 yield kernel, now
 
-    def hot_lines(self) -> Iterator[tuple[int, float | None, list[tuple[Kernel, Line]]]]:
+    def hot_lines(self) -> Iterable[tuple[int, float | None, list[tuple[Kernel, Line]]]]:
         """Each line that costs something: its number now, its share of all GPU time (None: unknown), its kernels."""
+        return self._hot_lines
+
+    @cached_property
+    def _hot_lines(self) -> list[tuple[int, float | None, list[tuple[Kernel, Line]]]]:
         rows: dict[int, list[tuple[Kernel, Line]]] = {}
         for kernel in self.report.kernels:
             for row in kernel.lines:
                 if row.file == self.file and (now := self.lines.to_new(row.line)) is not None:
                     rows.setdefault(now, []).append((kernel, row))
-        for number in sorted(rows):
-            shares = [s for k, r in rows[number] if (s := k.gpu_share(r)) is not None]
-            yield number, sum(shares) if shares else None, rows[number]
-
-    def _changed(self, kernel: Kernel) -> bool:
-        place = kernel.definition
-        own = place is not None and place.file == self.file
-        if (
-            place is not None
-            and own
-            and (self.other_headers or self.lines.changed(place.start_line, place.end_line))
-        ):
-            return True
-        name = base_name(kernel.name)
-        if own and self._declarations[0].get(name) != self._declarations[1].get(name):
-            return True
-        return any(r.file == self.file and self.lines.to_new(r.line) is None for r in kernel.lines)
-
-    @cached_property
-    def _declarations(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
-        """What each kernel uses of the file around it, as it was profiled and as it is now."""
-        from hipscope.analysis.source.declarations import needed_declarations
-        from hipscope.analysis.source.parse import parse
-
-        def used(text: str) -> dict[str, list[str]]:
-            source = text.encode("utf-8", "surrogatepass")
-            return {
-                k.name: [" ".join(d.text.split()) for d in needed_declarations(source, k)]
-                for k in parse(source).kernels
-            }
-
-        return used(self.profiled), used(self.current)
+        shares = {n: [s for k, r in rows[n] if (s := k.gpu_share(r)) is not None] for n in sorted(rows)}
+        return [(n, sum(each) if each else None, rows[n]) for n, each in shares.items()]
 
     def _near(self, line: int) -> int | None:
         """The new place of a changed line, from the closest line above that is still there."""
@@ -172,8 +189,12 @@ class Store:
         """What is known of a project; empty at first."""
         return self._known.setdefault(key, Known())
 
-    def update(self, key: str, report: Report, read: Callable[[str], str | None]) -> Known:
-        """Keep a new report. `read` gives a file's text; a text that is not the profiled one is not kept."""
+    def projects(self) -> tuple[str, ...]:
+        """The projects of which something is known."""
+        return tuple(self._known)
+
+    def update(self, key: str, report: Report, read: Callable[[str], str | None]) -> Profiled:
+        """Keep a new report and show it. `read` gives a file's text; one that is not the profiled text is not kept."""
         texts = {f: t for f in report.files() if (t := read(f)) is not None and _is_of(report, f, t)}
         others = {
             f: t
@@ -183,12 +204,26 @@ class Store:
             and (t := read(f)) is not None
             and digest(t) == known
         }
-        problems = tuple(
-            Problem(f.file, f.line, f.column, "fault", f"{f.message} (kernel {f.kernel})")
-            for f in report.faults
-        )
-        self._known[key] = Known(report, texts, others, problems, self.project(key).checked)
-        return self._known[key]
+        new, before = Profiled(report, texts, others), self.project(key)
+        earlier = [p for p in before.profiled if p.report.inputs != report.inputs]
+        self._known.pop(key)  # the newest of all projects comes last
+        self._known[key] = Known((new, *earlier[: KEPT - 1]), _faults(report), before.checked)
+        return new
+
+    def recall(self, key: str, asked: Inputs, now: CurrentFiles) -> bool:
+        """Show the kept profile of the inputs as they are `now` when the one that is shown is of others.
+
+        Whether what is shown has changed: after an undo, a checkout of another branch, another setting and back.
+        """
+        known = self.project(key)
+        if known.shown is None or known.shown.is_of(asked, now):
+            return False
+        found = next((p for p in known.profiled[1:] if p.is_of(asked, now)), None)
+        if found is None:
+            return False
+        known.profiled = (found, *(p for p in known.profiled if p is not found))
+        known.problems = _faults(found.report)
+        return True
 
     def fail(self, key: str, problems: tuple[Problem, ...]) -> Known:
         """Keep the last good report and show the problems of a failed job."""
@@ -224,24 +259,23 @@ class Store:
         """Drop what is known of a project."""
         self._known.pop(key, None)
 
-    def marks(self, file: str, current: str, now: CurrentFiles) -> Marks | None:
-        """The newest report that has something on this file, put on its current text. `now` is what other files are."""
+    def marks(self, file: str, current: str, asked: Inputs, now: CurrentFiles) -> Marks | None:
+        """The newest report that has something on this file, put on its current text.
+
+        `asked` is what a profile would be asked for now, files left aside; `now` is what other files are.
+        """
         for known in reversed(self._known.values()):
-            report = known.report
-            if report is not None and file in known.texts:
+            shown = known.shown
+            if shown is not None and file in shown.texts:
+                report = shown.report
                 beside = set(report.headers.get(file, ()))
                 headers = any(
-                    _words(now.text(h) or "") != _words(known.texts[h]) for h in beside & set(known.texts)
+                    _words(now.text(h) or "") != _words(shown.texts[h]) for h in beside & set(shown.texts)
                 )
                 others = report.inputs.files.keys() - beside - {file}
-                inputs = any(_differs(known, name, now) for name in others)
-                return Marks(report, file, known.texts[file], current, headers, inputs)
+                inputs = not is_asked(report, asked) or any(_differs(shown, name, now) for name in others)
+                return Marks(report, file, shown.texts[file], current, headers, inputs)
         return None
-
-    def including(self, header: str) -> set[str]:
-        """The files with marks that include this header of the project."""
-        reports = (known.report for known in self._known.values() if known.report is not None)
-        return {file for report in reports for file, headers in report.headers.items() if header in headers}
 
     def owner(self, file: str) -> str | None:
         """The key of the project that was profiled last with that file in it."""
@@ -262,26 +296,17 @@ class Store:
         return {
             key
             for key, known in self._known.items()
-            if known.report is not None and file in known.report.inputs.files
+            if any(file in p.report.inputs.files for p in known.profiled)
         }
 
     def inputs(self) -> set[str]:
         """Every file that the build or run of a known profile has read."""
-        reports = (known.report for known in self._known.values() if known.report is not None)
-        return {file for report in reports for file in report.inputs.files}
-
-    def is_of(self, key: str, asked: Inputs, now: CurrentFiles) -> bool:
-        """Whether the last report is of all files as they are `now`, and of what is asked for, files left aside."""
-        report = self.project(key).report
-        return (
-            report is not None
-            and replace(report.inputs, files=asked.files) == asked
-            and all(now.digest(file) == then for file, then in report.inputs.files.items())
-        )
+        return {f for known in self._known.values() for p in known.profiled for f in p.report.inputs.files}
 
     def is_current(self, key: str, asked: Inputs, now: CurrentFiles) -> bool:
-        """The same, and nothing went wrong: another profile would say nothing new."""
-        return not self.project(key).problems and self.is_of(key, asked, now)
+        """Whether another profile would say nothing new: what is shown is of all as it is now, nothing went wrong."""
+        known = self.project(key)
+        return known.shown is not None and not known.problems and known.shown.is_of(asked, now)
 
 
 def hottest(rows: Sequence[tuple[Kernel, Line]]) -> tuple[Kernel, Line]:
@@ -299,26 +324,51 @@ def project_key(path: Path, folders: tuple[Path, ...] = ()) -> Path:
     return path
 
 
+def has_bench(path: Path, text: str) -> bool:
+    """Whether there is a bench for a file with this text: in a comment, or in the nearest `hipscope.toml`."""
+    if has_benches(text):
+        return True
+    home = next((folder for folder in path.parents if (folder / "hipscope.toml").is_file()), None)
+    benches = _settings(home / "hipscope.toml").get("bench", []) if home is not None else []
+    return home is not None and any(
+        isinstance(bench, dict) and (home / str(bench.get("file"))).resolve() == path for bench in benches
+    )
+
+
 def _has_build(config: Path) -> bool:
+    return "build" in _settings(config)
+
+
+def _settings(config: Path) -> dict[str, Any]:
     try:
-        return "build" in tomllib.loads(config.read_text(encoding="utf-8"))
+        return tomllib.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return False
+        return {}
 
 
-def _differs(known: Known, file: str, now: CurrentFiles) -> bool:
+def is_asked(report: Report, asked: Inputs) -> bool:
+    """Whether a report is of what is asked for, files left aside."""
+    return replace(report.inputs, files=asked.files) == asked
+
+
+def _faults(report: Report) -> tuple[Problem, ...]:
+    return tuple(
+        Problem(f.file, f.line, f.column, "fault", f"{f.message} (kernel {f.kernel})") for f in report.faults
+    )
+
+
+def _differs(profiled: Profiled, file: str, now: CurrentFiles) -> bool:
     """Whether an input is another one now. Layout and comments of a source are nothing that a program depends on."""
-    assert known.report is not None
-    if now.digest(file) == known.report.inputs.files[file]:
+    if now.digest(file) == profiled.report.inputs.files[file]:
         return False
-    then = known.texts.get(file, known.other_texts.get(file))
+    then = profiled.texts.get(file, profiled.others.get(file))
     text = now.text(file) if then is not None else None
     return then is None or text is None or _words(text) != _words(then)
 
 
 def _words(text: str) -> list[str]:
     """A text without its layout and comments, which no kernel depends on."""
-    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL).split()
+    return _COMMENT.sub(lambda found: found[1] or " ", text).split()
 
 
 def _is_of(report: Report, file: str, text: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ from pygls.workspace import TextDocument
 
 from hipscope.analysis.system.file_digests import file_digest
 from hipscope.server.edit.positions import Encoding, digest
+from hipscope.server.edit.workspace_edit import EditSide
 from hipscope.server.jobs.jobs import Jobs, Spare
 from hipscope.server.reports.schema.profile import Inputs
 from hipscope.server.session.editor_settings import EditorSettings
+from hipscope.server.session.folder_watch import FolderWatch
 from hipscope.server.session.known_profiles import Marks, Store
 from hipscope.server.session.protocol import HipscopeProtocol
 
@@ -31,20 +33,27 @@ _READ_FROM_DISK = frozenset({"hipscope.toml", "compile_commands.json"})
 
 @dataclass(frozen=True)
 class FilesNow:
-    """Files as they are: the `editor`'s texts by real path, else the disk's. Settings count when they are saved."""
+    """Files as a build would read them: the `editor`'s texts by real path, else the disk's.
+
+    Settings count when they are saved, and a document whose file is gone does not count.
+    """
 
     editor: Mapping[str, str]
 
     def text(self, file: str) -> str | None:
         """The text; None when it is not UTF-8 text."""
-        return self.editor[file] if file in self.editor else disk_text(file)
+        return self.editor[file] if file in self.editor and Path(file).is_file() else disk_text(file)
 
     def digest(self, file: str) -> str:
         """SHA-256 of what a build would read; "" when there is no such file."""
         text = None if Path(file).name in _READ_FROM_DISK else self.editor.get(file)
-        if text is None or _same_text(disk_text(file), text):
+        if text is None or (disk := disk_text(file)) is None or _same_text(disk, text):
             return file_digest(file)
         return digest(text)
+
+
+async def _ignore(_files: Set[str]) -> None:
+    """What is done about changed files before a feature says what."""
 
 
 class HipServer(LanguageServer):
@@ -63,6 +72,8 @@ class HipServer(LanguageServer):
         self.store = Store()
         self.published: dict[str, set[str]] = {}
         self.watched: frozenset[str] = frozenset()
+        self.folder_watch = FolderWatch(lambda files: self.in_background(self.when_files_change(files)))
+        self.when_files_change: Callable[[Set[str]], Coroutine[Any, Any, None]] = _ignore
         self.over_stdio = False
         self.initialization_options: dict[str, Any] = {}
         # Keys for language models from the editor's secret store. Taken out of the environment, so that no child
@@ -121,7 +132,7 @@ class HipServer(LanguageServer):
         if file is None or text is None:
             return None
         kept = self._marks.get(file)
-        fresh = self.store.marks(file, text, self.files_now())
+        fresh = self.store.marks(file, text, self.asked_inputs(), self.files_now())
         if (
             kept
             and fresh
@@ -146,6 +157,14 @@ class HipServer(LanguageServer):
         """The workspace folders of the client."""
         paths = [to_fs_path(f.uri) for f in self.workspace.folders.values()]
         return tuple(Path(os.path.realpath(p)) for p in paths if p)
+
+    def edit_side(self) -> EditSide:
+        """What the client can do with an edit."""
+        return EditSide(
+            self.encoding,
+            bool(self.can("workspace", "workspace_edit", "document_changes")),
+            self.can("workspace", "workspace_edit", "change_annotation_support") is not None,
+        )
 
     def tell(self, message: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Show the user one line."""

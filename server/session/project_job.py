@@ -16,10 +16,12 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from hipscope.analysis.run import Progress
 from hipscope.analysis.source.texts import ByteColumn
+from hipscope.analysis.system.directories import cache_directory
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
+from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.jobs.messages import JobError, JobKind, JobRequest
 from hipscope.server.reports.schema.fields import RecordMismatch
-from hipscope.server.session.known_profiles import HEADERS, Problem, project_key
+from hipscope.server.session.known_profiles import HEADERS, Problem, has_bench, project_key
 from hipscope.server.session.language_server import HipServer, dirty_texts, path_of
 from hipscope.server.session.permission import NOT_ALLOWED, may_run
 
@@ -27,6 +29,10 @@ T = TypeVar("T")
 
 PREPARING = "preparing"
 """The key of the job that prepares rewrites: there is one for all projects."""
+
+SET_ARGUMENTS = "Set arguments..."
+_LINES_SHOWN = 3  # of what a program printed last
+_LONGEST_SHOWN = 200  # characters of such a line
 
 _STATES: Mapping[JobKind, str] = {
     "profile": "profiling",
@@ -40,13 +46,14 @@ Show = Callable[[HipServer, Path], Awaitable[None]]
 
 
 def key_of(ls: HipServer, uri: str) -> Path | None:
-    """The project that a document belongs to: for a lone header, the program that was profiled with it."""
+    """The project that a document belongs to: for a header without benches, the program that was profiled with it."""
     file = path_of(uri)
     if file is None:
         return None
     key = project_key(Path(file), ls.folders())
     if key.suffix in HEADERS and (owner := ls.store.owner(file)) is not None:
-        return Path(owner)
+        text = ls.text(file)
+        return key if text is not None and has_bench(key, text) else Path(owner)
     return key
 
 
@@ -77,6 +84,11 @@ def job_request(ls: HipServer, kind: JobKind, key: Path, uri: str) -> JobRequest
     return replace(request, rewriter=settings.rewriter, stored_keys=ls.stored_keys)
 
 
+def turns_folder() -> Path:
+    """Where the heavy jobs of all editors of this user take turns."""
+    return cache_directory() / "jobs"
+
+
 async def worker_report(
     ls: HipServer, request: JobRequest, progress: Progress, read: Callable[[Mapping[str, Any]], T]
 ) -> T:
@@ -86,8 +98,12 @@ async def worker_report(
         progress(message, fraction)
         ls.status(_STATES[request.kind], message)
 
-    waiting = ls.spare.take() if request.kind == "optimize" else None
-    data = await run_worker(request, tell, waiting=waiting)
+    def wait(before: int) -> None:
+        tell(f"waiting for {before} other {'job' if before == 1 else 'jobs'}", None)
+
+    async with turn(turns_folder(), ls.settings.parallel_jobs, wait):
+        spare = ls.spare.take() if request.kind == "optimize" else None
+        data = await run_worker(request, tell, waiting=spare)
     try:
         return read(data)
     except RecordMismatch as mismatch:
@@ -143,9 +159,31 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, a
     if details.output:
         ls.log(f"{line}\n{details.output}")
     if asked or (not problems and known.told != line):
-        ls.tell(line, lsp.MessageType.Error)
+        if details.failure == "ProgramFailed":
+            tell_program_failed(ls, key, line, details.output)
+        else:
+            ls.tell(line, lsp.MessageType.Error)
         known.told = line
     return {"status": "failed", "message": details.message, "hint": details.hint}
+
+
+def tell_program_failed(ls: HipServer, key: Path, line: str, output: str) -> None:
+    """Tell how a program ended with what it printed last, which often is its usage, and offer to set arguments."""
+    printed = [text.strip()[:_LONGEST_SHOWN] for text in output.splitlines() if text.strip()][-_LINES_SHOWN:]
+    message = "\n".join([line, *printed])
+    if ls.has_extension:
+        ls.in_background(_offer_arguments(ls, key, message))
+    else:
+        ls.tell(f"{message}\nArguments: setting `programArguments`.", lsp.MessageType.Error)
+
+
+async def _offer_arguments(ls: HipServer, key: Path, message: str) -> None:
+    actions = [lsp.MessageActionItem(title=SET_ARGUMENTS)]
+    chosen = await ls.window_show_message_request_async(
+        lsp.ShowMessageRequestParams(type=lsp.MessageType.Error, message=message, actions=actions)
+    )
+    if chosen is not None and chosen.title == SET_ARGUMENTS:
+        ls.protocol.notify("hipscope/setArguments", {"uri": ls.uri(str(key))})
 
 
 def _sentence(answer: Answer) -> str:

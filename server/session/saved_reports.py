@@ -1,35 +1,59 @@
-"""The last report of each project, kept in the cache, so that a new session starts with marks.
+"""The last reports of each project, kept in the cache by the digest of their inputs, so that a new session has marks.
 
-A report is shown again only for files whose text is still the one that was profiled; its owner checks that.
+A report is shown again only where all its inputs are still those that were profiled; its owner checks that.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from hipscope.analysis.system.directories import cache_directory, write_atomically
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.fields import RecordMismatch, to_json
-from hipscope.server.reports.schema.profile import Report
+from hipscope.server.reports.schema.profile import Inputs, Report
+from hipscope.server.session.known_profiles import KEPT
 
 
 def save_report(key: Path, report: Report) -> None:
-    """Keep a `hipscope.profile/1` record as the last of that project. A full disk only loses the convenience."""
-    try:
-        write_atomically(_path(key), json.dumps(to_json(report)).encode())
-    except OSError:
-        return
+    """Keep a `hipscope.profile/1` record among the last of that project. A full disk only loses the convenience."""
+    with contextlib.suppress(OSError):
+        write_atomically(_path(key, report.inputs), json.dumps(to_json(report)).encode())
+        for old in _newest_first(key)[KEPT:]:
+            old.unlink(missing_ok=True)
 
 
-def load_report(key: Path) -> Report | None:
-    """The last report of that project, or None when there is none that can be read."""
+def load_report(key: Path, inputs: Inputs) -> Report | None:
+    """The report of that project with exactly these inputs, or None when there is none that can be read."""
+    return _read(_path(key, inputs))
+
+
+def load_reports(key: Path) -> Iterator[Report]:
+    """The last reports of that project, newest first; those that cannot be read are left out."""
+    return (report for path in _newest_first(key) if (report := _read(path)) is not None)
+
+
+def _read(path: Path) -> Report | None:
     try:
-        return read_report(json.loads(_path(key).read_bytes()), str(_path(key)))
+        return read_report(json.loads(path.read_bytes()), str(path))
     except (OSError, ValueError, RecordMismatch):  # one of another version is made again, like any cache
         return None
 
 
-def _path(key: Path) -> Path:
-    return cache_directory() / "reports" / f"{hashlib.sha256(str(key).encode()).hexdigest()[:24]}.json"
+def _path(key: Path, inputs: Inputs) -> Path:
+    data = json.dumps(to_json(inputs), sort_keys=True).encode()
+    return _folder(key) / f"{hashlib.sha256(data).hexdigest()[:24]}.json"
+
+
+def _newest_first(key: Path) -> list[Path]:
+    try:
+        return sorted(_folder(key).glob("*.json"), key=lambda p: p.stat().st_mtime_ns, reverse=True)
+    except OSError:
+        return []
+
+
+def _folder(key: Path) -> Path:
+    return cache_directory() / "reports" / hashlib.sha256(str(key).encode()).hexdigest()[:24]

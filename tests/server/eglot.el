@@ -1,18 +1,15 @@
-;;; Drives `hipscope lsp` from Emacs' eglot in batch mode and prints one JSON object of what it saw.
-;;; HIPSCOPE_LSP: the command line as a JSON list; HIPSCOPE_FILE: the program to open.
+;;; Drives `hipscope lsp` from Emacs' eglot in batch mode, set up as the documentation says, and prints one JSON object of
+;;; what it saw. HIPSCOPE_FILE: the program to open.
 (require 'eglot)
 (require 'json)
-(define-derived-mode hip-mode prog-mode "HIP")
-(add-to-list 'auto-mode-alist '("\\.hip\\'" . hip-mode))
 (setq eglot-sync-connect t
       eglot-confirm-server-initiated-edits nil
       vc-handled-backends nil
       make-backup-files nil
       project-find-functions (list (lambda (folder) (cons 'transient folder))))
 (find-file (getenv "HIPSCOPE_FILE"))
-(let ((command (append (json-read-from-string (getenv "HIPSCOPE_LSP")) nil))
-      (seen nil))
-  (eglot '(hip-mode) (cons 'transient default-directory) 'eglot-lsp-server command "hip")
+(let ((seen (list (cons 'mode (symbol-name major-mode)))))
+  (run-hooks 'post-command-hook) ; batch mode has no commands, after which eglot-ensure connects
   (let ((server (eglot--current-server-or-lose))
         (document (eglot--TextDocumentIdentifier)))
     (push (cons 'answer (jsonrpc-request server :workspace/executeCommand

@@ -2,7 +2,8 @@
 
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
-dies, `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
+dies, `// worker: usage` fails as a program that wants arguments,
+`// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
 wants leave to send before it optimizes, `// worker: keys` says which keys it was given, and refuses,
 `// worker: silent` has a result without a report, `// worker: mumble` prints what is no message, `// worker: strip`
 leaves a key out of its report. `// prepares FILE` makes a preparation write its process id into that file and go on
@@ -65,6 +66,15 @@ def main() -> None:
             inherited = any("sk-stored" in value for value in os.environ.values())
             emit("error", message=f"stored {request.get('stored_keys')}, inherited {inherited}", exit_code=2)
             return
+        if order == "usage" and not request.get("program_args"):
+            emit(
+                "error",
+                message="the program left with exit code 2",
+                exit_code=5,
+                failure="ProgramFailed",
+                output="reading the arguments\n\nusage: transpose <width> <height>\n",
+            )
+            return
         if order == "fail":
             place = {
                 "file": file,
@@ -101,7 +111,7 @@ def inputs(file: str, texts: dict[str, str]) -> Object:
     """The texts, the settings beside them, and the files after `// reads`."""
     files = {f: hashlib.sha256(t.encode()).hexdigest() for f, t in texts.items()}
     names = ["hipscope.toml", *re.findall(r"// reads (\S+)", texts[file])]
-    for path in (Path(file).with_name(name) for name in names):
+    for path in (Path(file).parent / name for name in names):
         files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
     return {"files": files, **asked({})}
 
@@ -260,6 +270,8 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
         "start_line": number,
         "end_line": end,
         "time_ns": 12345.0 * (1 + len(rows)),
+        "time_ns_low": None,
+        "time_ns_high": None,
         "share": None,
         "dispatches": 2,
         "profiled": 2,

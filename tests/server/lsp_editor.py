@@ -63,6 +63,7 @@ class Editor(LanguageClient):
         self.initialized_in = 0.0
         self.questions: list[str] = []
         self.answer: str | None = None
+        self.applies = False
 
     def open(self, text: str = PROGRAM) -> None:
         self.text = text
@@ -77,6 +78,16 @@ class Editor(LanguageClient):
         self.text_document_did_change(
             lsp.DidChangeTextDocumentParams(text_document=document, content_changes=[change])
         )
+
+    def apply(self, edit: lsp.WorkspaceEdit) -> None:
+        """Put the one change of an edit into the document, as an editor does that has asked for `documentChanges`."""
+        (change,) = edit.document_changes or ()
+        assert isinstance(change, lsp.TextDocumentEdit)
+        (one,) = change.edits
+        assert not isinstance(one, lsp.SnippetTextEdit)
+        lines = self.text.splitlines(keepends=True)
+        start, end = (sum(map(len, lines[: p.line])) + p.character for p in (one.range.start, one.range.end))
+        self.change(self.text[:start] + one.new_text + self.text[end:])
 
     def save(self) -> None:
         self.path.write_text(self.text)
@@ -118,6 +129,8 @@ def make_client() -> Editor:
     @editor.feature(lsp.WORKSPACE_APPLY_EDIT)  # type: ignore[untyped-decorator]
     def apply_edit(params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
         editor.edits.append(params)
+        if editor.applies:
+            editor.apply(params.edit)
         return lsp.ApplyWorkspaceEditResult(applied=True)
 
     @editor.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)  # type: ignore[untyped-decorator]
@@ -145,7 +158,7 @@ def make_client() -> Editor:
     def unregister_capability(params: lsp.UnregistrationParams) -> None:
         editor.watched.clear()
 
-    for method in ("hipscope/status", "hipscope/heat"):
+    for method in ("hipscope/status", "hipscope/heat", "hipscope/setArguments"):
 
         @editor.feature(method)  # type: ignore[untyped-decorator]
         def custom(params: Any, method: str = method) -> None:

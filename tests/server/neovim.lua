@@ -1,5 +1,5 @@
--- Drives `hipscope lsp` from Neovim's own client and prints one JSON object of what it saw.
--- HIPSCOPE_LSP: the command line as a JSON list; HIPSCOPE_FILE: the program to open.
+-- Drives `hipscope lsp` from Neovim's own client, set up as the documentation says, and prints one JSON object of what it
+-- saw. HIPSCOPE_FILE: the program to open.
 local seen = {}
 local function finish(code)
   io.stdout:write(vim.fn.json_encode(seen) .. "\n")
@@ -12,15 +12,9 @@ end
 
 vim.cmd("edit " .. vim.env.HIPSCOPE_FILE)
 local buffer = vim.api.nvim_get_current_buf()
-local id = vim.lsp.start_client({
-  name = "hipscope",
-  cmd = vim.fn.json_decode(vim.env.HIPSCOPE_LSP),
-  root_dir = vim.fn.getcwd(),
-  init_options = { profileOnSave = true },
-  get_language_id = function() return "hip" end,
-})
-vim.lsp.buf_attach_client(buffer, id)
-local client = vim.lsp.get_client_by_id(id)
+seen.filetype = vim.bo.filetype
+if not vim.wait(20000, function() return next(vim.lsp.buf_get_clients(buffer)) ~= nil end, 20) then fail("not attached") end
+local id, client = next(vim.lsp.buf_get_clients(buffer))
 if not vim.wait(20000, function() return client.initialized end, 20) then fail("not initialized") end
 
 vim.cmd("write!")

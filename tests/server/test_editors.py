@@ -1,12 +1,14 @@
-"""Neovim and Emacs, the real programs, against the server; a fake worker stands in for the GPU."""
+"""Neovim and Emacs, the real programs, set up as docs/editors.md says; a fake worker stands in for the GPU."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from hipscope.analysis.system.allowed_folders import allow_folder
 
 HERE = Path(__file__).parent
+DOCUMENTATION = HERE.parents[1] / "docs" / "editors.md"
 PROGRAM = """\
 __global__ void transpose(float* p, int n) {
   __shared__ float tile[32][32];
@@ -31,7 +34,7 @@ def run(editor: list[str], folder: Path) -> dict[str, Any]:
     program.write_text(PROGRAM)
     environment = {
         **os.environ,
-        "HIPSCOPE_LSP": json.dumps([sys.executable, "-m", "hipscope.server", "lsp"]),
+        "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "HIPSCOPE_FILE": str(program),
         "HIPSCOPE_WORKER": str(HERE / "fake_worker.py"),
         "XDG_CACHE_HOME": str(folder / "cache"),
@@ -39,16 +42,34 @@ def run(editor: list[str], folder: Path) -> dict[str, Any]:
         "HOME": str(folder),
     }
     allow_folder(folder, environment)
+    command = folder / "bin" / "hipscope"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m hipscope.server "$@"\n')
+    command.chmod(0o755)
     done = subprocess.run(editor, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     seen: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return seen
 
 
+def block(name: str, folder: Path) -> Path:
+    """A file with the block of the documentation that is for the file of that name, as it stands."""
+    text = DOCUMENTATION.read_text()
+    lines = text[text.index(f"`{name}`:") :].splitlines()[2:]
+    code = itertools.takewhile(lambda line: line.startswith("    ") or not line, lines)
+    path = folder / name
+    path.write_text("\n".join(line.removeprefix("    ") for line in code))
+    return path
+
+
 @pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim is not installed")
 def test_neovim_shows_the_finding_on_save_and_applies_the_verified_edit(tmp_path: Path) -> None:
     script = str(HERE / "neovim.lua")
-    seen = run(["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-c", f"luafile {script}"], tmp_path)
+    settings = str(block("init.lua", tmp_path))
+    seen = run(
+        ["nvim", "--headless", "-u", settings, "-i", "NONE", "-n", "-c", f"luafile {script}"], tmp_path
+    )
+    assert seen["filetype"] == "hip"
     assert [d["line"] for d in seen["diagnostics"]] == [2, 3]
     assert "32 lanes read the same bank" in seen["diagnostics"][1]["message"]
     assert "bank conflicts take 97 %" in seen["hover"]
@@ -64,11 +85,22 @@ def test_emacs_shows_the_finding_in_plain_text_and_applies_the_verified_edit(tmp
     probe = ["emacs", "--batch", "--eval", "(progn (require 'package) (package-initialize) (require 'eglot))"]
     if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
         pytest.skip("eglot is not installed")
-    load = ["--eval", "(progn (require 'package) (package-initialize))", "--load", str(HERE / "eglot.el")]
-    seen = run(["emacs", "--batch", *load], tmp_path)
+    settings = str(block("init.el", tmp_path))
+    load = ["--load", settings, "--load", str(HERE / "eglot.el")]
+    seen = run(
+        ["emacs", "--batch", "--eval", "(progn (require 'package) (package-initialize))", *load], tmp_path
+    )
+    assert seen["mode"] == "hip-mode"
     assert seen["answer"]["findings"] == 1
     assert {d["line"] for d in seen["diagnostics"]} >= {4}
     assert "bank conflicts take 97 %" in seen["hover"]
     assert "**" not in seen["hover"]
     assert seen["action"] == "Optimize kernel transpose: bankConflict"
     assert "/*fast*/" in seen["line"]
+
+
+def test_the_settings_for_helix_start_the_server_for_hip_files(tmp_path: Path) -> None:
+    settings = tomllib.loads(block("languages.toml", tmp_path).read_text())
+    assert settings["language-server"]["hipscope"] == {"command": "hipscope", "args": ["lsp"]}
+    hip = next(language for language in settings["language"] if "hip" in language.get("file-types", ()))
+    assert "hipscope" in hip["language-servers"]

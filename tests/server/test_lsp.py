@@ -6,9 +6,11 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_lsp
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
@@ -20,10 +22,14 @@ from tests.server.lsp_editor import (
     RESTORE,
     Editor,
     as_dict,
+    child_of_worker,
+    config,
     end_session,
+    gone,
     line,
     new_session,
     position,
+    start,
     until,
 )
 
@@ -168,6 +174,49 @@ async def test_an_input_that_changes_on_disk_makes_marks_stale_at_once(client: E
     await until(lambda: "profiling" in [p.get("state") for _, p in client.custom])
 
 
+@pytest_lsp.fixture(config=config, params=["neovim_0.7", "eglot_1.9"])  # type: ignore[untyped-decorator]
+async def blind_client(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
+    """An editor that cannot watch every file."""
+    await start(lsp_client, request.param, request.getfixturevalue("tmp_path"))
+    yield
+    await asyncio.wait_for(lsp_client.shutdown_session(), 10)
+
+
+async def test_the_server_watches_inputs_for_an_editor_that_cannot(blind_client: Editor) -> None:
+    client = blind_client
+    header, late = client.path.with_name("sizes.h"), client.path.parent / "build" / "data.csv"
+    header.write_text("constexpr int kTile = 32;\n")
+    client.open(f"{PROGRAM}// reads sizes.h\n// reads build/data.csv\n")
+    await client.run(PROFILE)
+    await until(lambda: fresh(client))
+    header.write_text("constexpr int kTile = 64;\n")
+    await until(lambda: not fresh(client))
+    header.unlink()
+    header.write_text("constexpr int kTile = 32;\n")
+    await until(lambda: fresh(client))
+    late.parent.mkdir()
+    late.write_text("1530\n")
+    await until(lambda: not fresh(client))
+    client.path.rename(client.path.with_name("moved.hip"))
+    client.text_document_did_close(lsp.DidCloseTextDocumentParams(client.document))
+    await until(lambda: not client.marks)
+
+
+async def test_a_removed_workspace_folder_takes_its_jobs_and_marks_along(client: Editor) -> None:
+    client.open()
+    await client.run(PROFILE)
+    await until(lambda: client.marks)
+    client.change(PROGRAM + "// worker: sleep\n")
+    job = asyncio.create_task(client.run(PROFILE))
+    child = await child_of_worker(client)
+    removed = lsp.WorkspaceFolder(uri=client.path.parent.as_uri(), name="project")
+    event = lsp.WorkspaceFoldersChangeEvent(added=[], removed=[removed])
+    client.workspace_did_change_workspace_folders(lsp.DidChangeWorkspaceFoldersParams(event))
+    assert (await job)["status"] == "cancelled"
+    await until(lambda: gone(child))
+    await until(lambda: not client.marks)
+
+
 @pytest.mark.parametrize("how", ["deleted", "renamed", "folder", "watched"])
 async def test_a_file_that_is_gone_has_no_diagnostics(client: Editor, how: str) -> None:
     client.open()
@@ -216,18 +265,28 @@ async def test_check_shows_a_race_with_its_other_line_and_typing_moves_it(client
 
 
 async def test_restore_takes_a_rewrite_back_and_refuses_over_later_changes(client: Editor) -> None:
+    client.applies = True
     client.open()
     original = client.text
     await client.run(PROFILE)
     answer = await client.run(OPTIMIZE, position={"line": 3, "character": 6})
     assert answer["status"] == "verified"
-    rewritten = client.text.replace("/*slow*/", "/*fast*/")
-    client.path.write_text(rewritten + "// mine\n")
+    rewritten = original.replace("/*slow*/", "/*fast*/")
+    assert client.text == rewritten
+    assert client.path.read_text() == original
+    assert (await client.run(RESTORE))["restored"]
+    assert client.text == client.path.read_text() == original
+    assert "has its original text" in (await client.run(RESTORE))["message"]
+    client.change(rewritten + "// mine\n")
     refused = await client.run(RESTORE)
     assert (refused["restored"], "--force" in refused["message"]) == (False, True), refused
-    assert client.path.read_text() == rewritten + "// mine\n"
+    assert client.text == rewritten + "// mine\n"
     back = await client.run(RESTORE, force=True)
     assert back["restored"], back
+    assert client.text == original
+    client.text_document_did_close(lsp.DidCloseTextDocumentParams(client.document))
+    client.path.write_text(rewritten)
+    assert (await client.run(RESTORE))["restored"]
     assert client.path.read_text() == original
     with pytest.raises(JsonRpcException, match="`uri` of a file"):
         await client.workspace_execute_command_async(
@@ -271,6 +330,49 @@ async def test_typing_above_a_mark_moves_it_and_typing_in_its_kernel_makes_it_st
     await until(lambda: "stale" in client.marks["bankConflict"].message)
     client.change(PROGRAM)
     await until(lambda: "stale" not in client.marks["bankConflict"].message)
+
+
+async def test_an_undo_to_a_profiled_text_shows_its_profile_again(client: Editor) -> None:
+    async def hints() -> list[object]:
+        whole = lsp.Range(position(0, 0), position(9, 0))
+        asked = lsp.InlayHintParams(text_document=client.document, range=whole)
+        return [h.label for h in await client.text_document_inlay_hint_async(asked) or ()]
+
+    client.open()
+    await client.run(PROFILE)
+    assert await hints() == ["20 % · global memory", "60 % · LDS"]
+    client.change(PROGRAM.replace("0.6 lds", "0.5 lds").replace("p[n];", "p[n + 1];"))
+    await client.run(PROFILE)
+    assert await hints() == ["20 % · global memory", "50 % · LDS"]
+    client.change(PROGRAM)
+    while await hints() != ["20 % · global memory", "60 % · LDS"]:
+        await asyncio.sleep(0.02)
+    assert await client.stop_jobs(client.uri) == 0
+
+
+async def test_marks_after_an_accepted_rewrite_are_its_own_and_after_an_undo_those_before(
+    client: Editor,
+) -> None:
+    client.applies = True
+    client.open()
+    await client.run(PROFILE)
+    await client.run(OPTIMIZE, position={"line": 3, "character": 6})
+    assert "/*fast*/" in client.text
+    await until(lambda: "/*fast*/" in client.text and fresh(client))
+    assert client.path.read_text() == PROGRAM
+    client.change(PROGRAM)
+    await until(lambda: fresh(client))
+    assert await client.stop_jobs(client.uri) == 0
+
+
+async def test_other_arguments_make_marks_stale_and_the_old_ones_show_them_again(client: Editor) -> None:
+    client.open()
+    await client.run(PROFILE)
+    await until(lambda: client.marks)
+    for arguments, stale in ((["--size", "3000"], True), ([], False)):
+        client.set_configuration({"programArguments": arguments}, section="hipscope")
+        client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=None))
+        await until(lambda: ("stale" in client.marks["bankConflict"].message) == stale)  # noqa: B023
 
 
 async def test_a_change_in_a_header_makes_the_kernels_that_include_it_stale(client: Editor) -> None:
@@ -367,6 +469,33 @@ async def test_a_compiler_error_is_a_diagnostic_on_its_line_and_goes_when_fixed(
     assert "compile" not in client.marks
 
 
+async def test_a_second_editor_waits_its_turn_and_says_so(client: Editor, tmp_path: Path) -> None:
+    client.open(PROGRAM + f"// worker: until {tmp_path / 'end'}\n")
+    first = asyncio.create_task(client.run(OPTIMIZE))
+    await until(lambda: any(p.get("state") == "optimizing" for _, p in client.custom))
+    await until(lambda: any(p.get("message") == "building" for _, p in client.custom))
+    (tmp_path / "other").mkdir()
+    other = await new_session(tmp_path / "other")
+    other.open()
+    second = asyncio.create_task(other.run(PROFILE))
+    await until(lambda: any("waiting for 1 other job" in p.get("message", "") for _, p in other.custom))
+    assert not second.done()
+    (tmp_path / "end").touch()
+    assert (await second)["status"] == "done"
+    assert (await first)["status"] == "verified"
+    await end_session(other)
+
+
+async def test_a_program_that_wants_arguments_says_so_itself_and_they_can_be_set(client: Editor) -> None:
+    client.answer = "Set arguments..."
+    client.open(PROGRAM + "// worker: usage\n")
+    await client.run(PROFILE)
+    (question,) = await until(lambda: client.questions)
+    assert "exit code 2" in question
+    assert "usage: transpose <width> <height>" in question
+    await until(lambda: [p for m, p in client.custom if m == "hipscope/setArguments"])
+
+
 async def test_a_failure_on_save_is_told_once_and_not_on_every_save(client: Editor) -> None:
     client.open(PROGRAM + "// worker: crash\n")
     for version in range(3):
@@ -427,6 +556,11 @@ def test_the_server_answers_initialize_before_anything_heavy_is_imported() -> No
     code = f"import sys, hipscope.server.app as a; a.create_server(); print([m for m in {heavy} if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def fresh(client: Editor) -> bool:
+    """Whether the finding is shown as one of the present text."""
+    return "bankConflict" in client.marks and "stale" not in client.marks["bankConflict"].message
 
 
 def slowness() -> float:

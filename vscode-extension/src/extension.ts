@@ -4,7 +4,7 @@ import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { Heat } from "./heat";
 import { Keys } from "./keys";
 import { pythonApi } from "./launch";
-import { SERVER_CANCEL, SERVER_CHECK, SERVER_OPTIMIZE, SERVER_PROFILE, SERVER_RESTORE } from "./protocol";
+import { SERVER_BENCH, SERVER_CANCEL, SERVER_CHECK, SERVER_OPTIMIZE, SERVER_PROFILE, SERVER_RESTORE } from "./protocol";
 import { DOCUMENTS, Server } from "./server";
 import { StatusItem } from "./status";
 
@@ -39,6 +39,7 @@ function registerCommands(running: Server, log: vscode.LogOutputChannel, keys: K
     "hipscope.profile": () => runOnServer(running, SERVER_PROFILE),
     "hipscope.optimizeKernel": () => runOnServer(running, SERVER_OPTIMIZE),
     "hipscope.check": () => runOnServer(running, SERVER_CHECK),
+    "hipscope.writeBench": () => runOnServer(running, SERVER_BENCH),
     "hipscope.restore": () => runOnServer(running, SERVER_RESTORE),
     "hipscope.cancel": () => cancel(running),
     "hipscope.toggleHeat": toggleHeat,

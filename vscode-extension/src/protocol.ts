@@ -1,4 +1,4 @@
-// What the client and `hipscope lsp` say to each other beyond LSP itself: command ids and two notifications.
+// What the client and `hipscope lsp` say to each other beyond LSP itself: command ids and notifications.
 import { NotificationType } from "vscode-languageclient/node";
 
 /**
@@ -8,10 +8,11 @@ import { NotificationType } from "vscode-languageclient/node";
 export const SERVER_PROFILE = "hipscope.server.profile";
 export const SERVER_OPTIMIZE = "hipscope.server.optimize";
 export const SERVER_CHECK = "hipscope.server.check";
+export const SERVER_BENCH = "hipscope.server.bench";
 export const SERVER_RESTORE = "hipscope.server.restore";
 export const SERVER_CANCEL = "hipscope.server.cancel";
 
-/** Initialization option that turns on the two notifications below. */
+/** Initialization option that turns on the notifications below. */
 export const EXTENSION_MARK = "hipscopeExtension";
 
 export interface HotLine {
@@ -42,4 +43,10 @@ export interface StatusParams {
 }
 
 export const heatNotification = new NotificationType<HeatParams>("hipscope/heat");
+/** The user wants to set the arguments of the program at `uri`. */
+export interface SetArgumentsParams {
+  readonly uri: string;
+}
+
+export const setArgumentsNotification = new NotificationType<SetArgumentsParams>("hipscope/setArguments");
 export const statusNotification = new NotificationType<StatusParams>("hipscope/status");

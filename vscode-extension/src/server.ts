@@ -7,7 +7,7 @@ import { Jobs } from "./jobs";
 import type { Keys } from "./keys";
 import { findServer, NoServer } from "./launch";
 import type { Launch } from "./launch";
-import { EXTENSION_MARK, heatNotification, statusNotification } from "./protocol";
+import { EXTENSION_MARK, heatNotification, setArgumentsNotification, statusNotification } from "./protocol";
 import type { StatusItem } from "./status";
 
 /** Documents that the server gets. `.hip` and `.cu` are `cuda-cpp` here, so clangd keeps working on them. */
@@ -123,6 +123,9 @@ export class Server {
     });
     client.onNotification(statusNotification, (status) => {
       this.status.set(status);
+    });
+    client.onNotification(setArgumentsNotification, () => {
+      void vscode.commands.executeCommand("workbench.action.openSettings", "hipscope.programArguments");
     });
     client.onDidChangeState(({ newState }) => {
       this.#follow(newState);

@@ -4,4 +4,5 @@ that says how it ended; never unpacks LSP parameters. Here are the names of the 
 PROFILE = "hipscope.server.profile"
 OPTIMIZE = "hipscope.server.optimize"
 CHECK = "hipscope.server.check"
+BENCH = "hipscope.server.bench"
 CANCEL = "hipscope.server.cancel"

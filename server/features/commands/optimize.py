@@ -11,7 +11,8 @@ from pathlib import Path
 from lsprotocol import types as lsp
 
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.server.edit.workspace_edit import EditSide, StaleEdit, workspace_edit
+from hipscope.server.edit.workspace_edit import StaleEdit, workspace_edit
+from hipscope.server.features.commands.profile import profile
 from hipscope.server.jobs.jobs import JobFailed
 from hipscope.server.reports.report_reader import read_optimization
 from hipscope.server.reports.schema.optimize import Edit, Optimization
@@ -21,11 +22,15 @@ from hipscope.server.session.project_job import Answer, Show, job_request, neede
 
 _SEND = "Send"
 _BOM = b"\xef\xbb\xbf"
+_TOLD_WITHIN = (
+    40  # looks, 50 ms apart: some editors tell of an edit after they have answered that it is applied
+)
 
 
 async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | None, show: Show) -> Answer:
     """Make a verified rewrite of a kernel and send it to the editor as an edit."""
     key = needed_key(ls, uri)
+    edited: list[tuple[str, str]] = []
 
     async def work() -> Answer:
         title = f"Optimizing {key.name}"
@@ -39,9 +44,21 @@ async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | N
                     raise
                 agreed = replace(request, yes_send=True)
                 found = await worker_report(ls, agreed, progress, read_optimization)
-        return await _offer(ls, found)
+        return await _offer(ls, found, edited)
 
-    return await run_job(ls, key, "optimize", work(), show, asked=True)
+    answer = await run_job(ls, key, "optimize", work(), show, asked=True)
+    if edited and answer.get("applied"):
+        ls.in_background(_profile_rewrite(ls, uri, *edited[0], show))
+    return answer
+
+
+async def _profile_rewrite(ls: HipServer, uri: str, file: str, text: str, show: Show) -> None:
+    """Show the rewrite's own profile, saved or not, once the editor has told that the file holds it."""
+    for _ in range(_TOLD_WITHIN):
+        if ls.text(file) == text:
+            await profile(ls, uri, show, asked=False)
+            return
+        await asyncio.sleep(0.05)
 
 
 async def _agreed(ls: HipServer, failure: JobFailed) -> bool:
@@ -56,8 +73,11 @@ async def _agreed(ls: HipServer, failure: JobFailed) -> bool:
     return chosen is not None and chosen.title == _SEND
 
 
-async def _offer(ls: HipServer, found: Optimization) -> Answer:
-    """Send a verified edit, if there is one and the text is still the one it was verified against."""
+async def _offer(ls: HipServer, found: Optimization, edited: list[tuple[str, str]]) -> Answer:
+    """Send a verified edit, if there is one and the text is still the one it was verified against.
+
+    When the editor has applied it, the file with its new text is added to `edited`.
+    """
     answer: Answer = {
         "status": found.status,
         "kernel": found.kernel,
@@ -85,11 +105,7 @@ async def _offer(ls: HipServer, found: Optimization) -> Answer:
             document.version if document else None,
             label,
             answer["message"],
-            EditSide(
-                ls.encoding,
-                bool(ls.can("workspace", "workspace_edit", "document_changes")),
-                ls.can("workspace", "workspace_edit", "change_annotation_support") is not None,
-            ),
+            ls.edit_side(),
         )
     except StaleEdit:
         answer["message"] = (
@@ -103,8 +119,10 @@ async def _offer(ls: HipServer, found: Optimization) -> Answer:
     reply = await asyncio.shield(asyncio.ensure_future(ls.workspace_apply_edit_async(params)))
     answer["applied"] = reply.applied
     if reply.applied:
-        with contextlib.suppress(OSError):
-            _keep(found.edit, text)
+        original, changed = _before_and_after(found.edit, text)
+        edited.append((found.edit.file, changed.removeprefix(_BOM).decode("utf-8", "surrogatepass")))
+        with contextlib.suppress(OSError):  # a failure only costs the way back
+            _keep(found.edit, original, changed)
         ls.tell(f"hipscope: {answer['message']}. Undo takes it back.")
     else:
         answer["message"] = f"the editor refused the edit: {reply.failure_reason or 'no reason given'}"
@@ -126,12 +144,16 @@ def _why_not(found: Optimization) -> str:
     return "no verified improvement" + (f": {reasons[-1]}" if reasons else "")
 
 
-def _keep(edit: Edit, text: str) -> None:
-    """Keep what a document held before an edit that the editor applied. A failure only costs the way back."""
-    from hipscope.formulas.optimize.verified_edit import keep_original
-
+def _before_and_after(edit: Edit, text: str) -> tuple[bytes, bytes]:
+    """The content of the file that a document with that text is of, and the same with the edit."""
     original = text.encode("utf-8", "surrogatepass")
     if hashlib.sha256(original).hexdigest() != edit.original_sha256:
         original = _BOM + original
-    changed = original[: edit.start_byte] + edit.new_text.encode() + original[edit.end_byte :]
+    return original, original[: edit.start_byte] + edit.new_text.encode() + original[edit.end_byte :]
+
+
+def _keep(edit: Edit, original: bytes, changed: bytes) -> None:
+    """Keep what a document held before an edit that the editor applied."""
+    from hipscope.formulas.optimize.verified_edit import keep_original
+
     keep_original(Path(edit.file).resolve(), original, changed)

@@ -8,6 +8,7 @@ from pathlib import Path
 from lsprotocol import types as lsp
 
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
+from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.session.language_server import HipServer, disk_text
 from hipscope.server.session.progress import progress_bar
@@ -18,6 +19,8 @@ from hipscope.server.session.project_job import (
     job_request,
     needed_key,
     run_job,
+    tell_program_failed,
+    turns_folder,
     worker_report,
 )
 from hipscope.server.session.saved_reports import save_report
@@ -34,7 +37,11 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
         ls.store.update(str(key), report, lambda f: request.overlays.get(f) or disk_text(f))
         save_report(key, report)
         if (why := report.failure()) is not None:
-            ls.tell(f"hipscope: {why}. What was recorded until then is shown.", lsp.MessageType.Warning)
+            line = f"hipscope: {why}. What was recorded until then is shown."
+            if report.program.exit_code:
+                tell_program_failed(ls, key, line, report.program.output)
+            else:
+                ls.tell(line, lsp.MessageType.Warning)
         if report.source_note:
             ls.log(f"hipscope: {report.source_note}")
         if report.partial:
@@ -62,6 +69,10 @@ async def _prepare(ls: HipServer, key: Path, uri: str) -> None:
     Any other job ends it, and nobody hears of it.
     """
     with contextlib.suppress(JobStopped, JobFailed):
-        work = run_worker(job_request(ls, "prepare", key, uri), lambda _message, _share: None)
-        await ls.jobs.run(PREPARING, work)
+        await ls.jobs.run(PREPARING, _prepare_idly(ls, key, uri))
         await ls.spare.keep()
+
+
+async def _prepare_idly(ls: HipServer, key: Path, uri: str) -> None:
+    async with turn(turns_folder(), 1, lambda _before: None, idle=True):
+        await run_worker(job_request(ls, "prepare", key, uri), lambda _message, _share: None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 from hipscope.analysis.source.kernel_definitions import base_name, instance_name, signature_without_result
@@ -185,7 +185,7 @@ class Definition(NamedTuple):
 class Kernel:
     """One kernel; `share` is its part of all GPU time, None when there is no time. `start_line` and `end_line` are its
     definition's. `profiled`: of the dispatches; the others have their mean time. `sampled`: its lines count samples
-    instead of cycles."""
+    instead of cycles. `time_ns_low` and `time_ns_high`: what a modelled time may be; None for a measured one."""
 
     name: str
     mangled: str
@@ -205,6 +205,8 @@ class Kernel:
     lines: tuple[Line, ...]
     sampled: bool
     partial: str | None
+    time_ns_low: float | None
+    time_ns_high: float | None
 
     @property
     def base_name(self) -> str:
@@ -302,12 +304,14 @@ class Fault:
     instruction: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Report:
     """One profile, ready to be shown; its kernels by time, longest first.
 
-    `diagnoses` say what bounds the kernels without a finding. `headers` are, for each file, those of the project that
-    it includes; `sources` maps each of these files to the SHA-256 of the profiled text. `inputs` are all that it is of.
+    `diagnoses` say what bounds the kernels without a finding (`share` 0), what the hot lines without one spend their
+    time on (`share` of the kernel's wave time), and what is at stake below `min_share` (of other formulas). `headers`
+    are, for each file, those of the project that it includes; `sources` maps each of these files to the SHA-256 of the
+    profiled text. `inputs` are all that it is of.
     """
 
     TAG: ClassVar = ("schema", PROFILE_SCHEMA)
@@ -328,7 +332,11 @@ class Report:
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""
-        return next((k for k in self.kernels if name in (k.name, k.mangled)), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Kernel]:
+        return {name: k for k in reversed(self.kernels) for name in (k.name, k.mangled)}
 
     def kernels_in(self, file: str) -> Iterator[tuple[Kernel, Definition]]:
         """The kernels defined in that file, and where."""
@@ -338,7 +346,15 @@ class Report:
 
     def diagnosis(self, kernel: Kernel) -> Finding | None:
         """What bounds a kernel in which no formula finds anything."""
-        return next((d for d in self.diagnoses if d.mangled == kernel.mangled), None)
+        return next((d for d in self.diagnoses if d.mangled == kernel.mangled and not d.share), None)
+
+    def told_of(self, kernel: Kernel) -> Iterator[Finding]:
+        """What is said of a kernel's lines beside its findings: causes of hot lines, and hints."""
+        return (d for d in self.diagnoses if d.mangled == kernel.mangled and d.share)
+
+    def told_in(self, file: str) -> Iterator[Finding]:
+        """What is said of lines of that file beside findings."""
+        return (d for d in self.diagnoses if d.file == file and d.line > 0 and d.share)
 
     def findings_in(self, file: str) -> Iterator[Finding]:
         """The findings whose place is in that file. One of a kernel without debug information has no line: no place."""

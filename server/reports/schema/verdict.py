@@ -74,23 +74,12 @@ class LeftOutGate:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictReport:
+class VerdictReport(Verdict):
     """The verdict on one kernel of two programs; `isolation` is None for a candidate that was not compiled here."""
 
     TAG: ClassVar = ("schema", VERDICT_SCHEMA)
     kernel: str
     reference: str
     candidate: str
-    outcome: VerdictOutcome
-    reason: str
-    dispatches: int
-    trials: tuple[Trial, ...]
-    mismatches: tuple[Mismatch, ...]
-    max_absolute: float | None
-    max_relative: float | None
-    max_ulp: int
-    bit_exact: bool
-    notes: tuple[str, ...]
-    inputs: tuple[str, ...]
     left_out: tuple[LeftOutGate, ...]
     isolation: Isolation | None

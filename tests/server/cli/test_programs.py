@@ -87,7 +87,7 @@ def test_commands_that_need_the_emulator_refuse_another_back_end(cli: Cli, words
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("--",), ("--", "./nothing"), ("--", "nothing-on-path"), ("--", "x.hip")]
+    "words", [(), ("--",), ("--", "./nothing"), ("--", "nothing-on-path"), ("--", "y.hip")]
 )
 def test_emulate_without_a_program_is_bad_input(cli: Cli, words: tuple[str, ...]) -> None:
     cli.write(PROGRAM, "x.hip")

@@ -103,6 +103,7 @@ def test_a_rewrite_that_is_faster_on_the_gpu_is_verified_with_measured_times(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_program_that_launches_once_is_judged_by_cold_launches_and_the_text_says_measured(
     optimize: Optimize,
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_program_that_launches_once_is_judged_by_cold_launches_and_the_text_sa
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_what_lies_within_the_noise_is_not_faster_and_the_interval_is_said(optimize: Optimize) -> None:
     outcome = optimize(answers(series("same")), "--format", "json")
     assert outcome.code == 1
@@ -129,6 +131,7 @@ def test_what_lies_within_the_noise_is_not_faster_and_the_interval_is_said(optim
     assert result(outcome)["edit"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_a_time_that_the_gpu_cannot_reach_is_refused(optimize: Optimize) -> None:
     before, after = series("faster")

@@ -105,20 +105,32 @@ def test_marks_move_with_the_text_and_stay_current_when_another_kernel_changes(m
 @pytest.mark.parametrize(
     ("old", "new", "stale"),
     [
-        ("#define SIDE 32", "#define SIDE 33", True),
-        ("constexpr int kSide = SIDE;", "constexpr int kSide = SIDE + 1;", True),
-        ("constexpr int kSide = SIDE;", "constexpr  int kSide = SIDE;  // wide", False),
-        ("constexpr int kRuns = 3;", "constexpr int kRuns = 4;", False),
+        ("#define SIDE 32", "#define SIDE 33", (True, True)),
+        ("constexpr int kSide = SIDE;", "constexpr int kSide = SIDE + 1;", (True, True)),
+        ("constexpr int kSide = SIDE;", "constexpr  int kSide = SIDE;  // wide", (False, False)),
+        ("constexpr int kRuns = 3;", "constexpr int kRuns = 4;", (True, True)),
+        ("<<<kRuns, 64>>>", "<<<kRuns, 128>>>", (True, True)),
+        ("#define SIDE 32\n", "#define SIDE 32\n\n// a remark, not\\ continued\n", (False, False)),
+        ("int main()", "__device__ int unused();\nint main()", (True, True)),
+        ("int x = threadIdx.x;", "int x = threadIdx.x + 1;", (True, False)),
+        ("int x = threadIdx.x;", "int x = threadIdx.x;\n  /* nothing */", (False, False)),
+        ("p[n] = p[0];", "p[n] = p[1];", (False, True)),
+        ("}\n\n__global__ void copy", "}\n/*\n__global__ void copy", (True, True)),
+        ('tag = "//a"', 'tag = "//b"', (True, True)),
+        ("return 0", "return  0", (False, False)),
+        ("#define WIDE(x) \\\n", "#define WIDE(x) \\\n\n", (True, True)),
     ],
 )
-def test_a_kernel_is_stale_when_a_constant_or_macro_that_it_uses_changed(
-    marks: Marks, fake: ModuleType, old: str, new: str, stale: bool
+def test_a_change_outside_of_kernels_makes_all_stale_and_one_inside_its_own(
+    marks: Marks, fake: ModuleType, old: str, new: str, stale: tuple[bool, bool]
 ) -> None:
     text = "#define SIDE 32\nconstexpr int kSide = SIDE;\nconstexpr int kRuns = 3;\n" + marks.profiled
     text = text.replace("tile[32][32]", "tile[kSide][kSide]").replace("<<<1, 64>>>", "<<<kRuns, 64>>>")
+    text = "#define WIDE(x) \\\n  (2 * (x))\n" + text + 'const char* tag = "//a";\n'
+    assert old in text
     typed = Marks(read_report(fake.profile(marks.file, text)), marks.file, text, text.replace(old, new))
     transpose, copy = typed.report.kernels
-    assert (typed.is_stale(transpose), typed.is_stale(copy)) == (stale, False)
+    assert (typed.is_stale(transpose), typed.is_stale(copy)) == stale
 
 
 def test_a_finding_without_a_line_is_shown_nowhere(marks: Marks) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.server.render.words import bar, count, duration, percent, rate, size, sparkline
+from hipscope.server.render.words import bar, count, duration, interval, percent, rate, size, sparkline
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,11 @@ from hipscope.server.render.words import bar, count, duration, percent, rate, si
 )
 def test_durations(value: float | None, text: str) -> None:
     assert duration(value) == text
+
+
+def test_an_interval_stands_behind_a_time_only_where_it_is_known() -> None:
+    assert interval(26100.0, 36400.0) == " (26.1 us to 36.4 us)"
+    assert interval(None, None) == ""
 
 
 def test_shares_counts_sizes_and_rates() -> None:
