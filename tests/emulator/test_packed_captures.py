@@ -181,7 +181,8 @@ def test_ctrl_c_ends_a_replay_and_leaves_no_process(captured: CapturedDispatch, 
     kernarg[20:24] = struct.pack("<i", 1)  # endless
     (folder / "kernarg.bin").write_bytes(kernarg)
     script = (
-        "import sys; from pathlib import Path; from hipscope.emulator.captures import seal\n"
+        "import signal, sys; from pathlib import Path; from hipscope.emulator.captures import seal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore it
         "from hipscope.emulator.replay import ReplaySetup, replay; seal(Path(sys.argv[1])); print('on', flush=True)\n"
         "try: replay(Path(sys.argv[1]), setup=ReplaySetup(Path(sys.argv[2])))\n"
         "except KeyboardInterrupt: print('stopped', flush=True)\n"
