@@ -48,13 +48,18 @@ async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | N
 
     answer = await run_job(ls, key, "optimize", work(), show, asked=True)
     if edited and answer.get("applied"):
-        ls.in_background(_profile_rewrite(ls, uri, *edited[0], show))
+        ls.in_background(_profile_rewrite(ls, uri, str(key), *edited[0], show))
     return answer
 
 
-async def _profile_rewrite(ls: HipServer, uri: str, file: str, text: str, show: Show) -> None:
-    """Show the rewrite's own profile, saved or not, once the editor has told that the file holds it."""
+async def _profile_rewrite(ls: HipServer, uri: str, key: str, file: str, text: str, show: Show) -> None:
+    """Show the rewrite's own profile, saved or not, once the editor has told that the file holds it.
+
+    A job that has begun since, by a save or a command, is not ended for it: it is of this text or a newer one.
+    """
     for _ in range(_TOLD_WITHIN):
+        if ls.jobs.running(key):
+            return
         if ls.text(file) == text:
             await profile(ls, uri, show, asked=False)
             return
