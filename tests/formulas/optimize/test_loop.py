@@ -147,7 +147,7 @@ def test_a_rounding_difference_is_refused_where_bit_equality_was_promised(bench:
         ("lds_column_read.hip", "bankConflict"),
         pytest.param("strided_access.hip", "memoryAccess", marks=pytest.mark.slow),
         pytest.param("contended_atomic.hip", "atomicContention", marks=pytest.mark.slow),
-        ("contended_histogram.hip", "atomicContention"),
+        pytest.param("contended_histogram.hip", "atomicContention", marks=pytest.mark.slow),
         pytest.param("accidental_double.hip", "precision", marks=pytest.mark.slow),
         pytest.param("register_spill.hip", "registerPressure", marks=pytest.mark.slow),
         pytest.param("interleaved_reduction.hip", "bankConflict", marks=pytest.mark.slow),
