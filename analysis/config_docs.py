@@ -35,8 +35,8 @@ from above its directory (`../common`) is not there: put the file at the common 
 sees wrappers of `hipcc`, `amdclang++` and `clang++` first on `PATH`, so let it call its compiler by name. They add the
 architecture and line tables, and record each file's flags for later. `run` runs in that copy, too.
 
-For a single file, flags come from the nearest `compile_commands.json` if it names the file, else they are
-`-std=c++17 -O3`.
+For a single file, flags come from the nearest `compile_commands.json` if it names the file, else from what CMake's file
+API says of it in a configured build folder, else they are `-std=c++17 -O3`.
 
 *This page is written by `python -m hipscope.analysis.config_docs`; a test keeps it current.*
 """

@@ -27,7 +27,12 @@ from hipscope.analysis.toolchain.build_files import advice
 from hipscope.analysis.toolchain.cache import SYSTEM_PREFIXES, BuildCache, Entry
 from hipscope.analysis.toolchain.code_object import CodeObject, read_code_object, undefined_symbols
 from hipscope.analysis.toolchain.command_build import BuildTree, build_in_tree
-from hipscope.analysis.toolchain.compile_commands import CompileCommand, from_database, from_record
+from hipscope.analysis.toolchain.compile_commands import (
+    CompileCommand,
+    from_cmake,
+    from_database,
+    from_record,
+)
 from hipscope.analysis.toolchain.compiler_files import (
     dependency_flags,
     overlay_flags,
@@ -269,7 +274,8 @@ def _extracts(project: Project) -> tuple[tuple[Path, Callable[[bytes], bytes]], 
 
 
 def _single_unit(project: Project, source: Path) -> _Unit:
-    command = from_database(project.subject or source, project.root)
+    asked = project.subject or source
+    command = from_database(asked, project.root) or from_cmake(asked, project.root)
     if command is None:
         command = CompileCommand(project.root, _DEFAULT_FLAGS)
     return _Unit(source, CompileCommand(command.directory, (*command.flags, *project.config.flags)))

@@ -303,7 +303,8 @@ while [ "$count" -gt 0 ]; do
     count=$((count - 1))
     case $argument in
         --offload-arch=*|--amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
-        -c|-S|-E|-M|-MM|--genco) link=no ;;
+        -c|-S|-E|-M|-MM|--cuda-device-only|--offload-device-only) link=no ;;
+        --genco) link=no; [ "@HIPCC@" = yes ] && argument=--cuda-device-only ;;  # as the real hipcc says it
         -O*) optimize=yes ;;
         -fgpu-rdc) relocatable=yes ;;
         -fno-gpu-rdc) relocatable=no ;;

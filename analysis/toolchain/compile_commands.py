@@ -1,4 +1,5 @@
-"""How a project's own build compiles one file: from `compile_commands.json`, or from what our compiler wrappers saw.
+"""How a project's own build compiles one file: from `compile_commands.json`, from CMake's file API, or from what our
+compiler wrappers saw.
 
 Takes a source file, gives the flags that decide what the compiler makes of it. What only says where input and output
 go is left out, because hipscope chooses that itself.
@@ -12,16 +13,19 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hipscope.analysis.errors import UsageError
 
 DATABASE = "compile_commands.json"
+_REPLY = ".cmake/api/v1/reply/index-*.json"
+_BUILD_FOLDERS = ("build", "build/*", "build-*", "cmake-build-*", "out/build/*", "_build")
 INCLUDED = ".included"  # beside a recorded call: the files that its source included, one a line
 _SOURCE_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".o", ".a", ".so", ".obj")
 _OBJECTS = (".o", ".a", ".so", ".obj")
 _DROPPED = {
     "-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "--hip-link", "-shared", "-save-temps", "-fgpu-rdc",
-    "-fPIE", "-pie", "-v", "-###", "--genco", "-Werror",
+    "-fPIE", "-pie", "-v", "-###", "--genco", "--cuda-device-only", "--offload-device-only", "-Werror",
 }  # fmt: skip
 _DROPPED_WITH_VALUE = {
     "-o",
@@ -61,6 +65,56 @@ def from_database(source: Path, root: Path) -> CompileCommand | None:
         if (directory / ".git").exists():
             return None
     return None
+
+
+def from_cmake(source: Path, root: Path) -> CompileCommand | None:
+    """What CMake's file API says of `source` in a build folder of a project above it; of the target that comes first.
+
+    CMake writes it when something has asked, as editors do: `cmake-file-api(7)`, codemodel 2.
+    """
+    reply = cmake_reply(root)
+    if reply is None:
+        return None
+    try:
+        return _of_targets(json.loads(reply.read_text(encoding="utf-8")), reply.parent, source)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise UsageError(f"{reply}: not a reply of CMake's file API: {error}") from error
+
+
+def cmake_reply(root: Path) -> Path | None:
+    """The newest index that CMake wrote for an editor in a build folder of `root` or of a directory above it."""
+    for directory in (root, *root.parents):
+        if (directory / "CMakeLists.txt").is_file():
+            found = [p for where in _BUILD_FOLDERS for p in directory.glob(f"{where}/{_REPLY}")]
+            if found:
+                return max(found, key=lambda path: path.name)  # "the index file with the largest name"
+        if (directory / ".git").exists():
+            break
+    return None
+
+
+def _of_targets(index: Any, replies: Path, source: Path) -> CompileCommand | None:
+    models = [
+        o["jsonFile"] for o in index["objects"] if o["kind"] == "codemodel" and o["version"]["major"] == 2
+    ]
+    for name in models:
+        model = json.loads((replies / name).read_text(encoding="utf-8"))
+        top, build = Path(model["paths"]["source"]), Path(model["paths"]["build"])
+        for target in (t for c in model["configurations"] for t in c["targets"]):
+            said = json.loads((replies / target["jsonFile"]).read_text(encoding="utf-8"))
+            for item in said.get("sources", ()):
+                if "compileGroupIndex" in item and _normal(top / item["path"]) == source:
+                    group = said["compileGroups"][item["compileGroupIndex"]]
+                    return CompileCommand(build, relevant_flags(list(_group_flags(group))))
+    return None
+
+
+def _group_flags(group: Any) -> Iterator[str]:
+    yield from (f"-D{one['define']}" for one in group.get("defines", ()))
+    for one in group.get("includes", ()):
+        yield from ("-isystem" if one.get("isSystem") else "-I", one["path"])
+    for one in group.get("compileCommandFragments", ()):
+        yield from shlex.split(one["fragment"])
 
 
 def from_record(source: Path, record: Path) -> CompileCommand | None:

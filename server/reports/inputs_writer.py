@@ -13,7 +13,7 @@ from pathlib import Path
 from hipscope.analysis.config import CONFIG_FILE
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.file_digests import file_digest
-from hipscope.analysis.toolchain.compile_commands import DATABASE
+from hipscope.analysis.toolchain.compile_commands import DATABASE, cmake_reply
 from hipscope.analysis.toolchain.project import Project
 
 _BUILD_FILES = ("Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "CMakePresets.json")
@@ -47,6 +47,8 @@ def _settings(project: Project) -> Iterator[Path]:
     if project.build_kind == "single":
         yield _nearest(project.root, DATABASE)
         yield project.root / "build" / DATABASE
+        if (reply := cmake_reply(project.root)) is not None:
+            yield reply
 
 
 def _nearest(start: Path, name: str) -> Path:

@@ -15,7 +15,12 @@ from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain import compiler_messages
 from hipscope.analysis.toolchain.build import build_program, compile_device
-from hipscope.analysis.toolchain.code_object import code_object_metadata, embedded_code_objects
+from hipscope.analysis.toolchain.code_object import (
+    code_object_metadata,
+    embedded_code_objects,
+    gpu_images,
+)
+from hipscope.analysis.toolchain.compile_commands import from_cmake
 from hipscope.analysis.toolchain.compiler_messages import build_failed
 from hipscope.analysis.toolchain.discovery import Toolchain, openmp_runtime
 from hipscope.analysis.toolchain.project import Project, resolve_project
@@ -419,6 +424,23 @@ class TestBuildCommand:
         built = build_program(resolve_project(made), toolchain)
         assert (built.directory / "other.o").exists()
 
+    def test_a_code_object_that_hipcc_makes_by_itself_is_built(
+        self, program: Path, toolchain: Toolchain
+    ) -> None:
+        """`--genco` is an option of hipcc alone: no clang knows it."""
+        root = program.parent
+        (root / "module.hip").write_text(
+            '#include <hip/hip_runtime.h>\nextern "C" __global__ void one(float* p) { p[threadIdx.x] = 1; }\n'
+        )
+        program.write_text("int main() { return 0; }\n")
+        settings = Config(
+            build=f"hipcc --genco -o module.co module.hip && hipcc {program.name} -o app", run="./app"
+        )
+        built = build_program(resolve_project(root, config=settings), toolchain)
+        (tmp,) = gpu_images(built.directory / "module.co", toolchain.offload_bundler)
+        assert b"_Z" not in tmp[1][:4]
+        assert b"one.kd" in tmp[1]
+
     @pytest.mark.parametrize(
         "link",
         ["hipcc -fgpu-rdc", "clang++ --hip-link -fgpu-rdc --offload-arch=gfx90a"],
@@ -616,3 +638,28 @@ def _main(project: Project) -> Path:
 
 def _text(project: Project) -> bytes:
     return _main(project).read_bytes()
+
+
+def test_flags_of_a_configured_cmake_project_come_from_its_file_api(tmp_path: Path) -> None:
+    """CMake itself writes the reply: a build folder that an editor configured, without compile_commands.json."""
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(one CXX)\nadd_executable(app src/app.cpp)\n"
+        'target_compile_definitions(app PRIVATE TILE=32 "NAME=\\"a b\\"")\n'
+        "target_include_directories(app PRIVATE include)\ntarget_compile_options(app PRIVATE -ffast-math)\n"
+        "target_compile_features(app PRIVATE cxx_std_20)\n"
+    )
+    source = tmp_path / "src" / "app.cpp"
+    source.parent.mkdir()
+    source.write_text("int main() {}\n")
+    query = tmp_path / "build" / ".cmake" / "api" / "v1" / "query"
+    query.mkdir(parents=True)
+    assert from_cmake(source, tmp_path) is None
+    (query / "codemodel-v2").touch()
+    run_process(["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")], timeout=60)
+    command = from_cmake(source, source.parent)
+    assert command is not None
+    assert command.directory == tmp_path / "build"
+    assert {"-DTILE=32", '-DNAME="a b"', "-ffast-math"} <= set(command.flags)
+    assert command.flags[command.flags.index("-I") + 1] == str(tmp_path / "include")
+    assert any("++2" in flag for flag in command.flags)
+    assert from_cmake(source.with_name("other.cpp"), tmp_path) is None
