@@ -45,6 +45,7 @@ def register(server: HipServer) -> None:
     @server.feature(lsp.WORKSPACE_DID_RENAME_FILES, _FILES)
     async def did_rename_files(ls: HipServer, params: lsp.RenameFilesParams) -> None:
         for renamed in params.files:
+            carry(ls, renamed.old_uri, renamed.new_uri)
             show_changed(ls, renamed.old_uri)
             show_changed(ls, renamed.new_uri)
         await ls.refresh()
@@ -65,6 +66,23 @@ def register(server: HipServer) -> None:
         for document in ls.open_documents():
             send_heat(ls, document.uri)
         await ls.refresh()
+
+
+def carry(ls: HipServer, old_uri: str, new_uri: str) -> None:
+    """Show what is known of programs under their new names; the old ones, which are no more, have nothing to show."""
+    old, new = path_of(old_uri), path_of(new_uri)
+    if old is None or new is None or Path(old).exists() or not ls.store.rename(old, new):
+        return
+    for key in [k for k in (*ls.published, *ls.jobs.keys()) if k == old or k.startswith(old + os.sep)]:
+        ls.jobs.cancel(key)
+        for file in ls.published.pop(key, set()):
+            publish(ls, ls.uri(file))
+    for key in ls.store.projects():
+        if key == new or key.startswith(new + os.sep):
+            publish_project(ls, key)
+    for document in ls.open_documents():
+        send_heat(ls, document.uri)
+    ls.in_background(watch_inputs(ls))
 
 
 def _is_below(path: str, folders: Sequence[str]) -> bool:

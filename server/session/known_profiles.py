@@ -6,6 +6,8 @@ one file: where each line is now, and which kernels changed since. Nothing here 
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -255,6 +257,19 @@ class Store:
                     found.append(replace(problem, line=now))
         return found
 
+    def rename(self, old: str, new: str) -> bool:
+        """A file or folder has another name: what is known of the programs in it is known of them there.
+
+        Whether there was any. Not where a program's inputs stay behind under names that its build may look for: a
+        file of several, or a folder in another one.
+        """
+        if Path(old).parent != Path(new).parent:
+            return False
+        moved = [key for key in self._known if key == old or key.startswith(old + os.sep)]
+        for key in moved:
+            self._known[str(_renamed(key, old, new))] = _renamed(self._known.pop(key), old, new)
+        return bool(moved)
+
     def forget(self, key: str) -> None:
         """Drop what is known of a project."""
         self._known.pop(key, None)
@@ -355,6 +370,23 @@ def _faults(report: Report) -> tuple[Problem, ...]:
     return tuple(
         Problem(f.file, f.line, f.column, "fault", f"{f.message} (kernel {f.kernel})") for f in report.faults
     )
+
+
+def _renamed(value: Any, old: str, new: str) -> Any:
+    """The record with the path in place of another, and of those below it."""
+    if isinstance(value, str):
+        below = value == old or value.startswith(old + os.sep)
+        return type(value)(new + value[len(old) :]) if below else value
+    if isinstance(value, Mapping):
+        return {_renamed(k, old, new): _renamed(v, old, new) for k, v in value.items()}
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return tuple(_renamed(item, old, new) for item in value)
+    if isinstance(value, tuple):
+        return type(value)(*(_renamed(item, old, new) for item in value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = (f.name for f in dataclasses.fields(value) if f.init)
+        return replace(value, **{name: _renamed(getattr(value, name), old, new) for name in fields})
+    return value
 
 
 def _differs(profiled: Profiled, file: str, now: CurrentFiles) -> bool:

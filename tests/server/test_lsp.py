@@ -236,6 +236,23 @@ async def test_a_file_that_is_gone_has_no_diagnostics(client: Editor, how: str) 
     await until(lambda: not client.marks)
 
 
+@pytest.mark.parametrize("what", ["file", "folder"])
+async def test_a_renamed_program_keeps_its_marks_without_another_profile(client: Editor, what: str) -> None:
+    client.open()
+    await client.run(PROFILE)
+    before = await until(lambda: dict(client.marks))
+    old = client.path if what == "file" else client.path.parent
+    new = old.with_name("moved.hip" if what == "file" else "moved")
+    client.text_document_did_close(lsp.DidCloseTextDocumentParams(client.document))
+    old.rename(new)
+    client.workspace_did_rename_files(lsp.RenameFilesParams([lsp.FileRename(old.as_uri(), new.as_uri())]))
+    await until(lambda: not client.marks)
+    there = (new if what == "file" else new / client.path.name).as_uri()
+    after = await until(lambda: client.diagnostics.get(there))
+    assert {d.code: d.range for d in after} == {code: d.range for code, d in before.items()}
+    assert not any("stale" in d.message for d in after)
+
+
 async def test_other_arguments_of_the_program_make_a_save_profile_again(client: Editor) -> None:
     client.open()
     await client.run(PROFILE)
