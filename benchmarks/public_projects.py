@@ -95,8 +95,12 @@ def run(arguments: list[str], directory: Path, seconds: float) -> subprocess.Com
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
     """What hipscope said at the end, in one cell."""
-    lines = [line for line in done.stderr.splitlines() if line.startswith("hipscope: ")]
-    return lines[-1].removeprefix("hipscope: ")[:160] if lines else done.stderr.strip()[-160:]
+    lines = done.stderr.splitlines()
+    last = max((n for n, line in enumerate(lines) if line.startswith("hipscope: ")), default=None)
+    if last is None:
+        return done.stderr.strip()[-160:]
+    hint = [line.strip() for line in lines[last + 1 :] if line.startswith("  ")][:1]
+    return "; ".join([lines[last].removeprefix("hipscope: ")[:200], *(line[:160] for line in hint)])
 
 
 def cells(name: str, sources: int, wrote: str, outcome: str, started: float, missing: str) -> str:

@@ -2,7 +2,7 @@
 
 Takes a directory, gives a `BuildProposal`: what `hipscope init` writes and what a failed build proposes. A Makefile is
 asked, not read: `make -n` prints the commands with their variables filled in. It runs confined, where it can write
-nothing, because it may remake files that the Makefile includes.
+nothing, because it may remake files that the Makefile includes. CMake is asked in the same way, by its file API.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.sandbox import Box, plain_environment, run_confined
+from hipscope.analysis.toolchain.compile_commands import ask_cmake, cmake_programs
 from hipscope.analysis.toolchain.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, has_main
 
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -28,6 +29,7 @@ CMAKE_FILE = "CMakeLists.txt"
 _SECONDS = 30.0
 _COMPILERS = re.compile(r"^(?:.*/)?(?:hipcc|nvcc|(?:amd)?clang(?:\+\+)?|[gc]\+\+|gcc|cc|mpicxx)(?:-\d+)?$")
 _OURS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
+_GPU_CODE = re.compile(r"__global__|\bhip_runtime\b|<<<")
 _NO_PROGRAM = (".o", ".so", ".a", ".obj", ".d", ".i", ".s")
 _RUNNING_GOALS = ("run", "test", "check")
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
@@ -252,25 +254,67 @@ def _from_cmake(directory: Path) -> BuildProposal | None:
         known.setdefault(name, value)
     if project := re.search(r"\bproject\s*\(\s*\"?([\w.+-]+)", text, re.IGNORECASE):
         known["PROJECT_NAME"] = known["CMAKE_PROJECT_NAME"] = project[1]
+    # CMake's own HIP language looks for ROCm's layout; hipcc as the C++ compiler works without.
+    options = ["-DCMAKE_BUILD_TYPE=Release"]
+    if "GPU_RUNTIME" in text:
+        options.append("-DGPU_RUNTIME=HIP")
+    options += [f"-D{name}=hip" for name in _choices(text)]
+    notes = []
+    if re.search(r"\bLANGUAGES\b[^)]*\bHIP\b|enable_language\s*\(\s*HIP", text, re.IGNORECASE):
+        notes.append("it uses CMake's HIP language, which needs the layout of ROCm's own packages")
+    programs = _executables(directory, options) or _named_executables(text, known)
+    if not programs:
+        return None
+    (target, program), *more = programs.items()
+    if more:
+        notes.insert(0, f"it builds {len(programs)} programs ({', '.join(programs)}); the first is run here")
+    configure = " ".join(["cmake -S . -B build", options[0], "-DCMAKE_CXX_COMPILER=hipcc", *options[1:]])
+    build = f"{configure} && cmake --build build --target {target} -j"
+    return BuildProposal(CMAKE_FILE, build, f"build/{program}", _outside(directory, []), tuple(notes))
+
+
+def _choices(text: str) -> list[str]:
+    """The variables without which CMake stops, where `hip` is among what the text registers for them."""
+    needed = re.findall(
+        r"\bif\s*\(\s*NOT\s+(?:DEFINED\s+)?(\w+)\s*\)\s*message\s*\(\s*(?:FATAL|SEND)_ERROR", text
+    )
+    return list(dict.fromkeys(needed)) if re.search(r"\(\s*hip\b|\bhip\s*\)", text) else []
+
+
+def _executables(directory: Path, options: Sequence[str]) -> dict[str, str]:
+    """The programs that CMake would build, by target: where they lie in its build folder, GPU programs first.
+
+    CMake configures into a folder of its own, confined, with a compiler that stands for hipcc. Nothing where it stops.
+    """
+    cmake, compiler = shutil.which("cmake"), shutil.which("clang++") or shutil.which("c++")
+    if cmake is None or compiler is None:
+        return {}
+    with work_directory("init") as work:
+        stub, build = work / "hipcc", work / "build"
+        stub.write_text(f'#!/bin/sh\nexec {shlex.quote(compiler)} "$@"\n')
+        stub.chmod(0o755)
+        ask_cmake(build)
+        argv = [cmake, "-S", str(directory), "-B", str(build), f"-DCMAKE_CXX_COMPILER={stub}", *options]
+        box = Box(read=(_top(directory),), write=(work,))
+        try:
+            done = run_confined(argv, box, timeout=_SECONDS, cwd=directory, env=plain_environment({}))
+            found = cmake_programs(build) if done.ok else []
+        except HipscopeError:
+            return {}
+    texts = SourceTexts()
+    first = sorted(
+        found, key=lambda one: not any(_GPU_CODE.search(texts.text(file) or "") for file in one.sources)
+    )
+    return {one.target: one.path for one in first}
+
+
+def _named_executables(text: str, known: dict[str, str]) -> dict[str, str]:
+    """The same by what the text calls them, in the folder of the build itself."""
     names = [
         _filled_in(name, known)
         for name in re.findall(r"\badd_executable\s*\(\s*([^\s)]+)", text, re.IGNORECASE)
     ]
-    programs = [name for name in dict.fromkeys(names) if name and "$" not in name]
-    if not programs:
-        return None
-    program, notes = programs[0], []
-    if len(programs) > 1:
-        notes.append(f"it builds {len(programs)} programs ({', '.join(programs)}); the first is run here")
-    # CMake's own HIP language looks for ROCm's layout; hipcc as the C++ compiler works without.
-    configure = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=hipcc"
-    if "GPU_RUNTIME" in text:
-        configure += " -DGPU_RUNTIME=HIP"
-    if re.search(r"\bLANGUAGES\b[^)]*\bHIP\b|enable_language\s*\(\s*HIP", text, re.IGNORECASE):
-        notes.append("it uses CMake's HIP language, which needs the layout of ROCm's own packages")
-    build = f"{configure} && cmake --build build --target {program} -j"
-    outside = _outside(directory, [])
-    return BuildProposal(CMAKE_FILE, build, f"build/{program}", outside, tuple(notes))
+    return {name: name for name in names if name and "$" not in name}
 
 
 def _filled_in(name: str, known: dict[str, str]) -> str:

@@ -93,19 +93,57 @@ def cmake_reply(root: Path) -> Path | None:
     return None
 
 
-def _of_targets(index: Any, replies: Path, source: Path) -> CompileCommand | None:
-    models = [
-        o["jsonFile"] for o in index["objects"] if o["kind"] == "codemodel" and o["version"]["major"] == 2
-    ]
-    for name in models:
-        model = json.loads((replies / name).read_text(encoding="utf-8"))
-        top, build = Path(model["paths"]["source"]), Path(model["paths"]["build"])
+@dataclass(frozen=True)
+class CmakeProgram:
+    """An executable target: where its file will be in the build folder, and its sources."""
+
+    target: str
+    path: str
+    sources: tuple[Path, ...]
+
+
+def ask_cmake(build: Path) -> None:
+    """Have the next configuration of a build folder write a reply."""
+    query = build / ".cmake/api/v1/query"
+    query.mkdir(parents=True)
+    (query / "codemodel-v2").touch()
+
+
+def cmake_programs(build: Path) -> list[CmakeProgram]:
+    """The executables of a build folder that was asked and configured, in CMake's order. Raises UsageError."""
+    found = []
+    for reply in build.glob(_REPLY):
+        try:
+            for top, said in _targets(json.loads(reply.read_text(encoding="utf-8")), reply.parent):
+                if said["type"] == "EXECUTABLE":
+                    sources = tuple(_normal(top / item["path"]) for item in said.get("sources", ()))
+                    found.append(CmakeProgram(said["name"], said["artifacts"][0]["path"], sources))
+        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+            raise UsageError(f"{reply}: not a reply of CMake's file API: {error}") from error
+    return found
+
+
+def _targets(index: Any, replies: Path) -> Iterator[tuple[Path, Any]]:
+    """The folder of the sources, and what a target is."""
+    for model in _models(index, replies):
         for target in (t for c in model["configurations"] for t in c["targets"]):
             said = json.loads((replies / target["jsonFile"]).read_text(encoding="utf-8"))
-            for item in said.get("sources", ()):
-                if "compileGroupIndex" in item and _normal(top / item["path"]) == source:
-                    group = said["compileGroups"][item["compileGroupIndex"]]
-                    return CompileCommand(build, relevant_flags(list(_group_flags(group))))
+            yield Path(model["paths"]["source"]), said
+
+
+def _models(index: Any, replies: Path) -> Iterator[Any]:
+    for listed in index["objects"]:
+        if listed["kind"] == "codemodel" and listed["version"]["major"] == 2:
+            yield json.loads((replies / listed["jsonFile"]).read_text(encoding="utf-8"))
+
+
+def _of_targets(index: Any, replies: Path, source: Path) -> CompileCommand | None:
+    builds = [Path(model["paths"]["build"]) for model in _models(index, replies)]
+    for top, said in _targets(index, replies):
+        for item in said.get("sources", ()):
+            if "compileGroupIndex" in item and _normal(top / item["path"]) == source:
+                group = said["compileGroups"][item["compileGroupIndex"]]
+                return CompileCommand(builds[0], relevant_flags(list(_group_flags(group))))
     return None
 
 

@@ -19,6 +19,16 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _WITHOUT_PLACE = re.compile(r"^(?:[^\s:]+: )?(?:fatal )?error: (?P<message>.*)$", re.MULTILINE)
+_CMAKE = re.compile(
+    r"^CMake Error at (?P<place>\S+:\d+) \([^)\n]*\):\n(?P<message>(?:(?:  .*)?\n)*?)(?=\n\n|\n?\S|\Z)",
+    re.MULTILINE,
+)
+_ECHO = re.compile(
+    r"(?:g?make|ninja)(?:\[\d+\])?: (?:\*\*\* \[.*\] Error \d+|\*\*\* Waiting|Leaving|Entering|build stopped)"
+)
+_COMPLAINT = re.compile(
+    r"not found|[Nn]o such|[Nn]o rule|cannot|can't|[Ee]rror|[Ff]ailed|undefined|denied|\*\*\*"
+)
 _NO_OPENMP = re.compile(
     r"(?:cannot find|unable to find library|library not found for) -lomp\b|'omp\.h' file not found"
 )
@@ -96,13 +106,25 @@ def _headline(
     absent = _NO_LIBRARY.search(output)
     if absent:
         return f"{subject}: does not link: the library `{absent['name']}` is not found", None
+    configured = _CMAKE.search(output)
+    if configured:
+        said = " ".join(configured["message"].split())
+        return f"{subject}: {configured['place']}: {said[:300]}", None
     placeless = _WITHOUT_PLACE.search(output)
     if placeless:
         return f"{subject}: {placeless['message']}", None
     if returncode < 0:
         return f"{subject}: the compiler was ended by signal {-returncode}", None
-    last = output.strip().rpartition("\n")[2][:200]
+    last = _complaint(output)
     return f"{subject}: the build left with status {returncode}" + (f": {last}" if last else ""), None
+
+
+def _complaint(output: str) -> str:
+    """The line that says why: the last that names something wrong and is not make's echo of it, else the last."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    own = [line for line in lines if not _ECHO.match(line)]
+    wrong = [line for line in own if _COMPLAINT.search(line)]
+    return (wrong or own or lines or [""])[-1][:200]
 
 
 def _advice(message: str) -> str | None:

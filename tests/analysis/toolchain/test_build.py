@@ -143,6 +143,28 @@ class TestMessages:
         failure = build_failed("a.hip", said, toolchain, returncode=1)
         assert f"apt-get install -y libomp-{toolchain.major}-dev" in str(failure.hint)
 
+    @pytest.mark.parametrize(
+        ("said", "line"),
+        [
+            (
+                "-- x\nCMake Error at CMakeLists.txt:18 (message):\n  No MODEL, pick one from\n  the list\n\n\n-- Bad\n",
+                "app: CMakeLists.txt:18: No MODEL, pick one from the list",
+            ),
+            (
+                "cc -c a.c\nsh: 1: mpicc: not found\nmake[1]: *** [Makefile:3: a.o] Error 127\nmake: *** [a] Error 2\n",
+                "app: the build left with status 2: sh: 1: mpicc: not found",
+            ),
+            (
+                "make: *** No rule to make target 'b.h', needed by 'a.o'.  Stop.\n",
+                "app: the build left with status 2: make: *** No rule to make target 'b.h', needed by 'a.o'.  Stop.",
+            ),
+        ],
+    )
+    def test_a_build_tools_failure_is_told_by_the_line_that_says_why(
+        self, toolchain: Toolchain, said: str, line: str
+    ) -> None:
+        assert build_failed("app", said, toolchain, returncode=2).message == line
+
     def test_a_program_with_openmp_builds(self, program: Path, toolchain: Toolchain) -> None:
         if openmp_runtime(toolchain) is None:
             pytest.skip("the compiler's OpenMP library is not installed")

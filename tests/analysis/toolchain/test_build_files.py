@@ -95,6 +95,27 @@ def test_cmake_is_configured_with_hipcc(tmp_path: Path) -> None:
     assert run == 'run = "build/wave-app"'
 
 
+def test_cmake_itself_says_what_a_project_of_folders_and_choices_builds(tmp_path: Path) -> None:
+    """A name that a function computes, in a folder below, behind a variable without which CMake stops."""
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(wave CXX)\n"
+        "set(MODELS omp)\nlist(APPEND MODELS hip)\n"
+        'if (NOT DEFINED MODEL)\n  message(FATAL_ERROR "pick a MODEL")\nendif ()\nadd_subdirectory(src)\n'
+    )
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "CMakeLists.txt").write_text(
+        "function(app name)\n  add_executable(${MODEL}-${name} ${name}.cpp)\nendfunction()\n"
+        "app(host)\napp(waves)\nset_target_properties(hip-waves PROPERTIES OUTPUT_NAME w)\n"
+    )
+    (tmp_path / "src" / "host.cpp").write_text("int main() {}\n")
+    (tmp_path / "src" / "waves.cpp").write_text(MAIN + "__global__ void k() {}\n")
+    build, run = lines(tmp_path)
+    assert "-DMODEL=hip" in build
+    assert "--target hip-waves -j" in build
+    assert run == 'run = "build/src/w"', "the program with GPU code, where it will be"
+    assert not (tmp_path / "build").exists()
+
+
 def test_one_source_needs_no_command_and_two_programs_are_not_one(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_text(MAIN)
     assert lines(tmp_path) == ()
