@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from tree_sitter import Node
 
@@ -88,6 +88,23 @@ def check_code_object(
         elif before != after:
             reasons.append(f"another kernel, {symbol}, is compiled differently")
     return tuple(reasons)
+
+
+def check_instructions(original: Iterable[str], candidate: Iterable[str]) -> tuple[str, ...]:
+    """Why the candidate's machine code is refused by what it executes; both are mnemonics.
+
+    A name that macros of the project put together is in no text that `check_source` reads.
+    """
+    more = Counter(candidate) - Counter(original)
+    return tuple(
+        sorted({f"its machine code {what} (`{word}`)" for word, what in _DENIED_CODE.items() if more[word]})
+    )
+
+
+def elsewhere(text: bytes, kernel_start: int) -> bytes:
+    """The text as if the kernel stood at another place and were compiled at another time."""
+    start = text.rfind(b"\n", 0, kernel_start) + 1
+    return text[:start] + _ELSEWHERE + text[start:]
 
 
 def others_compiled_differently(
@@ -210,6 +227,19 @@ _BUILD_WORDS = re.compile(
     r"|__(?:AMDGCN|AMDGPU|HIP|HIPCC|CUDACC|GNUC|cplusplus)(?:__)?|__builtin_(?:FILE|LINE|COLUMN|FUNCTION|source_location)\w*"
     r"|source_location"
 )
+# AMD "Instinct MI300" ISA, sections "Scalar ALU", "Program Flow Control" and "Scalar Memory".
+_DENIED_CODE = {
+    "s_memtime": "reads a clock", "s_memrealtime": "reads a clock", "s_getreg_b32": "reads hardware registers",
+    "s_sleep": "sleeps", "s_trap": "traps", "s_sendmsg": "sends messages",
+}  # fmt: skip
+_ELSEWHERE = b"""#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wbuiltin-macro-redefined"
+#define __TIME__ "23:59:59"
+#define __DATE__ "Jan  1 1970"
+#define __TIMESTAMP__ "Thu Jan  1 23:59:59 1970"
+#pragma clang diagnostic pop
+#line 30001 "elsewhere.hip"
+"""
 _BARRIERS = BARRIERS | {"__builtin_amdgcn_s_barrier"}
 _PRAGMAS = re.compile(r"#\s*pragma\s+(unroll|nounroll|clang loop)")
 _INTEGER_CAST = re.compile(r"\b(long|size_t|u?int64_t|u?intptr_t|unsigned|int)\b[^*]*$")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.dispatch.disassembly import disassemble
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.proof.checks.results import check_timed_run
 from hipscope.accordo.proof.validate import validate
@@ -18,7 +19,7 @@ from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.includes import texts_with_types
 from hipscope.analysis.toolchain.build import compile_device
-from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.analysis.toolchain.code_object import CodeObject, machine_code
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.base import Formula
 from hipscope.formulas.facts.directives import configurations, configured
@@ -26,7 +27,9 @@ from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.guard import (
     changes_helpers,
     check_code_object,
+    check_instructions,
     check_source,
+    elsewhere,
     others_compiled_differently,
 )
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, Trade
@@ -92,7 +95,8 @@ def admit(
 ) -> CodeObject | Judgement:
     """The candidate's machine code, if the guard lets the text and the code pass; else why not. Nothing is executed.
 
-    Without `configurations_too`, `broken_configuration` is for the caller to ask before the candidate is accepted.
+    Without `configurations_too`, `depends_on_place` and `broken_configuration` are for the caller to ask before the
+    candidate is accepted.
     """
     if (garbled := _garbled(bench.original, candidate.text)) is not None:
         return Judgement(candidate, Outcome.REFUSED, garbled)
@@ -109,9 +113,41 @@ def admit(
     shared = changes_helpers(bench.original, candidate.text, bench.kernel)
     if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol, proved=shared):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
+    if reasons := check_instructions(*(_mnemonics(bench, code) for code in (bench.compiled, compiled))):
+        return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
+    if configurations_too and (why := depends_on_place(bench, candidate, compiled, run)) is not None:
+        return Judgement(candidate, Outcome.REFUSED, why)
     if configurations_too and (broken := broken_configuration(bench, candidate, run)) is not None:
         return Judgement(candidate, Outcome.NOT_COMPILED, broken)
     return compiled
+
+
+def _mnemonics(bench: Bench, compiled: CodeObject) -> list[str]:
+    return [one.mnemonic for one in disassemble(compiled.path, bench.session.toolchain.objdump)]
+
+
+def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) -> str | None:
+    """Why the candidate is refused when another file name, line or time makes other machine code of it; else None.
+
+    Where the original depends on them, or does not compile elsewhere, this cannot be told and counts as None.
+    """
+
+    def moved(text: bytes) -> CodeObject | None:
+        changed = run.replacing(bench.source, elsewhere(text, bench.kernel.span.start))
+        try:
+            return compile_device(
+                bench.project, bench.session.toolchain, bench.source, changed, confined=True
+            )
+        except BuildFailed:
+            return None
+
+    there = moved(candidate.text)
+    if there is None or machine_code(there.path) == machine_code(compiled.path):
+        return None
+    original = moved(bench.original)
+    if original is None or machine_code(original.path) != machine_code(bench.compiled.path):
+        return None
+    return "Refused: its machine code depends on the file name, the line or the time of its compilation."
 
 
 def _garbled(original: bytes, text: bytes) -> str | None:

@@ -23,6 +23,7 @@ from hipscope.formulas.judge.compile_sweep import Admitted, Swept, sweep
 from hipscope.formulas.judge.judge import (
     Judgement,
     broken_configuration,
+    depends_on_place,
     not_proved,
     over_ranges,
     prove,
@@ -172,11 +173,13 @@ def prove_in_order(
         if rehearsals is not None:
             rehearsals.begin(one.candidate.text)
         proofs.begin(one)
-        if (broken := broken_configuration(bench, one.candidate, bench.run)) is not None:
+        broken = broken_configuration(bench, one.candidate, bench.run)
+        placed = depends_on_place(bench, one.candidate, one.compiled, bench.run) if broken is None else None
+        if (why := broken or placed) is not None:
             proofs.drop(one)
             if rehearsals is not None:
                 rehearsals.drop(one.candidate.text)
-            yield Judgement(one.candidate, Outcome.NOT_COMPILED, broken)
+            yield Judgement(one.candidate, Outcome.NOT_COMPILED if broken else Outcome.REFUSED, why)
             continue
         verdict = proofs.finish(one)
         if verdict.equivalent:

@@ -147,7 +147,7 @@ class TestMessages:
         ("said", "line"),
         [
             (
-                "-- x\nCMake Error at CMakeLists.txt:18 (message):\n  No MODEL, pick one from\n  the list\n\n\n-- Bad\n",
+                "-- x\nCMake Error at CMakeLists.txt:18 (message):\n  No MODEL, pick one from\n  the list\n\n\n-- x\n",
                 "app: CMakeLists.txt:18: No MODEL, pick one from the list",
             ),
             (

@@ -357,3 +357,35 @@ def test_a_rewrite_that_breaks_another_configuration_of_its_kernel_is_not_offere
     assert "Without FAST" not in str(tried["breaks"])
     assert "With FAST" in getattr(tried["breaks"], "reason", "")
     assert not isinstance(tried["keeps"], Judgement)
+
+
+@pytest.fixture(scope="module")
+def pasting_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    text = "#define PASTE(a, b) a##b\n" + PROGRAM.lstrip("\n")
+    with bench_of(tmp_path_factory.mktemp("pasting") / "pasting.hip", text) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("extra", "reason"),
+    [
+        ("if (PASTE(clo, ck64)() == 3) out[i] = 1.0f;", "its machine code reads a clock (`s_memtime`)"),
+        ("if (PASTE(__LI, NE__) > 20000) out[i] = 1.0f;", "depends on the file name, the line or the time"),
+        ("if (PASTE(__FI, LE__)[0] == 'e') out[i] = 1.0f;", "depends on the file name, the line or the time"),
+        ("if (PASTE(__TI, ME__)[0] == '2' && PASTE(__TI, ME__)[1] == '3') out[i] = 1.0f;", "or the time of"),
+    ],
+)
+def test_a_clock_a_place_or_a_time_that_no_text_names_is_seen_in_the_machine_code(
+    pasting_bench: Bench, extra: str, reason: str
+) -> None:
+    bench = pasting_bench
+    text = bench.original.decode().replace("0.398942280f;\n", "0.398942280f;\n  " + extra + "\n")
+    answer = admit(bench, Candidate("by hand", "", text.encode(), "", exact=False), bench.run)
+    assert isinstance(answer, Judgement), "it may not go on"
+    assert reason in answer.reason
+
+
+def test_the_machine_code_of_an_ordinary_rewrite_does_not_depend_on_its_place(pasting_bench: Bench) -> None:
+    text = pasting_bench.original.decode().replace("-0.5f * in[i] * in[i]", "in[i] * (in[i] * -0.5f)")
+    answer = admit(pasting_bench, Candidate("by hand", "", text.encode(), "", exact=False), pasting_bench.run)
+    assert not isinstance(answer, Judgement), answer
