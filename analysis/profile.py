@@ -230,6 +230,9 @@ class Profile(_Record):
     program: ProgramRun
     faults: tuple[Fault, ...] = ()
     partial: str | None = Field(None, description="what was not covered and why; None when all was")
+    warnings: tuple[str, ...] = Field(
+        (), description="what is odd about the program's results: all NaN, never written"
+    )
     tool: str = Field("", description="the tool and version that recorded it")
     source_note: str | None = Field(None, description="why a GPU of this machine was not used, if so")
 

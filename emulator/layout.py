@@ -146,6 +146,7 @@ def write_rocprofv3(
             "exit_code": program.exit_code,
             "output": program.output,
         },
+        "warnings": list(run.warnings) if run is not None else [],
         "partial": _partial(run, estimates, {fault.dispatch for fault in faults}, stopped, names),
         "kernels": [
             {"mangled": kernel, "name": names[kernel], "id": number, **_resources(launches, kernel)}

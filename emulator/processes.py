@@ -114,6 +114,7 @@ def _add_run(source: Path, target: Path) -> None:
             **{name: own[name] + other[name] for name in ("dispatches", "profiled")},
             "kernels_seen": max(own["kernels_seen"], other["kernels_seen"]),
             "partial": own["partial"] or other["partial"],
+            "warnings": list(dict.fromkeys([*own.get("warnings", ()), *other.get("warnings", ())])),
         }
     target.write_text(json.dumps(other), encoding="utf-8")
 

@@ -27,6 +27,7 @@ class RawRun:
     dispatches: int
     profiled: int
     partial: str | None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ def read_run(directory: Path) -> RawRun | None:
         dispatches=int(data.get("dispatches", 0)),
         profiled=int(data.get("profiled", 0)),
         partial=data.get("partial"),
+        warnings=tuple(data.get("warnings", ())),
     )
 
 

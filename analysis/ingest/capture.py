@@ -111,6 +111,7 @@ def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
         ),
         faults=tuple(_fault(f) for f in sidecar.get("faults", ())),
         partial=sidecar.get("partial"),
+        warnings=tuple(sidecar.get("warnings", ())),
         tool=sidecar.get("tool", ""),
     )
 

@@ -101,8 +101,8 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
         notes = [*job.notes, *_missing(job, launches)]
         faults = [f"{demangle(f.kernel)}: {f.message}" for f in read_faults(raw)]
         notes += faults
-        if (run := read_run(raw)) is not None and run.partial:
-            notes.append(run.partial)
+        if (run := read_run(raw)) is not None:
+            notes += [*run.warnings, *([run.partial] if run.partial else [])]
         notes += _estimated(launches)
         stopped = _stopped(done, job)
         if stopped:

@@ -279,6 +279,8 @@ def _print_header(report: Report, console: Console) -> None:
     )
     if report.source_note:
         console.print(Text(f"Note: {report.source_note}", "yellow"))
+    for warning in report.warnings:
+        console.print(Text(f"Warning: {warning}", "yellow"))
     if report.partial:
         console.print(Text(f"Partial: {report.partial}", "yellow"))
     console.print()

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -104,6 +105,7 @@ void RawOutput::open() {
     faults_.clear();
     count_ = profiled_ = 0;
     partial_.reset();
+    warnings_.clear();
     lost_.reset();
     try {
         directory_ = own_folder(root_);
@@ -235,6 +237,11 @@ void RawOutput::set_partial(const std::string& why) {
     if (!partial_) partial_ = why;
 }
 
+void RawOutput::warn(const std::string& what) {
+    open();
+    if (std::find(warnings_.begin(), warnings_.end(), what) == warnings_.end()) warnings_.push_back(what);
+}
+
 void RawOutput::add_line(const std::string& text) {
     if (std::fputs((text + "\n").c_str(), dispatches_) < 0) lines_lost();
 }
@@ -261,7 +268,9 @@ void RawOutput::write_run() {
     json.field("kernels_seen", kernels_.size()).field("dispatches", count_).field("profiled", profiled_).key("partial");
     if (partial_) json.value(*partial_);
     else json.null();
-    json.field("wall_ms", std::chrono::duration<double, std::milli>(steady_clock::now() - begin_).count()).close('}');
+    json.key("warnings").open('[');
+    for (const std::string& what : warnings_) json.value(what);
+    json.close(']').field("wall_ms", std::chrono::duration<double, std::milli>(steady_clock::now() - begin_).count()).close('}');
     replace_file(directory_ + "/run.json", json.text());
 }
 

@@ -37,6 +37,8 @@ public:
     void add_code_object(const CodeObject& object);
     /// Why not everything was profiled; the first reason is kept.
     void set_partial(const std::string& why);
+    /// Something about the program's results that its user should know; each text once.
+    void warn(const std::string& what);
     /// Nothing when this process has nothing to write.
     void flush();
     /// Do `write`, which writes below the folder. When it throws, the reason is kept and nothing more is written.
@@ -65,6 +67,7 @@ private:
     std::uint64_t count_ = 0, profiled_ = 0;
     std::string faults_;
     std::optional<std::string> partial_, lost_;
+    std::vector<std::string> warnings_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), flushed_ = begin_;
 };
 

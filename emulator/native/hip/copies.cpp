@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hip/results.hpp"
 #include "hip/runtime.hpp"
 #include "hip/version.hpp"
 #include "hip/zero_pages.hpp"
@@ -79,6 +80,14 @@ void tell_driver_copy_of(const abi::Memcpy3DParms& p, abi::DriverMemcpy3DOf<Numb
     to.depth = static_cast<Number>(p.extent.depth);
 }
 
+/// A result that tells nothing: rewrites that compute as little are like it.
+void note_odd(Runtime& runtime, const char* data, std::size_t bytes, bool unwritten) {
+    if (unwritten)
+        runtime.odd_result("unwritten", "the program copies " + std::to_string(bytes) + " bytes of device memory to the host that nothing has written");
+    else if (const auto type = all_nan(data, bytes))
+        runtime.odd_result("nan", "every " + *type + " of the " + std::to_string(bytes) + " bytes that the program copies to the host is NaN");
+}
+
 template <class T>
 void fill_row(void* to, unsigned value, std::size_t count) {
     std::fill_n(static_cast<T*>(to), count, static_cast<T>(value));
@@ -98,11 +107,14 @@ Error copy_box(Runtime& runtime, const abi::Memcpy3DParms& p) {
     const std::size_t to_span = span(width, height, depth, p.dst_ptr);
     const std::size_t from_span = span(width, height, depth, p.src_ptr);
     if (overruns(runtime, to, to_span) || overruns(runtime, from, from_span)) return abi::error::invalid_value;
+    const bool result = runtime.looks_at_results() && runtime.memory.find(address_of(from)) != nullptr && on_host(runtime, to) && !on_host(runtime, from);
+    const bool unwritten = result && height == 1 && depth == 1 && never_written(from, width);
     for (std::size_t z = 0; z < depth; ++z)
         for (std::size_t y = 0; y < height; ++y)
             std::memmove(to + (z * p.dst_ptr.ysize + y) * p.dst_ptr.pitch, from + (z * p.src_ptr.ysize + y) * p.src_ptr.pitch, width);
     runtime.touched(to, to_span);
     runtime.touched(from, from_span);
+    if (result && height == 1 && depth == 1) note_odd(runtime, to, width, unwritten);
     if (runtime.notes_effects() && runtime.memory.find(address_of(from)) != nullptr && on_host(runtime, to)) {
         std::string rows;
         for (std::size_t z = 0; z < depth; ++z)

@@ -339,6 +339,10 @@ void Runtime::copied_to_host(std::string_view rows) {
     output_->attempt([&] { effects_->copied(rows); });
 }
 
+void Runtime::odd_result(const std::string& kind, const std::string& what) {
+    if (odd_results_.insert(kind).second) output_->attempt([&] { output_->warn(what); });
+}
+
 DispatchResult Runtime::check(const PreparedLaunch& launch, std::uint64_t id) {
     sanitizer->begin(launch, id);
     DispatchResult result = engine_->check(launch, *sanitizer);

@@ -123,6 +123,9 @@ public:
     void touched(const void* address, std::size_t bytes);
     /// A box of device memory has been copied to the host; `to` is where its rows lie there.
     void copied_to_host(std::string_view rows);
+    /// Whether results that come to the host are looked at, and what is odd about one; the first of each `kind` is kept.
+    [[nodiscard]] bool looks_at_results() const { return output_ != nullptr; }
+    void odd_result(const std::string& kind, const std::string& what);
     [[nodiscard]] bool notes_effects() const { return effects_ != nullptr; }
     /// For the sanitizers: a block has appeared, or is about to go, by the program's call that is being served.
     /// `written`: values may have been put there without a call of HIP.
@@ -186,6 +189,7 @@ private:
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<LaunchArea> area_;
     std::unique_ptr<RawOutput> output_;
+    std::set<std::string> odd_results_;  // kinds
     std::unique_ptr<Capture> capture_;
     std::unique_ptr<Effects> effects_;
     Sampling sampling_;

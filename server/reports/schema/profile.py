@@ -311,7 +311,7 @@ class Report:
     `diagnoses` say what bounds the kernels without a finding (`share` 0), what the hot lines without one spend their
     time on (`share` of the kernel's wave time), and what is at stake below `min_share` (of other formulas). `headers`
     are, for each file, those of the project that it includes; `sources` maps each of these files to the SHA-256 of the
-    profiled text. `inputs` are all that it is of.
+    profiled text. `inputs` are all that it is of. `warnings`: what is odd about the results that came to the host.
     """
 
     TAG: ClassVar = ("schema", PROFILE_SCHEMA)
@@ -329,6 +329,7 @@ class Report:
     headers: Mapping[str, tuple[str, ...]]
     sources: Mapping[str, str]
     inputs: Inputs
+    warnings: tuple[str, ...] = ()
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""

@@ -91,7 +91,9 @@ def test_a_partial_profile_and_a_fault_say_so(report: Report) -> None:
         column=ByteColumn(3),
         instruction="global_store",
     )
-    text = printed(replace(report, partial="2 of 9 launches", faults=(fault,)))
+    odd = ("every float of the 64 bytes is NaN",)
+    text = printed(replace(report, partial="2 of 9 launches", faults=(fault,), warnings=odd))
+    assert "Warning: every float of the 64 bytes is NaN" in text
     assert "Partial: 2 of 9 launches" in text
     assert "fault in transpose: access outside any allocation" in text
     assert "transpose.hip:6" in text
