@@ -88,9 +88,15 @@ def capture(
         if not chosen:
             known = ", ".join(sorted({base_name(demangle(d.kernel)) for d in launches}))
             raise UsageError(f"{path.name} launches no kernel {kernel!r}", f"it launches: {known}")
+        replayable = tuple(d for d in chosen if not d.empty)
+        if not replayable:
+            raise UsageError(
+                f"no launch of {kernel!r} can be replayed: {chosen[0].reason}",
+                "a smaller problem size, or a larger `accordo.max_bytes` in hipscope.toml",
+            )
         source = project.own_source if path.is_dir() or is_source(path) else None
         tool = replay_tool(settings, toolchain, work)
-        yield Recording(kernel, chosen, source, project, toolchain, tool, work, run)
+        yield Recording(kernel, replayable, source, project, toolchain, tool, work, run)
 
 
 def replay(

@@ -116,7 +116,11 @@ class AccordoConfig(_Section):
         ),
     )
     max_bytes: Count = Field(
-        512 * 1024 * 1024, description="Bytes of device memory that one recorded launch may hold."
+        512 * 1024 * 1024,
+        description=(
+            "Bytes of device memory that one recorded launch may hold. Where more is live, only what the launch uses "
+            "is recorded: of each allocation the part from the first to the last page that it touches."
+        ),
     )
     replay_timeout_s: Positive = Field(60.0, description="Seconds that one replay may take.")
     tolerances: dict[str, NotNegative | tuple[NotNegative, NotNegative]] = Field(

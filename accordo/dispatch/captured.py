@@ -79,7 +79,8 @@ class Argument:
 class CapturedDispatch:
     """One recorded launch. `grid` and `workgroup` count work-items; `kernel` is the mangled name.
 
-    `variant`: another launch of the same shape was recorded before it, with other arguments.
+    `variant`: another launch of the same shape was recorded before it, with other arguments. `reason` tells why
+    the record is not `complete`, `note` what a proof has to say of one that is.
     """
 
     id: int
@@ -95,6 +96,12 @@ class CapturedDispatch:
     complete: bool
     reason: str | None
     variant: bool = False
+    note: str | None = None
+
+    @property
+    def empty(self) -> bool:
+        """True when nothing of its memory was recorded: it is too large, and cannot be replayed."""
+        return not self.complete and not self.buffers
 
     @property
     def work_items(self) -> int:
@@ -173,6 +180,7 @@ def read_dispatch(directory: Path) -> CapturedDispatch:
         complete=meta.complete,
         reason=meta.reason,
         variant=meta.variant,
+        note=meta.note,
     )
 
 
@@ -219,6 +227,7 @@ class _Meta(_Lenient):
     complete: bool = True
     reason: str | None = None
     variant: bool = False
+    note: str | None = None
 
 
 def _code_object(directory: Path, digest: str) -> Path:

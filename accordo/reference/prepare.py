@@ -115,6 +115,8 @@ def prepare_reference(
             notes.append(
                 f"dispatch {dispatch.id} was recorded in part: {dispatch.reason or 'too much memory'}"
             )
+        if dispatch.note is not None:
+            notes.append(f"dispatch {dispatch.id}: {dispatch.note}")
         notes += [f"dispatch {dispatch.id}, {t.inputs}: dropped, {t.detail}" for t in one.dropped]
         notes += (f"dispatch {dispatch.id}: {told}" for told in _not_a_number(one.runs[0], signature))
     if not any(_writes(p) for p in prepared):

@@ -289,9 +289,10 @@ def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[Captured
         raise CannotJudge(
             f"no launch of `{base_name(same[0].name)}` was recorded, so no rewrite of it can be proved"
         )
-    if not any(d.complete or d.buffers for d in dispatches):
+    recorded = tuple(d for d in dispatches if not d.empty)
+    if not recorded:
         raise CannotJudge(
             f"no launch of `{base_name(same[0].name)}` can be replayed: {dispatches[0].reason}",
             "a smaller problem size, or a larger `accordo.max_bytes` in hipscope.toml",
         )
-    return dispatches
+    return recorded

@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from hipscope.accordo.dispatch.captured import read_dispatch
+from hipscope.accordo.dispatch.captured import read_capture_set, read_dispatch
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.devices import write_device_config
@@ -114,3 +115,61 @@ int main() { float* p; CHECK(hipMalloc(&p, 256)); CHECK(hipMemset(p, 0, 256)); h
     replay(dispatch, tmp_path / "infinite", *poison)
     after = (tmp_path / "infinite" / "buffer_0.after").read_bytes()
     assert after[0:12] == b"\0\0\x80?" + b"\0\0\x80\x7f" + b"\0\0\x80?"
+
+
+LARGE = (
+    HEADER
+    + """
+__global__ void through(float** list, const float* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) list[1][i] += in[i];
+}
+int main() {
+  const int n = 1000;
+  const size_t bytes = 64 << 20;
+  float *a, *b, *c, **list;
+  CHECK(hipMalloc(&a, bytes)); CHECK(hipMalloc(&b, bytes)); CHECK(hipMalloc(&c, bytes));
+  CHECK(hipMalloc(&list, 2 * sizeof *list));
+  std::vector<float> ones(bytes / 4, 1.0f);
+  float* const pointers[] = {a, b + 5000000};
+  CHECK(hipMemcpy(b, ones.data(), bytes, hipMemcpyHostToDevice));
+  CHECK(hipMemcpy(c, ones.data(), bytes, hipMemcpyHostToDevice));
+  CHECK(hipMemcpy(list, pointers, sizeof pointers, hipMemcpyHostToDevice));
+  through<<<4, 256>>>(list, c + 300, COUNT);
+  CHECK(hipDeviceSynchronize());
+  CHECK(hipMemcpy(ones.data(), b, bytes, hipMemcpyDeviceToHost));
+  std::printf("%g %g\\n", ones[5000000], ones[0]);
+}
+"""
+)
+
+
+def test_of_more_memory_than_may_be_recorded_what_the_launch_uses_is(run: Run, tmp_path: Path) -> None:
+    ran = run(LARGE.replace("COUNT", "n"), capture=True, HIPSCOPE_CAPTURE_MAX_BYTES="1048576")
+    assert ran.stdout == "2 1\n"
+    (dispatch,) = read_capture_set(ran.capture)
+    assert dispatch.complete
+    assert dispatch.note is not None
+    assert "of 201326608 bytes of live memory" in dispatch.note
+    block, source, listed = sorted(dispatch.buffers, key=lambda b: (len(b.arguments), -b.size))
+    assert (source.size, block.size) == (1 << 16, 1 << 16), "no more than the pages that it needs"
+    first = block.before()
+    assert set(np.frombuffer(first, dtype=np.float32)) == {1.0}, "as it was before the launch"
+    assert (np.frombuffer(block.after(), dtype=np.float32) == 2.0).sum() == 1000
+    assert replay(dispatch.directory, tmp_path / "r")["status"] == "ok"
+    assert (tmp_path / "r" / f"buffer_{block.index}.after").read_bytes() == block.after()
+    assert listed.size == 16
+
+
+def test_a_launch_that_uses_more_than_may_be_recorded_names_the_limit(run: Run) -> None:
+    ran = run(
+        LARGE.replace("<<<4, 256>>>", "<<<4096, 256>>>").replace("COUNT", "1 << 20"),
+        capture=True,
+        HIPSCOPE_CAPTURE_MAX_BYTES="1048576",
+    )
+    assert (ran.stdout, ran.stderr) == ("2 1\n", "")
+    (dispatch,) = read_capture_set(ran.capture)
+    assert dispatch.empty
+    assert dispatch.reason is not None
+    assert dispatch.reason.startswith("not recorded: the memory that the launch uses spans 8")
+    assert dispatch.reason.endswith("accordo.max_bytes is 1048576")

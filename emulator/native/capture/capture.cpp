@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include "core/digest.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kMostPatterns = 4;  // ways in which the pointers of one launch shape share memory
 
 std::string_view contents(std::uint64_t address, std::uint64_t bytes) {
@@ -168,44 +170,45 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     record_.variant = wanted_as == Wanted::variant;
     files_ = DispatchWriter(folder_);
     std::uint64_t total = 0;
+    std::vector<TouchedMemory::Block> blocks;
     for (const auto& [address, block] : memory_.blocks())
         if (std::find(internal.begin(), internal.end(), address) == internal.end()) {
             record_.buffers.push_back({address, block.bytes, {}, {}});
+            blocks.push_back({address, block.bytes, block.host_visible});
             total += block.bytes;
         }
     const std::vector<std::uint8_t>& kernarg = p.launch.kernarg;
-    find_references(record_.arguments, {reinterpret_cast<const char*>(kernarg.data()), kernarg.size()}, record_.buffers);
-    if (total > settings_.max_bytes) {
-        std::erase_if(record_.buffers, [](const RecordedBuffer& b) { return b.arguments.empty(); });
-        const std::string limit = " bytes, the limit (accordo.max_bytes) is " + std::to_string(settings_.max_bytes);
-        record_.reason = "only buffers that the arguments point to were recorded: all live memory is " +
-                         std::to_string(total) + limit;
-        total = 0;
-        for (const RecordedBuffer& b : record_.buffers) total += b.bytes;
-        if (total > settings_.max_bytes) {
-            record_.reason = "not recorded: the buffers that the arguments point to have " + std::to_string(total) + limit;
-            record_.buffers.clear();
-        }
-    }
+    kernarg_.assign(reinterpret_cast<const char*>(kernarg.data()), kernarg.size());
+    find_references(record_.arguments, kernarg_, record_.buffers);
     for (const auto& [name, variable] : p.launch.object->variables)
         if (!name.starts_with("__hip_cuid_"))  // names the compilation, holds nothing
             record_.globals.push_back({name, variable.address, variable.bytes});
-    if (record_.variant)
-        for (const RecordedBuffer& b : record_.buffers) variant_bytes_ += b.bytes;
     write_or_remove(folder_, [&] {
-        write_memory(".before");
+        write_globals(".before");
+        if (total <= settings_.max_bytes) write_buffers(".before");
         files_.add("kernarg.bin", contents(p.kernarg_address, p.launch.kernel->kernarg_bytes));
         files_.add("code_object.co", p.launch.object->elf);
+        watch_.reset();
+        // More than may be recorded: the pages tell what of it the launch needs.
+        if (total > settings_.max_bytes) watch_.emplace(blocks, settings_.max_bytes);
     });
+    live_bytes_ = total;
     return true;
 }
 
 void Capture::after(const DispatchResult& result) {
-    if (result.fault) record_.reason = "the dispatch faulted: " + result.fault->message;
+    if (watch_) watch_->end();
     write_or_remove(folder_, [&] {
-        if (!result.fault) write_memory(".after");
+        if (watch_) keep_touched();
+        if (result.fault) record_.reason = "the dispatch faulted: " + result.fault->message;
+        if (!result.fault) {
+            write_buffers(".after");
+            write_globals(".after");
+        }
         write_meta(files_, record_);
     });
+    watch_.reset();
+    for (const RecordedBuffer& b : record_.buffers) variant_bytes_ += record_.variant ? b.bytes : 0;
     if (!record_.variant) return;
     if (!replaced_.empty()) {
         std::error_code ignored;
@@ -214,9 +217,45 @@ void Capture::after(const DispatchResult& result) {
     classes_.at(record_.kernel).recorded(folder_);
 }
 
-void Capture::write_memory(const std::string& ending) {
+/// Of each block the part from the first to the last piece that the launch touched, and where its arguments point.
+void Capture::keep_touched() {
+    const std::string limit = "accordo.max_bytes is " + std::to_string(settings_.max_bytes);
+    std::vector<RecordedBuffer> parts;
+    std::vector<std::pair<std::size_t, TouchedMemory::Span>> spans;
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < record_.buffers.size(); ++i) {
+        const RecordedBuffer& b = record_.buffers[i];
+        TouchedMemory::Span span = watch_->span(i);
+        if (span.end == 0 && b.arguments.empty()) continue;
+        if (span.end == 0) span.first = ~0ULL;
+        for (const std::uint64_t pointer : b.offsets) {
+            span.first = std::min(span.first, pointer / kPage * kPage);
+            span.end = std::max(span.end, std::min(b.bytes, (pointer / kPage + 1) * kPage));
+        }
+        parts.push_back({b.address + span.first, span.end - span.first, {}, {}});
+        spans.emplace_back(i, span);
+        bytes += span.end - span.first;
+    }
+    record_.buffers.clear();
+    if (!watch_->whole() || bytes > settings_.max_bytes) {
+        record_.reason = "not recorded: the memory that the launch uses spans " + std::to_string(std::max(bytes, watch_->bytes())) +
+                         " bytes, the limit " + limit;
+        return;
+    }
+    record_.note = "of " + std::to_string(live_bytes_) + " bytes of live memory the " + std::to_string(bytes) +
+                   " that the launch uses were recorded (" + limit + "): what else a rewrite accesses counts as out of bounds";
+    for (std::size_t n = 0; n < parts.size(); ++n)
+        files_.add_memory("buffer_" + std::to_string(n) + ".before", watch_->before(spans[n].first, spans[n].second));
+    record_.buffers = std::move(parts);
+    find_references(record_.arguments, kernarg_, record_.buffers);
+}
+
+void Capture::write_buffers(const std::string& ending) {
     for (std::size_t i = 0; i < record_.buffers.size(); ++i)
         files_.add_memory("buffer_" + std::to_string(i) + ending, contents(record_.buffers[i].address, record_.buffers[i].bytes));
+}
+
+void Capture::write_globals(const std::string& ending) {
     for (std::size_t i = 0; i < record_.globals.size(); ++i)
         files_.add_memory("global_" + std::to_string(i) + ending, contents(record_.globals[i].address, record_.globals[i].bytes));
 }

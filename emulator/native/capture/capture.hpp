@@ -6,11 +6,13 @@
 #include <deque>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "capture/record.hpp"
+#include "capture/touched.hpp"
 #include "core/memory.hpp"
 #include "engine/dispatch.hpp"
 
@@ -21,7 +23,7 @@ struct CaptureSettings {
     std::vector<std::string> kernels;  // mangled names; empty: all
     std::uint64_t per_shape = 1;       // and for each way in which its pointers share memory
     std::uint64_t variants = 8;        // further launches of a kernel, with other arguments, beside those
-    std::uint64_t max_bytes = 1ULL << 30U;  // of one dispatch
+    std::uint64_t max_bytes = 1ULL << 30U;  // of one dispatch; where more is live, what it touches is recorded
 };
 
 /// Of the launches of a kernel that differ in their arguments alone, those that are recorded: the first ones, and of
@@ -58,7 +60,9 @@ private:
     static constexpr std::uint64_t kNextProcess = 1'000'000;
 
     std::uint64_t own_number(std::uint64_t id);
-    void write_memory(const std::string& ending);
+    void write_buffers(const std::string& ending);
+    void write_globals(const std::string& ending);
+    void keep_touched();
     /// Whether the launch is the first of its shape and sharing, another variant, or not recorded.
     enum class Wanted { no, first, variant };
     Wanted wants(const std::string& symbol, const std::string& shape, const std::string& pattern,
@@ -75,6 +79,9 @@ private:
     std::string folder_;
     DispatchWriter files_;
     CapturedLaunch record_;
+    std::string kernarg_;
+    std::optional<TouchedMemory> watch_;  // when all live memory is more than may be recorded
+    std::uint64_t live_bytes_ = 0;
 };
 
 }  // namespace hipscope

@@ -49,6 +49,9 @@ void write_meta(DispatchWriter& files, const CapturedLaunch& r) {
     json.close(']').field("complete", r.reason.empty()).key("reason");
     if (r.reason.empty()) json.null();
     else json.value(r.reason);
+    json.key("note");
+    if (r.note.empty()) json.null();
+    else json.value(r.note);
     json.close('}');
     files.seal(json.text());
 }

@@ -39,6 +39,7 @@ struct CapturedLaunch {
     std::vector<RecordedBuffer> buffers;
     std::vector<RecordedGlobal> globals;
     std::string reason;  // why the record is not complete; empty when it is
+    std::string note;    // what a proof with a complete record has to say of it; empty: nothing
 };
 
 /// Note in `buffers` which of them the explicit arguments point into. A pointer may be an argument of its own or a

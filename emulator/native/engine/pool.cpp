@@ -41,6 +41,7 @@ void ThreadPool::run(int workers, const std::function<void(int)>& task) {
 void ThreadPool::work(int index) {
     sigset_t all;  // signals belong to the program's own threads
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV);  // a fault is its own thread's in any case, and capture/touched.cpp waits for some
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
