@@ -1,10 +1,12 @@
 """Which files a program names that are not there: why many a program ends before it starts a kernel.
 
-Takes its command line, the directory that it runs in and the texts of its sources; gives paths as they are written.
+Takes its command line, the directory that it runs in, the texts of its sources and what it printed; gives paths, and
+commands of a shell, as they are written.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,13 +19,33 @@ _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PATH = re.compile(r"(?:[\w.~+-]*/)*[\w+-][\w.+-]*\.(?=\w*[A-Za-z])\w{1,6}")
 
 
-def missing_files(argv: Sequence[str], directory: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
-    """At most three of them, those of the command line first. Files that the program would write may be among them."""
-    found: dict[str, None] = {}
-    for name in (*_in_words(argv[1:]), *(name for text in sources for name in _in_text(text))):
-        if len(found) < _MOST and not (directory / Path(name).expanduser()).exists():
-            found.setdefault(name)
-    return tuple(found)
+_WORD = re.compile(r"[^\s'\"`<>()\[\],;:=]+(?<![.!?])")
+_NO_COMMAND = re.compile(
+    r"^(?:/bin/)?(?:ba)?sh: (?:line )?(?:\d+: )?([\w.+/-]+): (?:command )?not found", re.MULTILINE
+)
+_HEADERS = (".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc")
+
+
+def missing_files(
+    argv: Sequence[str], directory: Path, sources: Iterable[bytes], output: str = ""
+) -> tuple[str, ...]:
+    """At most three of them: of the command line, else of the output, else of the sources.
+
+    Files that the program would write may be among those of sources.
+    """
+    said = _WORD.findall(output)
+    for names in (_in_words(argv[1:]), _in_words(said), (n for text in sources for n in _in_text(text))):
+        absent = (
+            n for n in names if not n.endswith(_HEADERS) and not (directory / Path(n).expanduser()).exists()
+        )
+        if found := tuple(itertools.islice(dict.fromkeys(absent), _MOST)):
+            return found
+    return ()
+
+
+def missing_commands(output: str) -> tuple[str, ...]:
+    """The programs that a shell which the program started did not find."""
+    return tuple(dict.fromkeys(_NO_COMMAND.findall(output)))
 
 
 def _in_words(words: Sequence[str]) -> Iterator[str]:

@@ -30,6 +30,7 @@ _SECONDS = 30.0
 _COMPILERS = re.compile(r"^(?:.*/)?(?:hipcc|nvcc|(?:amd)?clang(?:\+\+)?|[gc]\+\+|gcc|cc|mpicxx)(?:-\d+)?$")
 _OURS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
 _GPU_CODE = re.compile(r"__global__|\bhip_runtime\b|<<<")
+_ABOVE = re.compile(r'(?<!include )"(\.\./[\w./+-]+)"')
 _NO_PROGRAM = (".o", ".so", ".a", ".obj", ".d", ".i", ".s")
 _RUNNING_GOALS = ("run", "test", "check")
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
@@ -270,7 +271,20 @@ def _from_cmake(directory: Path) -> BuildProposal | None:
         notes.insert(0, f"it builds {len(programs)} programs ({', '.join(programs)}); the first is run here")
     configure = " ".join(["cmake -S . -B build", options[0], "-DCMAKE_CXX_COMPILER=hipcc", *options[1:]])
     build = f"{configure} && cmake --build build --target {target} -j"
-    return BuildProposal(CMAKE_FILE, build, f"build/{program}", _outside(directory, []), tuple(notes))
+    run = f"cd build && ./{program}" if _runs_in_build_folder(directory) else f"build/{program}"
+    return BuildProposal(CMAKE_FILE, build, run, _outside(directory, []), tuple(notes))
+
+
+def _runs_in_build_folder(directory: Path) -> bool:
+    """Whether sources name data by a path that leads to it from a build folder, and not from the project's."""
+    texts = SourceTexts()
+    for path in directory.rglob("*"):
+        if path.suffix in (*PROGRAM_SUFFIXES, *HEADER_SUFFIXES) and path.is_file():
+            for name in _ABOVE.findall(texts.text(path) or ""):
+                there, here = (Path(os.path.normpath(at / name)) for at in (directory / "build", directory))
+                if there.exists() and there != directory and not here.exists():
+                    return True
+    return False
 
 
 def _choices(text: str) -> list[str]:

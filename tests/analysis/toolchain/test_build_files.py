@@ -113,6 +113,9 @@ def test_cmake_itself_says_what_a_project_of_folders_and_choices_builds(tmp_path
     assert "-DMODEL=hip" in build
     assert "--target hip-waves -j" in build
     assert run == 'run = "build/src/w"', "the program with GPU code, where it will be"
+    (tmp_path / "data").mkdir()
+    (tmp_path / "src" / "waves.h").write_text('#include "../data/x.h"\nconst char* deck = "../data";\n')
+    assert lines(tmp_path)[1] == 'run = "cd build && ./src/w"', "the data lies above the build folder"
     assert not (tmp_path / "build").exists()
 
 
