@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.run import Run
+from hipscope.formulas.judge.program_output import output_difference
 from hipscope.formulas.judge.whole_program import Rehearsals
 
 
@@ -37,3 +38,10 @@ def test_a_number_that_any_run_of_the_original_prints_otherwise_is_no_difference
     assert varied.lines == lines
     assert varied.beyond is None
     assert len(asked) == runs
+
+
+def test_of_lines_that_differ_the_one_that_says_more_than_a_number_is_named() -> None:
+    before, after = "Total time: 183.4 (ms)\nPASS\n", "Total time: 51.2 (ms)\nFAIL\n"
+    assert "`FAIL` instead of `PASS`" in (output_difference(before, after, []) or "")
+    assert "`sum 3` instead of `sum 2`" in (output_difference("sum 2\n", "sum 3\n", []) or "")
+    assert output_difference(before, after, ["time", "PASS|FAIL"]) is None
