@@ -34,6 +34,7 @@ from hipscope.formulas.propose.recipes import (
     sequential_tree,
     skip_zeros,
     tile_transpose,
+    uniform_table,
     unroll,
     xcd_remap,
     xor_swizzle,
@@ -62,7 +63,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     "launchConfig": (packed_float.propose, advice.launch_shape),
 }
 # What is tried on every hot kernel, whatever was found in it.
-ANYWHERE: tuple[Recipe, ...] = (hoist_guard.propose, lds_column.propose)
+ANYWHERE: tuple[Recipe, ...] = (hoist_guard.propose, lds_column.propose, uniform_table.propose)
 # What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
 _SEARCHED: tuple[Recipe, ...] = (
     unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,

@@ -37,6 +37,7 @@ from hipscope.formulas.propose.recipes import (
     sequential_tree,
     skip_zeros,
     tile_transpose,
+    uniform_table,
     unroll,
     xcd_remap,
     xor_swizzle,
@@ -49,7 +50,7 @@ BY_NAME: dict[str, Recipe] = {
         for m in (
             block_reduce, division, fast_math, float_math, hoist_guard, index_swap, launch_bounds,
             lds_column, lds_histogram, merge_branches, packed_float, pad_lds, reciprocal, register_cache, restrict,
-            sequential_tree, skip_zeros, tile_transpose, xcd_remap, xor_swizzle,
+            sequential_tree, skip_zeros, tile_transpose, uniform_table, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

@@ -305,6 +305,18 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         ("lds_column", "ranks", [*_PLAIN, ("BINS = 12", "BINS = 120")], {}, "no constant size of at most 64"),
         ("lds_column", "ranks", [], {"launches": [], "threads": 0}, "how large the workgroups are"),
         ("lds_column", "ranks", [("[b]", "[0]"), *_PLAIN], {}, "indexed by data"),
+        (
+            "uniform_table",
+            "decay",
+            [("(rate, t)", "(rate, x)"), ("rate * t", "rate * x")],
+            {},
+            "no loop calls a slow function",
+        ),
+        ("uniform_table", "decay", [("x *=", "rate *= x; x *=")], {}, "no loop calls"),
+        ("uniform_table", "decay", [("x *=", "t += x > 1; x *=")], {}, "no loop calls"),
+        ("uniform_table", "decay", [("t = 1", "t = i")], {}, "no loop calls"),
+        ("uniform_table", "decay", [("x *=", "int t = i; x *=")], {}, "no loop calls"),
+        ("uniform_table", "decay", [], {"launches": []}, "on line 8 has is not known"),
         ("skip_zeros", "flush", [("atomicAdd(&bins", "in[0] + atomicAdd(&bins")], {}, "the result of"),
         (
             "skip_zeros",
