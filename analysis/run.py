@@ -17,17 +17,34 @@ Progress = Callable[[str, float | None], None]
 """Takes what is being done, and how much of it is done (0..1, None when that is not known)."""
 
 
+class Compiles:
+    """How many texts of device code were given to the compiler; what its cache had counts as well."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.number = 0
+
+    def add(self) -> None:
+        """One more, from any thread."""
+        with self._lock:
+            self.number += 1
+
+
 def silent(_message: str, _share: float | None) -> None:
     """Where progress goes that is not shown."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One request on its way. `cancel` None is never set; `texts` are what is built, searched and edited."""
+    """One request on its way. `cancel` None is never set; `texts` are what is built, searched and edited.
+
+    All its parts count their `compiles` together.
+    """
 
     cancel: threading.Event | None = None
     progress: Progress = silent
     texts: SourceTexts = field(default_factory=SourceTexts)
+    compiles: Compiles = field(default_factory=Compiles, compare=False, repr=False)
 
     def say(self, message: str, share: float | None = None) -> None:
         """Report what is being done."""

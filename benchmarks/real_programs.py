@@ -207,6 +207,8 @@ def summary(report: dict[str, Any]) -> dict[str, Any]:
         "message": report.get("message") or report.get("error", ""),
         "kernel": report.get("kernel"),
         "speedup": report.get("speedup"),
+        "kernels": report.get("kernels", []),
+        "compiles": report.get("compiles"),
         "recipes": [a["recipe"] for a in won],
         "diff": report.get("diff"),
         "attempts": [
@@ -230,6 +232,9 @@ def table(found: list[dict[str, Any]]) -> Iterator[str]:
         f"{len(checked)} of {len(found)} programs build, run and pass their own check; "
         f"{len(won)} of {len(asked_for)} get a verified edit{mean}."
     )
+    compiles = [n for f in asked_for if (n := f["optimize"].get("compiles")) is not None]
+    if compiles:
+        yield f"Texts compiled by one `optimize`: median {statistics.median(compiles):g}, at most {max(compiles)}."
 
 
 def row(found: dict[str, Any]) -> str:

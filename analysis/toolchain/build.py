@@ -155,6 +155,7 @@ def compile_device(
     half of a full build, and a later `build_program` with the same text uses the result. `first`: more texts of this
     source will be compiled, so its headers are precompiled for all of them. Raises `BuildFailed`.
     """
+    run.compiles.add()
     source = source.absolute()
     _check_text(project, source, run.texts.needed(source))
     if project.build_kind == "single":

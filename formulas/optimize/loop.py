@@ -53,7 +53,7 @@ from hipscope.formulas.optimize.model_rewrites import (
     kernel_findings,
 )
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
-from hipscope.formulas.optimize.result import Attempt, OptimizeResult, Side
+from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult, Side
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.variant_search import judge_variants
 from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit, diff_of, edit_between
@@ -68,8 +68,11 @@ __all__ = [
 
 _OF_LAUNCHES = "launchConfig"
 _NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE)
-_ROUNDS = 3  # each costs a profile and a search; what was tried on public programs
+_ROUNDS = 3  # of one kernel: each costs a profile and a search; what was tried on public programs
+_ALL_ROUNDS = 6  # of all kernels
 _HOT_KERNEL = 0.05  # of the GPU's time: the share below which nothing is a finding either
+_NEXT_KERNEL = 0.1  # of the GPU's time: what another search must be able to pay for
+_MOST_KERNELS = 3  # that are searched one after another without success
 
 
 # What is wrong with one kernel or its file says nothing about the next. A full disk, a missing tool, a stop do.
@@ -81,8 +84,9 @@ class OptimizeOptions:
     """What to optimize, and by recipes, a language model or both.
 
     `yes_send` says that the user agrees to send this project's kernels to the configured language model. `rounds` is
-    how often a kernel is rewritten at most, each time on the text that the last rewrite left; None: as often as pays
-    with recipes and modelled times, else once: a model's answers cost money, a measured interval is of one rewrite.
+    how often the file is rewritten at most, each time on the text that the last rewrite left: one kernel, then the
+    next; None: as often as pays with recipes and modelled times, else once: a model's answers cost money, a measured
+    interval is of one rewrite.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
     """
 
@@ -95,6 +99,21 @@ class OptimizeOptions:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """What the rounds before came to: all edited `file`, `kernel` goes on to gain, the kernels named `done` do not."""
+
+    file: Path
+    kernel: str | None
+    done: frozenset[str]
+
+    def allows(self, kernel: Kernel) -> bool:
+        """Whether the next round may be about this kernel: one edit is of one file."""
+        name = base_name(kernel.name)
+        here = kernel.file is not None and Path(kernel.file).resolve() == self.file.resolve()
+        return name == self.kernel or (here and name not in self.done)
+
+
+@dataclass(frozen=True)
 class Optimizing:
     """One optimization on a profiled run of the program. `hardware` is None where the model's times count."""
 
@@ -104,6 +123,7 @@ class Optimizing:
     options: OptimizeOptions
     proposer: ModelProposer | None
     run: Run
+    earlier: Earlier | None = None
 
     @property
     def formulas(self) -> tuple[str, ...]:
@@ -143,26 +163,34 @@ def optimize_project(
     )
     with ThreadPoolExecutor(max_workers=1) as early:
         early.submit(isolation)  # tried out once, and every candidate needs to know
-        return _go_on(project, options, proposer, run)
+        result = _go_on(project, options, proposer, run)
+    return result.model_copy(update={"compiles": run.compiles.number})
 
 
 def _go_on(
     project: Project, options: OptimizeOptions, proposer: ModelProposer | None, run: Run
 ) -> OptimizeResult:
-    """Optimize; and the kernel that was rewritten again, on its new text, until nothing more is gained."""
+    """Optimize; the kernel that was rewritten again, on its new text, and then the next by its time, until nothing
+    more is gained.
+    """
     result = _optimize(project, options, proposer, run)
     rounds: list[OptimizeResult] = [result]
     texts: list[bytes] = []
-    most = _ROUNDS if proposer is None and result.measured is None else 1
+    done: set[str] = set()
+    most = _ALL_ROUNDS if proposer is None and result.measured is None else 1
     while result.status == "verified" and result.edit is not None:
         file = Path(result.edit.file)
         texts += [run.texts.needed(file)] if not texts else []
         texts.append(result.edit.applied_to(texts[-1]))
         if len(rounds) >= (options.rounds or most):
             return joined(project, rounds, None, texts)
-        run.say(f"round {len(rounds) + 1}: profiling the kernel with the rewrite")
-        run, options = run.replacing(file, texts[-1]), replace(options, kernel=result.kernel)
-        result = _optimize(project, options, proposer, run)
+        run.say(f"round {len(rounds) + 1}: profiling the program with the rewrite")
+        run = run.replacing(file, texts[-1])
+        own = base_name(result.kernel or "")
+        done |= {base_name(a.kernel) for a in result.attempts}  # those before it, which gained nothing
+        again = options.rounds is not None or [r.kernel for r in rounds].count(result.kernel) < _ROUNDS
+        earlier = Earlier(file, own if again else None, frozenset(done))
+        result = _optimize(project, options, proposer, run, earlier)
         if result.status == "verified" and result.edit is not None and Path(result.edit.file) == file:
             rounds.append(result)
         else:
@@ -171,12 +199,16 @@ def _go_on(
 
 
 def _optimize(
-    project: Project, options: OptimizeOptions, proposer: ModelProposer | None, run: Run
+    project: Project,
+    options: OptimizeOptions,
+    proposer: ModelProposer | None,
+    run: Run,
+    earlier: Earlier | None = None,
 ) -> OptimizeResult:
     """On a GPU where the project is profiled on one. `notes` say why `auto` did not take the one of this machine."""
     choice = choose_profiler(project.config.backend, project.config.arch)
     hardware = _on_hardware(choice.profiler, project, run)
-    result = _optimize_session(project, hardware, options, proposer, run)
+    result = _optimize_session(project, hardware, options, proposer, run, earlier)
     notes = result.notes if choice.note is None else (choice.note, *result.notes)
     return result.model_copy(update={"notes": notes})
 
@@ -187,12 +219,13 @@ def _optimize_session(
     options: OptimizeOptions,
     proposer: ModelProposer | None,
     run: Run,
+    earlier: Earlier | None,
 ) -> OptimizeResult:
     """On what was prepared, if there is something, else on a new run of the program."""
     with prepared_session(project, run) as ready:
         if ready is not None:
             built, asked = program_of(ready, project, run)
-            result = _optimize_profiled(Optimizing(built, ready, hardware, options, proposer, asked))
+            result = _optimize_profiled(Optimizing(built, ready, hardware, options, proposer, asked, earlier))
             if not any(a.outcome is Outcome.PROGRAM_DIFFERS for a in result.attempts):
                 return result
             forget(ready)  # the program may have got other data: judge it on what it does now
@@ -200,7 +233,7 @@ def _optimize_session(
     session = profile_project(project, run, options=recorded)
     project, run = program_of(session, project, run)
     try:
-        return _optimize_profiled(Optimizing(project, session, hardware, options, proposer, run))
+        return _optimize_profiled(Optimizing(project, session, hardware, options, proposer, run, earlier))
     finally:
         if session.capture_dir is not None:
             shutil.rmtree(
@@ -223,17 +256,18 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
         work.profile, work.run.texts, formulas=work.formulas, min_share=0.0 if asked else config.min_share
     )
     wanted = _select(findings, work.profile, work.options.kernel)
-    kernels = [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)]
+    kernels = _in_turn(work, [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)])
     if not kernels:
         return OptimizeResult(status="nothing_to_do", message=_nothing(work.profile, work.options))
     attempts: list[Attempt] = []
-    for kernel, group in kernels:
+    for number, (kernel, group) in enumerate(kernels):
+        judged = [a for a in attempts if a.outcome not in (*_NO_CANDIDATE, Outcome.CANNOT_JUDGE)]
+        enough = len(judged) >= config.optimize.max_attempts
+        if enough and (number >= _MOST_KERNELS or _share(work, kernel) < _NEXT_KERNEL):
+            break
         result = _optimize_kernel(work, kernel, group, attempts)
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
-        judged = [a for a in attempts if a.outcome not in (*_NO_CANDIDATE, Outcome.CANNOT_JUDGE)]
-        if len(judged) >= config.optimize.max_attempts:
-            break
     if not wanted:
         message = " ".join(
             [_nothing(work.profile, work.options), *(_why_not(attempts) for _ in attempts[:1])]
@@ -249,6 +283,26 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
         findings=tuple(wanted),
         attempts=tuple(attempts),
     )
+
+
+def _in_turn(
+    work: Optimizing, kernels: Sequence[tuple[Kernel, list[Finding]]]
+) -> list[tuple[Kernel, list[Finding]]]:
+    """These kernels; in a later round the one that gained first, then those that can pay for another search."""
+    if (earlier := work.earlier) is None:
+        return list(kernels)
+    left = [one for one in kernels if earlier.allows(one[0])]
+    again = [one for one in left if base_name(one[0].name) == earlier.kernel]
+    return [*again, *(one for one in left if one not in again and _share(work, one[0]) >= _NEXT_KERNEL)]
+
+
+def _share(work: Optimizing, kernel: Kernel) -> float:
+    """The part of the GPU's time that a kernel takes, all instances of its template together."""
+    kernels = work.profile.kernels
+    name = base_name(kernel.name)
+    own = sum(k.time_ns for k in kernels if base_name(k.name) == name and k.file == kernel.file)
+    total = sum(k.time_ns for k in kernels)
+    return own / total if total else 0.0
 
 
 def _check_ended(profile: Profile) -> None:
@@ -479,6 +533,10 @@ def _attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Attempt:
 
 
 def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[Attempt]) -> OptimizeResult:
+    kernels = bench.session.profile.kernels
+    total = sum(k.time_ns for k in kernels)
+    own = sum(k.time_ns for k in kernels if k.mangled in bench.symbols)
+    gain = KernelGain(kernel=finding.kernel, line=finding.line, time_ns=own, speedup=best.speedup or 1.0)
     return OptimizeResult(
         status="verified",
         message=f"{best.candidate.title}: {best.reason} The whole program gives the same output.",
@@ -497,6 +555,8 @@ def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[At
         attempts=tuple(attempts),
         isolation=isolation(),
         edit=edit_between(best.candidate.file or bench.source, *_change(bench, best.candidate)[1:]),
+        kernels=(gain,),
+        gpu_speedup=total / (total - gain.time_ns + gain.time_ns / gain.speedup) if total else None,
     )
 
 

@@ -50,6 +50,18 @@ class Attempt(FrozenRecord):
     diff: str = ""
 
 
+class KernelGain(FrozenRecord):
+    """What the verified edit brings to one kernel: `time_ns` of all its launches in a run before, and how many times as
+    fast they are after `rounds` rewrites.
+    """
+
+    kernel: str
+    line: int
+    time_ns: float
+    speedup: float
+    rounds: int = 1
+
+
 class OptimizeResult(FrozenRecord):
     """The `hipscope.optimize/1` object."""
 
@@ -72,3 +84,8 @@ class OptimizeResult(FrozenRecord):
     attempts: tuple[Attempt, ...] = ()
     isolation: Isolation | None = Field(None, description="the borders around what was compiled and run")
     edit: VerifiedEdit | None = None
+    kernels: tuple[KernelGain, ...] = Field((), description="those that the edit makes faster")
+    gpu_speedup: float | None = Field(
+        None, description="all kernels of a run together: the sum of their times before, by that after"
+    )
+    compiles: int = Field(0, description="texts of device code that were compiled for all attempts")

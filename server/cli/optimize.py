@@ -47,8 +47,8 @@ def optimize(  # one parameter per option of the command
         int | None,
         typer.Option(
             min=1,
-            help="Rewrite the kernel on its new text again, so many times in all at most, while that gains 3 %. "
-            "Left out: 3 with recipes and modelled times, else 1.",
+            help="Rewrite the file again on its new text, so many times in all at most: the kernel while that gains "
+            "3 %, then the next by its time. Left out: 3 of each kernel with recipes and modelled times, else 1.",
             show_default=False,
         ),
     ] = None,

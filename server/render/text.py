@@ -120,6 +120,8 @@ def render_optimization(found: Optimization, console: Console, *, verbose: bool 
     if left_out:
         console.print(Text(f"    {plural(left_out, 'other attempt', 'other attempts')}: --verbose", "dim"))
     if not verified:
+        if verbose:
+            console.print(Text(_compiled(found), "dim"))
         for note in found.notes:
             console.print(Text(f"note: {note}", "dim"))
         console.print(Text(f"\n{found.message or found.status.replace('_', ' ')}", "bold"))
@@ -133,6 +135,7 @@ def render_optimization(found: Optimization, console: Console, *, verbose: bool 
     console.print()
     if verbose:
         console.print(proof_table(found))
+        console.print(Text(_compiled(found), "dim"))
     for note in found.notes:
         console.print(Text(f"note: {note}", "dim"))
     if found.isolation == "limits":
@@ -151,6 +154,23 @@ def _print_verdict(found: Optimization, console: Console) -> None:
     console.print(
         speed + Text(f" ({found.provenance}{times}): {base_name(found.kernel or '')}. {proof}".rstrip())
     )
+    for gain in found.kernels[1:]:
+        line = Text(f"{gain.speedup:.2f}x as fast", "bold green")
+        after = duration(gain.time_ns / gain.speedup)
+        console.print(
+            line
+            + Text(
+                f" (all launches of a run: {duration(gain.time_ns)} before, {after} after): {base_name(gain.kernel)}."
+            )
+        )
+    if len(found.kernels) > 1 and found.gpu_speedup is not None:
+        console.print(Text(f"All kernels of a run together: {found.gpu_speedup:.2f}x as fast."))
+
+
+def _compiled(found: Optimization) -> str:
+    """What the search cost."""
+    texts = plural(found.compiles, "text of device code was", "texts of device code were")
+    return f"{texts} compiled for {plural(len(found.attempts), 'attempt', 'attempts')}."
 
 
 def kernel_table(report: Report, kernels: Sequence[Kernel], width: int = _WIDE) -> Table:

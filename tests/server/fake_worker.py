@@ -361,6 +361,9 @@ def optimize(request: Object, file: str, text: str) -> Object:
         "attempts": [],
         "isolation": None,
         "edit": None,
+        "kernels": [],
+        "gpu_speedup": None,
+        "compiles": 0,
     }
     if "// worker: refuse" in text or start < 0:
         attempt: Object = {

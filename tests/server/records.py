@@ -42,6 +42,9 @@ _OPTIMIZATION = Optimization(
     attempts=(),
     isolation=None,
     edit=None,
+    kernels=(),
+    gpu_speedup=None,
+    compiles=0,
 )
 
 

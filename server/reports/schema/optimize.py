@@ -92,6 +92,17 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelGain:
+    """A kernel that the edit makes faster: the time of all its launches in a run before, and how many times as fast."""
+
+    kernel: str
+    line: int
+    time_ns: float
+    speedup: float
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Optimization:
     """The outcome of one optimization; `edit` is there only when it was verified."""
 
@@ -114,6 +125,9 @@ class Optimization:
     attempts: tuple[Attempt, ...]
     isolation: Isolation | None
     edit: Edit | None
+    kernels: tuple[KernelGain, ...]
+    gpu_speedup: float | None
+    compiles: int
 
     @property
     def provenance(self) -> Provenance | None:

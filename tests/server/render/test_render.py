@@ -11,6 +11,7 @@ from rich.console import Console
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
 from hipscope.server.render.text import heat_strip, render_optimization, render_profile
+from hipscope.server.reports.schema.optimize import KernelGain
 from hipscope.server.reports.schema.profile import Fault, Report
 from tests.server.records import attempt, optimization
 
@@ -144,6 +145,26 @@ def test_the_lines_of_a_change_are_never_cut() -> None:
     stream = io.StringIO()
     render_optimization(optimization(status="verified", diff=diff), Console(file=stream, width=80))
     assert diff in stream.getvalue()
+
+
+def test_an_edit_of_two_kernels_shows_each_and_their_sum() -> None:
+    found = optimization(
+        status="verified",
+        kernel="first(int)",
+        speedup=2.0,
+        compiles=7,
+        gpu_speedup=1.6,
+        kernels=(
+            KernelGain("first(int)", 1, 9e3, 2.0, 1),
+            KernelGain("second(int)", 9, 3e3, 1.25, 1),
+        ),
+    )
+    stream = io.StringIO()
+    render_optimization(found, Console(file=stream, width=140), verbose=True)
+    text = stream.getvalue()
+    assert "1.25x as fast (all launches of a run: 3.00 us before, 2.40 us after): second." in text
+    assert "All kernels of a run together: 1.60x as fast." in text
+    assert "7 texts of device code were compiled for 0 attempts." in text
 
 
 def test_blocks_are_the_same_in_markdown_and_in_plain_text() -> None:

@@ -183,6 +183,7 @@ def test_a_record_takes_no_field_that_it_does_not_have() -> None:
         (symbolize.Position, check.CodePosition, ()),
         (result.OptimizeResult, optimize.Optimization, ("schema_name",)),
         (result.Attempt, optimize.Attempt, ()),
+        (result.KernelGain, optimize.KernelGain, ()),
         (result.Side, optimize.Side, ()),
         (outcome.MeasuredTimes, optimize.MeasuredTimes, ()),
         (outcome.PairedRatio, optimize.PairedRatio, ()),
