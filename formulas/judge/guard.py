@@ -47,7 +47,7 @@ def check_source(
     start, end = inner
     if (why := open_end(candidate[start:end])) is not None:
         return (why,)
-    if len(after.errors) > len(before.errors):
+    if len(after.errors) > len(before.errors) and _errors(candidate) > _errors(original):
         return (f"it has a syntax error{_first_error(before, after)}",)
     inside = [k for k in after.kernels if start <= k.span.start and k.span.end <= end]
     changed = next((k for k in inside if k.name == kernel.name), None)
@@ -164,6 +164,13 @@ def _without_unroll_pragmas(file: FileSyntax, text: bytes, kernel: Span) -> tupl
     return parts[0], parts[1]
 
 
+def _errors(text: bytes) -> int:
+    """Syntax errors beside the pragmas of loops, which the parser takes for statements: before a loop that is alone in
+    another one, it misses a semicolon.
+    """
+    return len(parse(_PRAGMA_LINES.sub(lambda line: b" " * len(line[0]), text)).errors)
+
+
 def _first_error(before: FileSyntax, after: FileSyntax) -> str:
     new = Counter(after.errors) - Counter(before.errors)
     return f" (line {min(new)})" if new else ""
@@ -241,6 +248,7 @@ _ELSEWHERE = b"""#pragma clang diagnostic push
 #line 30001 "elsewhere.hip"
 """
 _BARRIERS = BARRIERS | {"__builtin_amdgcn_s_barrier"}
+_PRAGMA_LINES = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(unroll|nounroll|clang[ \t]+loop)\b.*$", re.MULTILINE)
 _PRAGMAS = re.compile(r"#\s*pragma\s+(unroll|nounroll|clang loop)")
 _INTEGER_CAST = re.compile(r"\b(long|size_t|u?int64_t|u?intptr_t|unsigned|int)\b[^*]*$")
 

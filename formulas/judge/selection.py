@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
-from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.model.verdict import Mismatch, Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Stop
@@ -37,6 +37,7 @@ from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Refus
 from hipscope.formulas.propose.recipes import further_recipes, recipes_for
 
 _LOOK_SECONDS = 0.05
+_LAST_PLACES = 1e-4  # of a float: the difference that a fused operation may make, summed up
 
 
 @dataclass(frozen=True)
@@ -182,12 +183,32 @@ def prove_in_order(
             yield Judgement(one.candidate, Outcome.NOT_COMPILED if broken else Outcome.REFUSED, why)
             continue
         verdict = proofs.finish(one)
+        if one.candidate.exact and rounds_otherwise(verdict):
+            # As many operations in the same order, but the compiler has fused others of them: double precision decides.
+            bench.prepare_precision()
+            one = replace(one, candidate=replace(one.candidate, exact=False))
+            quick, verdict = replace(quick, candidate=one.candidate), proofs.finish(one)
         if verdict.equivalent:
             yield over_ranges(bench, with_proof(bench, quick, verdict), one.compiled, bench.run)
         else:
             if rehearsals is not None:
                 rehearsals.drop(one.candidate.text)
             yield not_proved(one.candidate, verdict)
+
+
+def rounds_otherwise(verdict: Verdict) -> bool:
+    """Whether all that differs are floats, the first of them in their last places only."""
+    return bool(verdict.mismatches) and all(_in_last_places(m) for m in verdict.mismatches)
+
+
+def _in_last_places(found: Mismatch) -> bool:
+    if found.kind != "wrong_value" or not found.element.startswith(("fp", "bf")):
+        return False
+    try:
+        expected, got = float(found.expected), float(found.got)
+    except ValueError:
+        return False
+    return abs(expected - got) <= _LAST_PLACES * abs(expected)
 
 
 class Proofs:
@@ -201,7 +222,7 @@ class Proofs:
         self._run = run
         self._stop = Stop(run.cancel)
         self._pool = ThreadPoolExecutor(max_workers=1)
-        self._begun: dict[bytes, tuple[Stop, Future[Verdict]]] = {}
+        self._begun: dict[tuple[bytes, bool], tuple[Stop, Future[Verdict]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -212,19 +233,19 @@ class Proofs:
 
     def begin(self, one: Admitted) -> None:
         """Prove this one, if that has not begun yet."""
-        if one.candidate.text not in self._begun:
+        if _key(one) not in self._begun:
             stop = Stop(self._stop)
-            self._begun[one.candidate.text] = stop, self._pool.submit(self._prove, one, stop)
+            self._begun[_key(one)] = stop, self._pool.submit(self._prove, one, stop)
 
     def drop(self, one: Admitted) -> None:
         """End its proof: the result is not needed any more."""
-        if one.candidate.text in self._begun:
-            self._begun[one.candidate.text][0].set()
+        if _key(one) in self._begun:
+            self._begun[_key(one)][0].set()
 
     def finish(self, one: Admitted) -> Verdict:
         """The verdict on it. Raises Cancelled."""
         self.begin(one)
-        return self._begun[one.candidate.text][1].result()
+        return self._begun[_key(one)][1].result()
 
     def _prove(self, one: Admitted, stop: Stop) -> Verdict:
         while not self._bench.ahead.reference.done():
@@ -232,3 +253,7 @@ class Proofs:
                 raise Cancelled
             wait([self._bench.ahead.reference], timeout=_LOOK_SECONDS)
         return prove(self._bench, one.candidate, one.compiled, self._run.until(stop))
+
+
+def _key(one: Admitted) -> tuple[bytes, bool]:
+    return one.candidate.text, one.candidate.exact

@@ -19,12 +19,14 @@ from hipscope.formulas.propose.recipes import (
     data_layout,
     division,
     fast_math,
+    fixed_trips,
     float_math,
     hoist_guard,
     index_swap,
     launch_bounds,
     lds_column,
     lds_histogram,
+    masked_loads,
     merge_branches,
     packed_float,
     pad_lds,
@@ -58,12 +60,14 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     "registerPressure": (launch_bounds.propose, unroll.limit),
     "branchDivergence": (sequential_tree.propose, merge_branches.propose, advice.regroup_work),
     "memoryLocality": (xcd_remap.propose, restrict.propose, register_cache.propose),
-    "latencyHiding": (unroll.deepen, restrict.propose, launch_bounds.propose),
+    "latencyHiding": (fixed_trips.propose, unroll.deepen, restrict.propose, launch_bounds.propose),
     "precision": (float_math.propose, division.propose, reciprocal.propose),
     "launchConfig": (packed_float.propose, advice.launch_shape),
 }
 # What is tried on every hot kernel, whatever was found in it.
-ANYWHERE: tuple[Recipe, ...] = (hoist_guard.propose, lds_column.propose, uniform_table.propose)
+ANYWHERE: tuple[Recipe, ...] = (
+    fixed_trips.propose, hoist_guard.propose, lds_column.propose, masked_loads.propose, uniform_table.propose,
+)  # fmt: skip
 # What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
 _SEARCHED: tuple[Recipe, ...] = (
     unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,

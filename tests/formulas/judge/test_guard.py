@@ -52,6 +52,12 @@ def test_a_change_inside_the_kernel_may_go_on() -> None:
     assert refusals(with_body(b"#pragma unroll\n  for (int j = 0; j < 2; ++j) { out[0] += 0; }")) == ()
 
 
+def test_a_loop_that_is_alone_in_another_may_have_a_pragma() -> None:
+    nest = b"for (int j = 0; j < 2; ++j)\n    #pragma unroll 2\n    for (int l = 0; l < 2; ++l) out[0] += 0;"
+    assert refusals(with_body(nest)) == ()
+    assert "syntax error" in refusals(with_body(nest.replace(b"j < 2;", b"j < 2")))[0]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [

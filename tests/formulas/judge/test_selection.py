@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
-from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.model.verdict import Mismatch, Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.formulas.judge import selection
+from hipscope.formulas.judge.compile_sweep import Admitted
+from hipscope.formulas.judge.judge import Judgement
+from hipscope.formulas.judge.outcome import Outcome
+from hipscope.formulas.propose.candidate import Candidate
 
 SAME = Verdict(outcome="equivalent", reason="Equivalent.")
 
@@ -25,8 +29,8 @@ def bench() -> Any:
     return SimpleNamespace(ahead=SimpleNamespace(reference=reference))
 
 
-def admitted(text: bytes) -> Any:
-    return SimpleNamespace(candidate=SimpleNamespace(text=text), compiled=None)
+def admitted(text: bytes, *, exact: bool = True) -> Any:
+    return SimpleNamespace(candidate=SimpleNamespace(text=text, exact=exact), compiled=None)
 
 
 def proofs(bench: Any) -> selection.Proofs:
@@ -87,3 +91,46 @@ def test_a_proof_waits_for_the_reference_but_not_longer_than_it_is_wanted(
         begun.begin(admitted(b"two"))
         reference.set_result(None)
         assert begun.finish(admitted(b"two")) is SAME
+
+
+@pytest.mark.parametrize(
+    ("found", "rounds"),
+    [
+        ({"element": "fp32", "expected": "1.34730208", "got": "1.34730196"}, True),
+        ({"element": "fp32", "expected": "1.34730208", "got": "1.3512"}, False),
+        ({"element": "i32", "expected": "100000000", "got": "100000001"}, False),
+        ({"element": "fp32", "expected": "nan", "got": "1.0"}, False),
+        ({"element": "fp32", "expected": "0x1", "got": "1.0"}, False),
+    ],
+)
+def test_what_differs_in_the_last_places_rounds_otherwise(found: dict[str, str], rounds: bool) -> None:
+    mismatch = Mismatch(kind="wrong_value", message="", **found)
+    verdict = Verdict(outcome="different", reason="", mismatches=(mismatch,))
+    assert selection.rounds_otherwise(verdict) is rounds
+    assert not selection.rounds_otherwise(SAME)
+
+
+def test_what_rounds_otherwise_is_proved_by_double_precision(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mismatch = Mismatch(kind="wrong_value", message="", element="fp32", expected="1.0", got="1.0000001")
+    other = Verdict(outcome="different", reason="", mismatches=(mismatch,))
+    asked: list[bool] = []
+
+    def prove(_bench: Any, candidate: Candidate, _compiled: Any, _run: Run) -> Verdict:
+        asked.append(candidate.exact)
+        return other if candidate.exact else SAME
+
+    monkeypatch.setattr(selection, "prove", prove)
+    monkeypatch.setattr(selection, "broken_configuration", lambda *_: None)
+    monkeypatch.setattr(selection, "over_ranges", lambda _bench, judgement, *_: judgement)
+    monkeypatch.setattr(selection, "with_proof", lambda _bench, judgement, _verdict: judgement)
+    bench.prepare_precision, bench.run = lambda: None, Run()
+    candidate = Candidate("unroll", "", b"text", "")
+    one: Any = Admitted(candidate, None)  # type: ignore[arg-type]
+    quick = Judgement(candidate, Outcome.ACCEPTED, "")
+    with proofs(bench) as begun:
+        (judged,) = selection.prove_in_order(bench, [(quick, one)], begun, None)
+    assert asked == [True, False]
+    assert judged.accepted
+    assert not judged.candidate.exact

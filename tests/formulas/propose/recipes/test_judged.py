@@ -93,6 +93,15 @@ __global__ void divided(const float* in, float* out, float scale, int n) {
   for (int step = 0; step < 12; ++step) t = (t + 1.0f) / scale;
   out[i] = t;
 }
+__global__ void filtered(const float* in, float* out, int taps, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = 0.0f;
+  for (int q = 0; q < taps; ++q) {
+    if (i + q < n) sum += in[i + q];
+  }
+  out[i] = sum;
+}
 int main() {
   const int n = 2600;
   std::vector<float> host(16384);
@@ -114,6 +123,7 @@ int main() {
   kinds<<<21, 128>>>(in, out, n);
   looped<<<5, 128>>>(in, out, n);
   divided<<<21, 128>>>(in, out, 1.7f, n);
+  filtered<<<21, 128>>>(in, out, 5, n);
   return hipDeviceSynchronize();
 }
 """
@@ -153,6 +163,8 @@ JUDGED = [
     ("fast_math", "fast", [("__expf(", "__exp10f("), ("rcpf(3.0f)", "rcpf(3.001f)")]),
     ("merge_branches", "kinds", [("0.25f : 0.125f", "0.125f : 0.25f"), ("> 3.0f", ">= 3.0f")]),
     ("packed_float", "looped", [("both ? other : i", "i"), ("[other] = t.y", "[other] = t.x")]),
+    ("fixed_trips", "filtered", [("q < 5", "q < 4"), ("int q = 0; q < taps", "int q = 1; q < taps")]),
+    ("masked_loads", "filtered", [("? i + q : 0", "? i : 0"), ("inside ? next_sum : sum", "next_sum")]),
     ("reciprocal", "divided", [("1.0f / scale", "1.001f / scale"), ("(t + 1.0f)", "(t + 1.01f)")]),
     ("xor_swizzle", "turned", [("c ^ (r & 127)", "c ^ (r & 63)"), ("= tile[c][r ^ (c & 127)]", "= tile[c][r]")]),
 ]  # fmt: skip

@@ -1,0 +1,208 @@
+"""Loops whose length is an argument that is the same in all recorded launches are written out for that length.
+
+`for (int q = 0; q < K; ++q)` does one load after the other where nobody knows that K is 5. Behind `if (K == 5)` the
+compiler does, and starts all loads at once; other lengths go through the loop as it was. The order of all operations
+stays: same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, called, child_of, text_of, walk
+from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    Style,
+    indentation,
+    line_start,
+    renamed,
+    style_of,
+)
+from hipscope.formulas.propose.recipes.shared.integer_ranges import Ranges
+from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "fixed_trips"
+
+_MOST_TRIPS = 16  # steps of one loop: of longer ones a part at a time is enough
+_MOST_COPIES = 128  # of a body, in all loops of a nest together
+_MOST_LINES = 60  # of a nest: its text stands there twice afterwards
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A loop of a known length, and the arguments from which it is known."""
+
+    node: Node
+    trips: int
+    used: frozenset[str]
+
+
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """The nests of such loops, written out as a whole; and their innermost loops only."""
+    del finding
+    if not facts.launches:
+        return Refusal(NAME, "no launch was recorded")
+    ranges = Ranges(kernel, parse(source), facts)
+    found = list(_nests(kernel, ranges))
+    if not found:
+        return Refusal(NAME, "no loop has a length that is a small argument")
+    values = {name: _value(name, facts) for nest in found for loop in nest for name in loop.used}
+    style = style_of(source, kernel)
+    told = ", ".join(f"`{name} == {value}`" for name, value in sorted(values.items()))
+    lines = ", ".join(str(nest[0].node.start_point.row + 1) for nest in found)
+    texts = {
+        apply_splices(
+            source, [_splice(source, style, nest, _unrolled(nest, inner=inner), values) for nest in found]
+        ): inner
+        for inner in (True, False)
+    }
+    return [
+        Candidate(
+            recipe=NAME,
+            title=f"Write the {'innermost ' if inner else ''}loops out for {told} (line {lines})",
+            text=text,
+            expected="The loads of all steps are started before the first one is waited for; other lengths go "
+            "through the loops as before. Results stay the same bit for bit.",
+        )
+        for text, inner in texts.items()
+    ]
+
+
+def _value(name: str, facts: LaunchFacts) -> int:
+    return facts.launches[0].scalars[name]
+
+
+def _nests(kernel: KernelSyntax, ranges: Ranges) -> Iterator[list[_Known]]:
+    """The largest nests of loops that are not too long to be written out, each with its outermost loop first."""
+    end = 0
+    for node in walk(kernel.body_node):
+        if node.type != "for_statement" or node.start_byte < end:
+            continue
+        inside = [n for n in walk(node) if n.type in LOOPS]
+        nest = [known for n in inside if (known := _known(n, ranges, kernel)) is not None]
+        if len(nest) < len(inside) or not any(loop.used for loop in nest) or not _is_small(node, nest):
+            continue
+        end = node.end_byte
+        yield nest
+
+
+def _is_small(outer: Node, nest: list[_Known]) -> bool:
+    if outer.end_point.row - outer.start_point.row > _MOST_LINES:
+        return False
+    trips = {loop.node.id: loop.trips for loop in nest}
+    for loop in nest:
+        copies = loop.trips
+        for around in ancestors(loop.node, outer.parent or outer):
+            copies *= trips.get(around.id, 1)
+        if copies > _MOST_COPIES:
+            return False
+    return True
+
+
+def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
+    """The loop's length, where it counts by a number from one value to another that all launches have in common."""
+    if loop.type != "for_statement" or any(
+        called(n) in BARRIERS or n.type in ("goto_statement", "labeled_statement", "lambda_expression")
+        for n in walk(loop)
+    ):
+        return None
+    head = [loop.child_by_field_name(name) for name in ("initializer", "condition", "update")]
+    start, condition, update = head
+    if start is None or condition is None or update is None or condition.type != "binary_expression":
+        return None
+    first = next((n for n in walk(start) if n.type in ("init_declarator", "assignment_expression")), None)
+    if first is None:
+        return None
+    named, value = ("declarator", "value") if first.type == "init_declarator" else ("left", "right")
+    counter, step = text_of(child_of(first, named)), _step(update)
+    if text_of(child_of(condition, "left")) != counter or step == 0:
+        return None
+    ranges.used.clear()
+    begin, limit = ranges.of(child_of(first, value)), ranges.of(child_of(condition, "right"))
+    used = frozenset(ranges.used)
+    if begin is None or limit is None or begin[0] != begin[1] or limit[0] != limit[1]:
+        return None
+    if any(kernel.parameter(name.partition(".")[0]) is None for name in used):
+        return None
+    distance = limit[0] - begin[0] + {"<=": 1, ">=": -1}.get(text_of(child_of(condition, "operator")), 0)
+    trips = -(-distance // step)
+    return _Known(loop, trips, used) if 1 < trips <= _MOST_TRIPS else None
+
+
+def _step(update: Node) -> int:
+    """By how much the counter changes; 0 where that is no number."""
+    text = text_of(update).replace(" ", "")
+    if update.type == "update_expression":
+        return 1 if "++" in text else -1
+    if update.type == "assignment_expression":
+        by, operator = text_of(child_of(update, "right")), text_of(child_of(update, "operator"))
+        if by.isdigit() and operator in ("+=", "-="):
+            return int(by) if operator == "+=" else -int(by)
+    return 0
+
+
+def _unrolled(nest: list[_Known], *, inner: bool) -> list[_Known]:
+    """The loops of the nest that are written out: all, or those without another loop inside."""
+    if not inner:
+        return nest
+    return [
+        loop for loop in nest if not any(n.type in LOOPS for n in walk(loop.node) if n.id != loop.node.id)
+    ]
+
+
+def _splice(
+    source: bytes, style: Style, nest: list[_Known], unrolled: list[_Known], values: dict[str, int]
+) -> Splice:
+    """The nest twice: for the usual length, and for any other."""
+    outermost = nest[0].node
+    pragma = pragma_before(outermost)
+    start = outermost.start_byte if pragma is None else line_start(source, pragma.start_byte)
+    outer = indentation(source, line_start(source, outermost.start_byte))
+    names = sorted(frozenset[str]().union(*(loop.used for loop in nest)))
+    fixed = {name: str(values[name]) for name in names}
+    as_it_was = source[start : outermost.end_byte].decode("utf-8", "surrogateescape")
+    opening = "" if pragma is None else outer
+    lines = [
+        f"{opening}if ({' && '.join(f'{name} == {value}' for name, value in fixed.items())}) {{  // the usual length",
+        *_deeper(outer + _told(outermost, unrolled, fixed, outer, style), style),
+        f"{outer}}} else {{",
+        *_deeper(outer.removeprefix(opening) + as_it_was, style),
+        f"{outer}}}",
+    ]
+    return Splice(start, outermost.end_byte, style.newline.join(lines).encode("utf-8", "surrogateescape"))
+
+
+def _told(outermost: Node, unrolled: list[_Known], fixed: dict[str, str], outer: str, style: Style) -> str:
+    """The nest's text with a pragma before each loop that is written out, and the numbers in the loops' heads."""
+    base, text = outermost.start_byte, outermost.text or b""
+    splices = []
+    for loop in unrolled:
+        head = (child_of(loop.node, "initializer"), child_of(loop.node, "condition"))
+        splices += [Splice(p.start_byte - base, p.end_byte - base, renamed(p, fixed).encode()) for p in head]
+        before, at = pragma_before(loop.node), loop.node.start_byte - base
+        if before is not None and before.start_byte >= base:
+            end = before.start_byte - base + len(text_of(before).rstrip("\r\n").encode())
+            splices.append(Splice(before.start_byte - base, end, b"#pragma unroll"))
+            continue
+        own = text[line_start(text, at) : at]
+        blanks = outer if at == 0 else own.decode() if not own.strip() else outer + style.step
+        above = "" if at == 0 or not own.strip() else style.newline + blanks
+        splices.append(Splice(at, at, f"{above}#pragma unroll{style.newline}{blanks}".encode()))
+    return apply_splices(text, splices).decode("utf-8", "surrogateescape")
+
+
+def _deeper(text: str, style: Style) -> Iterator[str]:
+    """The lines one step further in."""
+    for line in text.splitlines():
+        yield style.step + line if line.strip() and not line.startswith("#") else line

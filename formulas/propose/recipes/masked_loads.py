@@ -1,0 +1,384 @@
+"""Loads under a condition are made without one: at the element's index where the condition holds, else at index 0.
+
+A branch around a load waits for it before the next one is begun: `if (x + k < width) sum += in[x + k] * w[k];` in a
+loop is one trip to memory after the other. Without the branch all loads of an unrolled loop are in flight together.
+What the branch computes is computed always and kept where the condition holds: results stay the same bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import (
+    BARRIERS,
+    LOOPS,
+    ancestors,
+    called,
+    child_of,
+    names_in,
+    text_of,
+    walk,
+)
+from hipscope.analysis.source.syntax import KernelSyntax, Subscript
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    Style,
+    declared_type,
+    fresh_name,
+    indentation,
+    line_start,
+    renamed,
+    style_of,
+)
+from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before, pragma_splice
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "masked_loads"
+
+_TOGETHER = 4  # steps of the loop around, whose loads are then made together
+_PURE = frozenset(
+    f"{name}{suffix}"
+    for name in ("fabs", "fmin", "fmax", "fma", "sqrt", "rsqrt", "floor", "ceil", "exp", "log", "min", "max", "abs")
+    for suffix in ("", "f")
+)  # fmt: skip
+_EXPRESSIONS = frozenset(
+    {
+        "identifier", "number_literal", "char_literal", "true", "false", "binary_expression", "unary_expression",
+        "parenthesized_expression", "cast_expression", "conditional_expression", "field_expression",
+        "field_identifier", "subscript_expression", "subscript_argument_list", "call_expression", "argument_list",
+        "template_function", "template_argument_list", "type_descriptor", "primitive_type", "type_identifier",
+        "sized_type_specifier", "condition_clause", "comment",
+    }
+)  # fmt: skip
+_NUMBERS = ("primitive_type", "sized_type_specifier", "type_identifier", "placeholder_type_specifier")
+_WEAK = ("conditional_expression", "binary_expression")  # bind weaker than what may be put around them
+_CASTS = ("static_cast", "int", "float", "double", "unsigned")
+
+
+class _CannotMask(Exception):
+    """Why a branch has to stay, as the end of a sentence about it."""
+
+
+@dataclass
+class _Branch:
+    """One `if` that becomes straight code: the lines so far, the names given, the local variables declared in it."""
+
+    kernel: KernelSyntax
+    facts: LaunchFacts
+    style: Style
+    given: list[str]
+    lines: list[str] = field(default_factory=list)
+    own: set[str] = field(default_factory=set)
+    types: dict[str, str] = field(default_factory=dict)
+    known: dict[str, tuple[str, str | None, frozenset[str]]] = field(default_factory=dict)
+    within: dict[str, str | None] = field(default_factory=dict)
+    masked: int = 0
+
+    def fresh(self, name: str) -> str:
+        """A new name like this one."""
+        made = fresh_name(name, self.style, self.given)
+        self.given.append(made)
+        return made
+
+    def holds(self, mask: str | None, outer: str | None) -> bool:
+        """Whether the outer mask holds wherever the mask does."""
+        while mask is not None and mask != outer:
+            mask = self.within.get(mask)
+        return mask == outer
+
+    def changed(self, name: str) -> None:
+        """Forget what was loaded by the old value of a variable."""
+        self.known = {text: found for text, found in self.known.items() if name not in found[2]}
+
+
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """All such branches without a branch; and the loops around them unrolled, too, so that loads overlap."""
+    del finding
+    style = style_of(source, kernel)
+    splices: list[Splice] = []
+    lines: list[int] = []
+    loops: dict[int, Node] = {}
+    reasons: list[str] = []
+    given: list[str] = []
+    end = 0
+    for node in walk(kernel.body_node):
+        if node.type != "if_statement" or node.start_byte < end:
+            continue
+        branch = _Branch(kernel, facts, style, list(given))
+        last = _skipped(node) or [node]
+        try:
+            _straight(branch, node)
+        except _CannotMask as reason:
+            reasons.append(f"the branch on line {node.start_point.row + 1} {reason}")
+            continue
+        if not branch.masked:
+            continue
+        given, end = branch.given, last[-1].end_byte
+        splices.append(_splice(source, style, node, last[-1], branch))
+        lines.append(node.start_point.row + 1)
+        if (loop := _loop_around(node, kernel)) is not None:
+            loops[loop.id] = loop
+    if not splices:
+        return Refusal(
+            NAME, "; ".join(reasons) or "no load of the kernel stands under a condition of its own"
+        )
+    texts = [("", splices)]
+    if loops:
+        told = [
+            pragma_splice(source, n, f"unroll {_TOGETHER}", style.newline, style.step) for n in loops.values()
+        ]
+        texts.append((f", {_TOGETHER} steps of the loop at once", [*told, *splices]))
+    where = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+    return [
+        Candidate(
+            recipe=NAME,
+            title=f"Load without a branch ({where}){more}",
+            text=apply_splices(source, edits),
+            expected="Loads do not wait for each other behind branches; what a lane does not need is loaded at index "
+            "0 and left out. Results stay the same bit for bit.",
+        )
+        for more, edits in texts
+    ]
+
+
+def _skipped(node: Node) -> list[Node]:
+    """What `if (...) continue;` skips, up to the end of the loop's body."""
+    block = node.parent
+    alone = node.child_by_field_name("alternative") is None
+    inner = [n for n in _statements(child_of(node, "consequence")) if n.type != "comment"]
+    leaves = len(inner) == 1 and inner[0].type == "continue_statement"
+    if not (alone and leaves) or block is None or block.type != "compound_statement":
+        return []
+    if block.parent is None or block.parent.type not in LOOPS:
+        return []
+    return [n for n in block.named_children if n.start_byte >= node.end_byte]
+
+
+def _straight(branch: _Branch, node: Node) -> None:
+    """The lines that do what the branch does. Raises _CannotMask."""
+    rest = _skipped(node)
+    if rest:
+        left_out = _condition(branch, _asked(node), None)
+        for statement in rest:
+            _statement(branch, statement, f"!{left_out}")
+        return
+    _if(branch, node, None)
+
+
+def _if(branch: _Branch, node: Node, mask: str | None) -> None:
+    inside = _condition(branch, _asked(node), mask)
+    _statement(branch, child_of(node, "consequence"), inside)
+    other = node.child_by_field_name("alternative")
+    if other is not None:
+        outside = f"!{inside}"
+        branch.within[outside] = mask
+        if mask is not None:
+            outside = branch.fresh("outside")
+            branch.within[outside] = mask
+            branch.lines.append(f"const bool {outside} = {mask} && !{inside};")
+        _statement(branch, other.named_children[-1] if other.type == "else_clause" else other, outside)
+
+
+def _asked(node: Node) -> Node:
+    condition = child_of(node, "condition")
+    value = condition.child_by_field_name("value")
+    if value is None or len([c for c in condition.named_children if c.type != "comment"]) != 1:
+        raise _CannotMask("declares something in its condition")
+    if any(child.type == "constexpr" for child in node.children):
+        raise _CannotMask("is decided by the compiler")
+    return value
+
+
+def _condition(branch: _Branch, node: Node, mask: str | None) -> str:
+    """The name of what holds where the mask and the condition do."""
+    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
+        node = node.named_children[0]
+    both = node.type == "binary_expression" and text_of(child_of(node, "operator")) == "&&"
+    if both and any(n.type == "subscript_expression" for n in walk(child_of(node, "right"))):
+        return _condition(branch, child_of(node, "right"), _condition(branch, child_of(node, "left"), mask))
+    text = _value(branch, node, mask)
+    name = branch.fresh("inside")
+    asked = text if mask is None else f"{mask} && ({text})" if node.type in _WEAK else f"{mask} && {text}"
+    branch.lines.append(f"const bool {name} = {asked};")
+    branch.within[name] = mask
+    return name
+
+
+def _statement(branch: _Branch, node: Node, mask: str) -> None:
+    if node.type == "comment":
+        branch.lines.append(text_of(node))
+    elif node.type == "compound_statement":
+        for inner in _statements(node):
+            _statement(branch, inner, mask)
+    elif node.type == "if_statement":
+        _if(branch, node, mask)
+    elif node.type == "declaration":
+        _declaration(branch, node, mask)
+    elif node.type == "expression_statement" and len(node.named_children) == 1:
+        _assignment(branch, node.named_children[0], mask)
+    else:
+        raise _CannotMask(f"does more than to compute values (line {node.start_point.row + 1})")
+
+
+def _statements(node: Node) -> Sequence[Node]:
+    return node.named_children if node.type == "compound_statement" else [node]
+
+
+def _declaration(branch: _Branch, node: Node, mask: str) -> None:
+    kind = child_of(node, "type")
+    if kind.type not in _NUMBERS or any(
+        text_of(c) in ("static", "volatile", "__shared__") for c in node.children
+    ):
+        raise _CannotMask(f"declares more than a number (line {node.start_point.row + 1})")
+    head = "const " if any(text_of(c) in ("const", "constexpr") for c in node.children) else ""
+    for declarator in node.children_by_field_name("declarator"):
+        named = child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
+        if named.type != "identifier":
+            raise _CannotMask(f"declares more than a number (line {node.start_point.row + 1})")
+        value = declarator.child_by_field_name("value")
+        if value is not None and value.type in ("initializer_list", "argument_list"):
+            raise _CannotMask(f"declares more than a number (line {node.start_point.row + 1})")
+        begins = f" = {_value(branch, value, mask)}" if value is not None else ""
+        branch.lines.append(f"{head}{text_of(kind)} {text_of(named)}{begins};")
+        branch.own.add(text_of(named))
+        branch.changed(text_of(named))
+
+
+def _assignment(branch: _Branch, node: Node, mask: str) -> None:
+    """`x = value`, `x += value`, `++x` of a number of the thread."""
+    steps = node.type == "update_expression"
+    if not steps and node.type != "assignment_expression":
+        raise _CannotMask(f"does more than to compute values (line {node.start_point.row + 1})")
+    target, operator = child_of(node, "argument" if steps else "left"), text_of(child_of(node, "operator"))
+    name = text_of(target)
+    kind = declared_type(name, branch.kernel) if target.type == "identifier" else None
+    if kind is None or not _is_number(branch.kernel, name):
+        raise _CannotMask(f"stores to more than numbers of the thread (line {node.start_point.row + 1})")
+    value = "1" if steps else _value(branch, child_of(node, "right"), mask)
+    if operator != "=":
+        closed = f"({value})" if not steps and child_of(node, "right").type in _WEAK else value
+        value = f"{name} {operator[0] if steps else operator[:-1]} {closed}"
+    branch.changed(name)
+    if name in branch.own:
+        branch.lines.append(f"{name} = {value};")
+        return
+    if branch.types.get(value) == kind:  # loaded just before, as it is
+        branch.lines.append(f"{name} = {mask} ? {value} : {name};")
+        return
+    after = branch.fresh(f"next_{name}")
+    branch.lines += [f"const {kind} {after} = {value};", f"{name} = {mask} ? {after} : {name};"]
+
+
+def _is_number(kernel: KernelSyntax, name: str) -> bool:
+    """Whether the kernel declares it once, as a plain variable: no array, pointer or reference."""
+    parameter = kernel.parameter(name)
+    if parameter is not None:
+        return not parameter.pointer and "&" not in parameter.type
+    found = 0
+    for node in walk(kernel.body_node):
+        if node.type == "declaration":
+            for declarator in node.children_by_field_name("declarator"):
+                inner = (
+                    child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
+                )
+                names = [text_of(n) for n in walk(inner) if n.type == "identifier"]
+                if name in names[:1]:
+                    found += 1
+                    if inner.type != "identifier" or any(
+                        text_of(c) in ("volatile", "__shared__") for c in node.children
+                    ):
+                        return False
+    return found == 1
+
+
+def _value(branch: _Branch, node: Node, mask: str | None) -> str:
+    """The expression's text with its loads made before it, where the mask holds. Raises _CannotMask."""
+    replaced = {}
+    for load in _loads(branch, node):
+        name = _loaded(branch, load, mask)
+        replaced[load.node.id] = name
+    return renamed(node, {}, replaced)
+
+
+def _loads(branch: _Branch, node: Node) -> Iterator[Subscript]:
+    """The loads in an expression that does nothing else, outermost subscripts only. Raises _CannotMask."""
+    known = {s.node.id: s for s in branch.kernel.subscripts if s.node.type == "subscript_expression"}
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if current.type == "subscript_expression":
+            subscript = known.get(current.id)
+            if subscript is None or subscript.use != "read" or not subscript.whole:
+                raise _CannotMask(f"reads `{text_of(current)}`, of which too little is known")
+            yield subscript
+            continue
+        if current.is_named and current.type not in _EXPRESSIONS:
+            raise _CannotMask(f"computes `{text_of(current)}`")
+        if current.type == "field_expression" and "->" in text_of(current):
+            raise _CannotMask(f"reads `{text_of(current)}`, of which too little is known")
+        if current.type == "call_expression" and not _is_pure(branch.kernel, current):
+            raise _CannotMask(f"calls `{text_of(child_of(current, 'function'))}`")
+        waiting.extend(reversed(current.children))
+
+
+def _is_pure(kernel: KernelSyntax, call: Node) -> bool:
+    name = (called(call) or text_of(child_of(call, "function"))).removeprefix("std::")
+    return name in _PURE or name in _CASTS or call.id in kernel.through.meanings
+
+
+def _loaded(branch: _Branch, load: Subscript, mask: str | None) -> str:
+    """The name of what was loaded: at the indices where the mask holds, else at the first element, which is there."""
+    kernel, facts = branch.kernel, branch.facts
+    pointers, shared = pointers_of(kernel, facts), {a.name: a.element_type for a in kernel.shared}
+    if load.base in pointers:
+        kind = pointers[load.base]
+        size = facts.bytes_of(kind) or 1
+        there = [launch.buffer_bytes.get(load.base, 0) >= size for launch in facts.launches]
+        if not there or not all(there):
+            raise _CannotMask(f"loads from `{load.base}`, which may be empty")
+    elif load.base in shared:
+        kind = shared[load.base]
+    else:
+        raise _CannotMask(f"loads from `{load.base}`, of which the first element may not be there")
+    text = text_of(load.node)
+    if text in branch.known and branch.holds(mask, branch.known[text][1]):
+        return branch.known[text][0]
+    indices = [_value(branch, index, mask) for index in load.indices]
+    if mask is not None and not (load.base in shared and all(i.isdigit() for i in indices)):
+        branch.masked += load.base in pointers
+        indices = [i if i == "0" else f"{mask} ? {i} : 0" for i in indices]
+    name = branch.fresh(f"{load.base.rpartition('.')[2]}_value")
+    branch.types[name] = kind
+    branch.known[text] = (name, mask, names_in(load.node))
+    branch.lines.append(f"const {kind} {name} = {load.base}{''.join(f'[{i}]' for i in indices)};")
+    return name
+
+
+def _loop_around(node: Node, kernel: KernelSyntax) -> Node | None:
+    """The loop whose steps the branch is in, where nobody has said how to unroll it."""
+    loop = next((a for a in ancestors(node, kernel.body_node) if a.type in LOOPS), None)
+    waits = loop is not None and any(called(n) in BARRIERS for n in walk(loop))
+    return loop if loop is not None and not waits and pragma_before(loop) is None else None
+
+
+def _splice(source: bytes, style: Style, first: Node, last: Node, branch: _Branch) -> Splice:
+    """The lines in place of the statements; in a block where one statement stood, or where they declare a name."""
+    start = line_start(source, first.start_byte)
+    outer = indentation(source, start)
+    before = first.prev_sibling
+    if first.parent is None or first.parent.type == "compound_statement" or before is None:
+        block = bool(branch.own)
+        lines = [outer + (style.step if block else "") + line for line in branch.lines]
+        lines = [f"{outer}{{", *lines, f"{outer}}}"] if block else lines
+        return Splice(first.start_byte, last.end_byte, style.newline.join(lines).removeprefix(outer).encode())
+    outer = indentation(source, line_start(source, before.start_byte))
+    lines = [" {", *(outer + style.step + line for line in branch.lines), f"{outer}}}"]
+    return Splice(before.end_byte, last.end_byte, style.newline.join(lines).encode())
