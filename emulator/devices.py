@@ -15,6 +15,18 @@ from typing import Any
 
 from hipscope.emulator.csv_tables import DeviceInfo
 
+_MEMORY = (
+    "l1_",
+    "l2_",
+    "mall_",
+    "hbm_",
+    "memory_",
+    "store_",
+    "partial_",
+    "address_",
+    "translation_",
+    "atomic_",
+)
 _TABLE = Path(__file__).with_name("devices.toml")
 
 
@@ -69,6 +81,19 @@ def constants_at_ends(name: str) -> tuple[dict[str, float], dict[str, float]]:
     fast = {key: least if costs[key] else most for key, (least, most) in ranges.items()}
     slow = {key: most if costs[key] else least for key, (least, most) in ranges.items()}
     return fast, slow
+
+
+def constants_at_mixed_ends(name: str) -> tuple[dict[str, float], dict[str, float]]:
+    """The same with memory at its slow end and all else at its fast one, and the other way round.
+
+    A rewrite that trades one against the other may be faster at both ends of `constants_at_ends`.
+    """
+    fast, slow = constants_at_ends(name)
+    memory = {key for key in fast if key.startswith(_MEMORY)}
+    return (
+        {key: (slow if key in memory else fast)[key] for key in fast},
+        {key: (fast if key in memory else slow)[key] for key in fast},
+    )
 
 
 def uncertain_constants(name: str) -> dict[str, tuple[float, float]]:

@@ -90,10 +90,15 @@ def depends_on_assumption(found: SpeedupRange) -> str | None:
     if found.low >= 1:
         return None
     head = "Equivalent, but whether it is faster depends on"
-    if found.constant is None:
-        return f"{head} assumed constants of the model: {found.low:.2f}x with all of them at one end of their ranges."
-    name, value = found.constant
     ends = f"{found.low:.2f}x to {found.high:.2f}x over all ranges"
+    if found.constant is None or found.alone is None:
+        return f"{head} assumed constants of the model ({ends})."
+    name, value = found.constant
+    if found.alone >= 1:
+        return (
+            f"{head} assumed constants of the model: it is slower with several of them at ends of their "
+            f"ranges, of which {name} at {value:g} counts most ({found.alone:.2f}x by itself, {ends})."
+        )
     return f"{head} an assumed constant of the model: it is slower with {name} at {value:g} ({ends})."
 
 

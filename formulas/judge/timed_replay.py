@@ -21,11 +21,12 @@ from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.emulator.devices import constants_at_ends, device_info
+from hipscope.emulator.devices import constants_at_ends, constants_at_mixed_ends, device_info
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 from hipscope.emulator.raw import read_dispatches
 
 _SEED = 0
+_SURE = 1.5  # no trade of one constant against another makes a rewrite slower that is this fast at both ends
 _CAPTURE = "capture"
 _PROFILE = "profile.json"
 
@@ -101,14 +102,16 @@ def measure(
 
 @dataclass(frozen=True)
 class SpeedupRange:
-    """How many times as fast a rewrite is with the uncertain constants of the time model at their ends, all together.
+    """How many times as fast a rewrite is with the uncertain constants of the time model at their ends.
 
-    `constant` and its value turn the rewrite into a slower one by themselves; None where none does.
+    Of one that is slower somewhere: the `constant` and the value that count most there, and how many times as fast it
+    is with that one alone. Less than 1: that constant makes it slower by itself.
     """
 
     low: float
     high: float
     constant: tuple[str, float] | None = None
+    alone: float | None = None
 
 
 def speedup_range(
@@ -120,7 +123,11 @@ def speedup_range(
     device: str,
     run: Run,
 ) -> SpeedupRange | None:
-    """Time the longest launch with and without the rewrite at the ranges' ends; None when it could not be timed."""
+    """Time the longest launch with and without the rewrite at the ranges' ends; None when it could not be timed.
+
+    All constants at their fast ends, all at their slow ones, and where the least is below `_SURE`, memory against the
+    rest.
+    """
     longest = max((d for k in before.profile.kernels for d in k.dispatches), key=lambda d: d.time_ns)
     dispatch = [d for d in dispatches if not d.variant][longest.id - 1]
 
@@ -131,19 +138,27 @@ def speedup_range(
         ]
         return times[0] / times[1] if times[0] and times[1] else None
 
-    ends = constants_at_ends(device)
-    fast, slow = (speedup(changes) for changes in ends)
-    if fast is None or slow is None:
-        return None
-    low, high = min(fast, slow), max(fast, slow)
+    found: list[tuple[float, Mapping[str, float]]] = []
+    for ends in (constants_at_ends(device), constants_at_mixed_ends(device)):
+        if found and not 1 <= min(f for f, _ in found) < _SURE:
+            break
+        for changes in ends:
+            factor = speedup(changes)
+            if factor is None:
+                return None
+            found.append((factor, changes))
+    low, slowest = min(found, key=lambda f: f[0])
+    high = max(f for f, _ in found)
     if low >= 1:
         return SpeedupRange(low, high)
-    slower = ends[0] if fast < slow else ends[1]
-    for constant, value in slower.items():
+    most: tuple[float, tuple[str, float]] | None = None
+    for constant, value in slowest.items():
         alone = speedup({constant: value})
+        if alone is not None and (most is None or alone < most[0]):
+            most = alone, (constant, value)
         if alone is not None and alone < 1:
-            return SpeedupRange(low, high, (constant, value))
-    return SpeedupRange(low, high)
+            break
+    return SpeedupRange(low, high) if most is None else SpeedupRange(low, high, most[1], most[0])
 
 
 def time_with_constants(

@@ -8,6 +8,7 @@ import pytest
 
 from hipscope.emulator.devices import (
     constants_at_ends,
+    constants_at_mixed_ends,
     device_constants,
     uncertain_constants,
     write_device_config,
@@ -34,6 +35,15 @@ def test_costs_are_slow_when_large_and_capacities_when_small() -> None:
     assert fast["partial_write_factor"] < slow["partial_write_factor"]
     assert fast["store_queue"] > slow["store_queue"]
     assert fast["mall_bytes_per_s"] > slow["mall_bytes_per_s"]
+
+
+def test_mixed_ends_set_memory_against_the_rest() -> None:
+    fast, slow = constants_at_ends("mi300x")
+    slow_memory, fast_memory = constants_at_mixed_ends("mi300x")
+    for memory in ("mall_latency", "l1_line_cycles", "atomic_word_cycles", "hbm_read_bytes_per_s"):
+        assert (slow_memory[memory], fast_memory[memory]) == (slow[memory], fast[memory])
+    for other in ("barrier_cycles", "valu_half_cycles", "branch_taken_cycles"):
+        assert (slow_memory[other], fast_memory[other]) == (fast[other], slow[other])
 
 
 def test_changes_replace_rows_of_the_file(tmp_path: Path) -> None:

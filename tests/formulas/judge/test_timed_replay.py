@@ -1,0 +1,68 @@
+"""Speed-ups over the ranges of the model's constants: which ends are tried, and which constant is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from hipscope.emulator.devices import constants_at_ends, constants_at_mixed_ends
+from hipscope.formulas.judge import timed_replay
+from hipscope.formulas.judge.timed_replay import SpeedupRange, speedup_range
+
+Cost = Callable[[Mapping[str, float]], float]
+FAST, SLOW = constants_at_ends("mi300x")
+
+
+def found_by(monkeypatch: pytest.MonkeyPatch, after: Cost, before: Cost) -> tuple[SpeedupRange | None, int]:
+    """The range of a rewrite whose times are these of the constants that are changed, and how many runs it took."""
+    old, new = Path("old"), Path("new")
+    runs = []
+
+    def timed(*given: Any) -> float:
+        code, changes = given[2], given[5]
+        runs.append(code)
+        return (after if code == new else before)(changes)
+
+    monkeypatch.setattr(timed_replay, "time_with_constants", timed)
+    launch = Mock(id=1, time_ns=1.0)
+    measured = Mock()
+    measured.profile.kernels = [Mock(dispatches=[launch])]
+    dispatch = Mock(variant=0, code_object=old)
+    found = speedup_range(Mock(), measured, [dispatch], new, Path("work"), "mi300x", Mock())
+    return found, len(runs)
+
+
+def test_what_is_much_faster_at_both_ends_is_not_tried_at_mixed_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found_by(monkeypatch, lambda _: 1.0, lambda _: 2.0) == (SpeedupRange(2, 2), 4)
+
+
+def test_a_trade_of_memory_against_barriers_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faster with all constants fast and with all slow; slower where barriers take long and the L1 does not."""
+
+    def barriers(changes: Mapping[str, float]) -> float:
+        return changes.get("barrier_cycles", 24) / FAST["barrier_cycles"]
+
+    def look_ups(changes: Mapping[str, float]) -> float:
+        return 4 * changes.get("l1_line_cycles", 1)
+
+    found, _ = found_by(monkeypatch, barriers, look_ups)
+    assert found is not None
+    assert found.low == pytest.approx(4 / 7.5)
+    assert found.constant == ("barrier_cycles", SLOW["barrier_cycles"])
+    assert found.alone is not None
+    assert found.alone < 1
+
+
+def test_of_several_constants_the_one_that_counts_most_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def after(changes: Mapping[str, float]) -> float:
+        slow = sum(changes.get(name) == SLOW[name] for name in ("mall_latency", "store_queue"))
+        return 0.9 + 0.08 * slow + 0.005 * (changes.get("mall_latency") == SLOW["mall_latency"])
+
+    found, _ = found_by(monkeypatch, after, lambda _: 1.0)
+    assert found is not None
+    assert found.constant == ("mall_latency", constants_at_mixed_ends("mi300x")[0]["mall_latency"])
+    assert found.alone == pytest.approx(1 / 0.985)
