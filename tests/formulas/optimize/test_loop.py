@@ -207,7 +207,9 @@ def test_there_is_nothing_to_do_for_a_clean_example(examples: Path) -> None:
 @pytest.mark.slow
 def test_tiles_that_share_lines_are_given_to_one_xcd_though_nothing_was_found(examples: Path) -> None:
     """Rows of 2310 floats end within a line: the workgroups of two XCDs read it from memory, once each."""
-    result = optimize_project(resolve_project(examples / "tiled_transpose.hip", config=Config(backend="emulator")))
+    result = optimize_project(
+        resolve_project(examples / "tiled_transpose.hip", config=Config(backend="emulator"))
+    )
     assert (result.status, result.attempts[0].recipe) == ("verified", "xcd_remap")
 
 
