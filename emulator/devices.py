@@ -71,6 +71,13 @@ def time_interval(bound_by: str) -> tuple[float, float] | None:
     return None if row is None else (float(row["least"]), float(row["largest"]))
 
 
+@functools.cache
+def wait_interval(reason: str) -> tuple[float, float]:
+    """The least and the largest part of a modelled wait that it may be, by its reason; (1, 1) where none is known."""
+    row = _table()["waits"].get(reason)
+    return (1.0, 1.0) if row is None else (float(row["least"]), float(row["largest"]))
+
+
 def constants_at_ends(name: str) -> tuple[dict[str, float], dict[str, float]]:
     """The constants of a device that no source settles, all at the end that makes kernels fast, and all at the other.
 

@@ -15,7 +15,7 @@ from pygls.uris import from_fs_path
 from hipscope.server.edit.positions import Encoding, code_range, span_range, split_lines, word_range
 from hipscope.server.render.explain import instances_sentence
 from hipscope.server.render.formula_pages import formula_page
-from hipscope.server.render.words import percent, reason, top_reasons
+from hipscope.server.render.words import percent, reason, top_reasons, uncertain_reason
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Problem, hottest
@@ -200,6 +200,7 @@ def _stalled(
     reasons = ", ".join(f"{reason(n)} {percent(p)}" for n, p in top_reasons(row.stalls, row.stall))
     stale = marks.is_stale(kernel)
     text = f"{percent(share)} of GPU time ({marks.report.provenance}) is spent here, waiting for: {reasons}"
+    text += f" ({uncertain_reason(row.reason_may_be)})" if row.reason_may_be else ""
     return lsp.Diagnostic(
         range=code_range(lines[number - 1], number - 1, client.encoding),
         message=f"stale, profile again: {text}" if stale else text,

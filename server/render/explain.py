@@ -69,6 +69,11 @@ def explain_line(
             blocks.append(_STALE)
         unit = "samples" if kernel.sampled else "cycles"
         blocks.append(stall_table(row, unit) if row.stall > 0 else "Does not wait.")
+        if row.reason_may_be:
+            blocks.append(
+                f"What it waits for most is uncertain: it may be {reason(row.reason_may_be)}, within the ranges of the "
+                "model's assumed constants."
+            )
         blocks += [memory_sentence(m) for m in row.accesses]
     for finding in findings:
         blocks += finding_reasons(finding)

@@ -413,6 +413,8 @@ def _occupancy(occupancy: Occupancy | None, wide: bool) -> Text:
 def _waits(row: Line) -> Text:
     ranked = top_reasons(row.stalls, row.stall, limit=2)
     parts = [f"{reason(name)} {percent(part)}" for name, part in ranked if part >= _SMALL_REASON]
+    if row.reason_may_be:  # uncertain which of the two: in the width of the column
+        parts = [f"{parts[0]} or {reason(row.reason_may_be)}?"]
     return Text(", ".join(parts), "dim")
 
 

@@ -123,6 +123,11 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_SPARKS[min(7, int(v / top * 7.999))] for v in values)
 
 
+def uncertain_reason(may_be: str | None) -> str:
+    """What a line may wait for most instead, in a few words; nothing where its longest wait is certain."""
+    return f"uncertain, may be {reason(may_be)}" if may_be else ""
+
+
 def top_reasons(stalls: Mapping[str, float], total: float, limit: int = 3) -> list[tuple[str, float]]:
     """The largest reasons with their part of `total`, longest first; none when there is no total."""
     if total <= 0:

@@ -7,7 +7,7 @@ value that was not recorded is null, never 0.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
-from hipscope.emulator.devices import time_interval
+from hipscope.emulator.devices import time_interval, wait_interval
 from hipscope.formulas import base as formulas_base
 from hipscope.formulas.detect.registry import diagnose, explain, find_formula, findings_and_hints
 from hipscope.server.reports.schema.fields import record_of
@@ -177,7 +177,7 @@ def _kernel(kernel: recorded.Kernel, profile: recorded.Profile, total_ns: float,
         bound=roof.bound,
         roofline=roof,
         occupancy=occupancy(kernel, profile.device),
-        lines=tuple(_line(cost) for cost in line_costs(kernel)),
+        lines=tuple(_line(cost, profile.provenance) for cost in line_costs(kernel)),
     )
 
 
@@ -187,12 +187,26 @@ def _interval(kernel: recorded.Kernel, profile: recorded.Profile) -> tuple[float
     return (None, None) if found is None else (kernel.time_ns * found[0], kernel.time_ns * found[1])
 
 
-def _line(cost: LineCost) -> Line:
+def other_reason(stalls: Mapping[recorded.StallReason, float]) -> recorded.StallReason | None:
+    """What may be waited for longer than the reason with the most cycles, within the ranges of constants."""
+    ranked = sorted(stalls, key=lambda reason: -stalls[reason])
+    if not ranked:
+        return None
+    least = stalls[ranked[0]] * wait_interval(ranked[0].value)[0]
+    most = {reason: stalls[reason] * wait_interval(reason.value)[1] for reason in ranked[1:]}
+    found = max(most, key=lambda reason: most[reason], default=None)
+    return found if found is not None and most[found] > least else None
+
+
+def _line(cost: LineCost, provenance: str) -> Line:
     # One kind of access is the rule: then `memory` is that object, else a list of them.
     # By its JSON form: sums of patterns hold whole numbers where they say float.
     patterns = tuple(Memory(**pattern.model_dump(mode="json")) for pattern in cost.memory)
     memory = patterns[0] if len(patterns) == 1 else patterns or None
-    return record_of(Line, cost, file=real(cost.file), memory=memory)
+    uncertain = other_reason(cost.stalls) if provenance == "modelled" else None
+    return record_of(
+        Line, cost, file=real(cost.file), memory=memory, reason_may_be=uncertain and uncertain.value
+    )
 
 
 def _fault(fault: recorded.Fault) -> Fault:

@@ -260,6 +260,7 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
                         "atomic_conflicts": 0,
                         "same_address_share": None,
                     },
+                    "reason_may_be": None,
                 }
             )
     return {

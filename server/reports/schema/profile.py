@@ -147,6 +147,8 @@ class Line:
     """The cost of one source line in one kernel, in cycles over all waves; `share` is its part of that kernel's cycles.
 
     `memory` is one record for a line that accesses memory in one way, a list for several ways, None for none.
+    `reason_may_be`: what it may wait for most instead of the first of `stalls`, within the ranges of the model's
+    assumed constants; None where the first is certain, and of measured profiles.
     """
 
     file: str
@@ -158,6 +160,7 @@ class Line:
     share: float
     stalls: Mapping[str, float]
     memory: Memory | tuple[Memory, ...] | None
+    reason_may_be: str | None
 
     @property
     def accesses(self) -> tuple[Memory, ...]:

@@ -180,3 +180,10 @@ def test_blocks_are_the_same_in_markdown_and_in_plain_text() -> None:
         "| `z` | 2 |",
     ]
     assert to_plain(blocks).splitlines() == ["kernel", "", "a     b", "x|y  10", "z     2", "", "bold end"]
+
+
+def test_an_uncertain_wait_is_marked(report: Report) -> None:
+    assert "?" not in printed(report)
+    kernel = report.kernels[0]
+    lines = tuple(replace(row, reason_may_be="pipe_busy") for row in kernel.lines)
+    assert "or pipe busy?" in printed(replace(report, kernels=(replace(kernel, lines=lines),)))

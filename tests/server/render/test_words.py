@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.server.render.words import bar, count, duration, interval, percent, rate, size, sparkline
+from hipscope.server.render.words import (
+    bar,
+    count,
+    duration,
+    interval,
+    percent,
+    rate,
+    size,
+    sparkline,
+    uncertain_reason,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +31,11 @@ from hipscope.server.render.words import bar, count, duration, interval, percent
 )
 def test_durations(value: float | None, text: str) -> None:
     assert duration(value) == text
+
+
+def test_what_a_line_may_wait_for_instead_has_its_short_name() -> None:
+    assert uncertain_reason("global_memory") == "uncertain, may be global memory"
+    assert uncertain_reason(None) == ""
 
 
 def test_an_interval_stands_behind_a_time_only_where_it_is_known() -> None:
