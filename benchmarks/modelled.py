@@ -18,17 +18,18 @@ SECONDS = 120.0
 
 
 class Models:
-    """Compiles programs into a folder and runs them on emulated devices."""
+    """Compiles programs into a folder and runs them on emulated devices of one architecture."""
 
-    def __init__(self, work: Path) -> None:
+    def __init__(self, work: Path, arch: str = "gfx942") -> None:
         self.work = work
-        self.toolchain: Toolchain = find_toolchain(Config())
+        self.toolchain: Toolchain = find_toolchain(Config(arch=arch))
 
     def compiled(self, source: Path, *flags: str) -> Path:
         """The program of one source; includes its own folder. Raises CalledProcessError."""
         program = self.work / source.stem
         libraries = self.toolchain.device_lib_path
-        argv = [str(self.toolchain.clang), "-w", "-x", "hip", "--offload-arch=gfx942", "-O3", *flags]
+        argv = [str(self.toolchain.clang), "-w", "-x", "hip", f"--offload-arch={self.toolchain.arch}"]
+        argv += ["-O3", *flags]
         argv += [f"--rocm-device-lib-path={libraries}"] if libraries else []
         argv += [
             "-munsafe-fp-atomics",
