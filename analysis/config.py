@@ -112,7 +112,8 @@ class AccordoConfig(_Section):
         8,
         description=(
             "How many further launches of a kernel, which differ from those in their arguments alone (such as the "
-            "shift of a radix pass), are recorded and replayed. Half of them are the first ones, the others late ones."
+            "shift of a radix pass), are recorded and replayed. Half of them are the first ones, the others late ones. "
+            "Of short launches up to 48 are."
         ),
     )
     max_bytes: Count = Field(

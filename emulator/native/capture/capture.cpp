@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMostCheap = 48;  // launches that differ in their arguments alone, while
+constexpr std::uint64_t kCheapInstructions = 500'000;  // those of a kernel execute no more in all: each is replayed some times
 constexpr std::size_t kMostPatterns = 4;  // ways in which the pointers of one launch shape share memory
 
 std::string_view contents(std::uint64_t address, std::uint64_t bytes) {
@@ -109,10 +111,10 @@ std::uint64_t Capture::own_number(std::uint64_t id) {
     }
 }
 
-bool ArgumentClasses::wants(const std::string& arguments, std::string& replaced) {
+bool ArgumentClasses::wants(const std::string& arguments, bool cheap, std::string& replaced) {
     replaced.clear();
     if (most_ == 0 || !known_.insert(arguments).second) return false;
-    if (taken_ < most_) {
+    if (taken_ < most_ || (cheap && taken_ < kMostCheap)) {
         ++taken_;
         return true;
     }
@@ -140,7 +142,9 @@ Capture::Wanted Capture::wants(const std::string& symbol, const std::string& sha
         }
     }
     if (variant_bytes_ >= settings_.max_bytes) return Wanted::no;
-    return classes.wants(arguments, replaced_) ? Wanted::variant : Wanted::no;
+    const auto work = work_.find(symbol);
+    const bool cheap = work != work_.end() && work->second <= kCheapInstructions && variant_bytes_ <= settings_.max_bytes / 8;
+    return classes.wants(arguments, cheap, replaced_) ? Wanted::variant : Wanted::no;
 }
 
 /// One line for each launch, written at once: a program that is killed leaves all lines up to then.
@@ -208,6 +212,7 @@ void Capture::after(const DispatchResult& result) {
         write_meta(files_, record_);
     });
     watch_.reset();
+    work_[record_.kernel] += result.instructions;
     for (const RecordedBuffer& b : record_.buffers) variant_bytes_ += record_.variant ? b.bytes : 0;
     if (!record_.variant) return;
     if (!replaced_.empty()) {

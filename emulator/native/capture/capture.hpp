@@ -33,8 +33,8 @@ public:
     explicit ArgumentClasses(std::uint64_t most) : most_(most) {}
 
     /// True when a launch with these arguments is to be recorded; `replaced` is then the folder that it takes the
-    /// place of, if any.
-    bool wants(const std::string& arguments, std::string& replaced);
+    /// place of, if any. Of `cheap` launches more are recorded.
+    bool wants(const std::string& arguments, bool cheap, std::string& replaced);
     void recorded(const std::string& folder);
     /// The arguments of a launch that is recorded anyhow.
     void know(const std::string& arguments) { known_.insert(arguments); }
@@ -75,6 +75,7 @@ private:
     std::map<std::string, ArgumentClasses> classes_;  // by kernel
     std::ofstream launches_;
     std::string replaced_;  // the folder that goes when the one that is being recorded is whole
+    std::map<std::string, std::uint64_t> work_;  // by kernel: instructions of its recorded launches
     std::uint64_t variant_bytes_ = 0;  // of memory in variants, also in those that others have replaced
     std::string folder_;
     DispatchWriter files_;

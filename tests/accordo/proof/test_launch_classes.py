@@ -77,7 +77,13 @@ def test_a_verdict_says_how_many_classes_and_launches_were_replayed(
 
 
 def test_of_many_classes_some_late_ones_are_recorded(folder: Path) -> None:
-    many = written(folder, "many", "keys[i] >> (shift / 16 & 31)", 100)
+    """Eight beside the first where launches are long: the first four are."""
+    long = DIGITS.replace(
+        "  if (i < n)",
+        '  for (int k = shift < 16 ? 0 : 30000; k < 30000; ++k) asm volatile("s_nop 0");\n  if (i < n)',
+    )
+    many = folder / "many.hip"
+    many.write_text(long.replace("DIGIT", "keys[i] >> (shift / 16 & 31)").replace("PASSES", "100"))
     with accordo.capture(many, kernel="digits") as recording:
         shifts = [d.scalar(3) or 0 for d in recording.dispatches]
         covered = launch_coverage(recording.dispatches)
@@ -85,6 +91,18 @@ def test_of_many_classes_some_late_ones_are_recorded(folder: Path) -> None:
     assert max(shifts) >= 200
     assert covered is not None
     assert (covered.classes, covered.all_classes, covered.all_launches) == (9, 100, 300)
+
+
+def test_of_short_launches_a_proof_replays_all_classes_up_to_48(folder: Path) -> None:
+    """The wrong one is neither among the first nor among the last."""
+    wrong = "shift == 80 ? 0u : keys[i] >> (shift / 16 & 31)"
+    program = written(folder, "short", "keys[i] >> (shift / 16 & 31)", 40)
+    with accordo.capture(program, kernel="digits") as recording:
+        covered = launch_coverage(recording.dispatches)
+        found = accordo.compare(recording, written(folder, "short_wrong", wrong, 40))
+    assert covered is not None
+    assert (covered.classes, covered.all_classes, covered.all_launches) == (40, 40, 120)
+    assert found.outcome == "different", found.explain()
 
 
 SWAPS = """
@@ -123,7 +141,7 @@ def test_two_numbers_that_change_from_launch_to_launch(folder: Path) -> None:
         covered = launch_coverage(recording.dispatches)
     assert covered is not None
     assert covered.all_launches == covered.all_classes == 36
-    assert covered.launches == 9
+    assert covered.launches == 36
     assert found.outcome == "different", found.explain()
 
 
