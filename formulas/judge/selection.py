@@ -151,7 +151,9 @@ def _timed_and_proved(
             proofs.drop(one)
             yield Judgement(one.candidate, Outcome.DIFFERENT, f"Not equivalent: {after}.")
             continue
-        quick = weigh(bench, one.candidate, formula, after, None)
+        quick = weigh(
+            bench, one.candidate, formula, after, None, others=()
+        )  # another's metric explains it, too
         if quick.accepted:
             hopeful.append((quick, one))
         else:

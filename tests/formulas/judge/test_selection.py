@@ -13,7 +13,7 @@ from hipscope.accordo.model.verdict import Mismatch, Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.formulas.judge import selection
-from hipscope.formulas.judge.compile_sweep import Admitted
+from hipscope.formulas.judge.compile_sweep import Admitted, Swept
 from hipscope.formulas.judge.judge import Judgement
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.propose.candidate import Candidate
@@ -134,3 +134,21 @@ def test_what_rounds_otherwise_is_proved_by_double_precision(
     assert asked == [True, False]
     assert judged.accepted
     assert not judged.candidate.exact
+
+
+def test_a_gain_that_another_formula_explains_is_a_gain(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recipe is asked for one finding, and what it moves may be the metric of another."""
+
+    def weigh(*_: Any, others: Any = None) -> Any:
+        return SimpleNamespace(accepted=others is not None, speedup=1.2)
+
+    monkeypatch.setattr(selection, "weigh", weigh)
+    monkeypatch.setattr(selection, "time_candidate", lambda *_, **__: object())
+    monkeypatch.setattr(selection, "prove_in_order", lambda _bench, hopeful, *_: iter(hopeful))
+    monkeypatch.setattr(selection, "prove", lambda *_: SAME)
+    tried = [admitted(b"one"), admitted(b"two")]
+    offers = selection.Offers((), (), (), ())
+    monkeypatch.setattr(selection, "admitted", lambda *_: Swept(tuple(tried), ()))
+    bench.project = SimpleNamespace(config=SimpleNamespace(optimize=SimpleNamespace(max_attempts=8)))
+    found: list[Any] = list(selection.contest(bench, offers, None, Run()))
+    assert [one for _, one in found] == tried
