@@ -179,7 +179,11 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
         file=edit.file,
     )
     try:
-        compiled = compile_device(bench.project, bench.session.toolchain, bench.source, changed)
+        compiled = (
+            bench.compiled
+            if edit.host_only and not _takes_numbers(bench)
+            else compile_device(bench.project, bench.session.toolchain, bench.source, changed)
+        )
     except BuildFailed as failure:
         return Judgement(candidate, Outcome.NOT_COMPILED, f"It does not compile: {failure.message}")
     symbols = _symbols(bench, compiled)
@@ -199,6 +203,11 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
     if after.wrong is not None:
         return Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {after.wrong}.")
     return _Timed(edit, candidate, compiled, weigh(bench, candidate, None, after, None), symbols)
+
+
+def _takes_numbers(bench: Bench) -> bool:
+    """Whether a kernel of the program is compiled for numbers or functions that host code gives it."""
+    return any(re.search(r"<[^(]*\d|lambda|\$_", demangle(symbol)) for symbol in bench.compiled.kernels)
 
 
 def _symbols(bench: Bench, compiled: CodeObject) -> dict[str, str] | None:

@@ -12,7 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tree_sitter import Node
+
 from hipscope.analysis.semantics.records import HostExpression, KernelLaunch, Place
+from hipscope.analysis.source.nodes import text_of
+from hipscope.analysis.source.parse import parse
 from hipscope.formulas.detect.grid_stride import strides
 from hipscope.formulas.launches.coverage import NotKnown, Numbers, depends_on, reaches_all, value_of
 from hipscope.formulas.propose.splice import Splice, apply_splices
@@ -28,17 +32,24 @@ _BLOCKS: Mapping[int, tuple[Sides, ...]] = {
 }  # fmt: skip
 _FACTORS = (2, 4, 8, 16, 0.5, 0.25)  # of the number of workgroups
 _MOST_GROUPS = 65536
+_OF_DEVICE = (
+    "__global__", "__device__", "preproc_def", "preproc_function_def", "template_declaration", "lambda_expression",
+)  # fmt: skip
 _LEAST = 8  # a literal below is a factor, not a size
 
 
 @dataclass(frozen=True)
 class LaunchEdit:
-    """One edit: `text` is the whole new `file`, `shapes` what becomes of each recorded (workgroups, workgroup)."""
+    """One edit: `text` is the whole new `file`, `shapes` what becomes of each recorded (workgroups, workgroup).
+
+    `host_only`: its numbers stand in functions of the host, so only a template's argument can carry them to a kernel.
+    """
 
     file: Path
     text: bytes
     title: str
     shapes: Mapping[tuple[Sides, Sides], tuple[Sides, Sides]]
+    host_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,7 +209,22 @@ def _edit(
     (file,) = files
     splices = [Splice(*place.span, str(value).encode()) for place, value in numbers.items()]
     text = apply_splices(texts[file], splices)
-    return () if text == texts[file] else (LaunchEdit(file, text, title, shapes),)
+    if text == texts[file]:
+        return ()
+    root = parse(texts[file]).root
+    return (LaunchEdit(file, text, title, shapes, all(in_host_function(root, p) for p in numbers)),)
+
+
+def in_host_function(root: Node, place: Place) -> bool:
+    """Whether a number stands in code that runs on the host only: in no macro, no kernel and no template."""
+    node = root.descendant_for_byte_range(*place.span)
+    around: list[str] = []
+    while node is not None:
+        if node.type == "function_definition":
+            around += [text_of(child) for child in node.children if child.type != "compound_statement"]
+        around.append(node.type)
+        node = node.parent
+    return "function_definition" in around and not any(word in part for part in around for word in _OF_DEVICE)
 
 
 def _shown(sides: Sides) -> str:

@@ -410,8 +410,15 @@ def _try_variants(
     finding = findings[0] if findings else _diagnosis(work, kernel)
     with Rehearsals(bench, work.run) as rehearsals:
         more = unasked_candidates(bench, {f.formula for f in findings})
-        judged = judge_variants(bench, variants, work.run, recipes=more, rehearsals=rehearsals)
+        judged = judge_variants(
+            bench, variants, work.run, recipes=more, rehearsals=rehearsals, again=_again(work, kernel)
+        )
         return _first_verified(work, bench, finding, judged, rehearsals, attempts)
+
+
+def _again(work: Optimizing, kernel: Kernel) -> bool:
+    """Whether an earlier round has rewritten this kernel."""
+    return work.earlier is not None and work.earlier.kernel == base_name(kernel.name)
 
 
 def _first_verified(

@@ -1,4 +1,4 @@
-"""The search over what a compiler can be told of a kernel: all compiled, the best few timed, then those in pairs.
+"""The search over what a compiler can be told of a kernel: likely hints timed, then those next to the best, then pairs.
 
 Takes a bench, the variants of its kernel and rewrites that no finding has asked for, gives judgements, fastest first,
 each proved when it is asked for. No formula names a metric here: only the time counts.
@@ -22,25 +22,18 @@ from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.variants import Hints, LoopHint, Variants
 
-_LOOP_HINTS = (
-    LoopHint(4),
-    LoopHint(4, "written"),
-    LoopHint(4, "step"),
-    LoopHint(4, "vectors"),
-    LoopHint(8),
-    LoopHint(8, "written"),
-    LoopHint(8, "step"),
-    LoopHint(2),
-    LoopHint(16),
-    LoopHint(1),
-)
-_ALL_LOOPS = (LoopHint(4), LoopHint(4, "written"), LoopHint(2))  # for all hot loops at the same time
+_LOOP_HINTS = (LoopHint(4), LoopHint(4, "written"), LoopHint(4, "step"), LoopHint(4, "vectors"))
+_AGAIN = (LoopHint(4), LoopHint(4, "written"))  # of a kernel that was rewritten: the others have lost before
+_LARGER = (8, 16)
+_SMALLER = (LoopHint(2), LoopHint(1))
+_ALL_LOOPS = (LoopHint(4), LoopHint(4, "written"))  # for all hot loops at the same time
 _MOST_TIMED = 16
-_MOST_PAIRS = 5  # for each partner
+_MOST_PAIRS = 3  # for each partner
 _MOST_PROVED = 3
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
+_PAYS = 1.01  # times as fast: where nothing gains that much, one partner is enough
 
 
 @dataclass(frozen=True)
@@ -63,15 +56,20 @@ def judge_variants(
     *,
     recipes: Sequence[Candidate] = (),
     rehearsals: Rehearsals | None = None,
+    again: bool = False,
 ) -> Iterator[Judgement]:
     """The variants and the `recipes`' rewrites that the gate would take, fastest first, each proved when asked for; the
-    fastest when it takes none.
+    fastest when it takes none. `again`: the kernel's text is that of a rewrite, so fewer variants are worth a compile.
 
     Raises as `judge_candidate` does.
     """
-    first = [(None, c) for c in recipes] + [(hints, variants.candidate(hints)) for hints in _first(variants)]
+    first = [(None, c) for c in recipes] + [
+        (hints, variants.candidate(hints)) for hints in _first(variants, _AGAIN if again else _LOOP_HINTS)
+    ]
     dropped: list[Judgement] = []
     timed = _timed(bench, variants, first, (), run, dropped)
+    nearer = [(hints, variants.candidate(hints)) for hints in _next_to_best(variants, timed)]
+    timed += _timed(bench, variants, nearer, timed, run, dropped)
     paired = [(hints, variants.candidate(hints)) for hints in _paired(variants, timed)]
     timed += _timed(bench, variants, paired, timed, run, dropped)
     hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)[:_MOST_PROVED]
@@ -131,25 +129,44 @@ def _timed(
         return [t for t in pool.map(timed, enumerate(admitted, len(before))) if t is not None]
 
 
-def _first(variants: Variants) -> list[Hints]:
+def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:
     """Each hint, likely ones first. Loops are told with `__restrict__` where that may be said: without it, stores hold
     the loads of other steps back.
     """
     promise, loops = variants.can_restrict, range(len(variants.loops))
     found = [Hints(restrict=True)] if promise else []
     found += [Hints(bounds=text) for text in variants.bounds]
-    found += [Hints(((0, hint),), promise) for hint in _LOOP_HINTS if loops and _fits(variants, 0, hint)]
+    found += [Hints(((0, hint),), promise) for hint in hints if loops and _fits(variants, 0, hint)]
     for hint in _ALL_LOOPS if len(loops) > 1 else ():
         if told := tuple((number, hint) for number in loops if _fits(variants, number, hint)):
             found.append(Hints(told, promise))
     return list(dict.fromkeys(found))
 
 
+def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
+    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer."""
+    told = [
+        (t.speedup, t.hints.loops[0][1], t.hints.restrict)
+        for t in timed
+        if t.hints is not None and [number for number, _ in t.hints.loops] == [0]
+    ]
+    if not variants.loops:
+        return []
+    speed, best, promise = max(
+        told, key=lambda one: one[0], default=(0.0, LoopHint(4), variants.can_restrict)
+    )
+    more = (
+        _SMALLER if speed < 1 else tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
+    )
+    return [Hints(((0, hint),), promise) for hint in more if _fits(variants, 0, hint)]
+
+
 def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
     """More for the fastest ones: the launch bounds, the loops that are left as they are, and less promised."""
     told_more = [(t.speedup, t.hints) for t in timed if t.hints is not None and t.speedup >= _NEAR]
+    partners = _PARTNERS if any(speed >= _PAYS for speed, _ in told_more) else 1
     found: list[Hints] = []
-    for _, hints in sorted(told_more, key=lambda one: -one[0])[:_PARTNERS]:
+    for _, hints in sorted(told_more, key=lambda one: -one[0])[:partners]:
         told = dict(hints.loops)
         more = [replace(hints, bounds=b) for b in variants.bounds if hints.bounds is None][:1]
         if variants.can_restrict and (told or not hints.restrict):

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.config import Config, OptimizeConfig
+from hipscope.analysis.semantics.records import Place
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.launches.numbers import in_host_function
 from hipscope.formulas.optimize.loop import optimize_project
 from hipscope.formulas.optimize.result import OptimizeResult
 
@@ -66,6 +69,24 @@ def added(result: OptimizeResult) -> list[str]:
     return [line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")]
 
 
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        (b"int main() { k<<<2, 256>>>(); }", True),
+        (b"void run(int n) { const int block = 256; k<<<n / block, block>>>(); }", True),
+        (b"#define BLOCK 256\nint main() { k<<<2, BLOCK>>>(); }", False),
+        (b"constexpr int block = 256;\nint main() { k<<<2, block>>>(); }", False),
+        (b"__device__ int size() { return 256; }", False),
+        (b"template <int n> void run() { k<n><<<2, 256>>>(); }", False),
+        (b"int main() { launch([=] __device__ (int i) { return i * 256; }); }", False),
+    ],
+)
+def test_a_number_in_a_function_of_the_host_reaches_no_kernel(text: bytes, host: bool) -> None:
+    at = text.index(b"256")
+    place = Place(Path("a.hip"), (at, at + 3))
+    assert in_host_function(parse(text).root, place) == host
+
+
 @pytest.mark.slow
 def test_more_workgroups_are_a_verified_edit(tmp_path: Path) -> None:
     result = optimized(tmp_path, STRIDED, "work<<<2, 1024>>>(in, out, n);")
@@ -75,6 +96,7 @@ def test_more_workgroups_are_a_verified_edit(tmp_path: Path) -> None:
     assert added(result)[0].startswith("work<<<")
     assert result.speedup is not None
     assert result.speedup > 1.5
+    assert result.compiles < len(result.attempts) + 6  # the kernel is the same in all shapes
     assert any("timed at this size of the problem" in note for note in result.notes)
 
 

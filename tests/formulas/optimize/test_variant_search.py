@@ -26,10 +26,17 @@ PROVED = Verdict(outcome="equivalent", reason="Equivalent.")
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> Callable[[Speed], list[Judgement]]:
+def compiled() -> list[Candidate]:
+    """What was compiled, in turn."""
+    return []
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Callable[[Speed], list[Judgement]]:
     """The judgements of all variants of a kernel whose speed is a function of its text."""
 
     def sweep(_bench: Any, tried: Sequence[Candidate], _run: Run, *, known: Sequence[Admitted]) -> Swept:
+        compiled.extend(tried)
         texts = {a.candidate.text for a in known}
         return Swept(tuple(Admitted(c, None) for c in tried if c.text not in texts), ())  # type: ignore[arg-type]
 
@@ -95,3 +102,12 @@ def test_the_fastest_is_named_when_none_is_fast_enough(judged: Callable[[Speed],
     assert only.stage is Outcome.NOT_FASTER
     assert only.speedup == 1.02
     assert "the fastest of " in only.reason
+
+
+@pytest.mark.parametrize("best", ["#pragma unroll 16\n  while", "#pragma unroll 2\n  while", "nothing"])
+def test_few_texts_are_compiled(
+    judged: Callable[[Speed], list[Judgement]], compiled: list[Candidate], best: str
+) -> None:
+    first = judged(lambda text: 1.2 if best in text else 1.005 if "16" in best else 0.95)[0]
+    assert best in first.candidate.text.decode() or best == "nothing"
+    assert len(compiled) <= 15
