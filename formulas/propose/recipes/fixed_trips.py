@@ -7,6 +7,7 @@ stays: same bits.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,8 +19,10 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
+    fresh_name,
     indentation,
     line_start,
     renamed,
@@ -36,16 +39,24 @@ NAME = "fixed_trips"
 
 _MOST_TRIPS = 16  # steps of one loop: of longer ones a part at a time is enough
 _MOST_COPIES = 128  # of a body, in all loops of a nest together
+_ONE = ""  # stands for the numbers in a sum
+_INTEGERS = frozenset(
+    {"", "int", "long", "long long", "short", "size_t", "uint", "int32_t", "uint32_t", "int64_t"}
+)
 _MOST_LINES = 60  # of a nest: its text stands there twice afterwards
 
 
 @dataclass(frozen=True)
 class _Known:
-    """A loop of a known length, and the arguments from which it is known."""
+    """A loop of a known length, and the arguments from which it is known; none where it is the same in any launch.
+
+    `moves`: it begins at a place of its own in each thread, as `for (int y = top; y < top + K; ++y)`.
+    """
 
     node: Node
     trips: int
     used: frozenset[str]
+    moves: bool = False
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
@@ -60,6 +71,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     values = {name: _value(name, facts) for nest in found for loop in nest for name in loop.used}
     style = style_of(source, kernel)
     told = ", ".join(f"`{name} == {value}`" for name, value in sorted(values.items()))
+    told = f" for {told}" if told else ""
     lines = ", ".join(str(nest[0].node.start_point.row + 1) for nest in found)
     texts = {
         apply_splices(
@@ -70,7 +82,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     return [
         Candidate(
             recipe=NAME,
-            title=f"Write the {'innermost ' if inner else ''}loops out for {told} (line {lines})",
+            title=f"Write the {'innermost ' if inner else ''}loops out{told} (line {lines})",
             text=text,
             expected="The loads of all steps are started before the first one is waited for; other lengths go "
             "through the loops as before. Results stay the same bit for bit.",
@@ -91,7 +103,8 @@ def _nests(kernel: KernelSyntax, ranges: Ranges) -> Iterator[list[_Known]]:
             continue
         inside = [n for n in walk(node) if n.type in LOOPS]
         nest = [known for n in inside if (known := _known(n, ranges, kernel)) is not None]
-        if len(nest) < len(inside) or not any(loop.used for loop in nest) or not _is_small(node, nest):
+        new = any(loop.used or loop.moves for loop in nest)  # the compiler sees the other lengths itself
+        if len(nest) < len(inside) or not new or not _is_small(node, nest):
             continue
         end = node.end_byte
         yield nest
@@ -111,7 +124,7 @@ def _is_small(outer: Node, nest: list[_Known]) -> bool:
 
 
 def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
-    """The loop's length, where it counts by a number from one value to another that all launches have in common."""
+    """The loop's length, where it counts by a number, and from its begin to its end it is as far in all launches."""
     if loop.type != "for_statement" or any(
         called(n) in BARRIERS or n.type in ("goto_statement", "labeled_statement", "lambda_expression")
         for n in walk(loop)
@@ -125,27 +138,69 @@ def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
     if first is None:
         return None
     named, value = ("declarator", "value") if first.type == "init_declarator" else ("left", "right")
-    counter, step = text_of(child_of(first, named)), _step(update)
+    counter = text_of(child_of(first, named))
+    step = next((by for part in _parts(update) if (by := _step(part, counter))), 0)
     if text_of(child_of(condition, "left")) != counter or step == 0:
         return None
     ranges.used.clear()
-    begin, limit = ranges.of(child_of(first, value)), ranges.of(child_of(condition, "right"))
-    used = frozenset(ranges.used)
-    if begin is None or limit is None or begin[0] != begin[1] or limit[0] != limit[1]:
+    begin, limit = _terms(child_of(first, value), ranges), _terms(child_of(condition, "right"), ranges)
+    if begin is None or limit is None:
         return None
-    if any(kernel.parameter(name.partition(".")[0]) is None for name in used):
+    apart = {name for name in begin.keys() | limit.keys() if limit[name] != begin[name]}
+    moves = bool(begin.keys() - {_ONE})
+    if apart - {_ONE} or (moves and not _can_move(loop, first, begin, counter)):
         return None
-    distance = limit[0] - begin[0] + {"<=": 1, ">=": -1}.get(text_of(child_of(condition, "operator")), 0)
-    trips = -(-distance // step)
-    return _Known(loop, trips, used) if 1 < trips <= _MOST_TRIPS else None
+    passed = frozenset(n for n in ranges.used if kernel.parameter(n.partition(".")[0]) is not None)
+    far = limit[_ONE] - begin[_ONE] + {"<=": 1, ">=": -1}.get(text_of(child_of(condition, "operator")), 0)
+    trips = -(-far // step)
+    return _Known(loop, trips, passed, moves) if 1 < trips <= _MOST_TRIPS else None
 
 
-def _step(update: Node) -> int:
+def _terms(node: Node, ranges: Ranges) -> Counter[str] | None:
+    """A sum as what it adds up, and how often; `_ONE` counts the numbers. None for anything else."""
+    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
+        node = node.named_children[0]
+    known = ranges.of(node)
+    if known is not None and known[0] == known[1]:
+        return Counter({_ONE: known[0]})
+    operator = text_of(child_of(node, "operator")) if node.type == "binary_expression" else ""
+    if operator in ("+", "-"):
+        left, right = (_terms(child_of(node, side), ranges) for side in ("left", "right"))
+        if left is None or right is None:
+            return None
+        found = Counter(left)
+        (found.update if operator == "+" else found.subtract)(right)
+        return found
+    return Counter({text_of(node): 1}) if node.type == "identifier" else None
+
+
+def _can_move(loop: Node, first: Node, begin: Counter[str], counter: str) -> bool:
+    """Whether the loop does the same when its steps are counted beside what it counts."""
+    if first.type != "init_declarator" or first.parent is None or first.parent.type != "declaration":
+        return False
+    kind = text_of(child_of(first.parent, "type"))
+    wraps = kind.startswith(("unsigned", "u", "size_t")) and begin[_ONE] < 0
+    names = {counter, *begin.keys() - {_ONE}}
+    return (
+        kind.removeprefix("unsigned").strip() in _INTEGERS
+        and not wraps
+        and not names & changed_within(child_of(loop, "body"))
+    )
+
+
+def _parts(update: Node) -> list[Node]:
+    """The parts of `++i, m++`."""
+    if update.type != "comma_expression":
+        return [update]
+    return [part for child in update.named_children for part in _parts(child)]
+
+
+def _step(update: Node, counter: str) -> int:
     """By how much the counter changes; 0 where that is no number."""
     text = text_of(update).replace(" ", "")
     if update.type == "update_expression":
-        return 1 if "++" in text else -1
-    if update.type == "assignment_expression":
+        return {f"{counter}++": 1, f"++{counter}": 1, f"{counter}--": -1, f"--{counter}": -1}.get(text, 0)
+    if update.type == "assignment_expression" and text_of(child_of(update, "left")) == counter:
         by, operator = text_of(child_of(update, "right")), text_of(child_of(update, "operator"))
         if by.isdigit() and operator in ("+=", "-="):
             return int(by) if operator == "+=" else -int(by)
@@ -164,7 +219,7 @@ def _unrolled(nest: list[_Known], *, inner: bool) -> list[_Known]:
 def _splice(
     source: bytes, style: Style, nest: list[_Known], unrolled: list[_Known], values: dict[str, int]
 ) -> Splice:
-    """The nest twice: for the usual length, and for any other."""
+    """The nest twice, for the usual length and for any other; once where the length is always the same."""
     outermost = nest[0].node
     pragma = pragma_before(outermost)
     start = outermost.start_byte if pragma is None else line_start(source, pragma.start_byte)
@@ -173,23 +228,38 @@ def _splice(
     fixed = {name: str(values[name]) for name in names}
     as_it_was = source[start : outermost.end_byte].decode("utf-8", "surrogateescape")
     opening = "" if pragma is None else outer
+    told = _told(outermost, unrolled, fixed, outer, style)
     lines = [
         f"{opening}if ({' && '.join(f'{name} == {value}' for name, value in fixed.items())}) {{  // the usual length",
-        *_deeper(outer + _told(outermost, unrolled, fixed, outer, style), style),
+        *_deeper(outer + told, style),
         f"{outer}}} else {{",
         *_deeper(outer.removeprefix(opening) + as_it_was, style),
         f"{outer}}}",
     ]
-    return Splice(start, outermost.end_byte, style.newline.join(lines).encode("utf-8", "surrogateescape"))
+    text = style.newline.join(lines) if fixed else opening + told
+    return Splice(start, outermost.end_byte, text.encode("utf-8", "surrogateescape"))
 
 
 def _told(outermost: Node, unrolled: list[_Known], fixed: dict[str, str], outer: str, style: Style) -> str:
     """The nest's text with a pragma before each loop that is written out, and the numbers in the loops' heads."""
     base, text = outermost.start_byte, outermost.text or b""
     splices = []
+    given: list[str] = []
     for loop in unrolled:
-        head = (child_of(loop.node, "initializer"), child_of(loop.node, "condition"))
-        splices += [Splice(p.start_byte - base, p.end_byte - base, renamed(p, fixed).encode()) for p in head]
+        parts = [child_of(loop.node, name) for name in ("initializer", "condition", "update")]
+        texts = [renamed(part, fixed) for part in parts[:2]] + [text_of(parts[2])]
+        if loop.moves:
+            step = fresh_name("step", style, given)
+            given.append(step)
+            texts = [
+                f"{texts[0].rstrip('; ')}, {step} = 0;",
+                f"{step} < {loop.trips}",
+                f"{texts[2]}, ++{step}",
+            ]
+        splices += [
+            Splice(part.start_byte - base, part.end_byte - base, new.encode())
+            for part, new in zip(parts, texts, strict=True)
+        ]
         before, at = pragma_before(loop.node), loop.node.start_byte - base
         if before is not None and before.start_byte >= base:
             end = before.start_byte - base + len(text_of(before).rstrip("\r\n").encode())
