@@ -160,7 +160,10 @@ def from_record(source: Path, record: Path) -> CompileCommand | None:
     for path in _newest_first(record):
         directory, arguments = _call(path)
         if source in _inputs(arguments, directory):
-            return CompileCommand(directory, relevant_flags(arguments))
+            flags = relevant_flags(arguments)
+            # As hipcc does, and the wrapper that recorded the call: GPU code is optimized unless the call says how far.
+            told = any(flag.startswith("-O") for flag in flags)
+            return CompileCommand(directory, flags if told else ("-O3", *flags))
     return None
 
 
