@@ -123,6 +123,7 @@ def test_what_rounds_otherwise_is_proved_by_double_precision(
 
     monkeypatch.setattr(selection, "prove", prove)
     monkeypatch.setattr(selection, "broken_configuration", lambda *_: None)
+    monkeypatch.setattr(selection, "depends_on_place", lambda *_: None)
     monkeypatch.setattr(selection, "over_ranges", lambda _bench, judgement, *_: judgement)
     monkeypatch.setattr(selection, "with_proof", lambda _bench, judgement, _verdict: judgement)
     bench.prepare_precision, bench.run = lambda: None, Run()
