@@ -7,7 +7,7 @@ What the branch computes is computed always and kept where the condition holds: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,7 @@ _EXPRESSIONS = frozenset(
 )  # fmt: skip
 _NUMBERS = ("primitive_type", "sized_type_specifier", "type_identifier", "placeholder_type_specifier")
 _WEAK = ("conditional_expression", "binary_expression")  # bind weaker than what may be put around them
+_FLOATS = ("float", "double")
 _CASTS = ("static_cast", "int", "float", "double", "unsigned")
 
 
@@ -80,7 +81,7 @@ class _Branch:
     types: dict[str, str] = field(default_factory=dict)
     known: dict[str, tuple[str, str | None, frozenset[str]]] = field(default_factory=dict)
     within: dict[str, str | None] = field(default_factory=dict)
-    masked: int = 0
+    masked: dict[str, None] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
         """A new name like this one."""
@@ -108,6 +109,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     loops: dict[int, Node] = {}
     reasons: list[str] = []
     given: list[str] = []
+    bases: dict[str, None] = {}
     end = 0
     for node in walk(kernel.body_node):
         if node.type != "if_statement" or node.start_byte < end:
@@ -122,6 +124,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         if not branch.masked:
             continue
         given, end = branch.given, last[-1].end_byte
+        bases.update(branch.masked)
         splices.append(_splice(source, style, node, last[-1], branch))
         lines.append(node.start_point.row + 1)
         if (loop := _loop_around(node, kernel)) is not None:
@@ -144,9 +147,16 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             text=apply_splices(source, edits),
             expected="Loads do not wait for each other behind branches; what a lane does not need is loaded at index "
             "0 and left out. Results stay the same bit for bit.",
+            assumes=(_first_elements(bases),),
         )
         for more, edits in texts
     ]
+
+
+def _first_elements(bases: Iterable[str]) -> str:
+    """What the loads at index 0 rely on beyond the recorded launches."""
+    names = ", ".join(f"`{name}`" for name in bases)
+    return f"{names} can be read at index 0 in every launch, needed or not (so it was in the recorded ones)"
 
 
 def _skipped(node: Node) -> list[Node]:
@@ -324,9 +334,38 @@ def _loads(branch: _Branch, node: Node) -> Iterator[Subscript]:
             raise _CannotMask(f"computes `{text_of(current)}`")
         if current.type == "field_expression" and "->" in text_of(current):
             raise _CannotMask(f"reads `{text_of(current)}`, of which too little is known")
+        if current.type == "binary_expression" and text_of(child_of(current, "operator")) in ("/", "%"):
+            _divides_safely(branch, current)
         if current.type == "call_expression" and not _is_pure(branch.kernel, current):
             raise _CannotMask(f"calls `{text_of(child_of(current, 'function'))}`")
         waiting.extend(reversed(current.children))
+
+
+def _divides_safely(branch: _Branch, node: Node) -> None:
+    """Raises _CannotMask for a division of integers by what may be 0: then all of the thread is undefined."""
+    left, right = child_of(node, "left"), child_of(node, "right")
+    literal = right.type == "number_literal" and text_of(right).strip("0uUlL") != ""
+    if not (literal or _is_float(branch, left) or _is_float(branch, right)):
+        raise _CannotMask(
+            f"divides integers by `{text_of(right)}`, which may be 0 where the branch is not taken"
+        )
+
+
+def _is_float(branch: _Branch, node: Node) -> bool:
+    """Whether an expression certainly is a floating-point number."""
+    if node.type == "number_literal":
+        text = text_of(node).lower()
+        return not text.startswith("0x") and ("." in text or "e" in text)
+    if node.type == "identifier":
+        return (declared_type(text_of(node), branch.kernel) or "").removeprefix("const ") in _FLOATS
+    if node.type == "subscript_expression":
+        base = text_of(child_of(node, "argument"))
+        return pointers_of(branch.kernel, branch.facts).get(base, "").removeprefix("const ") in _FLOATS
+    if node.type == "binary_expression" and text_of(child_of(node, "operator")) in ("+", "-", "*", "/"):
+        return _is_float(branch, child_of(node, "left")) or _is_float(branch, child_of(node, "right"))
+    if node.type in ("parenthesized_expression", "unary_expression"):
+        return any(_is_float(branch, child) for child in node.named_children)
+    return False
 
 
 def _is_pure(kernel: KernelSyntax, call: Node) -> bool:
@@ -353,7 +392,8 @@ def _loaded(branch: _Branch, load: Subscript, mask: str | None) -> str:
         return branch.known[text][0]
     indices = [_value(branch, index, mask) for index in load.indices]
     if mask is not None and not (load.base in shared and all(i.isdigit() for i in indices)):
-        branch.masked += load.base in pointers
+        if load.base in pointers:
+            branch.masked[load.base] = None
         indices = [i if i == "0" else f"{mask} ? {i} : 0" for i in indices]
     name = branch.fresh(f"{load.base.rpartition('.')[2]}_value")
     branch.types[name] = kind

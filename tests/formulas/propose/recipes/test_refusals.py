@@ -95,6 +95,13 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         (
             "masked_loads",
             "border",
+            [("count++", "count += n / d"), ("count += 1", ";")],
+            {},
+            "the branch on line 9 divides integers by `d`, which may be 0 where the branch is not taken",
+        ),
+        (
+            "masked_loads",
+            "border",
             [],
             {"launches": [[*ONE[0], {}, {"in": 4, "weights": 0}]]},
             "loads from `weights`, which may be empty",
