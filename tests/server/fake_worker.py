@@ -223,6 +223,7 @@ def profile(file: str, text: str) -> Object:
         "headers": {file: list(headers)},
         "sources": {f: hashlib.sha256(t.encode()).hexdigest() for f, t in {file: text, **headers}.items()},
         "inputs": inputs(file, {file: text, **headers}),
+        "warnings": [],
     }
 
 

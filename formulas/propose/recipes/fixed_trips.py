@@ -40,9 +40,7 @@ NAME = "fixed_trips"
 _MOST_TRIPS = 16  # steps of one loop: of longer ones a part at a time is enough
 _MOST_COPIES = 128  # of a body, in all loops of a nest together
 _ONE = ""  # stands for the numbers in a sum
-_INTEGERS = frozenset(
-    {"", "int", "long", "long long", "short", "size_t", "uint", "int32_t", "uint32_t", "int64_t"}
-)
+_SIGNED = frozenset({"int", "long", "long long", "short", "int32_t", "int64_t"})
 _MOST_LINES = 60  # of a nest: its text stands there twice afterwards
 
 
@@ -179,13 +177,9 @@ def _can_move(loop: Node, first: Node, begin: Counter[str], counter: str) -> boo
     if first.type != "init_declarator" or first.parent is None or first.parent.type != "declaration":
         return False
     kind = text_of(child_of(first.parent, "type"))
-    wraps = kind.startswith(("unsigned", "u", "size_t")) and begin[_ONE] < 0
     names = {counter, *begin.keys() - {_ONE}}
-    return (
-        kind.removeprefix("unsigned").strip() in _INTEGERS
-        and not wraps
-        and not names & changed_within(child_of(loop, "body"))
-    )
+    # An unsigned counter may wrap where it begins: then the loop has no step at all.
+    return kind in _SIGNED and not names & changed_within(child_of(loop, "body"))
 
 
 def _parts(update: Node) -> list[Node]:

@@ -332,7 +332,7 @@ class Report:
     headers: Mapping[str, tuple[str, ...]]
     sources: Mapping[str, str]
     inputs: Inputs
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...]
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""

@@ -8,7 +8,7 @@ __global__ void k(const float* in, float* out, int width, int reach) {
   for (int at = x - reach; at <= x + reach; ++at, tap++) {
     sum += in[at] * tap;
   }
-  for (unsigned at = x; at < (x + reach); ++at) {
+  for (int at = x; at < (x + reach); ++at) {
     if (in[at] < sum) break;
     sum += in[at];
   }

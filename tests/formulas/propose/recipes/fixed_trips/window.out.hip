@@ -17,12 +17,12 @@ __global__ void k(const float* in, float* out, int width, int reach) {
   }
   if (reach == 2) {  // the usual length
     #pragma unroll
-    for (unsigned at = x, step = 0; step < 2; ++at, ++step) {
+    for (int at = x, step = 0; step < 2; ++at, ++step) {
       if (in[at] < sum) break;
       sum += in[at];
     }
   } else {
-    for (unsigned at = x; at < (x + reach); ++at) {
+    for (int at = x; at < (x + reach); ++at) {
       if (in[at] < sum) break;
       sum += in[at];
     }
