@@ -294,7 +294,7 @@ def run(sequence: list[Step], fake: ModuleType) -> None:
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=25, deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(steps, max_size=10))
 def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile(fake: ModuleType, sequence: list[Step]) -> None:
     run(sequence, fake)

@@ -131,6 +131,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 def test_two_numbers_that_change_from_launch_to_launch(folder: Path) -> None:
     """What is wrong in the last stage only, of which no early launch is."""
     program, wrong = folder / "bitonic.hip", folder / "bitonic_wrong.hip"

@@ -45,6 +45,7 @@ def generated(path: Path, bench: str | None = None) -> str:
     return project.main_source.read_text()
 
 
+@pytest.mark.slow
 def test_a_file_with_a_bench_runs_and_its_kernels_stand_on_its_lines(tmp_path: Path) -> None:
     path = file_with(tmp_path, SCALE)
     project, run = resolve_benched(path), Run()

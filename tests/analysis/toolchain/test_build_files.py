@@ -126,6 +126,7 @@ def test_one_source_needs_no_command_and_two_programs_are_not_one(tmp_path: Path
     assert propose_build(tmp_path) is None
 
 
+@pytest.mark.slow
 def test_a_source_that_is_not_alone_is_told_the_lines_to_paste(tmp_path: Path, toolchain: Toolchain) -> None:
     here = make(
         tmp_path / "src",

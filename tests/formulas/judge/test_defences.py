@@ -343,6 +343,7 @@ def test_a_helper_is_proved_for_every_kernel_that_calls_it(second: str, said: st
         assert verdict.equivalent == (said == "Equivalent")
 
 
+@pytest.mark.slow
 def test_a_rewrite_that_breaks_another_configuration_of_its_kernel_is_not_offered(tmp_path: Path) -> None:
     """The program is built without FAST; the rewrite uses what only that build has, and another keeps to both."""
     branches = "\n#ifdef FAST\n  const float f = 2;\n#else\n  const float scale = 0.5f, f = scale;\n#endif\n"

@@ -75,6 +75,7 @@ def test_what_is_wrong_in_a_late_launch_of_a_silent_program_is_seen(tmp_path: Pa
     assert "what 4 of 4 launches left in memory and 5 copies to the host" in " ".join(same.notes)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_a_later_process_only_is_seen(tmp_path: Path) -> None:
     text = SILENT.replace("ALLOCATE", "(void)hipMalloc(&out, 1024);")
     text = text.replace("#include <unistd.h>", "#include <sys/wait.h>\n#include <unistd.h>")
@@ -90,6 +91,7 @@ def test_what_is_wrong_in_a_later_process_only_is_seen(tmp_path: Path) -> None:
     assert same.failure is None
 
 
+@pytest.mark.slow
 def test_floats_of_a_silent_program_may_be_rounded_where_the_proof_says_so(tmp_path: Path) -> None:
     text = SILENT.replace("ALLOCATE", "(void)hipMalloc(&out, 1024);")
     with bench_of(tmp_path / "silent.hip", text) as bench:

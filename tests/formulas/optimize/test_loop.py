@@ -312,6 +312,7 @@ def test_a_gpu_that_auto_cannot_use_is_named_in_the_result(
     assert result.notes[0].startswith("the AMD GPU (gfx942) is not used: /dev/kfd: Permission denied")
 
 
+@pytest.mark.slow
 def test_times_that_the_program_prints_may_change(examples: Path, tmp_path: Path) -> None:
     file = tmp_path / "timed.hip"
     contended(
@@ -417,6 +418,7 @@ def test_what_is_printed_may_be_rounded_otherwise(before: str, after: str, *, ri
     assert rounded == (Varied((), rounded=(before,)) if right else None)
 
 
+@pytest.mark.slow
 def test_the_program_may_round_otherwise_where_the_proof_says_so(tmp_path: Path) -> None:
     text = CLOCKED.replace("last / ms", "last * 1.5f").replace("%g", "%.6f")
     rounded = text.replace("x + 1", "x * 1.000001f + 1").encode()

@@ -28,6 +28,7 @@ __global__ void copy(const float* in, float* out, int n) {
 """
 
 
+@pytest.mark.slow
 def test_a_header_is_profiled_and_checked_by_its_benches(cli: Cli) -> None:
     header = cli.write(HEADER, "kernels.cuh")
 

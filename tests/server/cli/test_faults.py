@@ -238,6 +238,7 @@ int main() {
 )
 
 
+@pytest.mark.slow
 def test_a_profile_that_keeps_going_reports_the_access_and_is_marked(cli: Cli) -> None:
     source = cli.write(STRAY)
     stopped = cli("profile", source)

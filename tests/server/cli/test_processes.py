@@ -51,6 +51,7 @@ def test_what_forked_children_launch_is_one_profile(cli: Cli) -> None:
     assert launches(outcome.stdout) == {"even": 4, "odd": 2, "all": 3}
 
 
+@pytest.mark.slow
 def test_a_defect_in_any_child_is_found(cli: Cli) -> None:
     assert "No defect in 9 dispatches" in cli("check", cli.write(FORKED.replace("OFFSET", "0"))).stdout
     outcome = cli("check", cli.write(FORKED.replace("OFFSET", "4096")))
@@ -90,6 +91,7 @@ def test_ranks_with_kernels_of_their_own_are_not_mixed_up(cli: Cli, how: str) ->
     assert lines["second"] <= {4}
 
 
+@pytest.mark.slow
 def test_launches_of_any_child_are_recorded_for_a_proof(cli: Cli) -> None:
     reference = cli.write(FORKED.replace("OFFSET", "0"), "reference.hip")
     same = cli.write(FORKED.replace("OFFSET", "0").replace("2 * threadIdx.x", "threadIdx.x << 1"), "same.hip")

@@ -21,6 +21,7 @@ int main(int count, char** words) {
 """
 
 
+@pytest.mark.slow
 def test_several_sources_are_several_programs_and_a_failure_leaves_the_others(cli: Cli) -> None:
     for name in ("a.hip", "c.hip"):
         cli.write(PROGRAM, name)
@@ -113,6 +114,7 @@ def test_a_read_only_file_is_seen_before_a_rewrite_is_looked_for(cli: Cli) -> No
     assert "the file is read-only" in outcome.line
 
 
+@pytest.mark.slow
 def test_a_report_obeys_columns_and_an_ascii_terminal(cli: Cli) -> None:
     source = cli.write(PROGRAM)
     for columns in (48, 60, 200):

@@ -154,6 +154,7 @@ def test_too_few_pairs_decide_nothing(optimize: Optimize) -> None:
     assert "only 19 pairs were timed, 20 are needed" in attempt["reason"]
 
 
+@pytest.mark.slow
 def test_a_profiler_that_fails_in_the_middle_is_one_clear_line(optimize: Optimize) -> None:
     outcome = optimize(answers(series("faster"), fails_at=(1, 6)))
     assert outcome.code == 1
@@ -162,6 +163,7 @@ def test_a_profiler_that_fails_in_the_middle_is_one_clear_line(optimize: Optimiz
     assert "The file stays as it is." in outcome.stdout
 
 
+@pytest.mark.slow
 def test_a_rewrite_that_changes_the_number_of_launches_there_is_not_timed(optimize: Optimize) -> None:
     before, after = series("faster")
     outcome = optimize(answers([before, [run[:1] for run in after]]), "--format", "json")

@@ -188,6 +188,7 @@ def test_a_model_that_fails_is_an_error_alone(
         optimized(project_of(COLUMN, server))
 
 
+@pytest.mark.slow
 def test_candidates_never_see_the_key(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
