@@ -4,7 +4,14 @@ import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { Heat } from "./heat";
 import { Keys } from "./keys";
 import { pythonApi } from "./launch";
-import { SERVER_BENCH, SERVER_CANCEL, SERVER_CHECK, SERVER_OPTIMIZE, SERVER_PROFILE, SERVER_RESTORE } from "./protocol";
+import {
+  SERVER_BENCH,
+  SERVER_CANCEL,
+  SERVER_CHECK,
+  SERVER_OPTIMIZE,
+  SERVER_PROFILE,
+  SERVER_RESTORE,
+} from "./protocol";
 import { DOCUMENTS, Server } from "./server";
 import { StatusItem } from "./status";
 
