@@ -169,6 +169,7 @@ int main() { int* p; CHECK(hipMalloc(&p, 512)); busy<<<1000000, 64>>>(p, 2000);
 )
 
 
+@pytest.mark.slow
 def test_a_long_healthy_kernel_is_not_called_a_runaway(run: Run) -> None:
     for out in ({}, {"HIPSCOPE_OUT": ""}):
         ran = run(BUSY, HIPSCOPE_TIME_LIMIT_MS="2000", **out)

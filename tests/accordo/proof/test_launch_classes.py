@@ -93,6 +93,7 @@ def test_of_many_classes_some_late_ones_are_recorded(folder: Path) -> None:
     assert (covered.classes, covered.all_classes, covered.all_launches) == (9, 100, 300)
 
 
+@pytest.mark.slow
 def test_of_short_launches_more_than_eight_classes_are_replayed(folder: Path) -> None:
     """The wrong one is neither among the first nor among the last."""
     wrong = "shift == 28 ? 0u : keys[i] >> (shift / 16 & 31)"

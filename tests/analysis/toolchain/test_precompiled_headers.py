@@ -140,6 +140,7 @@ def test_a_damaged_precompiled_header_costs_time_only(
     assert calls.with_preamble == [False, True, True, False]
 
 
+@pytest.mark.slow
 def test_a_header_with_a_warning_is_not_precompiled(
     project: Project, toolchain: Toolchain, calls: Calls
 ) -> None:

@@ -474,6 +474,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 def test_numbers_in_a_structure_of_a_header_are_known_to_recipes(tmp_path: Path) -> None:
     (tmp_path / "grid.h").write_text("template <typename T> struct Grid { T* data; int rows, columns; };\n")
     file = tmp_path / "scale.hip"
@@ -512,6 +513,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["uchar4", "Cell"])
 def test_elements_of_a_vector_or_of_a_structure_have_a_known_size(element: str, tmp_path: Path) -> None:
     (tmp_path / "types.h").write_text("struct Cell { int x; float weight; };\n")

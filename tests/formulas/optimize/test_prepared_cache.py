@@ -289,6 +289,7 @@ def only_as_it_is(
     return command_build.build_in_tree(project, toolchain, run, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

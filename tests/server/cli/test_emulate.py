@@ -393,6 +393,7 @@ def test_a_program_that_is_stopped_in_its_first_kernel_is_not_said_to_have_none(
     assert (running.returncode, told) == (130, f"hipscope: {said}\n")
 
 
+@pytest.mark.slow
 def test_a_kernel_that_never_ends_is_named(tmp_path: Path) -> None:
     words: list[str | Path] = ["-d", tmp_path, "-o", "run", "--kernel-trace", "--timeout", "4"]
     done = emulate(*words, "--", built(tmp_path, ENDLESS), "quick")

@@ -148,6 +148,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 def test_the_same_finding_of_a_templates_instances_is_one(cli: Cli) -> None:
     source = cli.write(TEMPLATE)
     report = json.loads(cli("profile", "--format", "json", source).stdout)

@@ -221,9 +221,8 @@ def test_candidates_never_see_the_key(
 MARKED = sorted(p.stem for p in (ROOT / "examples").glob("*.hip") if "hipscope: expect" in p.read_text())
 
 
-@pytest.mark.parametrize(
-    "example", [name if name == COLUMN else pytest.param(name, marks=pytest.mark.slow) for name in MARKED]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("example", MARKED)
 def test_a_right_answer_to_each_finding_becomes_a_verified_edit(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project], example: str
 ) -> None:
