@@ -1,8 +1,8 @@
 """Several verified edits of a file, each made on the text that the one before it left, as one.
 
 Takes the results of the rounds and the texts before and after all of them, gives one OptimizeResult. Each round was
-held against the one before, so the first and the last are as equal as every two of them. Most rounds are of one kernel;
-the numbers of the result are that kernel's, `kernels` has those of all.
+held against the one before, so of all that is said to be equal only the weakest verdict holds. Most rounds are of one
+kernel; the times of the result are that kernel's, `kernels` has those of all.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.optimize.result import KernelGain, OptimizeResult
 from hipscope.formulas.optimize.verified_edit import diff_of, edit_between
@@ -35,7 +36,7 @@ def joined(
             "speedup": math.prod(r.speedup or 1.0 for r in own),
             "after": own[-1].after,
             "measured": None,
-            "verdict": own[-1].verdict,
+            "verdict": _weakest([r.verdict for r in rounds if r.verdict is not None]),
             "notes": tuple(dict.fromkeys(note for r in rounds for note in r.notes)),
             "trades": tuple(trade for r in rounds for trade in r.trades),
             "attempts": tuple(attempt for r in everything for attempt in r.attempts),
@@ -44,6 +45,11 @@ def joined(
             "gpu_speedup": math.prod(r.gpu_speedup or 1.0 for r in rounds),
         }
     )
+
+
+def _weakest(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The last verdict that is not bit for bit, else the last: one rounded step makes the whole a rounded one."""
+    return next((v for v in reversed(verdicts) if not v.bit_exact), verdicts[-1] if verdicts else None)
 
 
 def _gains(rounds: Sequence[OptimizeResult]) -> tuple[KernelGain, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.config import Config
 from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.project import Project
@@ -53,6 +54,19 @@ def test_two_rounds_are_one_edit(tmp_path: Path) -> None:
     assert whole.notes == ("it assumes something", "note 0", "note 1")
     assert [a.recipe for a in whole.attempts] == ["recipe 0", "recipe 1", "third"]
     assert whole.message == "round 0. Then: round 1."
+
+
+def test_one_rounded_step_makes_the_whole_a_rounded_one(tmp_path: Path) -> None:
+    file = tmp_path / "k.hip"
+    project = Project(tmp_path, file, (file,), Config(), (), "single")
+    same = Verdict(outcome="equivalent", reason="Equivalent bit for bit.", bit_exact=True)
+    near = Verdict(outcome="equivalent", reason="Equivalent within rounding.")
+    for verdicts, expected in (((near, same), near), ((same, near), near), ((same, same), same)):
+        rounds = [
+            verified(file, number, 1.5, kernel).model_copy(update={"verdict": verdict})
+            for number, (verdict, kernel) in enumerate(zip(verdicts, ("k", "other"), strict=True))
+        ]
+        assert joined(project, rounds, None, TEXTS).verdict == expected
 
 
 def test_one_round_is_what_it_was(tmp_path: Path) -> None:
