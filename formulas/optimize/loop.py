@@ -35,7 +35,6 @@ from hipscope.formulas.detect.registry import (
     ask_formula,
     detect_all,
     find_formula,
-    measure_all,
 )
 from hipscope.formulas.detect.sites import finding_at, kernel_site
 from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
@@ -43,7 +42,6 @@ from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import ask_recipes, contest, unasked_candidates
-from hipscope.formulas.judge.timed_replay import Measured
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
 from hipscope.formulas.launches.judge_launches import RECIPE, judge_launches
 from hipscope.formulas.optimize.model_rewrites import (
@@ -53,11 +51,11 @@ from hipscope.formulas.optimize.model_rewrites import (
     kernel_findings,
 )
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
-from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult, Side
+from hipscope.formulas.optimize.records import judged_attempt, sentence, unjudged, verified_result
+from hipscope.formulas.optimize.result import Attempt, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.variant_search import judge_variants
-from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit, diff_of, edit_between
-from hipscope.formulas.propose.candidate import Candidate
+from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit
 from hipscope.formulas.propose.hints.variants import variants_of
 from hipscope.formulas.propose.llm.client import ModelError
 
@@ -360,7 +358,7 @@ def _optimize_kernel(
 def _untried(finding: Finding, reason: HipscopeError) -> Attempt:
     """A finding for which nothing could be tried, with what to do about it."""
     said = f"{reason.message} ({reason.hint})" if reason.hint else reason.message
-    return _unjudged(finding, "", Outcome.CANNOT_JUDGE, said, recipe="")
+    return unjudged(finding, "", Outcome.CANNOT_JUDGE, said, recipe="")
 
 
 def _try_recipes(
@@ -370,10 +368,10 @@ def _try_recipes(
     offers = ask_recipes(bench, finding)
     for advice in offers.advice:
         said = f"Advice: {advice.title}. Not done here: {advice.reason}."
-        attempts.append(_unjudged(finding, advice.title, Outcome.ADVICE, said, recipe=advice.recipe))
+        attempts.append(unjudged(finding, advice.title, Outcome.ADVICE, said, recipe=advice.recipe))
     for refusal in offers.refused:
         said = f"{refusal.recipe} does not apply: {refusal.reason}."
-        attempts.append(_unjudged(finding, "", Outcome.NO_RECIPE, said, recipe=refusal.recipe))
+        attempts.append(unjudged(finding, "", Outcome.NO_RECIPE, said, recipe=refusal.recipe))
     formula = find_formula(finding.formula)
     with Rehearsals(bench, work.run) as rehearsals:
         judged = contest(bench, offers, formula, work.run, rehearsals=rehearsals)
@@ -389,15 +387,15 @@ def _try_launches(
     judged = judge_launches(bench, work.run)
     if isinstance(judged, str):
         if finding.formula == _OF_LAUNCHES:
-            attempts.append(_unjudged(finding, "", Outcome.NO_RECIPE, _sentence(judged), recipe=RECIPE))
+            attempts.append(unjudged(finding, "", Outcome.NO_RECIPE, sentence(judged), recipe=RECIPE))
         return None
     for one in judged:
         judgement = one.judgement
         if judgement.accepted and one.whole is not None:
             judgement = _confirmed(work, bench, judgement, one.whole)
-        attempts.append(_attempt(bench, finding, judgement))
+        attempts.append(judged_attempt(bench, finding, judgement))
         if judgement.accepted:
-            return _verified(bench, finding, judgement, attempts)
+            return verified_result(bench, finding, judgement, attempts)
     return None
 
 
@@ -435,9 +433,9 @@ def _first_verified(
             work.run.say("running the program with the rewrite")
             whole = rehearsals.finish(judgement.candidate.text, exact=_bit_exact(judgement))
             judgement = _confirmed(work, bench, judgement, whole)
-        attempts.append(_attempt(bench, finding, judgement))
+        attempts.append(judged_attempt(bench, finding, judgement))
         if judgement.accepted:
-            return _verified(bench, finding, judgement, attempts)
+            return verified_result(bench, finding, judgement, attempts)
     return None
 
 
@@ -478,7 +476,7 @@ def _ask_model(
     except ModelError as failure:
         if work.options.rewriter == "llm":
             raise
-        attempts.append(_unjudged(findings[0], proposer.model, Outcome.MODEL_FAILED, str(failure)))
+        attempts.append(unjudged(findings[0], proposer.model, Outcome.MODEL_FAILED, str(failure)))
         return None
     if rewrites is None:
         return None
@@ -486,117 +484,21 @@ def _ask_model(
         judgement = rewrites.judgements.get(tried.number)
         if judgement is None:
             title = f"Answer without a rewrite ({proposer.model}, attempt {tried.number})"
-            why = _sentence(tried.failure or "")
-            attempts.append(_unjudged(findings[0], title, Outcome.UNUSABLE, why))
+            why = sentence(tried.failure or "")
+            attempts.append(unjudged(findings[0], title, Outcome.UNUSABLE, why))
             continue
         finding = rewrites.finding(judgement, findings)
         notes = (*judgement.notes, *explain_attempt(tried))
-        attempts.append(_attempt(bench, finding, judgement).model_copy(update={"notes": notes}))
+        attempts.append(judged_attempt(bench, finding, judgement).model_copy(update={"notes": notes}))
     account = rewrites.account(proposer.model)
     accepted = [j for j in rewrites.judgements.values() if j.accepted]
     if accepted:
         best = max(accepted, key=lambda j: j.speedup or 0.0)
-        result = _verified(bench, rewrites.finding(best, findings), best, attempts)
+        result = verified_result(bench, rewrites.finding(best, findings), best, attempts)
         beliefs = explain_attempt(rewrites.attempt(best))
         return result.model_copy(update={"notes": (*result.notes, *beliefs, account)})
     attempts[-1] = attempts[-1].model_copy(update={"notes": (*attempts[-1].notes, account)})
     return None
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
-
-
-def _unjudged(finding: Finding, title: str, outcome: Outcome, reason: str, *, recipe: str = "llm") -> Attempt:
-    """An answer of a rewriter that could not be judged, or no answer."""
-    return Attempt(
-        formula=finding.formula,
-        kernel=finding.kernel,
-        recipe=recipe,
-        title=title,
-        outcome=outcome,
-        reason=reason,
-    )
-
-
-def _attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Attempt:
-    candidate = judgement.candidate
-    return Attempt(
-        formula=finding.formula,
-        kernel=finding.kernel,
-        recipe=candidate.recipe,
-        title=candidate.title,
-        expected=candidate.expected,
-        outcome=judgement.stage,
-        reason=judgement.reason,
-        speedup=judgement.speedup,
-        after=_after(judgement),
-        measured=judgement.measured,
-        verdict=judgement.verdict,
-        notes=judgement.notes,
-        trades=judgement.trades,
-        diff=diff_of(*_change(bench, candidate)),
-    )
-
-
-def _verified(bench: Bench, finding: Finding, best: Judgement, attempts: list[Attempt]) -> OptimizeResult:
-    kernels = bench.session.profile.kernels
-    total = sum(k.time_ns for k in kernels)
-    own = sum(k.time_ns for k in kernels if k.mangled in bench.symbols)
-    gain = KernelGain(kernel=finding.kernel, line=finding.line, time_ns=own, speedup=best.speedup or 1.0)
-    return OptimizeResult(
-        status="verified",
-        message=f"{best.candidate.title}: {best.reason} The whole program gives the same output.",
-        formula=finding.formula,
-        kernel=finding.kernel,
-        file=finding.file,
-        line=finding.line,
-        diff=diff_of(*_change(bench, best.candidate)),
-        speedup=best.speedup,
-        before=_side(bench.baseline, best.measured.before_ns if best.measured is not None else None),
-        after=_after(best),
-        measured=best.measured,
-        verdict=best.verdict,
-        notes=best.notes,
-        trades=best.trades,
-        attempts=tuple(attempts),
-        isolation=isolation(),
-        edit=edit_between(best.candidate.file or bench.source, *_change(bench, best.candidate)[1:]),
-        kernels=(gain,),
-        gpu_speedup=total / (total - gain.time_ns + gain.time_ns / gain.speedup) if total else None,
-    )
-
-
-def _after(judgement: Judgement) -> Side | None:
-    times = judgement.measured
-    if judgement.after is None:
-        return None
-    return _side(judgement.after, times.after_ns if times is not None else None)
-
-
-def _side(measured: Measured, measured_ns: float | None = None) -> Side:
-    resources = measured.kernel.resources
-    device = measured.profile.device
-    metrics = measure_all(measured.kernel, device)
-    return Side(
-        time_ns=measured.time_ns if measured_ns is None else measured_ns,
-        provenance="modelled" if measured_ns is None else "measured",
-        metrics=metrics,
-        vgprs=resources.vgprs,
-        agprs=resources.agprs,
-        sgprs=resources.sgprs,
-        lds_bytes=resources.lds_bytes,
-        scratch_bytes=resources.scratch_bytes,
-        occupancy=measured.occupancy,
-    )
-
-
-def _change(bench: Bench, candidate: Candidate) -> tuple[str, bytes, bytes]:
-    """The name of the file that a candidate edits, relative to the project, and its text before and after."""
-    root, file = bench.project.root.resolve(), candidate.file
-    path = (file or bench.source).resolve()
-    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-    return name, bench.original if file is None else bench.run.texts.needed(file), candidate.text
 
 
 def _formulas(options: OptimizeOptions, project: Project) -> tuple[str, ...]:

@@ -1,0 +1,118 @@
+"""What the loop records: an attempt for each answer, and the result of the one that was verified.
+
+Takes a bench and what the judge said, gives the records of result.py. Nothing is judged here.
+"""
+
+from __future__ import annotations
+
+from hipscope.analysis.system.sandbox import isolation
+from hipscope.formulas.base import Finding
+from hipscope.formulas.detect.registry import measure_all
+from hipscope.formulas.judge.bench import Bench
+from hipscope.formulas.judge.judge import Judgement
+from hipscope.formulas.judge.outcome import Outcome
+from hipscope.formulas.judge.timed_replay import Measured
+from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult, Side
+from hipscope.formulas.optimize.verified_edit import diff_of, edit_between
+from hipscope.formulas.propose.candidate import Candidate
+
+
+def sentence(text: str) -> str:
+    """The text with a capital and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def unjudged(finding: Finding, title: str, outcome: Outcome, reason: str, *, recipe: str = "llm") -> Attempt:
+    """An answer of a rewriter that could not be judged, or no answer."""
+    return Attempt(
+        formula=finding.formula,
+        kernel=finding.kernel,
+        recipe=recipe,
+        title=title,
+        outcome=outcome,
+        reason=reason,
+    )
+
+
+def judged_attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Attempt:
+    """What came of one candidate."""
+    candidate = judgement.candidate
+    return Attempt(
+        formula=finding.formula,
+        kernel=finding.kernel,
+        recipe=candidate.recipe,
+        title=candidate.title,
+        expected=candidate.expected,
+        outcome=judgement.stage,
+        reason=judgement.reason,
+        speedup=judgement.speedup,
+        after=_after(judgement),
+        measured=judgement.measured,
+        verdict=judgement.verdict,
+        notes=judgement.notes,
+        trades=judgement.trades,
+        diff=diff_of(*_change(bench, candidate)),
+    )
+
+
+def verified_result(
+    bench: Bench, finding: Finding, best: Judgement, attempts: list[Attempt]
+) -> OptimizeResult:
+    """The result with the edit of the best judgement; `attempts` are all that came before it."""
+    kernels = bench.session.profile.kernels
+    total = sum(k.time_ns for k in kernels)
+    own = sum(k.time_ns for k in kernels if k.mangled in bench.symbols)
+    gain = KernelGain(kernel=finding.kernel, line=finding.line, time_ns=own, speedup=best.speedup or 1.0)
+    return OptimizeResult(
+        status="verified",
+        message=f"{best.candidate.title}: {best.reason} The whole program gives the same output.",
+        formula=finding.formula,
+        kernel=finding.kernel,
+        file=finding.file,
+        line=finding.line,
+        diff=diff_of(*_change(bench, best.candidate)),
+        speedup=best.speedup,
+        before=_side(bench.baseline, best.measured.before_ns if best.measured is not None else None),
+        after=_after(best),
+        measured=best.measured,
+        verdict=best.verdict,
+        notes=best.notes,
+        trades=best.trades,
+        attempts=tuple(attempts),
+        isolation=isolation(),
+        edit=edit_between(best.candidate.file or bench.source, *_change(bench, best.candidate)[1:]),
+        kernels=(gain,),
+        gpu_speedup=total / (total - gain.time_ns + gain.time_ns / gain.speedup) if total else None,
+    )
+
+
+def _after(judgement: Judgement) -> Side | None:
+    times = judgement.measured
+    if judgement.after is None:
+        return None
+    return _side(judgement.after, times.after_ns if times is not None else None)
+
+
+def _side(measured: Measured, measured_ns: float | None = None) -> Side:
+    resources = measured.kernel.resources
+    device = measured.profile.device
+    metrics = measure_all(measured.kernel, device)
+    return Side(
+        time_ns=measured.time_ns if measured_ns is None else measured_ns,
+        provenance="modelled" if measured_ns is None else "measured",
+        metrics=metrics,
+        vgprs=resources.vgprs,
+        agprs=resources.agprs,
+        sgprs=resources.sgprs,
+        lds_bytes=resources.lds_bytes,
+        scratch_bytes=resources.scratch_bytes,
+        occupancy=measured.occupancy,
+    )
+
+
+def _change(bench: Bench, candidate: Candidate) -> tuple[str, bytes, bytes]:
+    """The name of the file that a candidate edits, relative to the project, and its text before and after."""
+    root, file = bench.project.root.resolve(), candidate.file
+    path = (file or bench.source).resolve()
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    return name, bench.original if file is None else bench.run.texts.needed(file), candidate.text
