@@ -61,7 +61,7 @@ def parse(source: bytes) -> FileSyntax:
 
 def tree_of(source: bytes, macros: Collection[bytes] = ()) -> Node:
     """The bare syntax tree; `macros` are names that stand for attributes of functions (see `attribute_macros`)."""
-    return exact_tree(_blank_attribute_macros(_blank_words(source, macros)))
+    return exact_tree(_blank_alone_pragmas(_blank_attribute_macros(_blank_words(source, macros))))
 
 
 def exact_tree(source: bytes) -> Node:
@@ -107,6 +107,14 @@ _ATTRIBUTE = (
     rb"(?:__(?:host|device|forceinline|inline|noinline)__|inline|static|constexpr|"
     rb"__attribute__\s*\(\([^\n]*\)\))"
 )
+_LOOP_PRAGMA = re.compile(
+    rb"^[ \t]*#[ \t]*pragma[ \t]+(?:unroll|nounroll|clang[ \t]+loop)\b[^\r\n]*", re.MULTILINE
+)
+# The lines of such pragmas, comments and blank lines among them, behind the end of a loop's head or an `else`.
+_ALONE_PRAGMAS = re.compile(
+    rb"(?:\)|(?<!\w)(?:else|do))[ \t]*(?://[^\r\n]*)?\r?\n"
+    rb"(?:[ \t]*(?:(?://|#[ \t]*pragma[ \t]+(?:unroll|nounroll|clang[ \t]+loop)\b)[^\r\n]*)?\r?\n)+"
+)
 _ATTRIBUTE_MACRO = re.compile(
     rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+"
     + _ATTRIBUTE
@@ -148,6 +156,19 @@ def _blank_words(source: bytes, words: Collection[bytes]) -> bytes:
         line = source[source.rfind(b"\n", 0, match.start()) + 1 : match.start()]
         if not line.lstrip().startswith(b"#"):
             _blank(blanked, match.start(), match.end())
+    return bytes(blanked)
+
+
+def _blank_alone_pragmas(source: bytes) -> bytes:
+    """The source without the pragmas of loops that are alone in another loop or branch, without braces: the grammar
+    takes such a line for the statement, and the loop for one that comes after it.
+    """
+    if b"pragma" not in source:
+        return source
+    blanked = bytearray(source)
+    for match in _ALONE_PRAGMAS.finditer(source):
+        for pragma in _LOOP_PRAGMA.finditer(match[0]):
+            _blank(blanked, match.start() + pragma.start(), match.start() + pragma.end())
     return bytes(blanked)
 
 

@@ -83,6 +83,8 @@ def counted_loop(loop: Node, kernel: KernelSyntax) -> SteppedLoop | str:
     """The loop, if its steps can be written out; else why not, as the end of a sentence about it."""
     if loop.type != "for_statement":
         return "is no `for` loop"
+    if loop.has_error:
+        return "is not read in whole"
     start, condition, update, body = (
         child_of(loop, name) for name in ("initializer", "condition", "update", "body")
     )

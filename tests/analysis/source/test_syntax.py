@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hipscope.analysis.source.nodes import text_of
+from hipscope.analysis.source.nodes import child_of, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.formulas.propose.splice import OverlappingSplices, Splice, apply_splices
 
@@ -164,3 +164,33 @@ def test_reading_never_fails_and_spans_lie_in_the_text(text: str) -> None:
         assert 0 <= kernel.span.start < kernel.body.start < kernel.body.end <= kernel.span.end <= len(source)
         assert source[kernel.body.start : kernel.body.start + 1] == b"{"
         assert source[kernel.body.end - 1 : kernel.body.end] == b"}"
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_loop_behind_a_pragma_is_the_body_of_the_loop_around_it(end: bytes) -> None:
+    source = end.join(
+        [
+            b"__global__ void k(float* x, int n) {",
+            b"  for (int i = 0; i < n; i++)  // rows",
+            b"    // columns",
+            b"    #pragma unroll 4",
+            b"    for (int j = 0; j < n; j++)",
+            b"      x[i * n + j] += 1;",
+            b"  if (n > 3)",
+            b"#pragma unroll",
+            b"    for (int j = 0; j < n; j++) x[j] = 0;",
+            b"  x[0] = f(n);",
+            b"#pragma unroll 2",
+            b"  for (int j = 0; j < n; j++) x[j] = 0;",
+            b"}",
+        ]
+    )
+    read = parse(source)
+    loops = [node for node in walk(read.root) if node.type == "for_statement"]
+    assert read.errors == ()
+    assert [child_of(loop, "body").type for loop in loops[:2]] == ["for_statement", "expression_statement"]
+    assert text_of(loops[1]) == source[loops[1].start_byte : loops[1].end_byte].decode()
+    # One that stands before a statement of a block stays: it is edited in place.
+    assert [text_of(node).strip() for node in walk(read.root) if node.type == "preproc_call"] == [
+        "#pragma unroll 2"
+    ]
