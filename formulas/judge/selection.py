@@ -34,7 +34,7 @@ from hipscope.formulas.judge.judge import (
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Refusal
-from hipscope.formulas.propose.recipes import further_recipes, recipes_for
+from hipscope.formulas.propose.recipes import ask_recipe, further_recipes, recipes_for
 
 _LOOK_SECONDS = 0.05
 _LAST_PLACES = 1e-4  # of a float: the difference that a fused operation may make, summed up
@@ -57,7 +57,7 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
     refused: list[Refusal] = []
     advice: list[Advice] = []
     for recipe in recipes_for(finding.formula, approximate=bench.project.config.optimize.fast_math):
-        answer = recipe(bench.original, bench.kernel, finding, bench.facts)
+        answer = ask_recipe(recipe, bench.original, bench.kernel, finding, bench.facts)
         if isinstance(answer, Refusal):
             refused.append(answer)
         elif isinstance(answer, Advice):
@@ -73,7 +73,7 @@ def unasked_candidates(bench: Bench, asked: Collection[str]) -> list[Candidate]:
     """What the recipes of other formulas than those `asked` make of the kernel, each in its best form."""
     found: list[Candidate] = []
     for recipe in further_recipes(asked):
-        answer = recipe(bench.original, bench.kernel, None, bench.facts)
+        answer = ask_recipe(recipe, bench.original, bench.kernel, None, bench.facts)
         if isinstance(answer, Family):
             found += answer.candidates[: answer.keep]
         elif isinstance(answer, list):

@@ -17,10 +17,11 @@ from hipscope.analysis.run import Run
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.compile_sweep import Admitted, sweep
 from hipscope.formulas.judge.judge import Judgement, time_candidate, weigh
+from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import Proofs, prove_in_order
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Candidate
-from hipscope.formulas.propose.hints.variants import Hints, LoopHint, Variants
+from hipscope.formulas.propose.hints.variants import NAME, Hints, LoopHint, Variants
 
 _LOOP_HINTS = (LoopHint(4), LoopHint(4, "written"), LoopHint(4, "step"), LoopHint(4, "vectors"))
 _AGAIN = (LoopHint(4), LoopHint(4, "written"))  # of a kernel that was rewritten: the others have lost before
@@ -63,14 +64,13 @@ def judge_variants(
 
     Raises as `judge_candidate` does.
     """
-    first = [(None, c) for c in recipes] + [
-        (hints, variants.candidate(hints)) for hints in _first(variants, _AGAIN if again else _LOOP_HINTS)
-    ]
     dropped: list[Judgement] = []
+    told = _written(variants, _first(variants, _AGAIN if again else _LOOP_HINTS), dropped)
+    first = [*((None, c) for c in recipes), *told]
     timed = _timed(bench, variants, first, (), run, dropped)
-    nearer = [(hints, variants.candidate(hints)) for hints in _next_to_best(variants, timed)]
+    nearer = _written(variants, _next_to_best(variants, timed), dropped)
     timed += _timed(bench, variants, nearer, timed, run, dropped)
-    paired = [(hints, variants.candidate(hints)) for hints in _paired(variants, timed)]
+    paired = _written(variants, _paired(variants, timed), dropped)
     timed += _timed(bench, variants, paired, timed, run, dropped)
     hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)[:_MOST_PROVED]
     if not timed and dropped:
@@ -82,6 +82,23 @@ def judge_variants(
         bench.prepare_precision()
     with Proofs(bench, run) as proofs:
         yield from prove_in_order(bench, [(t.quick, t.admitted) for t in hopeful], proofs, rehearsals)
+
+
+def _written(
+    variants: Variants, wanted: Sequence[Hints], dropped: list[Judgement]
+) -> list[tuple[Hints | None, Candidate]]:
+    """The texts of these hints. One that cannot be written, by a defect of hipscope, is `dropped`; the others count."""
+    found: list[tuple[Hints | None, Candidate]] = []
+    for hints in wanted:
+        try:
+            found.append((hints, variants.candidate(hints)))
+        except Exception as error:
+            nothing = Candidate(recipe=NAME, title="", text=b"", expected="")
+            reason = (
+                f"Not tried: writing it brings out a defect of hipscope ({type(error).__name__}: {error})."
+            )
+            dropped.append(Judgement(nothing, Outcome.CANNOT_JUDGE, reason))
+    return found
 
 
 def _preference(one: _Timed) -> tuple[int, bool, int, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Proposal
+from hipscope.formulas.propose.candidate import Proposal, Refusal
 from hipscope.formulas.propose.recipes import (
     advice,
     block_reduce,
@@ -75,6 +75,21 @@ _SEARCHED: tuple[Recipe, ...] = (
 # Less precise: only when the project asks for them.
 FAST_MATH: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.propose,)}
 FAST_MATH_ADVICE: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.advise,)}
+
+
+def ask_recipe(
+    recipe: Recipe, source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
+) -> Proposal:
+    """The recipe's answer; a refusal that names the defect where the recipe itself fails: it is one of many, and the
+    others are worth asking.
+    """
+    try:
+        return recipe(source, kernel, finding, facts)
+    except Exception as error:
+        name = recipe.__module__.rpartition(".")[2]
+        return Refusal(
+            name, f"it has a defect of its own that this code brings out ({type(error).__name__}: {error})"
+        )
 
 
 def recipes_for(formula: str, *, approximate: bool = False) -> tuple[Recipe, ...]:

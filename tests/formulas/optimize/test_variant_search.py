@@ -17,7 +17,7 @@ from hipscope.formulas.judge.judge import Judgement
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import variant_search
 from hipscope.formulas.propose.candidate import Candidate
-from hipscope.formulas.propose.hints.variants import variants_of
+from hipscope.formulas.propose.hints.variants import Hints, Variants, variants_of
 from tests.formulas.propose.hints.test_variants import FILE, SOURCE, profiled
 from tests.formulas.propose.recipes.cases import metadata
 
@@ -111,3 +111,19 @@ def test_few_texts_are_compiled(
     first = judged(lambda text: 1.2 if best in text else 1.005 if "16" in best else 0.95)[0]
     assert best in first.candidate.text.decode() or best == "nothing"
     assert len(compiled) <= 15
+
+
+def test_a_hint_that_cannot_be_written_leaves_the_others(
+    judged: Callable[[Speed], list[Judgement]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = Variants.candidate
+
+    def candidate(self: Variants, hints: Hints) -> Candidate:
+        if any(hint.form == "written" for _, hint in hints.loops):
+            raise ValueError("no such node")
+        return written(self, hints)
+
+    monkeypatch.setattr(Variants, "candidate", candidate)
+    best = judged(lambda text: 1.5 if "#pragma unroll 4" in text else 1.0)[0]
+    assert best.accepted
+    assert "#pragma unroll 4" in best.candidate.text.decode()

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.source.parse import parse
+from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Refusal
-from hipscope.formulas.propose.recipes import recipes_for
+from hipscope.formulas.propose.recipes import ask_recipe, recipes_for
 from tests.formulas.propose.recipes.cases import FOLDER, ask, candidates, facts_of, read_facts
 
 Change = tuple[str, str]
@@ -727,3 +728,15 @@ def test_a_fast_form_of_each_expression(old: str, new: str) -> None:
 def test_a_root_in_double_precision_has_no_fast_form() -> None:
     source = b"__global__ void k(double y, float* out) { out[0] = 1.f / sqrt(y); }\n"
     assert isinstance(ask("fast_math", source, facts_of({})), Refusal)
+
+
+def test_a_recipe_that_fails_is_a_refusal_with_the_reason() -> None:
+    def broken(*_: object) -> Any:
+        raise ValueError("no such node")
+
+    broken.__module__ = "hipscope.formulas.propose.recipes.broken"
+    source = b"__global__ void k(float* x) { x[threadIdx.x] = 0; }"
+    answer = ask_recipe(broken, source, parse(source).kernels[0], None, LaunchFacts())
+    assert isinstance(answer, Refusal)
+    assert answer.recipe == "broken"
+    assert "ValueError: no such node" in answer.reason
