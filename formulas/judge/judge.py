@@ -32,7 +32,7 @@ from hipscope.formulas.judge.guard import (
     elsewhere,
     others_compiled_differently,
 )
-from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, Trade
+from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, ProgramTimes, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, depends_on_assumption, trade_sentence
 from hipscope.formulas.judge.timed_replay import Measured, measure, speedup_range
@@ -55,6 +55,7 @@ class Judgement:
     notes: tuple[str, ...] = field(default=())
     trades: tuple[Trade, ...] = field(default=())
     measured: MeasuredTimes | None = None
+    program: ProgramTimes | None = None
 
     @property
     def accepted(self) -> bool:
@@ -297,6 +298,22 @@ def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: R
         return replace(judgement, stage=Outcome.NOT_FASTER, reason=reason, notes=(), trades=())
     note = f"{found.low:.2f}x to {found.high:.2f}x over the ranges of the model's assumed constants"
     return replace(judgement, notes=(*judgement.notes, note))
+
+
+def over_program(judgement: Judgement, times: ProgramTimes | None, min_speedup: float) -> Judgement:
+    """An accepted candidate by what all launches of its kernels take in a run of the program: the replayed ones are a
+    choice, one for each class of launches, and count alike. Unknown `times` change nothing.
+    """
+    if times is None:
+        return judgement
+    if times.times_as_fast < min_speedup:
+        reason = (
+            f"Equivalent, but its gain on the replayed launches ({judgement.speedup or 0.0:.2f}x) does not show in the "
+            f"program: all launches take {times.before_ns / 1e3:.4g} us before, {times.after_ns / 1e3:.4g} us after "
+            f"(modelled), {times.times_as_fast:.3f}x; at least {min_speedup:g}x is asked for."
+        )
+        return replace(judgement, stage=Outcome.NOT_FASTER, reason=reason, notes=(), trades=())
+    return replace(judgement, speedup=times.times_as_fast, program=times)
 
 
 def _compiler_words(failure: BuildFailed) -> str:

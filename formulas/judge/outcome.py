@@ -72,6 +72,20 @@ class MeasuredTimes(FrozenRecord):
     ratios: dict[str, PairedRatio]
 
 
+class ProgramTimes(FrozenRecord):
+    """Nanoseconds of all launches of the rewritten kernels in a run of the whole program, without the rewrite and with
+    it; modelled.
+    """
+
+    before_ns: float
+    after_ns: float
+
+    @property
+    def times_as_fast(self) -> float:
+        """How many times as fast the kernels are."""
+        return self.before_ns / self.after_ns
+
+
 class Trade(FrozenRecord):
     """What a rewrite makes worse while it makes the kernel faster.
 

@@ -22,6 +22,7 @@ from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, p
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 from hipscope.formulas.judge.bench import Bench
+from hipscope.formulas.judge.outcome import ProgramTimes
 from hipscope.formulas.judge.program_output import Varied, lines_that_vary, output_difference
 
 _OTHERS_SLOWER = 1.03
@@ -36,10 +37,14 @@ _CONFINED_BUILD = (
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What is different or slower in the whole program with a rewrite, or None; `notes` on what was not compared."""
+    """What is different or slower in the whole program with a rewrite, or None; `notes` on what was not compared.
+
+    `times` of the rewritten kernels: None where one of both runs could not be timed in whole.
+    """
 
     failure: str | None
     notes: tuple[str, ...] = ()
+    times: ProgramTimes | None = None
 
 
 def try_program(bench: Bench, text: bytes, run: Run | None = None, *, exact: bool) -> Rehearsed:
@@ -82,8 +87,9 @@ class Rehearsals:
         self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
         self._originals: list[str] = []
         self._effects: list[Sequence[Effect]] = []  # of runs of the original
-        # Only what the other kernels take is compared: without any, a plain run shows the same in half the time.
-        self._others = any(k.mangled not in bench.symbols for k in bench.session.profile.kernels)
+        # Where a GPU decides, only what other kernels take is compared: without any, a plain run does in half the time.
+        others = any(k.mangled not in bench.symbols for k in bench.session.profile.kernels)
+        self._timed = others or not bench.timed_later
 
     def __enter__(self) -> Rehearsals:
         return self
@@ -96,7 +102,7 @@ class Rehearsals:
         """Build and run the program with this text, if that has not begun yet."""
         if text not in self._begun:
             stop = Stop(self._stop)
-            self._begun[text] = (stop, self._pool.submit(self._run, text, self._others, stop))
+            self._begun[text] = (stop, self._pool.submit(self._run, text, self._timed, stop))
 
     def session(self, text: bytes) -> ProfileSession:
         """The program's run with this text. Raises what building and running raise."""
@@ -119,7 +125,7 @@ class Rehearsals:
         try:
             session = self._begun[text][1].result()
             if (
-                not self._others
+                not self._timed
                 and program_difference(was, session.profile, bench.symbols, ignored) is not None
             ):
                 session = self._run(text, True, self._stop)  # it may print times, which it had none of
@@ -147,7 +153,10 @@ class Rehearsals:
             different = compared.difference
             notes += [compared.note] if compared.note else []
         notes += [f"Compared within {rounding:g} of each number: `{line}`." for line in varied.rounded]
-        return Rehearsed(different, tuple(notes))
+        if not self._timed:
+            return Rehearsed(different, tuple(notes))
+        notes += _slower_instances(was, session.profile, bench.symbols)
+        return Rehearsed(different, tuple(notes), program_times(was, session.profile, bench.symbols))
 
     def _device_difference(self, session: ProfileSession, rounding: float) -> Compared:
         """What the program leaves on the device and gives to the host, against runs without the rewrite."""
@@ -234,6 +243,24 @@ class Rehearsals:
         """The run of something that goes on beside what is shown, with that text in place of the source's."""
         beside = self._asked.quietly().until(stop)
         return beside if text is None else beside.replacing(self._file or self._bench.source, text)
+
+
+def program_times(was: Profile, new: Profile, rewritten: Collection[str]) -> ProgramTimes | None:
+    """What the rewritten kernels take in two runs of the program; None where one of them is not timed in whole."""
+    if was.partial is not None or new.partial is not None:
+        return None
+    before, after = (sum(k.time_ns for k in p.kernels if k.mangled in rewritten) for p in (was, new))
+    return ProgramTimes(before_ns=before, after_ns=after) if before > 0 and after > 0 else None
+
+
+def _slower_instances(was: Profile, new: Profile, rewritten: Collection[str]) -> list[str]:
+    """A note for each kernel that was rewritten together with another one and is slower for it."""
+    pairs = [(k, new.kernel(k.mangled)) for k in was.kernels if k.mangled in rewritten]
+    return [
+        f"{k.name} becomes slower: {again.time_ns / 1e3:.4g} us, before {k.time_ns / 1e3:.4g} us."
+        for k, again in pairs
+        if len(pairs) > 1 and again is not None and again.time_ns > k.time_ns * _OTHERS_SLOWER
+    ]
 
 
 def _times_as_fast(was: Profile, new: Profile, rewritten: Collection[str]) -> list[float]:

@@ -39,7 +39,7 @@ from hipscope.formulas.detect.registry import (
 from hipscope.formulas.detect.sites import finding_at, kernel_site
 from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
-from hipscope.formulas.judge.judge import Judgement, judge_candidate
+from hipscope.formulas.judge.judge import Judgement, judge_candidate, over_program
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import ask_recipes, contest, unasked_candidates
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
@@ -457,7 +457,7 @@ def _confirmed(work: Optimizing, bench: Bench, judgement: Judgement, whole: Rehe
         return replace(judgement, stage=Outcome.PROGRAM_DIFFERS, reason=whole.failure)
     judgement = replace(judgement, notes=(*judgement.notes, *whole.notes))
     if work.hardware is None:
-        return judgement
+        return over_program(judgement, whole.times, work.project.config.optimize.min_speedup)
     return time_on_hardware(bench, work.hardware, judgement, work.run)
 
 

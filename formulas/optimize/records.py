@@ -5,12 +5,14 @@ Takes a bench and what the judge said, gives the records of result.py. Nothing i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import measure_all
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.judge import Judgement
-from hipscope.formulas.judge.outcome import Outcome
+from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, ProgramTimes
 from hipscope.formulas.judge.timed_replay import Measured
 from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult, Side
 from hipscope.formulas.optimize.verified_edit import diff_of, edit_between
@@ -65,14 +67,14 @@ def verified_result(
     gain = KernelGain(kernel=finding.kernel, line=finding.line, time_ns=own, speedup=best.speedup or 1.0)
     return OptimizeResult(
         status="verified",
-        message=f"{best.candidate.title}: {best.reason} The whole program gives the same output.",
+        message=f"{best.candidate.title}: {best.reason} The whole program gives the same output{_in_it(best)}.",
         formula=finding.formula,
         kernel=finding.kernel,
         file=finding.file,
         line=finding.line,
         diff=diff_of(*_change(bench, best.candidate)),
         speedup=best.speedup,
-        before=_side(bench.baseline, best.measured.before_ns if best.measured is not None else None),
+        before=_side(bench.baseline, best, lambda times: times.before_ns),
         after=_after(best),
         measured=best.measured,
         verdict=best.verdict,
@@ -86,20 +88,31 @@ def verified_result(
     )
 
 
+def _in_it(best: Judgement) -> str:
+    if (times := best.program) is None:
+        return ""
+    before, after = times.before_ns / 1e3, times.after_ns / 1e3
+    ratio = times.times_as_fast
+    return f"; in it the kernel's launches take {before:.4g} us before, {after:.4g} us after ({ratio:.2f}x)"
+
+
 def _after(judgement: Judgement) -> Side | None:
-    times = judgement.measured
     if judgement.after is None:
         return None
-    return _side(judgement.after, times.after_ns if times is not None else None)
+    return _side(judgement.after, judgement, lambda times: times.after_ns)
 
 
-def _side(measured: Measured, measured_ns: float | None = None) -> Side:
+def _side(
+    measured: Measured, judgement: Judgement, time_of: Callable[[MeasuredTimes | ProgramTimes], float]
+) -> Side:
+    """Times of a GPU or of the whole program where there are some, else of the replayed launches."""
+    times = judgement.measured or judgement.program
     resources = measured.kernel.resources
     device = measured.profile.device
     metrics = measure_all(measured.kernel, device)
     return Side(
-        time_ns=measured.time_ns if measured_ns is None else measured_ns,
-        provenance="modelled" if measured_ns is None else "measured",
+        time_ns=measured.time_ns if times is None else time_of(times),
+        provenance="modelled" if judgement.measured is None else "measured",
         metrics=metrics,
         vgprs=resources.vgprs,
         agprs=resources.agprs,

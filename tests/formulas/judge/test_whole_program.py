@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.run import Run
+from hipscope.formulas.judge.judge import Judgement, over_program
+from hipscope.formulas.judge.outcome import Outcome, ProgramTimes
 from hipscope.formulas.judge.program_output import output_difference
-from hipscope.formulas.judge.whole_program import Rehearsals
+from hipscope.formulas.judge.whole_program import Rehearsals, program_times
+from hipscope.formulas.propose.candidate import Candidate
 
 
 @pytest.mark.parametrize(
@@ -25,7 +28,7 @@ def test_a_number_that_any_run_of_the_original_prints_otherwise_is_no_difference
         return SimpleNamespace(program=SimpleNamespace(output=output), kernels=(), kernel=lambda _: None)
 
     session = SimpleNamespace(profile=profile("took 6 us"), prepared_dir=None)
-    bench: Any = SimpleNamespace(session=session, symbols=frozenset(), source=None)
+    bench: Any = SimpleNamespace(session=session, symbols=frozenset(), source=None, timed_later=False)
     asked: list[int | None] = []
 
     def original(_: Rehearsals, clock: int | None) -> str:
@@ -45,3 +48,32 @@ def test_of_lines_that_differ_the_one_that_says_more_than_a_number_is_named() ->
     assert "`FAIL` instead of `PASS`" in (output_difference(before, after, []) or "")
     assert "`sum 3` instead of `sum 2`" in (output_difference("sum 2\n", "sum 3\n", []) or "")
     assert output_difference(before, after, ["time", "PASS|FAIL"]) is None
+
+
+def _profile(times: dict[str, float], partial: str | None = None) -> Any:
+    kernels = tuple(SimpleNamespace(name=n, mangled=n, time_ns=t) for n, t in times.items())
+    by_name = {k.name: k for k in kernels}
+    return SimpleNamespace(kernels=kernels, partial=partial, kernel=by_name.get)
+
+
+def test_what_rewritten_kernels_take_in_the_program_is_added_up_over_all_of_them() -> None:
+    was, new = _profile({"k<0>": 80.0, "k<1>": 20.0, "other": 5.0}), _profile({"k<0>": 40.0, "k<1>": 30.0})
+    times = program_times(was, new, {"k<0>", "k<1>"})
+    assert times == ProgramTimes(before_ns=100.0, after_ns=70.0)
+    assert program_times(was, _profile({"k<0>": 40.0}, "cut"), {"k<0>"}) is None
+    assert program_times(was, new, {"other"}) is None  # it has no time with the rewrite
+
+
+@pytest.mark.parametrize(("after_ns", "outcome"), [(99.0, Outcome.NOT_FASTER), (80.0, Outcome.ACCEPTED)])
+def test_a_gain_of_replayed_launches_that_the_program_does_not_show_is_none(
+    after_ns: float, outcome: Outcome
+) -> None:
+    candidate = Candidate(recipe="r", title="t", text=b"", expected="")
+    replayed = Judgement(candidate, Outcome.ACCEPTED, "1.50x as fast", speedup=1.5)
+    judged = over_program(replayed, ProgramTimes(before_ns=100.0, after_ns=after_ns), 1.03)
+    assert judged.stage is outcome
+    if judged.accepted:
+        assert judged.speedup == pytest.approx(1.25)
+    else:
+        assert "does not show in the program" in judged.reason
+    assert over_program(replayed, None, 1.03) is replayed
