@@ -119,8 +119,10 @@ def prepare_reference(
             notes.append(f"dispatch {dispatch.id}: {dispatch.note}")
         notes += [f"dispatch {dispatch.id}, {t.inputs}: dropped, {t.detail}" for t in one.dropped]
         notes += (f"dispatch {dispatch.id}: {told}" for told in _not_a_number(one.runs[0], signature))
-    if not any(_writes(p) for p in prepared):
+    if not any(_writes(run) for p in prepared for run in p.runs):
         return Reference(settings, signature, (), "the kernel wrote nothing that could be compared")
+    if not any(_writes(p.runs[0]) for p in prepared):
+        notes.append("on the recorded inputs the kernel wrote nothing; what it writes on others was compared")
     return Reference(settings, signature, tuple(prepared), None, tuple(notes))
 
 
@@ -229,8 +231,7 @@ def _not_a_number(run: ReferenceRun, signature: Signature) -> Iterator[str]:
                 yield f"every number that the kernel writes to {name} ({len(numbers)}) is NaN; that proves little"
 
 
-def _writes(prepared: Prepared) -> bool:
-    run = prepared.runs[0]
+def _writes(run: ReferenceRun) -> bool:
     return any(a.any(WRITTEN) for a in run.access.values()) or any(
         run.result.variable(v) not in (None, v.before()) for v in run.dispatch.variables
     )

@@ -159,6 +159,15 @@ def test_a_kernel_that_writes_nothing_proves_nothing(judge: Judge) -> None:
     assert "wrote nothing" in verdict.reason
 
 
+def test_a_kernel_that_writes_on_other_inputs_only_is_compared_on_those(judge: Judge) -> None:
+    # As the steps of a shortest-path search that find no shorter one.
+    reference = LOOP.format("if i < 48 and b[0][i] < b[0][(i + 1) % 48] - 5: b[1][i] = b[0][i]")
+    verdict = judge(reference, reference)
+    assert verdict.equivalent
+    assert any("on the recorded inputs the kernel wrote nothing" in note for note in verdict.notes)
+    assert judge(reference.replace("= b[0][i]", "= b[0][i] + 1"), reference).outcome == "different"
+
+
 def test_the_verdict_explains_itself_with_a_map(judge: Judge) -> None:
     verdict = judge(LOOP.format("if i < 24: b[1][i] = 2.0 * b[0][i]"))
     assert "x wrong, . right" in verdict.explain()
