@@ -111,7 +111,8 @@ def read_table(path: Path) -> list[Program]:
         del values["collection"]
         if "folder" not in entry:
             values["folder"] = values["folder"].format(name=entry["name"])
-        values["run"] = values.get("run", Program.run).format(name=entry["name"])
+        for key, usual in (("build", Program.build), ("run", Program.run)):
+            values[key] = values.get(key, usual).format(name=entry["name"])
         needs = tuple(n.format(name=entry["name"]) for n in values.pop("needs", ()))
         programs.append(Program(**values, needs=needs))
     return programs
