@@ -22,6 +22,7 @@ from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject, machine_code
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.base import Formula
+from hipscope.formulas.detect.registry import find_formula
 from hipscope.formulas.facts.directives import configurations, configured
 from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.guard import (
@@ -244,6 +245,8 @@ def weigh(
     others: Sequence[Formula] | None = None,
 ) -> Judgement:
     """The gate's decision on a timed candidate. Without a verdict it is only the timing that was judged."""
+    if candidate.only_for:
+        formula, others = find_formula(candidate.only_for), None
     decision = decide(
         bench.baseline,
         after,

@@ -13,7 +13,8 @@ class Candidate:
     `text` is the whole file: the kernel's own, or `file`. `expected` says, before anything ran, what it should change.
     `exact` promises bit-equal results; a rewrite that reorders or rounds floating-point operations sets it to False,
     and `terms` to how many of them make one element. `assumes` are sentences about the program that hold in every
-    recorded launch and that the rewrite relies on beyond them; the user is shown them.
+    recorded launch and that the rewrite relies on beyond them; the user is shown them. `only_for` names the formula
+    whose metric alone explains a gain: a rewrite that does nothing else and leaves the metric is faster by chance.
     """
 
     recipe: str
@@ -24,6 +25,7 @@ class Candidate:
     terms: int = 1
     assumes: tuple[str, ...] = ()
     file: Path | None = None
+    only_for: str = ""
 
 
 @dataclass(frozen=True)

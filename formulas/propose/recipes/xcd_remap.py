@@ -121,6 +121,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             text=_rewrite(source, subject),
             expected="Workgroups that share data then share an L2, so that fewer bytes come from memory; results stay "
             "the same bit for bit.",
+            only_for="memoryLocality",
         )
     ]
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
 from hipscope.analysis.profile import (
     Dispatch,
     Frame,
@@ -14,8 +19,10 @@ from hipscope.analysis.profile import (
 )
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.detect.registry import find_formula
+from hipscope.formulas.judge.judge import Judgement, weigh
 from hipscope.formulas.judge.speed_gate import Decision, decide, depends_on_assumption, trade_sentence
 from hipscope.formulas.judge.timed_replay import Measured, SpeedupRange
+from hipscope.formulas.propose.candidate import Candidate
 from tests.formulas.hand_made import modelled_profile
 
 
@@ -72,6 +79,25 @@ def test_less_than_three_per_cent_is_not_faster_and_a_metric_that_stays_is_said(
     assert stays.stage == "metric_not_moved"
     assert "not for the reason it was made" in stays.reason
     assert decided(BEFORE, measured(50, conflicts=5900), formula=None).stage == "accepted"
+
+
+@pytest.mark.parametrize(("only_for", "conflicts"), [("", 6000.0), ("bankConflict", 0.0)])
+def test_what_is_made_for_one_metric_is_faster_by_chance_while_that_stays(
+    only_for: str, conflicts: float
+) -> None:
+    """The search over variants asks no formula, and a new order of workgroups is good for one thing only."""
+    after = measured(50, conflicts=conflicts, lines=200)
+    assert weighed(after, only_for).stage == "accepted"
+    stays = weighed(measured(50, conflicts=6000, lines=200), "bankConflict")
+    assert stays.stage == "metric_not_moved"
+
+
+def weighed(after: Measured, only_for: str) -> Judgement:
+    candidate = Candidate("a_recipe", "A title", b"", "Less of it.", only_for=only_for)
+    config = SimpleNamespace(optimize=SimpleNamespace(min_speedup=1.03), min_share=0.05)
+    project = SimpleNamespace(config=config)
+    bench: Any = SimpleNamespace(baseline=BEFORE, timed_later=False, project=project)
+    return weigh(bench, candidate, None, after, None, others=())
 
 
 def test_a_gain_that_another_metric_explains_is_accepted_and_says_so() -> None:
