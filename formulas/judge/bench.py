@@ -94,6 +94,13 @@ class Bench:
     timed_later: bool = False
 
     @property
+    def not_launched(self) -> frozenset[str]:
+        """The instances of the kernel's template that the program is compiled with and does not launch."""
+        launched = self.symbols | {k.mangled for k in self.session.profile.kernels}
+        there = (s for s in self.compiled.kernels if is_instance(s, self.kernel.name))
+        return frozenset(there) - launched
+
+    @property
     def baseline(self) -> Measured:
         """The kernel as it is, timed. Raises CannotJudge when it cannot be replayed."""
         return self.ahead.baseline.result()
@@ -134,7 +141,7 @@ def open_bench(
     compiled = compile_device(project, session.toolchain, found.file, run, first=True)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
     types = _types(project, session, found, run, by_symbol)
-    shared = _same_types(found.syntax, by_symbol)
+    shared = _same_types(found.syntax, _instances(found.syntax, compiled, by_symbol))
     syntax = see_through(found.syntax, callables_in(found.texts), found.definitions(), shared)
     with (
         work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
@@ -254,8 +261,22 @@ def recorded_launches(
     return _facts(same, by_symbol, _types(project, session, found, run, by_symbol))
 
 
+def _instances(kernel: KernelSyntax, compiled: CodeObject, recorded: Iterable[str]) -> tuple[str, ...]:
+    """The symbols that the kernel's text is compiled to, those that are not launched as well: it is one text for all
+    of them.
+    """
+    others = (s for s in compiled.kernels if is_instance(s, kernel.name))
+    return tuple(dict.fromkeys((*recorded, *others)))
+
+
+def is_instance(symbol: str, name: str) -> bool:
+    """Whether the symbol is an instance of a template of that name."""
+    readable = demangle(symbol)
+    return "<" in readable and base_name(readable) == name
+
+
 def _same_types(kernel: KernelSyntax, symbols: Iterable[str]) -> dict[str, str]:
-    """The template arguments that all recorded instances have in common."""
+    """The template arguments that all these instances have in common."""
     first, *others = [template_values(kernel, demangle(symbol)) for symbol in symbols]
     return {n: v for n, v in first.items() if all(o.get(n) == v for o in others)}
 

@@ -17,6 +17,7 @@ from hipscope.analysis.source.nodes import BARRIERS, ancestors, arguments_of, ca
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Span
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
+from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.directives import directive_reasons
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons, open_end
@@ -70,10 +71,16 @@ def check_source(
 
 
 def check_code_object(
-    original: CodeObject, candidate: CodeObject, launches: Mapping[str, LaunchFacts], *, proved: bool = False
+    original: CodeObject,
+    candidate: CodeObject,
+    launches: Mapping[str, LaunchFacts],
+    *,
+    proved: bool = False,
+    not_launched: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Why the candidate's machine code is refused. `launches`: the changed kernel's symbols, with what was captured.
-    `proved`: other kernels may be compiled differently, since they will be proved, too.
+    `proved`: other kernels may be compiled differently, since they will be proved, too. `not_launched` are those that
+    may be compiled differently without: other instances of the kernel's template.
     """
     old, new = original.kernels.keys(), candidate.kernels.keys()
     reasons = [f"the kernel symbol {symbol} is gone: the signature changed" for symbol in sorted(old - new)]
@@ -83,10 +90,10 @@ def check_code_object(
         if symbol in launches:
             reasons += _abi_reasons(before, after)
             reasons += _resource_reasons(before, after, launches[symbol])
-        elif proved:
+        elif proved or symbol in not_launched:
             reasons += _abi_reasons(before, after)
         elif before != after:
-            reasons.append(f"another kernel, {symbol}, is compiled differently")
+            reasons.append(f"another kernel, {demangle(symbol)}, is compiled differently")
     return tuple(reasons)
 
 

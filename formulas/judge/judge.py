@@ -113,7 +113,10 @@ def admit(
     except BuildFailed as failure:
         return Judgement(candidate, Outcome.NOT_COMPILED, _compiler_words(failure))
     shared = changes_helpers(bench.original, candidate.text, bench.kernel)
-    if reasons := check_code_object(bench.compiled, compiled, bench.facts_by_symbol, proved=shared):
+    free = _need_no_proof(bench, candidate)
+    if reasons := check_code_object(
+        bench.compiled, compiled, bench.facts_by_symbol, proved=shared, not_launched=free
+    ):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
     if reasons := check_instructions(*(_mnemonics(bench, code) for code in (bench.compiled, compiled))):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
@@ -189,12 +192,30 @@ def _failure_of(bench: Bench, text: bytes, run: Run) -> BuildFailed | None:
 def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) -> Verdict:
     """Hold the candidate's machine code against the reference; that of other kernels, too, where a helper changed."""
     verdict = validate(bench.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
-    others = others_compiled_differently(bench.compiled, compiled, bench.facts_by_symbol)
+    free = _need_no_proof(bench, candidate)
+    differ = others_compiled_differently(bench.compiled, compiled, bench.facts_by_symbol)
+    others = tuple(s for s in differ if s not in free)
     while verdict.equivalent and others:
         symbol, others = others[0], others[1:]
         other = _verdict_on(bench, symbol, candidate, compiled, run)
         verdict = verdict if other.equivalent else other
     return verdict
+
+
+def _need_no_proof(bench: Bench, candidate: Candidate) -> frozenset[str]:
+    """The instances of the kernel's template that are not launched, where the rewrite keeps every bit and relies on
+    nothing that only launches show: what recipes know of types holds for these instances as well.
+    """
+    return bench.not_launched if candidate.exact and not candidate.assumes else frozenset()
+
+
+def _note_on_instances(bench: Bench, candidate: Candidate, compiled: CodeObject) -> tuple[str, ...]:
+    """What a user should know of instances that were not proved."""
+    differ = others_compiled_differently(bench.compiled, compiled, bench.facts_by_symbol)
+    count = len(_need_no_proof(bench, candidate).intersection(differ))
+    if not count:
+        return ()
+    return (f"not proved, because the program does not launch them: {count} other instances of the template",)
 
 
 def _verdict_on(bench: Bench, symbol: str, candidate: Candidate, compiled: CodeObject, run: Run) -> Verdict:
@@ -289,9 +310,13 @@ def with_proof(bench: Bench, weighed: Judgement, verdict: Verdict) -> Judgement:
 def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: Run) -> Judgement:
     """An accepted candidate once more with the model's uncertain constants at both ends of their ranges.
 
-    Left to the GPU where one decides about time.
+    Left to the GPU where one decides about time. The notes say which instances of a template were not proved.
     """
-    if not judgement.accepted or bench.timed_later or not bench.tool.batches:
+    if not judgement.accepted:
+        return judgement
+    unproved = _note_on_instances(bench, judgement.candidate, compiled)
+    judgement = replace(judgement, notes=(*judgement.notes, *unproved))
+    if bench.timed_later or not bench.tool.batches:
         return judgement
     work, device = bench.work / "ranges", bench.project.config.device
     found = speedup_range(bench.tool, bench.baseline, bench.dispatches, compiled.path, work, device, run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.guard import check_source
-from hipscope.formulas.judge.judge import Judgement, admit, prove
+from hipscope.formulas.judge.judge import Judgement, admit, judge_candidate, over_ranges, prove
+from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.physical_limits import impossible, suspicious
 from hipscope.formulas.judge.timed_replay import measure
 from hipscope.formulas.judge.whole_program import program_difference
@@ -390,3 +392,49 @@ def test_the_machine_code_of_an_ordinary_rewrite_does_not_depend_on_its_place(pa
     text = pasting_bench.original.decode().replace("-0.5f * in[i] * in[i]", "in[i] * (in[i] * -0.5f)")
     answer = admit(pasting_bench, Candidate("by hand", "", text.encode(), "", exact=False), pasting_bench.run)
     assert not isinstance(answer, Judgement), answer
+
+
+INSTANCES = """#include <hip/hip_runtime.h>
+struct Even { const float* data; __device__ float at(int i) const { return data[2 * i]; } };
+struct Odd { const float* data; __device__ float at(int i) const { return data[2 * i + 1]; } };
+template <typename View, int N>
+__global__ void smooth(View in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int j = 0; j < N * n; ++j) sum += in.at((i + j) % 256);
+  out[i] = sum;
+}
+int main(int count, char**) {
+  float *in, *out;
+  (void)hipMalloc(&in, 4096);
+  (void)hipMalloc(&out, 4096);
+  (void)hipMemset(in, 0, 4096);
+  if (count > 1) smooth<Odd, 8><<<2, 256>>>(Odd{in}, out, 4);
+  else smooth<Even, 4><<<2, 256>>>(Even{in}, out, 4);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.slow
+def test_an_instance_that_is_not_launched_may_be_compiled_differently_where_no_launch_is_relied_on(
+    tmp_path: Path,
+) -> None:
+    """A program is compiled with more instances of a template than one run of it needs."""
+    with bench_of(tmp_path / "smooth.hip", INSTANCES) as bench:
+        assert {s[:9] for s in bench.not_launched} == {"_Z6smooth"}
+        # `in.at` is another function in each instance, so that no text may be made of what one of them reads.
+        assert {s.base for s in bench.kernel.subscripts} == {"out"}
+        text = bench.original.replace(b"  for", b"#pragma unroll 8\n  for")
+        hint = Candidate("by hand", "", text, "")
+        judged = judge_candidate(bench, hint)
+        assert judged.verdict is not None, judged.reason
+        assert judged.verdict.equivalent, judged.reason
+        compiled = admit(bench, hint, bench.run)
+        assert not isinstance(compiled, Judgement)
+        faster = replace(judged, stage=Outcome.ACCEPTED)
+        said = over_ranges(bench, faster, compiled, bench.run).notes
+        assert any("does not launch them: 1 other" in note for note in said) or not faster.accepted, said
+        relies = admit(bench, replace(hint, assumes=("no workgroup is larger",)), bench.run)
+        assert isinstance(relies, Judgement)
+        assert "another kernel, void smooth<Odd, 8>" in relies.reason
