@@ -199,10 +199,17 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
         launched.append(reshaped(dispatch, groups, workgroup, work / f"shape_{dispatch.id}", kernel))
     after = _measured(bench, launched, compiled, work / "timed", changed)
     if isinstance(after, str):
-        return Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {after}.")
+        return _own_shape(bench, candidate, after)
     if after.wrong is not None:
-        return Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {after.wrong}.")
+        return _own_shape(bench, candidate, after.wrong)
     return _Timed(edit, candidate, compiled, weigh(bench, candidate, None, after, None), symbols)
+
+
+def _own_shape(bench: Bench, candidate: Candidate, failure: str) -> Judgement:
+    """The judgement of a shape in which the kernel does something else: nothing is wrong with any text."""
+    relies = f"`{bench.kernel.name}` relies on the shape of its launches"
+    reason = f"{RECIPE} does not apply: {relies}. {candidate.title}: {failure}."
+    return Judgement(candidate, Outcome.NO_RECIPE, reason)
 
 
 def _takes_numbers(bench: Bench) -> bool:

@@ -126,6 +126,9 @@ def test_an_edit_that_changes_what_is_done_is_refused(tmp_path: Path, kernel: st
 
     assert result.edit is None or (kernel == FIXED and "1024>>>" in added(result)[0]), result.diff
     assert all(a.outcome != "accepted" or "1024>>>" in a.diff for a in result.attempts)
+    if kernel == PER_GROUP:  # nothing went wrong: the kernel is one that no other shape is for
+        assert (result.status, result.attempts[-1].outcome) == ("no_improvement", "no_recipe")
+        assert "`work` relies on the shape of its launches" in result.attempts[-1].reason
 
 
 def test_launches_are_left_alone_where_only_kernels_may_be_edited(tmp_path: Path) -> None:
