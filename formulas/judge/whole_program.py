@@ -121,7 +121,7 @@ class Rehearsals:
         """
         bench = self._bench
         self.begin(text)
-        was, ignored = bench.session.profile, bench.project.config.optimize.ignore_output
+        was, ignored = placed(bench.session, bench.project.root), bench.project.config.optimize.ignore_output
         try:
             session = self._begun[text][1].result()
             if (
@@ -193,7 +193,8 @@ class Rehearsals:
             k.model_copy(update={"mangled": self._renamed.get(k.mangled, k.mangled)})
             for k in session.profile.kernels
         ]
-        return replace(session, profile=session.profile.model_copy(update={"kernels": tuple(kernels)}))
+        profile = placed(session, self._bench.project.root)
+        return replace(session, profile=profile.model_copy(update={"kernels": tuple(kernels)}))
 
     def _varying(self, was: Profile, new: Profile, ignored: Sequence[str], rounding: float) -> Varied:
         """The lines that differ only in times: in numbers that other runs of the original print otherwise, too."""
@@ -232,7 +233,7 @@ class Rehearsals:
 
     def _original(self, clock_percent: int | None) -> str:
         """What the program prints without a rewrite."""
-        return self._unchanged(clock_percent).profile.program.output
+        return placed(self._unchanged(clock_percent), self._bench.project.root).program.output
 
     def _unchanged(self, clock_percent: int | None) -> ProfileSession:
         """Another run of the program without a rewrite."""
@@ -261,6 +262,20 @@ def _slower_instances(was: Profile, new: Profile, rewritten: Collection[str]) ->
         for k, again in pairs
         if len(pairs) > 1 and again is not None and again.time_ns > k.time_ns * _OTHERS_SLOWER
     ]
+
+
+def placed(session: ProfileSession, root: Path) -> Profile:
+    """The profile of a run with the project's directory in place of those that the run was built in.
+
+    A program may print where it is or how it was called, and each text of it is built in directories of its own.
+    """
+    profile, built = session.profile, session.built
+    output = profile.program.output
+    # A build command calls the program as it likes, below the tree; else it is called by its path in the cache.
+    called = (Path(built.argv[0]).parent,) if built.code_objects else ()
+    for there in dict.fromkeys((*called, built.tree, built.tree.resolve())):
+        output = output.replace(str(there), str(root))
+    return profile.model_copy(update={"program": profile.program.model_copy(update={"output": output})})
 
 
 def _times_as_fast(was: Profile, new: Profile, rewritten: Collection[str]) -> list[float]:

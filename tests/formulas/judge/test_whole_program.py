@@ -1,15 +1,19 @@
 """What the whole program prints with a rewrite, held against runs of the original by other clocks."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hipscope.analysis.run import Run
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.judge.bench import open_bench
 from hipscope.formulas.judge.judge import Judgement, over_program
 from hipscope.formulas.judge.outcome import Outcome, ProgramTimes
 from hipscope.formulas.judge.program_output import output_difference
-from hipscope.formulas.judge.whole_program import Rehearsals, program_times
+from hipscope.formulas.judge.whole_program import Rehearsals, program_times, try_program
 from hipscope.formulas.propose.candidate import Candidate
 
 
@@ -77,3 +81,37 @@ def test_a_gain_of_replayed_launches_that_the_program_does_not_show_is_none(
     else:
         assert "does not show in the program" in judged.reason
     assert over_program(replayed, None, 1.03) is replayed
+
+
+WHERE = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <unistd.h>
+__global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }
+int main(int, char** called) {
+  char here[4096];
+  std::printf("%s in %s\\n", called[0], getcwd(here, sizeof here));
+  float* x;
+  (void)hipMalloc(&x, 256);
+  (void)hipMemset(x, 0, 256);
+  twice<<<1, 64>>>(x);
+  float first = 1.0f;
+  (void)hipMemcpy(&first, x, 4, hipMemcpyDeviceToHost);
+  std::printf("%g\\n", first);
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["", 'build = "hipcc where.hip -o where"\nrun = "$PWD/where"\n'])
+def test_a_program_may_print_where_it_is_and_how_it_was_called(tmp_path: Path, settings: str) -> None:
+    source = tmp_path / "where.hip"
+    source.write_text(WHERE)
+    if settings:
+        (tmp_path / "hipscope.toml").write_text(settings)
+    project = resolve_project(tmp_path if settings else source)
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    with open_bench(project, session, session.profile.kernels[0]) as bench:
+        same = try_program(bench, WHERE.replace("*= 2.0f", "+= x[threadIdx.x]").encode(), exact=True)
+        wrong = try_program(bench, WHERE.replace("*= 2.0f", "+= 2.0f").encode(), exact=True)
+    assert same.failure is None
+    assert "`2` instead of `0`" in str(wrong.failure)
