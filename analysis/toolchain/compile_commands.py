@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ DATABASE = "compile_commands.json"
 _REPLY = ".cmake/api/v1/reply/index-*.json"
 _BUILD_FOLDERS = ("build", "build/*", "build-*", "cmake-build-*", "out/build/*", "_build")
 INCLUDED = ".included"  # beside a recorded call: the files that its source included, one a line
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _SOURCE_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".o", ".a", ".so", ".obj")
 _OBJECTS = (".o", ".a", ".so", ".obj")
 _DROPPED = {
@@ -176,10 +178,39 @@ def recorded_units(record: Path) -> dict[Path, frozenset[Path]]:
     for path in _newest_first(record):
         directory, arguments = _call(path)
         sources = [source for source in _inputs(arguments, directory) if source.suffix not in _OBJECTS]
-        for source in sources:
+        for source, included in _of_each(sources, _included(path, directory)).items():
             if source not in units and source.is_file():
-                units[source] = _included(path, directory)
+                units[source] = included
     return units
+
+
+def _of_each(sources: Sequence[Path], included: frozenset[Path]) -> dict[Path, frozenset[Path]]:
+    """What each source of one call included, of which the compiler lists the files of all of them together.
+
+    A file that the text of none of them names, as behind a macro, may be any source's.
+    """
+    if len(sources) < 2:
+        return dict.fromkeys(sources, included)
+    reached = {source: _reached(source, included) for source in sources}
+    others = included.difference(*reached.values())
+    return {source: files | others for source, files in reached.items()}
+
+
+def _reached(source: Path, included: frozenset[Path]) -> frozenset[Path]:
+    """Those of the `included` files that the directives in the source lead to."""
+    found: set[Path] = set()
+    waiting = [source]
+    while waiting:
+        try:
+            text = waiting.pop().read_bytes()
+        except OSError:
+            continue
+        for name in map(os.fsdecode, _INCLUDE.findall(text)):
+            parts = tuple(part for part in Path(name).parts if part not in (".", ".."))
+            named = {path for path in included - found if path.parts[-len(parts) :] == parts}
+            found |= named
+            waiting += named
+    return frozenset(found)
 
 
 def relevant_flags(arguments: Sequence[str]) -> tuple[str, ...]:

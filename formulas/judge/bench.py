@@ -139,6 +139,7 @@ def open_bench(
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, found.file, run, first=True)
+    check_code(kernel, found.file, compiled)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
     types = _types(project, session, found, run, by_symbol)
     shared = _same_types(found.syntax, _instances(found.syntax, compiled, by_symbol))
@@ -183,6 +184,16 @@ def open_bench(
             baseline.result()
             reference.result()
         yield bench
+
+
+def check_code(kernel: Kernel, file: Path, compiled: CodeObject) -> None:
+    """Raises CannotJudge when the code that is compiled of a file does not hold the kernel: no text could change it."""
+    name = base_name(kernel.name)
+    if all(base_name(demangle(symbol)) != name for symbol in compiled.kernels):
+        raise CannotJudge(
+            f"`{name}` is not in the code that the source with {file.name} is compiled to",
+            "the build compiles the file for another source as well; compile that one by a call of its own",
+        )
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.toolchain.compile_commands import from_record
+from hipscope.analysis.toolchain.compile_commands import from_record, recorded_units
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,29 @@ def test_gpu_code_is_optimized_unless_the_call_says_how_far(
     command = from_record(source, record)
     assert command is not None
     assert command.flags == flags
+
+
+def test_of_several_sources_in_one_call_each_has_the_files_that_its_text_leads_to(tmp_path: Path) -> None:
+    """`hipcc main.cu host.cpp -o main`: kernels in a header of main.cu are in no code of host.cpp."""
+    record, headers = tmp_path / "record", tmp_path / "inc"
+    record.mkdir()
+    headers.mkdir()
+    texts = {
+        "main.cu": '#include "common.h"\n  #  include <kernels.cu>\n#include MACRO\n',
+        "host.cpp": '#include "../inc/common.h"\n',
+        "inc/common.h": "",
+        "inc/kernels.cu": '#include "tile.h"\n',
+        "inc/tile.h": "",
+        "inc/behind_a_macro.h": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    words = [str(tmp_path), "-Iinc", "host.cpp", "main.cu", "-o", "main"]
+    (record / "1-1").write_bytes(b"\0".join(word.encode() for word in words))
+    (record / "1-1.included").write_text("\n".join(name for name in texts if "/" in name))
+    units = recorded_units(record)
+    names = {unit.name: {file.name for file in files} for unit, files in units.items()}
+    assert names == {
+        "main.cu": {"common.h", "kernels.cu", "tile.h", "behind_a_macro.h"},
+        "host.cpp": {"common.h", "behind_a_macro.h"},
+    }

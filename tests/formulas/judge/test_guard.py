@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
+from hipscope.formulas.judge.bench import CannotJudge, check_code
 from hipscope.formulas.judge.guard import (
     changes_helpers,
     check_code_object,
@@ -418,3 +421,11 @@ def test_a_helper_that_the_host_runs_is_refused(helper: bytes) -> None:
 )
 def test_a_barrier_or_a_clock_through_a_pointer_or_a_lambda_is_refused(text: bytes, reason: str) -> None:
     assert reason in "; ".join(refusals(with_body(text)))
+
+
+def test_a_kernel_that_the_compiled_file_does_not_hold_cannot_be_judged(original: CodeObject) -> None:
+    kernel: Any = SimpleNamespace(name="elsewhere(float*)")
+    with pytest.raises(CannotJudge, match=r"`elsewhere` is not in the code .* kernels\.h is compiled to"):
+        check_code(kernel, Path("kernels.h"), original)
+    other: Any = SimpleNamespace(name="k(float const*, float*, int)")
+    check_code(other, Path("kernels.h"), original)
