@@ -127,6 +127,7 @@ def _function(body: Body, errors: tuple[Diagnostic, ...]) -> FunctionInstance | 
         declared=_declared(reading, template) if template is not None and template.kind == Kind.FUNCTION_TEMPLATE
         else parameters,
         kernel=any(child.kind == Kind.KERNEL_ATTRIBUTE for child in cursor.children),
+        host=any(child.kind == Kind.HOST_ATTRIBUTE for child in cursor.children),
         accesses=accesses(body),
         calls=calls(body),
         loops=loops(body),

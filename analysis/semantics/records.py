@@ -214,6 +214,7 @@ class FunctionInstance:
     """One function, or one instance of a template: `arguments` are then its template's, `template` where that stands.
 
     `declared` are the parameters as the template has them: their types are dependent where the instance decides.
+    `host`: it is `__host__` by its own words, perhaps beside `__device__`.
     `errors` are those of the compiler in it, or in a declaration that it uses: what is said of it may then be
     incomplete. `types` are those of all its expressions that have bytes of their own.
     """
@@ -230,4 +231,5 @@ class FunctionInstance:
     calls: tuple[Call, ...]
     loops: tuple[CountedLoop, ...]
     errors: tuple[Diagnostic, ...]
+    host: bool = False
     types: Mapping[Place, Type] = field(default_factory=dict, repr=False, hash=False, compare=False)

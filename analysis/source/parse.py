@@ -59,6 +59,24 @@ def parse(source: bytes) -> FileSyntax:
     )
 
 
+def device_functions(source: bytes) -> tuple[KernelSyntax, ...]:
+    """The functions of a file that kernels call, read as kernels are: plain ones and templates, for the device only.
+
+    Members, overloaded operators and what macros of the file declare otherwise than it is written are left out.
+    """
+    read = _blank_attribute_macros(_blank_words(source, attribute_macros([source])))
+    root = exact_tree(read)
+    varying = thread_macros(root)
+    found = []
+    for node in walk(root):
+        if node.type == "function_definition" and not node.has_error and _is_device_function(node):
+            function = _kernel(node, varying)
+            head = slice(_behind_previous(node), function.body.start)
+            if source[head] == read[head]:
+                found.append(function)
+    return tuple(found)
+
+
 def tree_of(source: bytes, macros: Collection[bytes] = ()) -> Node:
     """The bare syntax tree; `macros` are names that stand for attributes of functions (see `attribute_macros`)."""
     return exact_tree(_blank_alone_pragmas(_blank_attribute_macros(_blank_words(source, macros))))
@@ -188,6 +206,29 @@ def _is_kernel(definition: Node) -> bool:
         and declarator is not None
         and declarator.type == "function_declarator"
     )
+
+
+def _is_device_function(definition: Node) -> bool:
+    body = definition.child_by_field_name("body")
+    declarator = definition.child_by_field_name("declarator")
+    words = {text_of(child) for child in definition.children if body is None or child.id != body.id}
+    return (
+        "__device__" in words
+        and words.isdisjoint(("__global__", "__host__", "constexpr", "virtual"))
+        and body is not None
+        and body.type == "compound_statement"
+        and declarator is not None
+        and declarator.type == "function_declarator"
+        and child_of(declarator, "declarator").type == "identifier"
+    )
+
+
+def _behind_previous(definition: Node) -> int:
+    """Where the text begins that may belong to a function's head."""
+    node = definition
+    while node.prev_sibling is None and node.parent is not None:
+        node = node.parent
+    return node.prev_sibling.end_byte if node.prev_sibling is not None else 0
 
 
 def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:

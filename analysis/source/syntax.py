@@ -163,6 +163,11 @@ class KernelSyntax:
     body_node: Node = field(repr=False, compare=False)
     through: Through = field(default=UNSEEN, repr=False, compare=False)
 
+    @property
+    def is_kernel(self) -> bool:
+        """False for a function that kernels call, read in the same way."""
+        return "__global__" in self.attributes
+
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""
         return next((p for p in self.parameters if p.name == name), None)

@@ -112,6 +112,46 @@ def machine_code(path: Path) -> bytes:
         return b"\0".join(section.data() for section in found if section is not None)
 
 
+def kernel_code(path: Path) -> dict[str, bytes]:
+    """The instructions of each kernel by its symbol; under "" those of all functions, the constants and the data.
+
+    Kernel descriptors are left out: they say where a kernel stands, and else what its metadata say.
+    """
+    with path.open("rb") as file:
+        try:
+            elf = ELFFile(file)
+            sections = list(elf.iter_sections())
+            data = [
+                bytearray(s.data()) if s.name in (".text", ".rodata", ".data") else None for s in sections
+            ]
+            symbols = {
+                s.name: s for t in sections if isinstance(t, SymbolTableSection) for s in t.iter_symbols()
+            }
+        except ELFError as error:
+            raise HipscopeError(f"{path}: not a code object for an AMD GPU: {error}") from error
+    found: dict[str, bytes] = {}
+    for descriptor in (name for name in symbols if name.endswith(".kd")):
+        for name in (descriptor, descriptor.removesuffix(".kd")):
+            symbol = symbols.get(name)
+            where = symbol["st_shndx"] if symbol is not None else None
+            held = data[where] if isinstance(where, int) and where < len(data) else None
+            if symbol is None or held is None or not isinstance(where, int):
+                raise HipscopeError(f"{path}: the kernel {name} has no code of its own")
+            start = symbol["st_value"] - sections[where]["sh_addr"]
+            end = start + symbol["st_size"]
+            found[name] = bytes(held[start:end])
+            held[start:end] = bytes(end - start)
+    rest = [_without_padding(bytes(part)) for part in data if part is not None]
+    return {**{n: code for n, code in found.items() if not n.endswith(".kd")}, "": b"\0".join(rest)}
+
+
+def _without_padding(code: bytes) -> bytes:
+    """The words that are neither zero nor stand between functions (s_nop 0, s_code_end)."""
+    words = struct.unpack(f"<{len(code) // 4}I", code[: len(code) // 4 * 4])
+    kept = [word for word in words if word not in (0, 0xBF800000, 0xBF9F0000)]
+    return struct.pack(f"<{len(kept)}I", *kept) + code[len(code) // 4 * 4 :]
+
+
 def embedded_code_objects(program: Path, arch: str) -> list[bytes]:
     """The code objects for `arch` in a host program or shared library, in link order. Empty when it has none."""
     with program.open("rb") as file:

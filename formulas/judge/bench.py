@@ -28,6 +28,7 @@ from hipscope.analysis.errors import HipscopeError, MissingTool
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileSession
+from hipscope.analysis.semantics.meaning import Meaning
 from hipscope.analysis.semantics.units import NotReadable
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.includes import texts_with_types
@@ -43,11 +44,13 @@ from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.libclang import units_for
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.symbolize import demangle
+from hipscope.formulas.facts.called_functions import CalledFunction, called_functions, hottest
 from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
 from hipscope.formulas.facts.source_types import source_types
 from hipscope.formulas.facts.template_instances import instances
 from hipscope.formulas.judge.timed_replay import Measured, measure, read_measured
+from hipscope.formulas.propose.candidate import Candidate
 
 BASELINE = "baseline"
 
@@ -73,6 +76,7 @@ class Bench:
     """Everything that candidates for one kernel are held against. Valid inside `open_bench` only.
 
     `symbols` are the mangled names of all instances of the kernel. `run` is the one that opened it.
+    `functions` are the hot ones that the kernel calls and that may be rewritten for it.
     `timed_later`: a GPU decides about time, so the model only says in which order candidates are tried.
     """
 
@@ -92,6 +96,11 @@ class Bench:
     ahead: BackgroundWork
     run: Run
     timed_later: bool = False
+    functions: tuple[CalledFunction, ...] = ()
+
+    def edited_text(self, candidate: Candidate) -> bytes:
+        """What a candidate's file holds before it."""
+        return self.original if candidate.file is None else self.run.texts.needed(candidate.file)
 
     @property
     def not_launched(self) -> frozenset[str]:
@@ -141,9 +150,15 @@ def open_bench(
     compiled = compile_device(project, session.toolchain, found.file, run, first=True)
     check_code(kernel, found.file, compiled)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
-    types = _types(project, session, found, run, by_symbol)
+    meaning = _meaning(project, session, found, run, by_symbol)
+    facts = _facts(same, by_symbol, _types(meaning, found, run, by_symbol))
     shared = _same_types(found.syntax, _instances(found.syntax, compiled, by_symbol))
-    syntax = see_through(found.syntax, callables_in(found.texts), found.definitions(), shared)
+    callables = callables_in(found.texts)
+    syntax = see_through(found.syntax, callables, found.definitions(), shared)
+    functions = [
+        replace(f, syntax=see_through(f.syntax, callables, found.definitions()))
+        for f in _functions(project, session, same, meaning, facts, run)
+    ]
     with (
         work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
         _threads(run.cancel) as (pool, stop),
@@ -171,7 +186,7 @@ def open_bench(
             name=kernel.name,
             symbols=frozenset(k.mangled for k in same),
             dispatches=dispatches,
-            facts=_facts(same, by_symbol, types),
+            facts=facts,
             facts_by_symbol=by_symbol,
             compiled=compiled,
             tool=tool,
@@ -179,6 +194,7 @@ def open_bench(
             ahead=BackgroundWork(pool, baseline, reference, settings.widened),
             run=run,
             timed_later=timed_later,
+            functions=tuple(functions),
         )
         if wait:
             baseline.result()
@@ -269,7 +285,8 @@ def recorded_launches(
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, found.file, run)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
-    return _facts(same, by_symbol, _types(project, session, found, run, by_symbol))
+    meaning = _meaning(project, session, found, run, by_symbol)
+    return _facts(same, by_symbol, _types(meaning, found, run, by_symbol))
 
 
 def _instances(kernel: KernelSyntax, compiled: CodeObject, recorded: Iterable[str]) -> tuple[str, ...]:
@@ -298,17 +315,44 @@ def _facts(same: Sequence[Kernel], by_symbol: Mapping[str, LaunchFacts], types: 
     return replace(all_facts(by_symbol), threads=max(sizes, default=0), types=types)
 
 
-def _types(
+def _meaning(
     project: Project, session: ProfileSession, found: KernelText, run: Run, symbols: Collection[str]
-) -> SourceTypes:
-    """What the compiler says of the types in the kernel; nothing where it cannot be asked."""
+) -> Meaning | None:
+    """What the compiler says of the kernel's file; None where it cannot be asked."""
     try:
         units = units_for(session.toolchain.clang)
         command = source_command(project, session.toolchain, found.file, run)
-        meaning = units.meaning(run.texts, command, symbols)
+        return units.meaning(run.texts, command, symbols)
     except (MissingTool, NotReadable):
+        return None
+
+
+def _types(meaning: Meaning | None, found: KernelText, run: Run, symbols: Collection[str]) -> SourceTypes:
+    """What the compiler says of the types in the kernel; nothing where it cannot be asked."""
+    if meaning is None:
         return SourceTypes()
     return source_types(meaning, symbols, found.file, run.texts.needed(found.file))
+
+
+def _functions(
+    project: Project,
+    session: ProfileSession,
+    same: Sequence[Kernel],
+    meaning: Meaning | None,
+    facts: LaunchFacts,
+    run: Run,
+) -> tuple[CalledFunction, ...]:
+    """The hot functions that may be rewritten for the kernel: files of the project that one compile alone reads."""
+    units = session.built.units
+    if meaning is None or not facts.launches:
+        return ()
+    root = project.root.resolve()
+    return tuple(
+        function
+        for function in hottest(called_functions(meaning, {k.mangled for k in same}, facts, run.texts), same)
+        if function.file.resolve().is_relative_to(root)
+        and sum(function.file in {unit, *read} for unit, read in units.items()) == 1
+    )
 
 
 def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[CapturedDispatch, ...]:

@@ -14,9 +14,9 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.declarations import needed_declarations
 from hipscope.analysis.source.nodes import BARRIERS, ancestors, arguments_of, called, names_in, text_of, walk
-from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Span
-from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata
+from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata, kernel_code
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.directives import directive_reasons
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -34,7 +34,7 @@ def check_source(
     disjoint: Collection[str] = (),
     headers: Sequence[bytes] = (),
 ) -> tuple[str, ...]:
-    """Why the candidate's text is refused. `kernel` is the kernel of `original` that may change.
+    """Why the candidate's text is refused. `kernel` is the one of `original` that may change, or a device function.
 
     `disjoint` names the pointers that no recorded launch showed to overlap another: they may become `__restrict__`.
     `headers` are the texts of the project that the source includes.
@@ -44,16 +44,17 @@ def check_source(
     before, after = parse(original), parse(candidate)
     inner = _changed_bytes(before, after, original, candidate, kernel)
     if inner is None:
-        return (f"it changes text outside the kernel `{kernel.name}`",)
+        return (f"it changes text outside {_what(kernel)}",)
     start, end = inner
     if (why := open_end(candidate[start:end])) is not None:
         return (why,)
     if len(after.errors) > len(before.errors) and _errors(candidate) > _errors(original):
         return (f"it has a syntax error{_first_error(before, after)}",)
-    inside = [k for k in after.kernels if start <= k.span.start and k.span.end <= end]
+    among = after.kernels if kernel.is_kernel else device_functions(candidate)
+    inside = [k for k in among if start <= k.span.start and k.span.end <= end]
     changed = next((k for k in inside if k.name == kernel.name), None)
     if changed is None:
-        return (f"the kernel `{kernel.name}` is gone",)
+        return (f"{_what(kernel)} is gone",)
     added = added_nodes(after.root, start, end, changed.span)
     if isinstance(added, str):
         return (added,)
@@ -115,17 +116,28 @@ def elsewhere(text: bytes, kernel_start: int) -> bytes:
 
 
 def others_compiled_differently(
-    original: CodeObject, candidate: CodeObject, launches: Mapping[str, LaunchFacts]
+    original: CodeObject, candidate: CodeObject, launches: Mapping[str, LaunchFacts], *, code: bool = False
 ) -> tuple[str, ...]:
-    """The symbols of the kernels that need other resources than before, without those of `launches`."""
+    """The symbols of the kernels that need other resources than before, without those of `launches`.
+
+    With `code` all whose instructions, constants or callees are not the same, byte for byte.
+    """
     shared = original.kernels.keys() & candidate.kernels.keys() - launches.keys()
-    return tuple(s for s in sorted(shared) if original.kernels[s] != candidate.kernels[s])
+    differ = {s for s in shared if original.kernels[s] != candidate.kernels[s]}
+    if code:
+        before, after = kernel_code(original.path), kernel_code(candidate.path)
+        differ |= {s for s in shared if before[""] != after[""] or before.get(s) != after.get(s)}
+    return tuple(sorted(differ))
 
 
 def changes_helpers(original: bytes, candidate: bytes, kernel: KernelSyntax) -> bool:
-    """Whether text outside the kernel differs: unroll pragmas, since `check_source` lets nothing else pass."""
+    """Whether text outside the kernel differs: a function that it calls, or unroll pragmas elsewhere."""
     head, tail = original[: kernel.span.start], original[kernel.span.end :]
     return not (candidate.startswith(head) and candidate.endswith(tail))
+
+
+def _what(kernel: KernelSyntax) -> str:
+    return f"the {'kernel' if kernel.is_kernel else 'function'} `{kernel.name}`"
 
 
 def _changed_bytes(

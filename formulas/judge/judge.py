@@ -100,19 +100,22 @@ def admit(
     Without `configurations_too`, `depends_on_place` and `broken_configuration` are for the caller to ask before the
     candidate is accepted.
     """
-    if (garbled := _garbled(bench.original, candidate.text)) is not None:
+    original, unit = bench.edited_text(candidate), candidate.function or bench.kernel
+    if (garbled := _garbled(original, candidate.text)) is not None:
         return Judgement(candidate, Outcome.REFUSED, garbled)
-    _, *headers = texts_with_types(run.texts, bench.source, bench.project.headers, bench.project.root)
-    if reasons := check_source(bench.original, candidate.text, bench.kernel, bench.facts.disjoint, headers):
+    headers = texts_with_types(run.texts, bench.source, bench.project.headers, bench.project.root)
+    around = [text for text in headers if text != original]
+    disjoint = bench.facts.disjoint if candidate.function is None else ()
+    if reasons := check_source(original, candidate.text, unit, disjoint, around):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
     try:
-        changed = run.replacing(bench.source, candidate.text)
+        changed = _with(bench, candidate, candidate.text, run)
         compiled = compile_device(
             bench.project, bench.session.toolchain, bench.source, changed, confined=True
         )
     except BuildFailed as failure:
         return Judgement(candidate, Outcome.NOT_COMPILED, _compiler_words(failure))
-    shared = changes_helpers(bench.original, candidate.text, bench.kernel)
+    shared = candidate.function is not None or changes_helpers(original, candidate.text, unit)
     free = _need_no_proof(bench, candidate)
     if reasons := check_code_object(
         bench.compiled, compiled, bench.facts_by_symbol, proved=shared, not_launched=free
@@ -137,8 +140,10 @@ def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, r
     Where the original depends on them, or does not compile elsewhere, this cannot be told and counts as None.
     """
 
+    unit = candidate.function or bench.kernel
+
     def moved(text: bytes) -> CodeObject | None:
-        changed = run.replacing(bench.source, elsewhere(text, bench.kernel.span.start))
+        changed = _with(bench, candidate, elsewhere(text, unit.span.start), run)
         try:
             return compile_device(
                 bench.project, bench.session.toolchain, bench.source, changed, confined=True
@@ -149,7 +154,7 @@ def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, r
     there = moved(candidate.text)
     if there is None or machine_code(there.path) == machine_code(compiled.path):
         return None
-    original = moved(bench.original)
+    original = moved(bench.edited_text(candidate))
     if original is None or machine_code(original.path) != machine_code(bench.compiled.path):
         return None
     return "Refused: its machine code depends on the file name, the line or the time of its compilation."
@@ -169,19 +174,24 @@ def broken_configuration(bench: Bench, candidate: Candidate, run: Run) -> str | 
 
     One in which the original does not compile either is no configuration of the program.
     """
-    span = bench.kernel.span
-    for macro in configurations(bench.original[span.start : span.end], bench.original):
+    span, text = (candidate.function or bench.kernel).span, bench.edited_text(candidate)
+    for macro in configurations(text[span.start : span.end], text):
         for defined in (True, False):
-            failure = _failure_of(bench, configured(candidate.text, macro, defined=defined), run)
-            original = configured(bench.original, macro, defined=defined)
-            if failure is not None and _failure_of(bench, original, run) is None:
+            changed = _with(bench, candidate, configured(candidate.text, macro, defined=defined), run)
+            failure = _failure_of(bench, changed)
+            original = _with(bench, candidate, configured(text, macro, defined=defined), run)
+            if failure is not None and _failure_of(bench, original) is None:
                 return f"{'With' if defined else 'Without'} {macro}: {_compiler_words(failure)}"
     return None
 
 
-def _failure_of(bench: Bench, text: bytes, run: Run) -> BuildFailed | None:
-    """What the compiler says against this text in place of the kernel's file."""
-    changed = run.replacing(bench.source, text)
+def _with(bench: Bench, candidate: Candidate, text: bytes, run: Run) -> Run:
+    """The run with a text in place of the file that the candidate changes."""
+    return run.replacing(candidate.file or bench.source, text)
+
+
+def _failure_of(bench: Bench, changed: Run) -> BuildFailed | None:
+    """What the compiler says against the texts of a run."""
     try:
         compile_device(bench.project, bench.session.toolchain, bench.source, changed, confined=True)
     except BuildFailed as failure:
@@ -193,7 +203,9 @@ def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) ->
     """Hold the candidate's machine code against the reference; that of other kernels, too, where a helper changed."""
     verdict = validate(bench.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
     free = _need_no_proof(bench, candidate)
-    differ = others_compiled_differently(bench.compiled, compiled, bench.facts_by_symbol)
+    differ = others_compiled_differently(
+        bench.compiled, compiled, bench.facts_by_symbol, code=candidate.function is not None
+    )
     others = tuple(s for s in differ if s not in free)
     while verdict.equivalent and others:
         symbol, others = others[0], others[1:]
@@ -252,7 +264,7 @@ def time_candidate(
     def audit(dispatch: CapturedDispatch, result: Replay) -> str | None:
         return check_timed_run(bench.reference, dispatch, result)
 
-    changed = run.replacing(bench.source, candidate.text)
+    changed = _with(bench, candidate, candidate.text, run)
     return measure(tool, bench.dispatches, compiled.path, bench.work / work, device, changed, audit)
 
 

@@ -34,7 +34,7 @@ from hipscope.formulas.judge.judge import (
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Refusal
-from hipscope.formulas.propose.recipes import ask_recipe, further_recipes, recipes_for
+from hipscope.formulas.propose.recipes import IN_FUNCTIONS, Recipe, ask_recipe, further_recipes, recipes_for
 
 _LOOK_SECONDS = 0.05
 _LAST_PLACES = 1e-4  # of a float: the difference that a fused operation may make, summed up
@@ -58,15 +58,38 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
     advice: list[Advice] = []
     for recipe in recipes_for(finding.formula, approximate=bench.project.config.optimize.fast_math):
         answer = ask_recipe(recipe, bench.original, bench.kernel, finding, bench.facts)
+        inside, reasons = _of_functions(bench, recipe, finding)
+        single += inside
         if isinstance(answer, Refusal):
-            refused.append(answer)
+            said = "; ".join([answer.reason, *reasons])
+            refused += [] if inside else [replace(answer, reason=said)]
         elif isinstance(answer, Advice):
-            advice.append(answer)
+            advice += [] if inside else [answer]
         elif isinstance(answer, Family):
             families.append(answer)
         else:
             single += answer
     return Offers(tuple(single), tuple(families), tuple(refused), tuple(advice))
+
+
+def _of_functions(bench: Bench, recipe: Recipe, finding: Finding | None) -> tuple[list[Candidate], list[str]]:
+    """What a recipe makes of the hot functions that the kernel calls, and why it makes nothing of one."""
+    found: list[Candidate] = []
+    reasons: list[str] = []
+    for function in bench.functions if recipe in IN_FUNCTIONS else ():
+        at = finding if finding is not None and function.covers(finding.file, finding.line) else None
+        answer = ask_recipe(recipe, function.source, function.syntax, at, function.facts)
+        if isinstance(answer, Refusal):
+            reasons.append(f"in `{function.syntax.name}`: {answer.reason}")
+        elif isinstance(answer, list):
+            file = None if function.file == bench.source else function.file
+            found += [
+                replace(
+                    c, title=f"{c.title} in `{function.syntax.name}`", file=file, function=function.syntax
+                )
+                for c in answer
+            ]
+    return found, reasons
 
 
 def unasked_candidates(bench: Bench, asked: Collection[str]) -> list[Candidate]:
@@ -78,6 +101,7 @@ def unasked_candidates(bench: Bench, asked: Collection[str]) -> list[Candidate]:
             found += answer.candidates[: answer.keep]
         elif isinstance(answer, list):
             found += answer
+        found += _of_functions(bench, recipe, None)[0]
     return found
 
 
@@ -122,7 +146,7 @@ def _replayed(
     if not tried:
         return
     if len(tried) == 1 and rehearsals is not None:
-        rehearsals.begin(tried[0].candidate.text)
+        rehearsals.begin(tried[0].candidate.text, tried[0].candidate.file)
     run.say(f"timing {len(tried)} candidates" if len(tried) > 1 else "timing the candidate")
     with Proofs(bench, run) as proofs:
         yield from _timed_and_proved(bench, tried, formula, rehearsals, proofs, run)
@@ -174,7 +198,7 @@ def prove_in_order(
     """Prove timed candidates, each when it is asked for. Raises Cancelled."""
     for quick, one in hopeful:
         if rehearsals is not None:
-            rehearsals.begin(one.candidate.text)
+            rehearsals.begin(one.candidate.text, one.candidate.file)
         proofs.begin(one)
         broken = broken_configuration(bench, one.candidate, bench.run)
         placed = depends_on_place(bench, one.candidate, one.compiled, bench.run) if broken is None else None

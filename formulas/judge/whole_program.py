@@ -84,6 +84,7 @@ class Rehearsals:
         self._asked = run
         self._stop = Stop(run.cancel)
         self._pool = ThreadPoolExecutor(max_workers=1)
+        self._files: dict[bytes, Path] = {}  # of texts of other files
         self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
         self._originals: list[str] = []
         self._effects: list[Sequence[Effect]] = []  # of runs of the original
@@ -98,8 +99,10 @@ class Rehearsals:
         self._stop.set()
         self._pool.shutdown(cancel_futures=True)
 
-    def begin(self, text: bytes) -> None:
-        """Build and run the program with this text, if that has not begun yet."""
+    def begin(self, text: bytes, file: Path | None = None) -> None:
+        """Build and run the program with this text, if that has not begun yet. `file` as for all, where it is given."""
+        if file is not None:
+            self._files[text] = file
         if text not in self._begun:
             stop = Stop(self._stop)
             self._begun[text] = (stop, self._pool.submit(self._run, text, self._timed, stop))
@@ -114,13 +117,13 @@ class Rehearsals:
         if text in self._begun:
             self._begun.pop(text)[0].set()
 
-    def finish(self, text: bytes, *, exact: bool) -> Rehearsed:
+    def finish(self, text: bytes, *, exact: bool, file: Path | None = None) -> Rehearsed:
         """How the program with this text compares. Raises Cancelled.
 
         Unless the rewrite was `exact`, bit for bit, printed floats may differ as much as computed ones.
         """
         bench = self._bench
-        self.begin(text)
+        self.begin(text, file)
         was, ignored = placed(bench.session, bench.project.root), bench.project.config.optimize.ignore_output
         try:
             session = self._begun[text][1].result()
@@ -243,7 +246,9 @@ class Rehearsals:
     def _beside(self, stop: Stop, text: bytes | None = None) -> Run:
         """The run of something that goes on beside what is shown, with that text in place of the source's."""
         beside = self._asked.quietly().until(stop)
-        return beside if text is None else beside.replacing(self._file or self._bench.source, text)
+        if text is None:
+            return beside
+        return beside.replacing(self._files.get(text) or self._file or self._bench.source, text)
 
 
 def program_times(was: Profile, new: Profile, rewritten: Collection[str]) -> ProgramTimes | None:

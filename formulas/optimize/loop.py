@@ -107,8 +107,14 @@ class Earlier:
     def allows(self, kernel: Kernel) -> bool:
         """Whether the next round may be about this kernel: one edit is of one file."""
         name = base_name(kernel.name)
-        here = kernel.file is not None and Path(kernel.file).resolve() == self.file.resolve()
-        return name == self.kernel or (here and name not in self.done)
+        elsewhere = kernel.file is not None and not self.edits(Path(kernel.file))
+        if elsewhere or (kernel.file is None and name != self.kernel):
+            return False
+        return name == self.kernel or name not in self.done
+
+    def edits(self, file: Path) -> bool:
+        """Whether this is the file that the rounds before have edited."""
+        return file.resolve() == self.file.resolve()
 
 
 @dataclass(frozen=True)
@@ -322,6 +328,9 @@ def _optimize_kernel(
     later = work.hardware is not None
     try:
         with open_bench(work.project, work.session, kernel, work.run, wait=False, timed_later=later) as bench:
+            if (earlier := work.earlier) is not None:
+                here = tuple(f for f in bench.functions if earlier.edits(f.file))
+                bench = replace(bench, functions=here)
             for finding in findings if work.options.rewriter != "llm" else ():
                 try:
                     result = (
@@ -431,7 +440,8 @@ def _first_verified(
     for judgement in judged:
         if judgement.accepted:
             work.run.say("running the program with the rewrite")
-            whole = rehearsals.finish(judgement.candidate.text, exact=_bit_exact(judgement))
+            candidate = judgement.candidate
+            whole = rehearsals.finish(candidate.text, exact=_bit_exact(judgement), file=candidate.file)
             judgement = _confirmed(work, bench, judgement, whole)
         attempts.append(judged_attempt(bench, finding, judgement))
         if judgement.accepted:

@@ -118,7 +118,7 @@ def _compile_answers(bench: Bench, finding: Finding, run: Run) -> None:
     project, most = bench.project, bench.project.config.optimize.max_attempts
     kept = admitted(bench, ask_recipes(bench, finding), run).kept[:most]
     for one in kept if project.build_kind == "single" else ():
-        changed = run.replacing(bench.source, one.candidate.text)
+        changed = run.replacing(one.candidate.file or bench.source, one.candidate.text)
         with contextlib.suppress(BuildFailed):  # a later request reports it
             build_program(project, bench.session.toolchain, changed, confined=True)
 

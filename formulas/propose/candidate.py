@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from hipscope.analysis.source.syntax import KernelSyntax
+
 
 @dataclass(frozen=True)
 class Candidate:
     """One proposed rewrite of one kernel.
 
-    `text` is the whole file: the kernel's own, or `file`. `expected` says, before anything ran, what it should change.
+    `text` is the whole file: the kernel's own, or `file`. `function` is the one that changes in place of the kernel: a
+    device function that the kernel calls. `expected` says, before anything ran, what it should change.
     `exact` promises bit-equal results; a rewrite that reorders or rounds floating-point operations sets it to False,
     and `terms` to how many of them make one element. `assumes` are sentences about the program that hold in every
     recorded launch and that the rewrite relies on beyond them; the user is shown them. `only_for` names the formula
@@ -26,6 +29,7 @@ class Candidate:
     assumes: tuple[str, ...] = ()
     file: Path | None = None
     only_for: str = ""
+    function: KernelSyntax | None = None
 
 
 @dataclass(frozen=True)

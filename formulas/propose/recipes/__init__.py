@@ -68,6 +68,13 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 ANYWHERE: tuple[Recipe, ...] = (
     fixed_trips.propose, hoist_guard.propose, lds_column.propose, masked_loads.propose, uniform_table.propose,
 )  # fmt: skip
+# Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
+IN_FUNCTIONS: frozenset[Recipe] = frozenset(
+    {
+        division.propose, fixed_trips.propose, float_math.propose, masked_loads.propose, reciprocal.propose,
+        skip_zeros.propose,
+    }
+)  # fmt: skip
 # What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
 _SEARCHED: tuple[Recipe, ...] = (
     unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,

@@ -19,7 +19,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, other_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     fresh_name,
@@ -147,6 +147,8 @@ def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
     apart = {name for name in begin.keys() | limit.keys() if limit[name] != begin[name]}
     moves = bool(begin.keys() - {_ONE})
     if apart - {_ONE} or (moves and not _can_move(loop, first, begin, counter)):
+        return None
+    if begin.keys() & other_names(kernel):
         return None
     passed = frozenset(n for n in ranges.used if kernel.parameter(n.partition(".")[0]) is not None)
     far = limit[_ONE] - begin[_ONE] + {"<=": 1, ">=": -1}.get(text_of(child_of(condition, "operator")), 0)

@@ -58,7 +58,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             return Advice(
                 NAME,
                 f"Write the literals in `{helper}` as floats (`0.5f`)",
-                f"`{helper}` is outside of the kernel, and others may call it",
+                f"`{helper}` is none of the functions that may be rewritten for the kernel",
             )
         return Refusal(
             NAME, "; ".join(kept) if kept else "the kernel has no literal or constant of type double"

@@ -7,6 +7,7 @@ What the branch computes is computed always and kept where the condition holds: 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
+    changed_names,
     declared_type,
     fresh_name,
     indentation,
@@ -82,6 +84,11 @@ class _Branch:
     known: dict[str, tuple[str, str | None, frozenset[str]]] = field(default_factory=dict)
     within: dict[str, str | None] = field(default_factory=dict)
     masked: dict[str, None] = field(default_factory=dict)
+
+    @functools.cached_property
+    def moved(self) -> set[str]:
+        """What the kernel gives another value than it was called with."""
+        return changed_names(self.kernel)
 
     def fresh(self, name: str) -> str:
         """A new name like this one."""
@@ -377,6 +384,8 @@ def _loaded(branch: _Branch, load: Subscript, mask: str | None) -> str:
     """The name of what was loaded: at the indices where the mask holds, else at the first element, which is there."""
     kernel, facts = branch.kernel, branch.facts
     pointers, shared = pointers_of(kernel, facts), {a.name: a.element_type for a in kernel.shared}
+    if load.base.partition(".")[0] in branch.moved:
+        raise _CannotMask(f"loads from `{load.base}`, which does not lead to its first element all the time")
     if load.base in pointers:
         kind = pointers[load.base]
         size = facts.bytes_of(kind) or 1

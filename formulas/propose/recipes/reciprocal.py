@@ -21,6 +21,7 @@ from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
     is_plain,
     kind_of,
     loops_around,
+    other_names,
     parse_with_types,
     roundings,
 )
@@ -140,6 +141,8 @@ def _anchor(source: bytes, divisor: Node, division: Node, kernel: KernelSyntax) 
     """
     if not is_plain(divisor):
         return "is read from memory or comes from a call"
+    if names_in(divisor) & other_names(kernel):
+        return "is another name of something that a store may change"
     loops = loops_around(division, kernel)
     if not loops:
         return "is divided by only once per thread"

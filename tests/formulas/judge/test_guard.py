@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.judge.bench import CannotJudge, check_code
@@ -301,6 +301,45 @@ def test_only_text_outside_the_kernel_is_a_helpers() -> None:
     kernel = parse(text).kernels[0]
     assert changes_helpers(text, text.replace(b"f() {}", b"f() { }"), kernel)
     assert not changes_helpers(text, text.replace(b"f();", b"f(); f();"), kernel)
+
+
+FUNCTIONS = b"""#include <hip/hip_runtime.h>
+__device__ inline float scaled(float x) { return x * 0.5f; }
+__device__ __attribute__((noinline)) float called(float x) { return x * 3.0f; }
+__global__ void k(float* out) { out[threadIdx.x] = scaled(out[threadIdx.x]); }
+__global__ void too(float* out) { out[threadIdx.x] = 2.0f * scaled(out[threadIdx.x]); }
+__global__ void not_too(float* out) { out[threadIdx.x] = 2.0f; }
+__global__ void by_call(float* out) { out[threadIdx.x] = called(out[threadIdx.x]); }
+"""
+
+
+def test_a_function_that_the_kernel_calls_may_change_in_its_place() -> None:
+    function = device_functions(FUNCTIONS)[0]
+    inside = FUNCTIONS.replace(b"x * 0.5f", b"x / 2.0f")
+    assert check_source(FUNCTIONS, inside, function) == ()
+    assert (
+        "outside the function `scaled`"
+        in check_source(FUNCTIONS, inside.replace(b"3.0f", b"4.0f"), function)[0]
+    )
+    host = FUNCTIONS.replace(b"__device__ inline float scaled", b"__host__ __device__ inline float scaled")
+    assert check_source(FUNCTIONS, host, function) == ("the function `scaled` is gone",)
+    prints = FUNCTIONS.replace(b"{ return x * 0.5f", b'{ printf("x"); return x * 0.5f')
+    assert check_source(FUNCTIONS, prints, function) == ("the new kernel prints",)
+
+
+def test_other_kernels_that_run_the_changed_function_have_other_code(compile_text: Compile) -> None:
+    """None of them needs other registers or memory: only the code shows it."""
+    own = {"_Z1kPf": launches()[SYMBOL]}
+    before = compile_text(FUNCTIONS)
+    inlined, callee = (
+        compile_text(FUNCTIONS.replace(old, new))
+        for old, new in ((b"x * 0.5f", b"x * 0.7f"), (b"x * 3.0f", b"x * 5.0f"))
+    )
+    assert others_compiled_differently(before, inlined, own) == ()
+    assert others_compiled_differently(before, inlined, own, code=True) == ("_Z3tooPf",)
+    # Which kernels call a function that is not inlined is not asked: all of them count.
+    assert len(others_compiled_differently(before, callee, own, code=True)) == 3
+    assert others_compiled_differently(before, before, own, code=True) == ()
 
 
 @pytest.mark.parametrize(

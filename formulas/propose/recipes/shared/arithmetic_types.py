@@ -95,6 +95,15 @@ def changed_within(node: Node) -> frozenset[str]:
     return frozenset(found)
 
 
+def other_names(kernel: KernelSyntax) -> frozenset[str]:
+    """References, parameters and locals: a store through another name may change what they stand for."""
+    found = {p.name for p in kernel.parameters if "&" in p.type}
+    for node in walk(kernel.body_node):
+        if node.type == "reference_declarator":
+            found |= names_in(node)
+    return frozenset(found)
+
+
 def is_plain(expression: Node) -> bool:
     """Made of names, literals, built-in indices and operators only: no memory, no call, no side effect."""
     allowed = {

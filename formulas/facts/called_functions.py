@@ -1,0 +1,187 @@
+"""The device functions that a kernel calls, as rewrites see a kernel: syntax, types, and what launches say of them.
+
+Takes the compiler's reading of the kernel's file and the facts about its launches, gives the functions that may be
+rewritten for it. A parameter is known where every call is given the same argument of the kernel or the same number, and
+neither is ever changed. Nothing is guessed: without the compiler's answer there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.profile import Kernel
+from hipscope.analysis.semantics.meaning import Meaning
+from hipscope.analysis.semantics.records import Call, FunctionInstance, FunctionKey, Type
+from hipscope.analysis.source.parse import device_functions
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
+from hipscope.formulas.facts.source_types import source_types
+
+_Value = TypeVar("_Value")
+_INTEGERS = frozenset({"int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"})
+_HOT = 0.1  # of the kernel's cycles: a function with less than that has little to give
+_MOST = 3
+
+
+@dataclass(frozen=True)
+class CalledFunction:
+    """One function that a kernel runs, in `file` with the text `source`, and its `share` of the kernel's cycles."""
+
+    file: Path
+    source: bytes
+    syntax: KernelSyntax
+    facts: LaunchFacts
+    share: float = 0.0
+
+    def covers(self, file: str | None, line: int) -> bool:
+        """Whether a line is one of this function's."""
+        here = file is not None and Path(file).resolve() == self.file.resolve()
+        return here and self.syntax.span.line <= line <= self.syntax.span.end_line
+
+
+def called_functions(
+    meaning: Meaning, symbols: Collection[str], facts: LaunchFacts, texts: SourceTexts
+) -> tuple[CalledFunction, ...]:
+    """The functions that the kernel with these symbols runs; without those that are compiled for the host, too."""
+    if any(meaning.function(s) is None or meaning.doubts(s) for s in symbols):
+        return ()
+    reached = {f.key: f for symbol in symbols for f in meaning.reachable(symbol)}
+    calls = _Calls(reached, symbols, texts)
+    found = []
+    for instances in _by_definition(f for f in reached.values() if f.key not in symbols):
+        first = instances[0]
+        source = texts.read(first.place.file)
+        syntax = _written(source, first) if source is not None else None
+        if source is None or syntax is None or any(f.host for f in instances):
+            continue
+        types = source_types(meaning, [f.key for f in instances], first.place.file, source)
+        known = [calls.arguments(f) for f in instances]
+        same = {name: given for name, given in known[0].items() if all(o.get(name) == given for o in known)}
+        own = replace(
+            facts,
+            launches=tuple(_seen_from_inside(launch, same) for launch in facts.launches),
+            member_pointers=_renamed(facts.member_pointers, same),
+            member_numbers=_renamed(facts.member_numbers, same),
+            promised=frozenset(),
+            disjoint=frozenset(),
+            types=types,
+        )
+        found.append(CalledFunction(first.place.file, source, syntax, own))
+    return tuple(found)
+
+
+def hottest(functions: Iterable[CalledFunction], profiled: Collection[Kernel]) -> tuple[CalledFunction, ...]:
+    """Those that a good part of the cycles of these instances of the kernel are spent in, hottest first."""
+    functions = tuple(functions)
+    spent = [0.0] * len(functions)
+    total = 0.0
+    for kernel in profiled if functions else ():
+        for instruction, waits in zip(kernel.instructions, blamed_stalls(kernel), strict=True):
+            cost = instruction.latency - instruction.stall + sum(waits.values())
+            total += cost
+            for number, function in enumerate(functions) if cost else ():
+                if any(function.covers(frame.file, frame.line) for frame in instruction.source):
+                    spent[number] += cost
+    hot = [
+        replace(f, share=own / total)
+        for f, own in zip(functions, spent, strict=True)
+        if total and own >= _HOT * total
+    ]
+    return tuple(sorted(hot, key=lambda f: -f.share)[:_MOST])
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """What the functions that a kernel runs are given, in names of the kernel's parameters and in numbers."""
+
+    reached: Mapping[FunctionKey, FunctionInstance]
+    symbols: Collection[str]
+    texts: SourceTexts
+
+    def arguments(
+        self, function: FunctionInstance, around: frozenset[FunctionKey] = frozenset()
+    ) -> dict[str, str]:
+        """By parameter, the kernel's parameter or the number that every call of this function passes for it."""
+        if function.key in self.symbols:
+            return {p.name: p.name for p in function.parameters if p.name and not p.assigned}
+        if function.key in around:
+            return {}
+        every = [
+            self._given(function, caller, call, around | {function.key})
+            for caller in self.reached.values()
+            for call in caller.calls
+            if call.callee == function.key
+        ]
+        first, *others = every or [{}]
+        return {name: given for name, given in first.items() if all(o.get(name) == given for o in others)}
+
+    def _given(
+        self, function: FunctionInstance, caller: FunctionInstance, call: Call, around: frozenset[FunctionKey]
+    ) -> dict[str, str]:
+        """What one call passes as it is: no conversion cuts it, and it is the same all the time."""
+        if len(call.arguments) != len(function.parameters):
+            return {}
+        known, types = self.arguments(caller, around), {p.name: p.type for p in caller.parameters}
+        found = {}
+        for parameter, place in zip(function.parameters, call.arguments, strict=True):
+            if place.macro is not None or parameter.assigned or "&" in parameter.type.canonical:
+                continue
+            text = (self.texts.read(place.file) or b"")[slice(*place.span)].decode("utf-8", "replace").strip()
+            if text.isdecimal() and (text == "0" or text[0] != "0") and parameter.type.plain in _INTEGERS:
+                found[parameter.name] = text
+            elif text in known and _bare(types[text]) == _bare(parameter.type):
+                found[parameter.name] = known[text]
+        return found
+
+
+def _bare(kind: Type) -> str:
+    return "".join(
+        kind.canonical.replace("const", "").replace("__restrict", "").replace("volatile", "").split()
+    )
+
+
+def _by_definition(functions: Iterable[FunctionInstance]) -> list[list[FunctionInstance]]:
+    """The instances of one template together."""
+    found: dict[tuple[Path, tuple[int, int]], list[FunctionInstance]] = {}
+    for function in functions:
+        found.setdefault((function.place.file, function.place.span), []).append(function)
+    return list(found.values())
+
+
+def _written(source: bytes, function: FunctionInstance) -> KernelSyntax | None:
+    """The text of a function, as rewrites read one."""
+    start, end = function.place.span
+    return next(
+        (
+            f
+            for f in device_functions(source)
+            if f.name == function.name and start <= f.body.start and f.body.end <= end
+        ),
+        None,
+    )
+
+
+def _seen_from_inside(launch: LaunchFact, given: Mapping[str, str]) -> LaunchFact:
+    """A launch in the names of the function's parameters."""
+    numbers = {name: int(value) for name, value in given.items() if value.isdigit()}
+    return replace(
+        launch,
+        scalars={**_renamed(launch.scalars, given), **numbers},
+        buffer_bytes=_renamed(launch.buffer_bytes, given),
+    )
+
+
+def _renamed(known: Mapping[str, _Value], given: Mapping[str, str]) -> dict[str, _Value]:
+    """What is known of the kernel's parameters and their members (`grid.nx`), in the function's names for them."""
+    found: dict[str, _Value] = {}
+    for own, name in given.items():
+        for key, value in known.items():
+            root, dot, member = key.partition(".")
+            if root == name:
+                found[own + dot + member] = value
+    return found
