@@ -141,6 +141,7 @@ def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
     if text_of(child_of(condition, "left")) != counter or step == 0:
         return None
     ranges.used.clear()
+    ranges.shapes.clear()
     begin, limit = _terms(child_of(first, value), ranges), _terms(child_of(condition, "right"), ranges)
     if begin is None or limit is None:
         return None
@@ -148,8 +149,8 @@ def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
     moves = bool(begin.keys() - {_ONE})
     if apart - {_ONE} or (moves and not _can_move(loop, first, begin, counter)):
         return None
-    if begin.keys() & other_names(kernel):
-        return None
+    if begin.keys() & other_names(kernel) or (moves and ranges.shapes):
+        return None  # a number of steps would be written down that other launches do not have
     passed = frozenset(n for n in ranges.used if kernel.parameter(n.partition(".")[0]) is not None)
     far = limit[_ONE] - begin[_ONE] + {"<=": 1, ">=": -1}.get(text_of(child_of(condition, "operator")), 0)
     trips = -(-far // step)
@@ -160,9 +161,11 @@ def _terms(node: Node, ranges: Ranges) -> Counter[str] | None:
     """A sum as what it adds up, and how often; `_ONE` counts the numbers. None for anything else."""
     while node.type == "parenthesized_expression" and len(node.named_children) == 1:
         node = node.named_children[0]
+    shapes = set(ranges.shapes)
     known = ranges.of(node)
     if known is not None and known[0] == known[1]:
         return Counter({_ONE: known[0]})
+    ranges.shapes = shapes  # those of a number that is none
     operator = text_of(child_of(node, "operator")) if node.type == "binary_expression" else ""
     if operator in ("+", "-"):
         left, right = (_terms(child_of(node, side), ranges) for side in ("left", "right"))

@@ -21,12 +21,15 @@ Range = tuple[int, int]
 
 @dataclass
 class Ranges:
-    """The intervals of one kernel. `used` collects the parameters whose recorded values an answer relies on."""
+    """The intervals of one kernel. `used` collects the parameters whose recorded values an answer relies on, `shapes`
+    the sizes and places of launches (`blockDim.x`) that it does.
+    """
 
     kernel: KernelSyntax
     file: FileSyntax
     facts: LaunchFacts
     used: set[str] = field(default_factory=set)
+    shapes: set[str] = field(default_factory=set)
     _changed: set[str] = field(init=False)
     _open: set[str] = field(default_factory=set)
 
@@ -77,6 +80,8 @@ class Ranges:
             "blockIdx": (0, max(groups) - 1),
             "gridDim": (min(groups), max(groups)),
         }
+        if base in found:
+            self.shapes.add(text)
         return found.get(base)
 
     def _name(self, name: str) -> Range | None:

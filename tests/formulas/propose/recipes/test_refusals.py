@@ -69,6 +69,16 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             "no loop has a length that is a small argument",
         ),
         (
+            "fixed_trips",
+            "window",
+            [
+                ("x - reach; at <= x + reach", "x; at < x + (int)blockDim.x"),
+                ("at < (x + reach)", "at < (x + (int)blockDim.x)"),
+            ],
+            {"launches": [[[4096, 1, 1], [4, 1, 1], {"width": 4096, "reach": 2}]]},
+            "no loop has a length that is a small argument",
+        ),
+        (
             "masked_loads",
             "border",
             [("count++;", "out[i] = sum;"), ("best = in[j];", "break;")],
