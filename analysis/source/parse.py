@@ -60,7 +60,7 @@ def parse(source: bytes) -> FileSyntax:
 
 
 def device_functions(source: bytes) -> tuple[KernelSyntax, ...]:
-    """The functions of a file that kernels call, read as kernels are: plain ones and templates, for the device only.
+    """The functions of a file that kernels may call, read as kernels are: plain ones and templates, `__host__` or not.
 
     Members, overloaded operators and what macros of the file declare otherwise than it is written are left out.
     """
@@ -214,7 +214,7 @@ def _is_device_function(definition: Node) -> bool:
     words = {text_of(child) for child in definition.children if body is None or child.id != body.id}
     return (
         "__device__" in words
-        and words.isdisjoint(("__global__", "__host__", "constexpr", "virtual"))
+        and words.isdisjoint(("__global__", "constexpr", "virtual"))
         and body is not None
         and body.type == "compound_statement"
         and declarator is not None

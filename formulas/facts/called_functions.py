@@ -7,6 +7,7 @@ neither is ever changed. Nothing is guessed: without the compiler's answer there
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,13 +31,17 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class CalledFunction:
-    """One function that a kernel runs, in `file` with the text `source`, and its `share` of the kernel's cycles."""
+    """One function that a kernel runs, in `file` with the text `source`, and its `share` of the kernel's cycles.
+
+    `fixed` says why it may not be rewritten, as the end of a sentence; empty where it may.
+    """
 
     file: Path
     source: bytes
     syntax: KernelSyntax
     facts: LaunchFacts
     share: float = 0.0
+    fixed: str = ""
 
     def covers(self, file: str | None, line: int) -> bool:
         """Whether a line is one of this function's."""
@@ -45,19 +50,24 @@ class CalledFunction:
 
 
 def called_functions(
-    meaning: Meaning, symbols: Collection[str], facts: LaunchFacts, texts: SourceTexts
+    meaning: Meaning, symbols: Collection[str], facts: LaunchFacts, texts: SourceTexts, root: Path
 ) -> tuple[CalledFunction, ...]:
-    """The functions that the kernel with these symbols runs; without those that are compiled for the host, too."""
+    """The functions that the kernel with these symbols runs, with why not, where the host may run one, too.
+
+    `root` is the folder of the program.
+    """
     if any(meaning.function(s) is None or meaning.doubts(s) for s in symbols):
         return ()
     reached = {f.key: f for symbol in symbols for f in meaning.reachable(symbol)}
     calls = _Calls(reached, symbols, texts)
+    inside = {file for file in meaning.includes if file.is_relative_to(root)}
+    own_files = {meaning.file, *inside, *(f.place.file for f in meaning.by_key.values())}
     found = []
     for instances in _by_definition(f for f in reached.values() if f.key not in symbols):
         first = instances[0]
         source = texts.read(first.place.file)
         syntax = _written(source, first) if source is not None else None
-        if source is None or syntax is None or any(f.host for f in instances):
+        if source is None or syntax is None:
             continue
         types = source_types(meaning, [f.key for f in instances], first.place.file, source)
         known = [calls.arguments(f) for f in instances]
@@ -71,7 +81,8 @@ def called_functions(
             disjoint=frozenset(),
             types=types,
         )
-        found.append(CalledFunction(first.place.file, source, syntax, own))
+        fixed = _on_host(meaning, instances, texts, own_files)
+        found.append(CalledFunction(first.place.file, source, syntax, own, fixed=fixed))
     return tuple(found)
 
 
@@ -143,6 +154,42 @@ def _bare(kind: Type) -> str:
     return "".join(
         kind.canonical.replace("const", "").replace("__restrict", "").replace("volatile", "").split()
     )
+
+
+def _on_host(
+    meaning: Meaning,
+    instances: Collection[FunctionInstance],
+    texts: SourceTexts,
+    own: Collection[Path],
+    around: frozenset[FunctionKey] = frozenset(),
+) -> str:
+    """Why the host may run a function, as the end of a sentence; empty where nothing but device code mentions it.
+
+    The name stands at the definition and in calls by kernels, by functions for the device alone and by such as this
+    one: any other place in the program's `own` files, also in a comment, may be the host's.
+    """
+    if not any(f.host for f in instances):
+        return ""
+    keys, name = {f.key for f in instances}, next(f.name for f in instances)
+    callers: dict[FunctionKey, FunctionInstance] = {}
+    places = set()
+    for caller in meaning.by_key.values():
+        for call in caller.calls:
+            if call.callee in keys and call.place.macro is None:
+                callers[caller.key] = caller
+                places.add((call.place.file, call.place.span))
+    word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
+    mentioned = sum(len(word.findall(texts.read(file) or b"")) for file in own)
+    if mentioned != 1 + len(places):
+        return "the host may run it, too"
+    for caller in callers.values():
+        if caller.kernel or caller.key in keys | around:
+            continue
+        text = texts.read(caller.place.file)
+        plain = _written(text, caller) is not None if text is not None else False
+        if not plain or _on_host(meaning, (caller,), texts, own, around | keys):
+            return f"the host may run it, too, through `{caller.name}`"
+    return ""
 
 
 def _by_definition(functions: Iterable[FunctionInstance]) -> list[list[FunctionInstance]]:

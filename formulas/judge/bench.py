@@ -76,7 +76,7 @@ class Bench:
     """Everything that candidates for one kernel are held against. Valid inside `open_bench` only.
 
     `symbols` are the mangled names of all instances of the kernel. `run` is the one that opened it.
-    `functions` are the hot ones that the kernel calls and that may be rewritten for it.
+    `functions` are the hot ones that the kernel calls, with why not, where one may not be rewritten for it.
     `timed_later`: a GPU decides about time, so the model only says in which order candidates are tried.
     """
 
@@ -342,17 +342,23 @@ def _functions(
     facts: LaunchFacts,
     run: Run,
 ) -> tuple[CalledFunction, ...]:
-    """The hot functions that may be rewritten for the kernel: files of the project that one compile alone reads."""
+    """The hot functions of the project that the kernel calls; fixed are those that more than one compile reads."""
     units = session.built.units
     if meaning is None or not facts.launches:
         return ()
     root = project.root.resolve()
-    return tuple(
-        function
-        for function in hottest(called_functions(meaning, {k.mangled for k in same}, facts, run.texts), same)
-        if function.file.resolve().is_relative_to(root)
-        and sum(function.file in {unit, *read} for unit, read in units.items()) == 1
-    )
+    found = []
+    for function in hottest(
+        called_functions(meaning, {k.mangled for k in same}, facts, run.texts, root), same
+    ):
+        if not function.file.resolve().is_relative_to(root):
+            continue
+        reading = sum(function.file in {unit, *read} for unit, read in units.items())
+        if reading != 1 and not function.fixed:
+            why = f"{function.file.name} is compiled into {reading} sources, of which one is looked at here"
+            function = replace(function, fixed=why)
+        found.append(function)
+    return tuple(found)
 
 
 def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[CapturedDispatch, ...]:

@@ -77,6 +77,9 @@ def _of_functions(bench: Bench, recipe: Recipe, finding: Finding | None) -> tupl
     found: list[Candidate] = []
     reasons: list[str] = []
     for function in bench.functions if recipe in IN_FUNCTIONS else ():
+        if function.fixed:
+            reasons.append(f"in `{function.syntax.name}`: {function.fixed}")
+            continue
         at = finding if finding is not None and function.covers(finding.file, finding.line) else None
         answer = ask_recipe(recipe, function.source, function.syntax, at, function.facts)
         if isinstance(answer, Refusal):

@@ -28,6 +28,13 @@ TEXT = """
 struct Grid { float* data; int nx; };
 #define BOTH __host__ __device__
 __host__ __device__ inline float both(float x) { return x * 2; }
+__host__ __device__ inline float named(float x) { return x * 2; }
+__host__ __device__ inline float within(float x) { return x * 3; }
+__host__ __device__ inline float around_it(float x) { return within(x); }
+template <int N> __host__ __device__ float alone(float x) { return x + N; }
+float on_host(float x) { return named(x); }
+__host__ __device__ inline float pointed_to(float x) { return x * 5; }
+float (*pointer)(float) = pointed_to;
 BOTH inline float hidden(float x) { return x * 2; }
 constexpr int twice(int x) { return 2 * x; }
 template <typename T> __device__ T weight(const T* w, int k, int n, long wide) {
@@ -44,7 +51,7 @@ __global__ void kern(float* out, const float* in, const float* w, int n, int m, 
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   m += 1;
   out[x] = weight(w, 3, n, n) + moved(in + x, n, m) + outer(w, n, m) + of(grid, n) + shared_sum(in, n);
-  out[x] += both(1) + hidden(1) + twice(x);
+  out[x] += both(1) + hidden(1) + twice(x) + named(1) + around_it(1) + alone<1>(1) + alone<2>(1) + pointed_to(1);
   if (n > 100) out[x] += outer(w, n, 010);
 }
 __global__ void second(float* out, const float* in, int n) { out[0] = shared_sum(in, 7) + shared_sum(in, n); }
@@ -77,16 +84,37 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> tuple[Meaning, Path]:
 
 
 def of(read: tuple[Meaning, Path], *symbols: str) -> dict[str, CalledFunction]:
-    found = called_functions(read[0], symbols, FACTS, SourceTexts())
+    found = called_functions(read[0], symbols, FACTS, SourceTexts(), read[1])
     return {f.syntax.name: f for f in found}
 
 
-def test_functions_for_the_device_alone_are_found_wherever_they_stand(read: tuple[Meaning, Path]) -> None:
+def test_functions_are_found_wherever_they_stand(read: tuple[Meaning, Path]) -> None:
     found = of(read, KERNEL)
-    assert set(found) == {"weight", "moved", "inner", "outer", "of", "shared_sum"}
+    fixed = {name for name, function in found.items() if function.fixed}
+    assert set(found) - fixed >= {"weight", "moved", "inner", "outer", "of", "shared_sum"}
+    assert found.keys().isdisjoint(("hidden", "twice", "uncalled"))
     assert found["shared_sum"].file == read[1] / "sum.h"
     assert found["weight"].syntax.template_head == "<typename T>"
     assert not found["weight"].syntax.is_kernel
+
+
+def test_what_the_host_may_run_stays(read: tuple[Meaning, Path]) -> None:
+    fixed = {name: function.fixed for name, function in of(read, KERNEL).items()}
+    assert fixed["named"] == "the host may run it, too, through `on_host`"
+    assert fixed["both"] == fixed["around_it"] == fixed["within"] == fixed["alone"] == ""
+    text = (
+        (read[1] / "p.hip")
+        .read_text()
+        .replace("on_host(float x) { return named", "on_host(float x) { return around_it")
+    )
+    (read[1] / "q.hip").write_text(text)
+    command = SourceCommand(read[1] / "q.hip", read[1], find_toolchain(Config()).hip_flags, (read[1],))
+    meaning = units_for(find_toolchain(Config()).clang).meaning(SourceTexts(), command, (KERNEL, SECOND))
+    fixed = {name: function.fixed for name, function in of((meaning, read[1]), KERNEL).items()}
+    assert fixed["named"] == ""
+    assert fixed["around_it"] == "the host may run it, too, through `on_host`"
+    assert fixed["pointed_to"] == "the host may run it, too"
+    assert fixed["within"] == "the host may run it, too, through `around_it`"
 
 
 def test_a_parameter_is_known_where_every_call_passes_the_same_unchanged(read: tuple[Meaning, Path]) -> None:

@@ -322,7 +322,7 @@ def test_a_function_that_the_kernel_calls_may_change_in_its_place() -> None:
         in check_source(FUNCTIONS, inside.replace(b"3.0f", b"4.0f"), function)[0]
     )
     host = FUNCTIONS.replace(b"__device__ inline float scaled", b"__host__ __device__ inline float scaled")
-    assert check_source(FUNCTIONS, host, function) == ("the function `scaled` is gone",)
+    assert check_source(FUNCTIONS, host, function) == ("the attribute `__host__` is new",)
     prints = FUNCTIONS.replace(b"{ return x * 0.5f", b'{ printf("x"); return x * 0.5f')
     assert check_source(FUNCTIONS, prints, function) == ("the new kernel prints",)
 

@@ -151,7 +151,7 @@ def test_what_a_store_may_change_is_no_number_of_the_thread(recipe: object, name
     assert reason in answer.reason
 
 
-def test_only_functions_for_the_device_are_read() -> None:
+def test_only_plain_functions_with_their_whole_head_are_read() -> None:
     text = b"""
 #define BOTH __host__ __device__
 #define ONLY static
@@ -164,5 +164,6 @@ namespace n { template <int N> static __device__ __forceinline__ int f(int x) { 
 __global__ void g(float* x) { x[0] = 1; }
 float h(float x) { return x; }
 """
-    (found,) = device_functions(text)
+    host, found = device_functions(text)
+    assert host.name == "b"
     assert (found.name, found.template_head, found.is_kernel) == ("f", "<int N>", False)
