@@ -34,7 +34,14 @@ from hipscope.formulas.judge.judge import (
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Refusal
-from hipscope.formulas.propose.recipes import IN_FUNCTIONS, Recipe, ask_recipe, further_recipes, recipes_for
+from hipscope.formulas.propose.recipes import (
+    FOR_THE_DEVICE,
+    IN_FUNCTIONS,
+    Recipe,
+    ask_recipe,
+    further_recipes,
+    recipes_for,
+)
 
 _LOOK_SECONDS = 0.05
 _LAST_PLACES = 1e-4  # of a float: the difference that a fused operation may make, summed up
@@ -58,13 +65,15 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
     advice: list[Advice] = []
     for recipe in recipes_for(finding.formula, approximate=bench.project.config.optimize.fast_math):
         answer = ask_recipe(recipe, bench.original, bench.kernel, finding, bench.facts)
-        inside, reasons = _of_functions(bench, recipe, finding)
-        single += inside
+        inside = _of_functions(bench, recipe, finding)
+        single += inside.single
+        advice += inside.advice
+        answered = bool(inside.single or inside.advice)
         if isinstance(answer, Refusal):
-            said = "; ".join([answer.reason, *reasons])
-            refused += [] if inside else [replace(answer, reason=said)]
+            said = "; ".join([answer.reason, *(r.reason for r in inside.refused)])
+            refused += [] if answered else [replace(answer, reason=said)]
         elif isinstance(answer, Advice):
-            advice += [] if inside else [answer]
+            advice += [] if inside.single else [answer]
         elif isinstance(answer, Family):
             families.append(answer)
         else:
@@ -72,27 +81,32 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
     return Offers(tuple(single), tuple(families), tuple(refused), tuple(advice))
 
 
-def _of_functions(bench: Bench, recipe: Recipe, finding: Finding | None) -> tuple[list[Candidate], list[str]]:
-    """What a recipe makes of the hot functions that the kernel calls, and why it makes nothing of one."""
-    found: list[Candidate] = []
-    reasons: list[str] = []
+def _of_functions(bench: Bench, recipe: Recipe, finding: Finding | None) -> Offers:
+    """What a recipe makes of the hot functions that the kernel calls."""
+    single: list[Candidate] = []
+    refused: list[Refusal] = []
+    advice: list[Advice] = []
     for function in bench.functions if recipe in IN_FUNCTIONS else ():
-        if function.fixed:
-            reasons.append(f"in `{function.syntax.name}`: {function.fixed}")
-            continue
+        name = function.syntax.name
+        fixed = function.fixed
+        if not fixed and recipe in FOR_THE_DEVICE and "__host__" in function.syntax.attributes:
+            fixed = "it is compiled for the host, too"
         at = finding if finding is not None and function.covers(finding.file, finding.line) else None
         answer = ask_recipe(recipe, function.source, function.syntax, at, function.facts)
-        if isinstance(answer, Refusal):
-            reasons.append(f"in `{function.syntax.name}`: {answer.reason}")
+        if fixed and not isinstance(answer, Refusal):
+            refused.append(Refusal("", f"in `{name}`: {fixed}"))
+        elif isinstance(answer, Refusal):
+            reason = answer.reason.replace("the kernel itself", "it").replace("the kernel", "it")
+            refused.append(replace(answer, reason=f"in `{name}`: {reason}"))
+        elif isinstance(answer, Advice):
+            advice.append(replace(answer, title=f"{answer.title} in `{name}`"))
         elif isinstance(answer, list):
             file = None if function.file == bench.source else function.file
-            found += [
-                replace(
-                    c, title=f"{c.title} in `{function.syntax.name}`", file=file, function=function.syntax
-                )
+            single += [
+                replace(c, title=f"{c.title} in `{name}`", file=file, function=function.syntax)
                 for c in answer
             ]
-    return found, reasons
+    return Offers(tuple(single), (), tuple(refused), tuple(advice))
 
 
 def unasked_candidates(bench: Bench, asked: Collection[str]) -> list[Candidate]:
@@ -104,7 +118,7 @@ def unasked_candidates(bench: Bench, asked: Collection[str]) -> list[Candidate]:
             found += answer.candidates[: answer.keep]
         elif isinstance(answer, list):
             found += answer
-        found += _of_functions(bench, recipe, None)[0]
+        found += _of_functions(bench, recipe, None).single
     return found
 
 

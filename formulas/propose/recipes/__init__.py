@@ -71,10 +71,12 @@ ANYWHERE: tuple[Recipe, ...] = (
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(
     {
-        division.propose, fixed_trips.propose, float_math.propose, masked_loads.propose, reciprocal.propose,
-        skip_zeros.propose,
+        division.propose, fast_math.advise, fast_math.propose, fixed_trips.propose, float_math.propose,
+        masked_loads.propose, reciprocal.propose, skip_zeros.propose,
     }
 )  # fmt: skip
+# Those whose text the host's compiler does not take.
+FOR_THE_DEVICE: frozenset[Recipe] = frozenset({fast_math.propose, fast_math.advise})
 # What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
 _SEARCHED: tuple[Recipe, ...] = (
     unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,

@@ -46,8 +46,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     if not found:
         return Refusal(
             NAME,
-            "the kernel itself calls no float function and divides no floats that could be approximated (what its "
-            "helpers do is left as it is)",
+            "the kernel itself calls no float function and divides no floats that could be approximated",
         )
     return [
         Candidate(

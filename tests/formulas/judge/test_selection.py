@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 from hipscope.accordo.model.verdict import Mismatch, Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
+from hipscope.analysis.source.parse import device_functions, parse
+from hipscope.formulas.facts.called_functions import CalledFunction
+from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.judge import selection
 from hipscope.formulas.judge.compile_sweep import Admitted, Swept
 from hipscope.formulas.judge.judge import Judgement
@@ -153,3 +157,55 @@ def test_a_gain_that_another_formula_explains_is_a_gain(bench: Any, monkeypatch:
     bench.project = SimpleNamespace(config=SimpleNamespace(optimize=SimpleNamespace(max_attempts=8)))
     found: list[Any] = list(selection.contest(bench, offers, None, Run()))
     assert [one for _, one in found] == tried
+
+
+CALLING = b"""
+__device__ float damped(float x) { return expf(-x) * 0.5; }
+__host__ __device__ float both(float x) { return expf(-x) * 0.5; }
+__global__ void k(float* out) { out[threadIdx.x] = damped(out[threadIdx.x]) + both(1.0f); }
+"""
+
+
+def asked(*names: str, fast_math: bool = False, fixed: str = "") -> selection.Offers:
+    """What is answered to a finding in the first of these hot functions."""
+    file = Path("k.hip")
+    listed = [f for f in device_functions(CALLING) if f.name in names]
+    optimize = SimpleNamespace(fast_math=fast_math)
+    bench: Any = SimpleNamespace(
+        original=CALLING,
+        kernel=parse(CALLING).kernels[0],
+        facts=LaunchFacts(),
+        source=file,
+        functions=[CalledFunction(file, CALLING, f, LaunchFacts(), fixed=fixed) for f in listed],
+        project=SimpleNamespace(config=SimpleNamespace(optimize=optimize)),
+    )
+    finding: Any = SimpleNamespace(formula="precision", file="k.hip", line=2, end_line=2)
+    return selection.ask_recipes(bench, finding)
+
+
+def test_the_functions_that_a_kernel_calls_are_asked_as_the_kernel_is() -> None:
+    offers = asked("damped", fast_math=True)
+    titles = {c.title: c for c in offers.single}
+    assert set(titles) == {
+        "Compute in float: literals with `f` in `damped`",
+        "Use the device's fast approximations in `damped`",
+    }
+    for candidate in titles.values():
+        assert candidate.function is not None
+        assert (candidate.function.name, candidate.file) == ("damped", None)
+    (advice,) = asked("damped").advice
+    assert advice.title == (
+        "Use the device's fast approximations: `__expf(-x)` for `expf(-x)` (line 2) in `damped`"
+    )
+    assert "in `damped`: it divides no integers by a variable" in " ".join(r.reason for r in offers.refused)
+
+
+def test_a_function_that_may_not_change_is_named_with_the_reason() -> None:
+    offers = asked("both", fast_math=True)
+    assert [c.title for c in offers.single] == ["Compute in float: literals with `f` in `both`"]
+    reasons = {r.recipe: r.reason for r in offers.refused}
+    assert "in `both`: it is compiled for the host, too" in reasons["fast_math"]
+    offers = asked("damped", fixed="the host may run it, too")
+    assert not offers.single
+    reasons = {r.recipe: r.reason for r in offers.refused}
+    assert "in `damped`: the host may run it, too" in reasons["fast_math"]
