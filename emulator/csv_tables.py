@@ -6,6 +6,7 @@ Takes records of launches, gives rows; `write_table` puts them into a file.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -89,6 +90,26 @@ def trace_row(d: RawDispatch, kernel_id: int, name: str) -> list[Any]:
     ]  # fmt: skip
 
 
+def trace_lines(
+    launches: Iterable[RawDispatch], kernels: Mapping[str, int], names: Mapping[str, str]
+) -> Iterator[str]:
+    """The rows of the kernel trace as text: what launches of a shape share is put into words once.
+
+    Programs make launches by the hundred thousand, and whoever stops one waits for these lines.
+    """
+    shared: dict[tuple[Any, ...], tuple[str, str, str]] = {}
+    for d in launches:
+        shape = (d.kernel, d.code_object, d.grid, d.workgroup, d.dynamic_lds, d.thread)
+        texts = shared.get(shape)
+        if texts is None:
+            cells = [_cell(value) for value in trace_row(d, kernels[d.kernel], names[d.kernel])]
+            texts = shared[shape] = (",".join(cells[:5]), ",".join(cells[6:8]), ",".join(cells[11:]))
+        before, between, after = texts
+        number = d.id
+        begin, end = nanoseconds(d.start_ns), nanoseconds(d.end_ns)
+        yield f"{before},{number},{between},{number},{begin},{end},{after}\n"
+
+
 def counter_rows(d: RawDispatch, kernel_id: int, name: str) -> Iterator[list[Any]]:
     """One row per counter of a launch."""
     for counter, value in sorted(d.counters.items()):
@@ -101,9 +122,9 @@ def counter_rows(d: RawDispatch, kernel_id: int, name: str) -> Iterator[list[Any
 
 def stats_rows(launches: Sequence[RawDispatch], names: Mapping[str, str]) -> Iterator[list[Any]]:
     """One row per kernel, the one with the most time first."""
-    times: dict[str, list[int]] = {}
+    times: defaultdict[str, list[int]] = defaultdict(list)
     for d in launches:
-        times.setdefault(names[d.kernel], []).append(nanoseconds(d.end_ns) - nanoseconds(d.start_ns))
+        times[names[d.kernel]].append(nanoseconds(d.end_ns) - nanoseconds(d.start_ns))
     total = sum(sum(values) for values in times.values())
     for name, values in sorted(times.items(), key=lambda item: -sum(item[1])):
         yield _summary(name, values, total)
@@ -195,17 +216,20 @@ class _Bare(str):
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """rocprofv3's CSV: quoted strings, bare numbers, no file when there are no rows."""
+    write_lines(path, columns, (",".join(map(_cell, row)) + "\n" for row in rows))
+
+
+def write_lines(path: Path, columns: Sequence[str], lines: Iterable[str]) -> None:
+    """`write_table` of rows that are text already."""
     path.unlink(missing_ok=True)
-    stream = None
-    try:
-        for row in rows:
-            if stream is None:
-                stream = path.open("w", encoding="utf-8")
-                stream.write(",".join(f'"{column}"' for column in columns) + "\n")
-            stream.write(",".join(map(_cell, row)) + "\n")
-    finally:
-        if stream is not None:
-            stream.close()
+    rest = iter(lines)
+    first = next(rest, None)
+    if first is None:
+        return
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write(",".join(f'"{column}"' for column in columns) + "\n")
+        stream.write(first)
+        stream.writelines(rest)
 
 
 def _cell(value: Any) -> str:

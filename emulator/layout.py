@@ -26,7 +26,8 @@ from hipscope.emulator.csv_tables import (
     counter_rows,
     domain_rows,
     stats_rows,
-    trace_row,
+    trace_lines,
+    write_lines,
     write_table,
 )
 from hipscope.emulator.launch_times import Estimates, with_times
@@ -105,7 +106,10 @@ def write_rocprofv3(
     found = launches if launches is not None else list(raw.read_dispatches(raw_dir))
     estimates = with_times(found, chosen.untimed_ns)
     launches = estimates.launches
-    kernels = {name: number for number, name in enumerate(dict.fromkeys(d.kernel for d in launches), start=1)}
+    first_of: dict[str, raw.RawDispatch] = {}
+    for d in launches:
+        first_of.setdefault(d.kernel, d)
+    kernels = {name: number for number, name in enumerate(first_of, start=1)}
     prefix = out_dir / chosen.prefix
     prefix.parent.mkdir(parents=True, exist_ok=True)
     objects = _CodeObjects(raw_dir, prefix, device.arch)
@@ -149,7 +153,7 @@ def write_rocprofv3(
         "warnings": list(run.warnings) if run is not None else [],
         "partial": _partial(run, estimates, {fault.dispatch for fault in faults}, stopped, names),
         "kernels": [
-            {"mangled": kernel, "name": names[kernel], "id": number, **_resources(launches, kernel)}
+            {"mangled": kernel, "name": names[kernel], "id": number, **_resources(first_of[kernel])}
             for kernel, number in kernels.items()
         ],
         "unprofiled": [d.id for d in timed if not d.profiled],
@@ -179,9 +183,10 @@ def _write_tables(
         return Path(f"{prefix}_{name}.csv")
 
     if chosen.kernel_trace:
-        rows = (trace_row(d, kernels[d.kernel], names[d.kernel]) for d in timed)
-        write_table(table("kernel_trace"), KERNEL_TRACE_COLUMNS, rows)
-    counts = (row for d in counted for row in counter_rows(d, kernels[d.kernel], names[d.kernel]))
+        write_lines(table("kernel_trace"), KERNEL_TRACE_COLUMNS, trace_lines(timed, kernels, names))
+    counts = (
+        row for d in counted if d.counters for row in counter_rows(d, kernels[d.kernel], names[d.kernel])
+    )
     write_table(table("counter_collection"), COUNTER_COLUMNS, counts)
     if chosen.stats:
         write_table(table("kernel_stats"), STATS_COLUMNS, stats_rows(timed, names))
@@ -215,8 +220,7 @@ def _partial(
     return "; ".join(reasons) or None
 
 
-def _resources(launches: Sequence[raw.RawDispatch], kernel: str) -> dict[str, Any]:
-    first = next(d for d in launches if d.kernel == kernel)
+def _resources(first: raw.RawDispatch) -> dict[str, Any]:
     return {"resources": dict(first.resources), "code_object": first.code_object}
 
 

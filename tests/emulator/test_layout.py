@@ -11,8 +11,16 @@ import pytest
 
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.profile import Profile, Provenance, Source, StallReason
-from hipscope.emulator.csv_tables import AGENT_COLUMNS, DeviceInfo
+from hipscope.emulator.csv_tables import (
+    AGENT_COLUMNS,
+    KERNEL_TRACE_COLUMNS,
+    DeviceInfo,
+    trace_lines,
+    trace_row,
+    write_table,
+)
 from hipscope.emulator.layout import ProgramInfo, write_rocprofv3
+from hipscope.emulator.raw import read_dispatches
 
 DEVICE = DeviceInfo(
     key="mi300x", arch="gfx942", product_name="AMD Instinct MI300X", compute_units=304, simds_per_cu=4, xcds=8,
@@ -110,6 +118,23 @@ def test_the_kernel_trace_has_the_columns_and_conventions_of_rocprofv3(tmp_path:
     assert lines[1] == (
         f'"KERNEL_DISPATCH","Agent 1",1,0,71,1,1,"{NAME}",1,1000,1400,512,0,12,4,16,64,1,1,256,2,1'
     )
+
+
+def test_what_launches_of_a_shape_share_is_put_into_words_once(tmp_path: Path) -> None:
+    shapes = [dispatch(1), dispatch(2, grid=[512, 2, 1]), dispatch(3), dispatch(4, thread=72)]
+    launches = list(read_dispatches(write_raw(tmp_path / "raw", shapes)))
+    asked: list[str] = []
+
+    class Names(dict[str, str]):
+        def __getitem__(self, kernel: str) -> str:
+            asked.append(kernel)
+            return NAME
+
+    table = tmp_path / "rows.csv"
+    write_table(table, KERNEL_TRACE_COLUMNS, (trace_row(d, 1, NAME) for d in launches))
+    lines = list(trace_lines(launches, {KERNEL: 1}, Names()))
+    assert lines == table.read_text().splitlines(keepends=True)[1:]
+    assert asked == [KERNEL] * 3
 
 
 @pytest.mark.parametrize(
