@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -81,9 +81,9 @@ class MeasuringProfiler(Profiler):
 
 
 def program_failed(
-    completed: Completed, limit_s: float, missing: Callable[[], Sequence[str]] = tuple
+    completed: Completed, limit_s: float, missing: Callable[[], str | None] = lambda: None
 ) -> ProgramFailed:
-    """What to say about a program that ended badly; its output goes along. `missing`: files that are not there."""
+    """What to say about a program that ended badly; its output goes along. `missing`: what it lacks, a clause."""
     if completed.timed_out:
         message = f"the program did not end within {limit_s:g} s"
         hint: str | None = "raise timeout_s in hipscope.toml, or give it a smaller input"
@@ -94,8 +94,8 @@ def program_failed(
         message, hint = f"the program left with exit code {completed.returncode}", None
     else:
         message, hint = "the program launched no kernel", "hipscope profiles GPU kernels; check its arguments"
-    if not completed.timed_out and completed.returncode != -signal.SIGKILL and (names := missing()):
-        hint = f"it names what is not there: {', '.join(names)}" + (f"; {hint}" if hint else "")
+    if not completed.timed_out and completed.returncode != -signal.SIGKILL and (lacks := missing()):
+        hint = lacks + (f"; {hint}" if hint else "")
     return ProgramFailed(
         message,
         hint,

@@ -21,7 +21,7 @@ from hipscope.analysis.profilers.base import (
     program_failed,
     shown,
 )
-from hipscope.analysis.profilers.missing_files import missing_commands, missing_files
+from hipscope.analysis.profilers.missing_files import what_is_missing
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
@@ -58,7 +58,7 @@ class EmulatorProfiler(Profiler):
         recorded = job.directory / RECORDED_DISPATCHES if job.capture_kernels is not None else None
         completed = run_emulated(job, raw, recorded)
         if next(read_dispatches(raw), None) is None and not read_faults(raw):
-            raise program_failed(completed, job.config.timeout_s, lambda: _missing(job, completed.text))
+            raise program_failed(completed, job.config.timeout_s, lambda: what_it_lacks(job, completed.text))
         job.run.say("writing the capture")
         write_rocprofv3(
             raw,
@@ -82,12 +82,10 @@ class EmulatorProfiler(Profiler):
         return recorded
 
 
-def _missing(job: ProfilerRun, output: str) -> tuple[str, ...]:
-    """The commands and files that the program names and that are not there."""
-    if commands := missing_commands(output):
-        return tuple(f"the command {name}" for name in commands)
+def what_it_lacks(job: ProfilerRun, output: str) -> str | None:
+    """A clause for the hint when the program ended before a kernel: the files and commands that are not there."""
     texts = (job.run.texts.read(path) or b"" for path in sorted(job.built.units))
-    return missing_files(job.built.argv, job.built.directory, texts, output)
+    return what_is_missing(job.built.argv, job.built.directory, texts, output)
 
 
 def run_emulated(

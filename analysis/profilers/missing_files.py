@@ -1,13 +1,14 @@
-"""Which files a program names that are not there: why many a program ends before it starts a kernel.
+"""What a program lacks that ends before it starts a kernel: files, commands of a shell, arguments.
 
-Takes its command line, the directory that it runs in, the texts of its sources and what it printed; gives paths, and
-commands of a shell, as they are written.
+Takes its command line, the directory that it runs in, the texts of its sources and what it printed; gives a clause
+for a hint, with paths as they are written.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,8 +18,11 @@ _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A path with a name that ends in an extension with a letter: `../data/matrix.txt`, not `1.5` and no sentence.
 _PATH = re.compile(r"(?:[\w.~+-]*/)*[\w+-][\w.+-]*\.(?=\w*[A-Za-z])\w{1,6}")
-
-
+# A file that is opened to be written: `fopen("log.txt", "wb")`, `std::ofstream out("log.txt")`.
+_WRITTEN = re.compile(rb'"[^"\n]*"\s*,\s*"[wa][bt+x]*"|\bofstream\b[^;"\n]*"[^"\n]*"')
+# "usage: main N", "use the event-based method with \"-m event\" argument"
+_ARGUMENTS = re.compile(r"\busage\b|\barguments?\b|\bcommand[- ]line\b", re.IGNORECASE)
+_NAMED = "it names what is not there: "
 _WORD = re.compile(r"[^\s'\"`<>()\[\],;:=]+(?<![.!?])")
 _NO_COMMAND = re.compile(
     r"^(?:/bin/)?(?:ba)?sh: (?:line )?(?:\d+: )?([\w.+/-]+): (?:command )?not found", re.MULTILINE
@@ -26,21 +30,56 @@ _NO_COMMAND = re.compile(
 _HEADERS = (".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc")
 
 
-def missing_files(
+def what_is_missing(
     argv: Sequence[str], directory: Path, sources: Iterable[bytes], output: str = ""
-) -> tuple[str, ...]:
-    """At most three of them: of the command line, else of the output, else of the sources.
+) -> str | None:
+    """A clause for the hint: commands, files, or arguments that a program speaks of and does not have."""
+    if commands := missing_commands(output):
+        return _NAMED + ", ".join(f"the command {name}" for name in commands)
+    if files := missing_files(argv, directory, output):
+        return _NAMED + ", ".join(files)
+    if _ARGUMENTS.search(output):
+        return "what it printed speaks of its arguments: they stand in `run` of hipscope.toml, or after `--`"
+    if files := files_of_sources(directory, sources):
+        return "its sources name files that are not there: " + ", ".join(files)
+    return None
 
-    Files that the program would write may be among those of sources.
-    """
-    said = _WORD.findall(output)
-    for names in (_in_words(argv[1:]), _in_words(said), (n for text in sources for n in _in_text(text))):
-        absent = (
-            n for n in names if not n.endswith(_HEADERS) and not (directory / Path(n).expanduser()).exists()
-        )
-        if found := tuple(itertools.islice(dict.fromkeys(absent), _MOST)):
+
+def missing_files(argv: Sequence[str], directory: Path, output: str = "") -> tuple[str, ...]:
+    """At most three of those that are not there: of the command line and the output, else of either one."""
+    words, places = _command_line(argv, directory)
+    given, said = tuple(_in_words(words)), tuple(_in_words(_WORD.findall(output)))
+    for names in ([name for name in given if name in said], given, said):
+        if found := _absent(names, places):
             return found
     return ()
+
+
+def files_of_sources(directory: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
+    """At most three that are not there and that the sources name, other than to write them. Some may be never read."""
+    return _absent((name for text in sources for name in _in_text(text)), (directory,))
+
+
+def _command_line(argv: Sequence[str], directory: Path) -> tuple[list[str], tuple[Path, ...]]:
+    """The words behind the program's name, and the directories that it may run in."""
+    if tuple(argv[:2]) != ("/bin/sh", "-c"):
+        return list(argv[1:]), (directory,)
+    try:
+        words = shlex.split(argv[2])
+    except ValueError:  # a quote without its end: the shell has said so
+        words = argv[2].split()
+    entered = (directory / to for command, to in itertools.pairwise(words) if command == "cd")
+    return words, (directory, *entered)
+
+
+def _absent(names: Iterable[str], places: Sequence[Path]) -> tuple[str, ...]:
+    absent = (
+        name
+        for name in names
+        if not name.endswith(_HEADERS)
+        and not any((place / Path(name).expanduser()).exists() for place in places)
+    )
+    return tuple(itertools.islice(dict.fromkeys(absent), _MOST))
 
 
 def missing_commands(output: str) -> tuple[str, ...]:
@@ -56,7 +95,7 @@ def _in_words(words: Sequence[str]) -> Iterator[str]:
 
 
 def _in_text(text: bytes) -> Iterator[str]:
-    for literal in _LITERAL.findall(_INCLUDE.sub(b"", _COMMENT.sub(b" ", text))):
-        value = literal.decode("utf-8", "replace")
+    for literal in _LITERAL.finditer(_WRITTEN.sub(b"", _INCLUDE.sub(b"", _COMMENT.sub(b" ", text)))):
+        value = literal[1].decode("utf-8", "replace")
         if _PATH.fullmatch(value):
             yield value

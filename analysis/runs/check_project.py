@@ -12,7 +12,7 @@ from pathlib import Path
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import ProgramFailed, UsageError
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed, shown
-from hipscope.analysis.profilers.emulator import run_emulated
+from hipscope.analysis.profilers.emulator import run_emulated, what_it_lacks
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Completed, signal_name
@@ -100,7 +100,7 @@ def check_project(project: Project, run: Run | None = None, *, checks: str = "al
 
         found = read_sanitizer_run(raw, code_object)
         if found is None or found.dispatches == 0:
-            raise _nothing_checked(completed, config.timeout_s)
+            raise _nothing_checked(completed, prepared)
         return CheckResult(
             argv=built.argv,
             exit_code=None if completed.timed_out else completed.returncode,
@@ -111,10 +111,11 @@ def check_project(project: Project, run: Run | None = None, *, checks: str = "al
         )
 
 
-def _nothing_checked(completed: Completed, limit_s: float) -> ProgramFailed:
-    failed = program_failed(completed, limit_s)
+def _nothing_checked(completed: Completed, job: ProfilerRun) -> ProgramFailed:
+    lacks = what_it_lacks(job, completed.text)
+    failed = program_failed(completed, job.config.timeout_s, lambda: lacks)
     if completed.returncode == 0 and not completed.timed_out:
-        failed.hint = "hipscope checks GPU kernels; look at its arguments"
+        failed.hint = "; ".join(filter(None, (lacks, "hipscope checks GPU kernels; look at its arguments")))
     return failed
 
 

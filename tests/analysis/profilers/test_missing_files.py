@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.errors import ProgramFailed
-from hipscope.analysis.profilers.missing_files import missing_commands, missing_files
+from hipscope.analysis.profilers.missing_files import (
+    files_of_sources,
+    missing_commands,
+    missing_files,
+    what_is_missing,
+)
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.toolchain.project import resolve_project
 
@@ -29,16 +34,40 @@ const char* a = "in/there.csv"; const char* b = "there.bin"; const char* c = "%s
 const char* e = "v1.2"; const char* f = "A sentence."; const char* g = "r"; const char* h = "in/there.csv";
 """
     argv = ["./main", "100", "1.5", "-f", "../x/image.png", "--in=there.bin", "--data=hash.txt"]
-    assert missing_files(argv, tmp_path, [text]) == ("../x/image.png", "hash.txt")
-    assert missing_files(["./main"], tmp_path, [text]) == ("in/there.csv",)
+    assert missing_files(argv, tmp_path) == ("../x/image.png", "hash.txt")
+    assert files_of_sources(tmp_path, [text]) == ("in/there.csv",)
 
 
 def test_what_the_program_printed_is_nearer_than_what_its_sources_name(tmp_path: Path) -> None:
     text = b'const char* a = "meta_build.h"; const char* b = "log.txt";'
     said = "terminate called\n  what():  Bad file: ../data/bm1/ligand.in\nread (there.bin), took 1.5 s.\n"
     (tmp_path / "there.bin").touch()
-    assert missing_files(["./main"], tmp_path, [text], said) == ("../data/bm1/ligand.in",)
-    assert missing_files(["./main"], tmp_path, [text], "done.") == ("log.txt",)
+    named = "it names what is not there: ../data/bm1/ligand.in"
+    assert what_is_missing(["./main"], tmp_path, [text], said) == named
+    sources = "its sources name files that are not there: log.txt"
+    assert what_is_missing(["./main"], tmp_path, [text], "done.") == sources
+
+
+def test_the_words_of_a_shell_command_are_looked_at_where_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "there.bin").touch()
+    run = "cd build && ./main -grid ../data/asia.grd -source 'my faults.flt' there.bin"
+    assert missing_files(("/bin/sh", "-c", run), tmp_path) == ("../data/asia.grd",)
+    assert missing_files(("/bin/sh", "-c", "./main 'a.bin"), tmp_path) == ()
+
+
+def test_a_file_that_the_program_names_itself_comes_first(tmp_path: Path) -> None:
+    argv = ["./main", "out.png", "in.png"]
+    assert missing_files(argv, tmp_path, "cannot open in.png, see manual.txt") == ("in.png",)
+
+
+def test_files_that_are_written_and_programs_that_speak_of_arguments(tmp_path: Path) -> None:
+    text = b"""FILE* a = fopen("poi.lst", "wt"); std::ofstream log("log.txt"); FILE* b = fopen("in.dat", "rb");"""
+    assert files_of_sources(tmp_path, [text]) == ("in.dat",)
+    said = 'use the event-based method with "-m event" argument.'
+    clause = what_is_missing(["./main"], tmp_path, [text], said)
+    assert clause is not None
+    assert clause.startswith("what it printed speaks of its arguments")
 
 
 def test_a_command_that_the_programs_shell_did_not_find_is_named() -> None:
@@ -51,4 +80,4 @@ def test_a_program_that_lacks_its_input_is_told_what_it_names(tmp_path: Path) ->
     file.write_text(PROGRAM)
     with pytest.raises(ProgramFailed, match="exit code 1") as failure:
         profile_project(resolve_project(file), options=ProfileOptions(backend="emulator"))
-    assert failure.value.hint == "it names what is not there: ../data/matrix.mtx"
+    assert failure.value.hint == "its sources name files that are not there: ../data/matrix.mtx"
