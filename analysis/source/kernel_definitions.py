@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from hipscope.analysis.source.texts import SourceTexts
@@ -24,6 +25,7 @@ def definition_line(lines: Sequence[bytes], kernel: str, before: int) -> int | N
     return None
 
 
+@lru_cache(maxsize=4096)
 def base_name(signature: str) -> str:
     """The identifier in a demangled name: `void ns::scale<float>(float*, int)` -> `scale`."""
     outside: list[str] = []

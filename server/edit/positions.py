@@ -29,6 +29,8 @@ def split_lines(text: str) -> list[str]:
 
 def units(text: str, encoding: Encoding) -> int:
     """Length of a text in the client's units."""
+    if text.isascii():
+        return len(text)
     if encoding == lsp.PositionEncodingKind.Utf8:
         return len(text.encode("utf-8", "surrogatepass"))
     if encoding == lsp.PositionEncodingKind.Utf32:
@@ -110,11 +112,23 @@ def name_range(lines: Sequence[str], number: int, name: str, encoding: Encoding)
         if not 0 <= candidate < len(lines) or name not in lines[candidate]:
             continue
         line = lines[candidate]
-        if (found := next((word for word in _WORD.finditer(line) if word.group() == name), None)) is not None:
+        if (start := _word_at(line, name)) is not None:
+            end = start + len(name)
             return lsp.Range(
-                start=lsp.Position(line=candidate, character=units(line[: found.start()], encoding)),
-                end=lsp.Position(line=candidate, character=units(line[: found.end()], encoding)),
+                start=lsp.Position(line=candidate, character=units(line[:start], encoding)),
+                end=lsp.Position(line=candidate, character=units(line[:end], encoding)),
             )
+    return None
+
+
+def _word_at(line: str, name: str) -> int | None:
+    """Where an identifier begins that is no part of a longer one."""
+    start = line.find(name)
+    while start >= 0:
+        around = line[max(0, start - 1) : start], line[start + len(name) : start + len(name) + 1]
+        if not any(map(_WORD.match, around)):
+            return start
+        start = line.find(name, start + 1)
     return None
 
 
@@ -171,7 +185,7 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
         back = _equal(old[a + ahead : x][::-1], new[b + ahead : y][::-1])
         found += [(a + n, b + n) for n in range(ahead)]
         inside, there = old[a + ahead : x - back], new[b + ahead : y - back]
-        if len(inside) * len(there) <= _MOST_PAIRS:
+        if 0 < len(inside) * len(there) <= _MOST_PAIRS:
             found += [(a + ahead + i, b + ahead + j) for i, j in _pairs(inside, there)]
         found += [(x - n, y - n) for n in range(back, 0, -1)]
         if x < len(old):
@@ -210,8 +224,10 @@ def _words(line: str) -> str:
 
 def _equal(one: Sequence[str], other: Sequence[str]) -> int:
     """How many lines both begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+    most = min(len(one), len(other))
+    if one[:most] == other[:most]:
+        return most
+    return next(i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
 
 
 def _at(head: bytes, encoding: Encoding) -> lsp.Position:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import unittest.mock
 
 from hypothesis import given
@@ -63,6 +64,13 @@ def test_a_kernel_name_is_found_on_the_line_after_its_template() -> None:
     assert (span.start.line, span.start.character) == (1, 16)
 
 
+def test_a_longer_word_is_not_the_name_of_a_kernel() -> None:
+    span = name_range(["void scaled_up(); void descaled(); scaled(1);"], 0, "scaled", UTF16)
+    assert span is not None
+    assert (span.start.character, span.end.character) == (35, 41)
+    assert name_range(["scaled_up", "äscaled"], 0, "scaled", UTF16) is None
+
+
 def test_lines_below_an_insertion_move_down_and_come_back_with_undo() -> None:
     moved = LineMap(OLD, "new\na\nb\nc\nd\n")
     assert [moved.to_new(n) for n in (1, 2, 3, 4)] == [2, 3, 4, 5]
@@ -110,6 +118,14 @@ def test_two_far_edits_of_a_long_file_leave_the_lines_between_in_their_places() 
         19_991,
         None,
     ]
+
+
+def test_equal_runs_between_two_far_edits_are_not_compared_line_with_line() -> None:
+    old = [f"line {n}" if n % 2 else "}" for n in range(2000)]
+    new = ["new", *old[:-1], "changed"]
+    with unittest.mock.patch("difflib.SequenceMatcher", wraps=difflib.SequenceMatcher) as compared:
+        assert LineMap("\n".join(old), "\n".join(new)).to_new(1000) == 1001
+    assert compared.call_count < 10
 
 
 def test_a_file_that_was_rewritten_entirely_is_not_compared_for_minutes() -> None:
