@@ -18,6 +18,9 @@ _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A path with a name that ends in an extension with a letter: `../data/matrix.txt`, not `1.5` and no sentence.
 _PATH = re.compile(r"(?:[\w.~+-]*/)*[\w+-][\w.+-]*\.(?=\w*[A-Za-z])\w{1,6}")
+# With a folder, or its beginning, a name needs no extension: `data/kdd_cup` of a command line, `../kdd_cup` anywhere.
+_GIVEN = re.compile(_PATH.pattern + r"|/?(?:[\w.~+-]+/)+(?=[\w.+-]*[A-Za-z])[\w.+-]+")
+_SAID = re.compile(_PATH.pattern + r"|(?:\.{1,2}|~)/(?:[\w.+-]+/)*[\w.+-]+")
 # A file that is opened to be written: `fopen("log.txt", "wb")`, `std::ofstream out("log.txt")`.
 _WRITTEN = re.compile(rb'"[^"\n]*"\s*,\s*"[wa][bt+x]*"|\bofstream\b[^;"\n]*"[^"\n]*"')
 # "usage: main N", "use the event-based method with \"-m event\" argument"
@@ -48,7 +51,7 @@ def what_is_missing(
 def missing_files(argv: Sequence[str], directory: Path, output: str = "") -> tuple[str, ...]:
     """At most three of those that are not there: of the command line and the output, else of either one."""
     words, places = _command_line(argv, directory)
-    given, said = tuple(_in_words(words)), tuple(_in_words(_WORD.findall(output)))
+    given, said = tuple(_in_words(words, _GIVEN)), tuple(_in_words(_WORD.findall(output), _SAID))
     for names in ([name for name in given if name in said], given, said):
         if found := _absent(names, places):
             return found
@@ -87,10 +90,10 @@ def missing_commands(output: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_NO_COMMAND.findall(output)))
 
 
-def _in_words(words: Sequence[str]) -> Iterator[str]:
+def _in_words(words: Sequence[str], path: re.Pattern[str]) -> Iterator[str]:
     for word in words:
         value = word.rpartition("=")[2] if word.startswith("-") else word
-        if _PATH.fullmatch(value):
+        if path.fullmatch(value):
             yield value
 
 

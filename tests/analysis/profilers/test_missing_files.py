@@ -50,10 +50,18 @@ def test_what_the_program_printed_is_nearer_than_what_its_sources_name(tmp_path:
 
 def test_the_words_of_a_shell_command_are_looked_at_where_it_runs(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
-    (tmp_path / "build" / "there.bin").touch()
+    for name in ("build/there.bin", "build/main", "main"):
+        (tmp_path / name).touch()
     run = "cd build && ./main -grid ../data/asia.grd -source 'my faults.flt' there.bin"
     assert missing_files(("/bin/sh", "-c", run), tmp_path) == ("../data/asia.grd",)
     assert missing_files(("/bin/sh", "-c", "./main 'a.bin"), tmp_path) == ()
+
+
+def test_a_path_needs_no_extension(tmp_path: Path) -> None:
+    (tmp_path / "main").touch()
+    run = ("/bin/sh", "-c", "./main 512 8 5000 data/power_512x8 1/2 out")
+    assert missing_files(run, tmp_path) == ("data/power_512x8",)
+    assert missing_files(["./main"], tmp_path, "no such file (../kdd_cup), 5 km/h") == ("../kdd_cup",)
 
 
 def test_a_file_that_the_program_names_itself_comes_first(tmp_path: Path) -> None:
