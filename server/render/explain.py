@@ -49,14 +49,16 @@ def explain_line(
     findings: Sequence[Finding],
     told: Sequence[Finding] = (),
 ) -> list[Block]:
-    """What is wrong, a stall table and the memory pattern for each kernel, then the evidence and what helps.
+    """What is wrong, what helps, a stall table and the memory pattern for each kernel, then the evidence.
 
     `told` is what is said of the line beside findings: the cause of its time, and hints.
 
     In that order, because an editor shows the first ten lines or so and scrolls the rest.
     """
     report = marks.report
-    blocks: list[Block] = [finding_sentence(report, finding) for finding in findings]
+    blocks: list[Block] = []
+    for finding in findings:
+        blocks += [finding_sentence(report, finding), *_what_helps(finding)]
     blocks += [literal(f"{one.message[:1].upper()}{one.message[1:]}.") for one in told]
     for kernel, row in rows:
         blocks.append(
@@ -76,7 +78,7 @@ def explain_line(
             )
         blocks += [memory_sentence(m) for m in row.accesses]
     for finding in findings:
-        blocks += finding_reasons(finding)
+        blocks += _evidence(finding)
     return blocks
 
 
@@ -130,15 +132,14 @@ def instances_sentence(report: Report, finding: Finding, most: int = _INSTANCES)
     return f"in {len(finding.instances)} instances of the template ({', '.join(shown)}{rest})"
 
 
-def finding_reasons(finding: Finding) -> list[Block]:
-    """The numbers that say so, and what helps."""
-    blocks: list[Block] = []
-    if finding.evidence:
-        rows = tuple((literal(e.metric), *map(literal, evidence_values(e))) for e in finding.evidence)
-        blocks.append(Table(("evidence", "value", "ideal"), rows, frozenset({1, 2})))
-    if finding.remedy:
-        blocks.append("What helps: " + literal("; ".join(finding.remedy)))
-    return blocks
+def _evidence(finding: Finding) -> list[Block]:
+    """The numbers that say so."""
+    rows = tuple((literal(e.metric), *map(literal, evidence_values(e))) for e in finding.evidence)
+    return [Table(("evidence", "value", "ideal"), rows, frozenset({1, 2}))] if rows else []
+
+
+def _what_helps(finding: Finding) -> list[Block]:
+    return ["What helps: " + literal("; ".join(finding.remedy))] if finding.remedy else []
 
 
 def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
@@ -165,7 +166,7 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     )
     blocks.append(Table(("", ""), tuple(rows)))
     if diagnosis is not None:
-        blocks += [f"It is {literal(diagnosis.message)}.", *finding_reasons(diagnosis)]
+        blocks += [f"It is {literal(diagnosis.message)}.", *_what_helps(diagnosis), *_evidence(diagnosis)]
     if kernel.counters:
         names = sorted(kernel.counters, key=lambda n: -kernel.counters[n])[:_MOST_COUNTERS]
         rows = [(f"`{n}`", count(kernel.counters[n])) for n in names]

@@ -17,7 +17,7 @@ from hipscope.server.features.diagnostics import ClientSide
 from hipscope.server.render.blocks import to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel
 from hipscope.server.reports.report_reader import read_report
-from hipscope.server.reports.schema.profile import Report
+from hipscope.server.reports.schema.profile import Evidence, Report
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Problem
 
@@ -179,6 +179,16 @@ def test_hover_on_a_line_shows_what_it_waits_for_and_the_memory_pattern(marks: M
     assert "75 %" in text
     assert "bank conflicts take 97 % of 3200 LDS cycles" in text
     assert "60 % of kernel transpose · 40 % of GPU time (modelled)" in text
+
+
+def test_hover_says_what_helps_before_cost_and_evidence(marks: Marks) -> None:
+    found = tuple(
+        replace(f, remedy=("pad each row",), evidence=(Evidence("conflicts", 97.0, 0.0, "%"),))
+        for f in marks.report.findings
+    )
+    text = hover_text(replace(marks, report=replace(marks.report, findings=found)), HOT, 6)
+    order = [text.index(part) for part in ("at stake", "What helps: pad each row", "| LDS |", "evidence")]
+    assert order == sorted(order)
 
 
 def test_hover_on_a_kernel_name_shows_time_roofline_occupancy_and_provenance(marks: Marks) -> None:
