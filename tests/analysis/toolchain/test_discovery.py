@@ -77,6 +77,28 @@ def test_nothing_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch,
     )
 
 
+@pytest.mark.parametrize(
+    ("known", "named"),
+    [
+        (["rocm-device-libs-9", "rocm-device-libs-17", "rocm-device-libs-doc"], "rocm-device-libs-17"),
+        (["rocm-device-libs-17", "rocm-device-libs"], "rocm-device-libs"),
+        ([], "rocm-device-libs"),
+    ],
+)
+def test_the_device_libraries_are_asked_for_by_a_name_that_apt_knows(
+    known: list[str], named: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clang = fake_compiler(tmp_path / "llvm-21" / "bin")
+    apt = tmp_path / "apt-cache"
+    apt.write_text(f"#!/bin/sh\nprintf '%s\\n' {' '.join(known)}\n")
+    apt.chmod(0o755)
+    monkeypatch.setattr(discovery, "_LLVM_ROOT", tmp_path)
+    monkeypatch.setattr(discovery, "system_device_libraries", lambda: None)
+    assert clang.exists()
+    with pytest.raises(MissingTool, match=rf"missing: {named} \(run: "):
+        find_toolchain(Config(toolchain=ToolchainConfig(include=["/x"])), {"PATH": str(tmp_path)})
+
+
 def test_only_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     clang = fake_compiler(tmp_path / "llvm-21" / "bin")
     (clang.parent / "ld.lld").unlink()
