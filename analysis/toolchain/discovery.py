@@ -207,7 +207,7 @@ def _from_debian(config: Config, env: Mapping[str, str]) -> Toolchain:
     missing = list(_missing_beside(version, clang))
     libraries = system_device_libraries()
     if libraries is None and config.toolchain.device_libs is None:
-        missing.append(_device_library_package(env))
+        missing.append(_device_library_package(version, env))
     if not config.toolchain.include and not _has_hip_headers():
         missing.append("libamdhip64-dev")
     if missing or clang is None:
@@ -232,15 +232,19 @@ def _missing_beside(version: int, clang: Path | None) -> Iterator[str]:
             yield package
 
 
-def _device_library_package(env: Mapping[str, str]) -> str:
-    """The package with the device libraries; some distributions have it with a number only (Debian 13: -17)."""
+def _device_library_package(version: int, env: Mapping[str, str]) -> str:
+    """The package with device libraries that this clang reads.
+
+    Some distributions have it only with the version of LLVM that made it (Debian 13: -17); older ones can be read.
+    """
     name = "rocm-device-libs"
     apt = shutil.which("apt-cache", path=env.get("PATH"))
     if apt is None:
         return name
     known = run_process([apt, "pkgnames", name], timeout=_SECONDS).stdout.decode(errors="replace").split()
-    numbered = [package for package in known if re.fullmatch(rf"{name}-\d+", package)]
-    return name if name in known or not numbered else max(numbered, key=_numbers)
+    made_by = [int(package[len(name) + 1 :]) for package in known if re.fullmatch(rf"{name}-\d+", package)]
+    readable = [number for number in made_by if number <= version]
+    return name if name in known or not readable else f"{name}-{max(readable)}"
 
 
 def _has_hip_headers() -> bool:

@@ -81,6 +81,7 @@ def test_nothing_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch,
     ("known", "named"),
     [
         (["rocm-device-libs-9", "rocm-device-libs-17", "rocm-device-libs-doc"], "rocm-device-libs-17"),
+        (["rocm-device-libs-17", "rocm-device-libs-22"], "rocm-device-libs-17"),  # the compiler is clang 21
         (["rocm-device-libs-17", "rocm-device-libs"], "rocm-device-libs"),
         ([], "rocm-device-libs"),
     ],
