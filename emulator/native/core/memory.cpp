@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ constexpr std::uint64_t kLargePage = 2ULL << 20U;
 constexpr std::uint64_t kMostInLargePages = 1ULL << 28U;
 constexpr std::uint64_t kSharedShadow = 1ULL << 24U;  // bytes of shadow, for blocks of 256 MiB and more
 
-constexpr std::uint64_t kShadow = (Memory::reserved >> Memory::granule_bits) + (Memory::reserved >> Memory::region_bits);
+/// Of a range of so many bytes, with that of its regions.
+constexpr std::uint64_t shadow_of(std::uint64_t bytes) { return (bytes >> Memory::granule_bits) + (bytes >> Memory::region_bits); }
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -36,38 +38,59 @@ const Allocation* holder(const std::map<std::uint64_t, Allocation>& blocks, std:
     return address - found.address < span ? &found : nullptr;
 }
 
-/// Why no address space can be had. `what` names the part.
-[[noreturn]] void refuse(const std::string& what) {
+/// Bytes of address space that this process may still have; all of them without a limit.
+std::uint64_t left_of_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~0ULL;
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, pages * kPage);
+}
+
+/// No address space can be had.
+[[noreturn]] void refuse() {
     rlimit limit{};
     std::string why;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         why = ": this process may have " + std::to_string(limit.rlim_cur >> 20U) + " MiB of address space (ulimit -v), and needs " +
-              std::to_string((Memory::reserved + kShadow) >> 20U) + ", most of which is never touched; lift the limit (ulimit -v unlimited)";
-    throw std::runtime_error("cannot reserve " + what + " of the emulated device" + why);
+              std::to_string(2 * (Memory::least + shadow_of(Memory::least)) >> 20U) + " more than it has, better " +
+              std::to_string((Memory::reserved + shadow_of(Memory::reserved)) >> 20U) +
+              ", most of which is never touched; lift the limit (ulimit -v unlimited)";
+    throw std::runtime_error("cannot reserve the address range at 0x7e0000000000 of the emulated device" + why);
 }
 
 }  // namespace
 
 Memory::Memory() {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-    if (mmap(at(base), reserved, PROT_READ | PROT_WRITE, flags, -1, 0) != at(base))
-        refuse("the address range at 0x7e0000000000");
-    madvise(at(base), reserved, MADV_DONTDUMP);
-    void* shadow = mmap(nullptr, kShadow, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (shadow == MAP_FAILED) {
-        munmap(at(base), reserved);
-        refuse("the shadow of the address range");
-    }
-    madvise(shadow, kShadow, MADV_DONTDUMP);
-    shadow_ = static_cast<std::uint8_t*>(shadow);
+    // Under a limit half of what is left stays for the program and for what is noted of its launches.
+    std::uint64_t range = reserved;
+    if (const std::uint64_t left = left_of_limit(); range + shadow_of(range) > left)
+        while (range >= least && range + shadow_of(range) > left / 2) range /= 2;
+    if (range < least || !reserve_range(range)) refuse();
+    limit_ = range_;
     next_ = base + kPage;  // the first page stays invalid
+}
+
+bool Memory::reserve_range(std::uint64_t bytes) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (mmap(at(base), bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, -1, 0) != at(base)) return false;
+    madvise(at(base), bytes, MADV_DONTDUMP);
+    void* shadow = mmap(nullptr, shadow_of(bytes), PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (shadow == MAP_FAILED) {
+        munmap(at(base), bytes);
+        return false;
+    }
+    madvise(shadow, shadow_of(bytes), MADV_DONTDUMP);
+    shadow_ = static_cast<std::uint8_t*>(shadow);
+    regions_ = shadow_ + (bytes >> granule_bits);
+    range_ = bytes;
+    return true;
 }
 
 Memory::~Memory() {
     if (full_pages_ >= 0) close(full_pages_);
-    munmap(shadow_, kShadow);
-    munmap(at(base), reserved);
+    munmap(shadow_, shadow_of(range_));
+    munmap(at(base), range_);
 }
 
 std::uint64_t Memory::allocate(std::uint64_t bytes, bool host_visible, std::uint64_t alignment) {
@@ -89,7 +112,7 @@ std::uint64_t Memory::find_space(std::uint64_t need, std::uint64_t alignment) {
         return start;
     }
     const std::uint64_t start = round_up(next_, alignment);
-    const bool fits = start <= base + reserved && need <= base + reserved - start;
+    const bool fits = start <= base + range_ && need <= base + range_ - start;
     if (!fits && !freed_.empty()) {  // address space is short: forget what was freed
         for (const auto& [freed, block] : freed_) add_hole(freed, footprint(block.bytes));
         freed_.clear();
@@ -111,7 +134,7 @@ bool Memory::overlaps(std::uint64_t address, std::uint64_t bytes) const {
 
 bool Memory::allocate_at(std::uint64_t address, std::uint64_t bytes, bool host_visible) {
     const std::lock_guard lock(mutex_);
-    if (address < base + kPage || address >= base + reserved || bytes > base + reserved - address) return false;
+    if (address < base + kPage || address >= base + range_ || bytes > base + range_ - address) return false;
     if (overlaps(address, bytes)) return false;
     const std::uint64_t end = address + footprint(bytes);
     if (end > next_) next_ = round_up(end, kPage);
@@ -122,7 +145,7 @@ bool Memory::allocate_at(std::uint64_t address, std::uint64_t bytes, bool host_v
 
 std::uint64_t Memory::reserve(std::uint64_t bytes, std::uint64_t alignment) {
     const std::lock_guard lock(mutex_);
-    return bytes > reserved ? 0 : find_space(footprint(bytes), alignment);
+    return bytes > range_ ? 0 : find_space(footprint(bytes), alignment);
 }
 
 void Memory::unreserve(std::uint64_t address, std::uint64_t bytes) {
@@ -156,7 +179,7 @@ void Memory::place(std::uint64_t address, std::uint64_t bytes, bool host_visible
     // Kernels sweep over blocks of some megabytes; larger ones may be used here and there only and stay in small pages.
     if (bytes < kLargePage || bytes > kMostInLargePages) return;
     const std::uint64_t first = std::max(address / kLargePage * kLargePage, base);
-    madvise(at(first), std::min(round_up(address + bytes, kLargePage), base + reserved) - first, MADV_HUGEPAGE);
+    madvise(at(first), std::min(round_up(address + bytes, kLargePage), base + range_) - first, MADV_HUGEPAGE);
 }
 
 bool Memory::release(std::uint64_t address) {
@@ -249,7 +272,7 @@ void Memory::mark_regions(std::uint64_t address, std::uint64_t bytes, bool valid
     const std::uint64_t begin = address - base, end = begin + bytes;
     const std::uint64_t first = (valid ? round_up(begin, region) : begin) >> region_bits;
     const std::uint64_t last = (valid ? end : round_up(end, region)) >> region_bits;
-    if (first < last) std::memset(shadow_ + (reserved >> granule_bits) + first, valid ? 1 : 0, last - first);
+    if (first < last) std::memset(regions_ + first, valid ? 1 : 0, last - first);
 }
 
 void Memory::mark(std::uint64_t address, std::uint64_t bytes, bool valid) {

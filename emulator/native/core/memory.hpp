@@ -23,10 +23,12 @@ struct Allocation {
 ///
 /// One shadow byte stands for 16 bytes of memory: 16 all valid, 0 none, k the first k bytes. One more for each region of 16 KiB is not
 /// zero where all of the region is valid: who sweeps over a large block would need a new line of shadow for every 1 KiB.
+/// Where the process may have less address space (ulimit -v), the range is a smaller one: `range` bytes from `base` on.
 class Memory {
 public:
     static constexpr std::uint64_t base = 0x7e0000000000ULL;
-    static constexpr std::uint64_t reserved = 1ULL << 38U;  // 256 GiB of address space, committed on touch
+    static constexpr std::uint64_t reserved = 1ULL << 38U;  // 256 GiB of address space, committed on touch: the most there is
+    static constexpr std::uint64_t least = 1ULL << 29U;
     static constexpr std::uint64_t guard = 4096;
     static constexpr std::uint64_t wide_guard = 1ULL << 20U;
     static constexpr unsigned granule_bits = 4, region_bits = 14;
@@ -70,14 +72,16 @@ public:
     [[nodiscard]] const Allocation* find_freed(std::uint64_t address) const;
 
     /// Capacity of the chosen device; allocations beyond it fail as on hardware.
-    void set_limit(std::uint64_t bytes) { limit_ = bytes; }
+    void set_limit(std::uint64_t bytes) { limit_ = std::min(bytes, range_); }
+    /// Bytes of address space that the device has: `reserved`, or less where the process may not have that much.
+    [[nodiscard]] std::uint64_t range() const { return range_; }
     [[nodiscard]] std::uint64_t in_use() const { return in_use_; }
     [[nodiscard]] std::uint64_t limit() const { return limit_; }
 
     /// True when all of [address, address + bytes) lies in one live block.
     [[nodiscard, gnu::always_inline]] bool valid(std::uint64_t address, std::uint32_t bytes) const {
         const std::uint64_t offset = address - base;
-        if (offset >= reserved - bytes) return registered(address, bytes);
+        if (offset >= range_ - bytes) return registered(address, bytes);
         if (in_whole_regions(offset, bytes)) return true;
         const std::uint64_t last = offset + bytes - 1;
         for (std::uint64_t g = offset >> granule_bits; g <= last >> granule_bits; ++g) {
@@ -91,7 +95,7 @@ public:
     /// The same for ranges of many granules.
     [[nodiscard, gnu::always_inline]] bool valid_range(std::uint64_t address, std::uint32_t bytes) const {
         const std::uint64_t offset = address - base;
-        if (offset >= reserved - bytes) return registered(address, bytes);
+        if (offset >= range_ - bytes) return registered(address, bytes);
         if (in_whole_regions(offset, bytes)) return true;
         const std::uint64_t last = offset + bytes - 1, granules = (last >> granule_bits) - (offset >> granule_bits);
         if (granules < 8) return valid(address, bytes);
@@ -105,8 +109,7 @@ public:
 private:
     /// True only when it is so; a range that is longer than a region is not looked at.
     [[nodiscard, gnu::always_inline]] bool in_whole_regions(std::uint64_t offset, std::uint32_t bytes) const {
-        const std::uint8_t* const whole = shadow_ + (reserved >> granule_bits);
-        return bytes <= (1U << region_bits) && (whole[offset >> region_bits] & whole[(offset + bytes - 1) >> region_bits]) != 0;
+        return bytes <= (1U << region_bits) && (regions_[offset >> region_bits] & regions_[(offset + bytes - 1) >> region_bits]) != 0;
     }
     static bool eight_full(const std::uint8_t* shadow) {
         std::uint64_t eight = 0;
@@ -126,7 +129,11 @@ private:
     std::uint8_t* share_full(std::uint8_t* begin, std::uint8_t* end);
     static std::uint8_t* share_empty(std::uint8_t* begin, std::uint8_t* end);
 
-    std::uint8_t* shadow_ = nullptr;  // that of granules, then that of regions
+    bool reserve_range(std::uint64_t bytes);
+
+    std::uint8_t* shadow_ = nullptr;   // that of granules
+    std::uint8_t* regions_ = nullptr;  // that of regions, behind it
+    std::uint64_t range_ = 0;
     int full_pages_ = -1;  // file of shadow pages that are all valid
     std::map<std::uint64_t, Allocation> blocks_;
     std::map<std::uint64_t, std::uint64_t> host_ranges_;  // start -> bytes

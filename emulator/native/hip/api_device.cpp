@@ -37,7 +37,7 @@ DeviceNumbers numbers(Runtime& runtime) {
     d.integrated = whole("integrated", 0);
     d.xcds = whole("xcds", 8);
     d.gcn_arch = d.arch == "gfx90a" ? 910 : std::atoi(d.arch.c_str() + 3);  // major, minor and stepping as decimal digits
-    d.memory_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(runtime.memory.limit(), Memory::reserved));
+    d.memory_bytes = static_cast<std::size_t>(runtime.memory.limit());
     return d;
 }
 

@@ -32,7 +32,10 @@ Error hipscope::allocate_now(void** pointer, std::size_t bytes, bool host_visibl
     *pointer = nullptr;
     if (bytes == 0) return abi::error::success;
     const std::uint64_t address = call->memory.allocate(bytes, host_visible);
-    if (address == 0) return fail(abi::error::out_of_memory);
+    if (address == 0) {
+        call->no_space(bytes);
+        return fail(abi::error::out_of_memory);
+    }
     if (host_visible) call->host_flags[address] = flags;
     call->appeared(address, host_visible);
     *pointer = pointer_to(address);
@@ -105,7 +108,7 @@ HIPSCOPE_API Error hipHostGetFlags(unsigned* flags, void* host) {
 }
 HIPSCOPE_API Error hipMemGetInfo(std::size_t* free, std::size_t* total) {
     Call call;
-    const std::uint64_t limit = std::min<std::uint64_t>(call->memory.limit(), Memory::reserved);
+    const std::uint64_t limit = call->memory.limit();
     if (free != nullptr) *free = limit - std::min(limit, call->memory.in_use());
     if (total != nullptr) *total = limit;
     return abi::error::success;

@@ -19,7 +19,7 @@ std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uin
 /// True when a pointer into device memory does not have `bytes` valid bytes behind it.
 bool overruns(const Runtime& runtime, const void* pointer, std::size_t bytes) {
     const std::uint64_t address = address_of(pointer);
-    return address >= Memory::base && address < Memory::base + Memory::reserved && bytes > runtime.memory.room(address);
+    return address >= Memory::base && address < Memory::base + runtime.memory.range() && bytes > runtime.memory.room(address);
 }
 
 /// Memory that programs look at themselves: ordinary, pinned and managed.

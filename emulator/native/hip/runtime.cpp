@@ -343,6 +343,12 @@ void Runtime::odd_result(const std::string& kind, const std::string& what) {
     if (odd_results_.insert(kind).second) output_->attempt([&] { output_->warn(what); });
 }
 
+void Runtime::no_space(std::uint64_t bytes) {
+    if (!output_ || memory.range() == Memory::reserved) return;
+    odd_result("no space", "an allocation of " + std::to_string(bytes) + " bytes failed: the device has " + std::to_string(memory.range() >> 20U) +
+                               " MiB, since this process may have no more address space (ulimit -v)");
+}
+
 DispatchResult Runtime::check(const PreparedLaunch& launch, std::uint64_t id) {
     sanitizer->begin(launch, id);
     DispatchResult result = engine_->check(launch, *sanitizer);

@@ -126,6 +126,8 @@ public:
     /// Whether results that come to the host are looked at, and what is odd about one; the first of each `kind` is kept.
     [[nodiscard]] bool looks_at_results() const { return output_ != nullptr; }
     void odd_result(const std::string& kind, const std::string& what);
+    /// An allocation failed: noted once where the cause is a limit on this process, not the device.
+    void no_space(std::uint64_t bytes);
     [[nodiscard]] bool notes_effects() const { return effects_ != nullptr; }
     /// For the sanitizers: a block has appeared, or is about to go, by the program's call that is being served.
     /// `written`: values may have been put there without a call of HIP.

@@ -12,7 +12,7 @@ namespace hipscope::sanitize {
 /// Zeros. `what` needs them: a word for the message of the exception when there is no room.
 inline void* reserve(std::uint64_t bytes, const char* what) {
     void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw std::runtime_error(std::string("no address space left for ") + what);
+    if (at == MAP_FAILED) throw std::runtime_error(std::string("no address space left for ") + what + "; the sanitizers need all of the device's range: ulimit -v unlimited");
     madvise(at, bytes, MADV_DONTDUMP);
     return at;
 }
