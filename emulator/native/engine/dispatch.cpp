@@ -72,16 +72,20 @@ struct Progress {
 /// well come to its end with more time.
 bool is_runaway(std::chrono::duration<double> limit, const Progress& p) { return p.ran >= limit / 2 && p.idle >= p.ran / 2; }
 
-std::string too_late(bool runaway, const Progress& p) {
-    char text[240];
-    const auto ended = static_cast<unsigned long long>(p.ended), all = static_cast<unsigned long long>(p.all);
-    if (runaway)
-        std::snprintf(text, sizeof text, "runaway kernel: it still runs at the end of the program's time; no workgroup ended in the last %.2g s (%llu of %llu had ended),",
-                      p.idle.count(), ended, all);
-    else
-        std::snprintf(text, sizeof text, "not finished within %.2g s, when the program's time was over: %llu of %llu workgroups were done; "
-                      "raise the limit (timeout_s, --timeout of emulate) or shrink the work; stopped", p.ran.count(), ended, all);
+/// "0.072 s", "110 s"
+std::string in_seconds(std::chrono::duration<double> time) {
+    char text[32];
+    std::snprintf(text, sizeof text, time.count() < 10 ? "%.2g s" : "%.0f s", time.count());
     return text;
+}
+
+std::string too_late(bool runaway, const Progress& p) {
+    const std::string ended = std::to_string(p.ended), all = std::to_string(p.all);
+    if (runaway)
+        return "runaway kernel: it still runs at the end of the program's time; no workgroup ended in the last " + in_seconds(p.idle) + " (" + ended +
+               " of " + all + " had ended); if it should end, raise the limit (timeout_s, --timeout of emulate) or shrink the work; stopped";
+    return "not finished within " + in_seconds(p.ran) + ", when the program's time was over: " + ended + " of " + all +
+           " workgroups were done; raise the limit (timeout_s, --timeout of emulate) or shrink the work; stopped";
 }
 
 /// Results may depend on the order in which workgroups come: global atomics that return a value, exchange or round.
