@@ -122,7 +122,9 @@ missing_compiler_packages() {
         if available rocm-device-libs; then
             echo rocm-device-libs
         else
-            { apt-cache pkgnames rocm-device-libs | grep . || echo rocm-device-libs; } | sort -V | tail -1
+            # The number is the LLVM that made them: this compiler reads older ones.
+            { apt-cache pkgnames rocm-device-libs | awk -F- -v most="$version" '$NF ~ /^[0-9]+$/ && $NF + 0 <= most' | grep . ||
+                echo rocm-device-libs; } | sort -V | tail -1
         fi
     fi
     [ -f /usr/include/hip/hip_runtime.h ] || echo libamdhip64-dev
