@@ -100,7 +100,8 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
     if last is None:
         return done.stderr.strip()[-160:]
     hint = [line.strip() for line in lines[last + 1 :] if line.startswith("  ")][:1]
-    printed = [f"it printed: {line.strip()}" for line in lines[:last] if line.strip()][-1:]
+    own = "hipscope emulator: "  # what the message says as well
+    printed = [f"it printed: {n.strip()}" for n in lines[:last] if n.strip() and not n.startswith(own)][-1:]
     return "; ".join([lines[last].removeprefix("hipscope: ")[:200], *(line[:160] for line in hint + printed)])
 
 
