@@ -16,7 +16,7 @@ from hipscope.analysis.source.aliases import aliases_in
 from hipscope.analysis.source.array_accesses import accesses, chains
 from hipscope.analysis.source.expansion import KERNEL, WHOLE, CannotSee, Scope, expand, scope_of, structure_at
 from hipscope.analysis.source.functions import Callables
-from hipscope.analysis.source.nodes import called, child_of, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import TOGETHER, called, child_of, squeeze, text_of, walk
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import parse_expression, span_of
 from hipscope.analysis.source.struct_layout import Definitions
@@ -87,6 +87,7 @@ def see_through(
             _built_ins(scope),
             callables.constants,
             frozenset(declaration.id for declaration in named),
+            _together(callables),
         ),
     )
 
@@ -142,6 +143,26 @@ def _harmless(scope: Scope, name: str, seen: frozenset[str]) -> bool:
                 if inner not in seen and not _harmless(scope, inner, seen | {name}):
                     return False
     return True
+
+
+def _together(callables: Callables) -> frozenset[str]:
+    """The functions and macros that reach a barrier, a fence or a wave operation."""
+    listed = [
+        *((f.name, f.text) for found in callables.functions.values() for f in found),
+        *((name, f.text) for (_, name), found in callables.methods.items() for f in found),
+        *((name, m.text) for name, found in callables.macros.items() for m in found),
+    ]
+    words = [_callees(text, callables) for _, text in listed]
+    found = {name for name, text in listed if TOGETHER.search(text)}
+    while more := {name for (name, _), said in zip(listed, words, strict=True) if said & found} - found:
+        found |= more
+    return frozenset(found)
+
+
+def _callees(text: str, callables: Callables) -> frozenset[str]:
+    """The names that are called in a text, and those of macros."""
+    named = set(re.findall(r"(\w+)\s*(?:<[^;{}()]*>\s*)?\(", text))
+    return frozenset(named | (set(re.findall(r"\w+", text)) & callables.macros.keys()))
 
 
 def _built_ins(scope: Scope) -> dict[str, str]:

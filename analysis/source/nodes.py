@@ -5,11 +5,18 @@ Takes nodes, gives nodes and strings. Knows C++ syntax, nothing about kernels.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tree_sitter import Node
 
 BARRIERS = frozenset({"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"})
+# Where lanes or waves wait for each other, or one uses what another has in its registers.
+TOGETHER = re.compile(
+    r"\b(?:__syncthreads\w*|__syncwarp|__threadfence\w*|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match_\w+"
+    r"|__reduce_\w+_sync|__builtin_amdgcn_(?:s_barrier|fence|wave_barrier|ds_\w+|\w*dpp\w*|read\w+|permlane\w+|ballot\w*))\b"
+    r"|(?:\.|->)(?:sync|shfl\w*|ballot|any|all|match_\w+)\s*\("
+)
 LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 _NAMES = ("identifier", "qualified_identifier")

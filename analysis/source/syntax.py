@@ -128,6 +128,7 @@ class Through:
     `meanings` are expressions in the kernel's own names, by the id of the call's node. `built_ins` are `threadIdx` and
     the like that some callee asks for by itself, with that callee's name. `constants` are those of the headers.
     `names` are declarations of locals that only give another name to a view or a place in memory, by their ids.
+    `together` names the callees in which lanes or waves wait for each other, or exchange something.
     """
 
     meanings: Mapping[int, Node]
@@ -135,6 +136,7 @@ class Through:
     built_ins: Mapping[str, str]
     constants: Mapping[str, Node]
     names: frozenset[int] = frozenset()
+    together: frozenset[str] = frozenset()
 
 
 UNSEEN = Through({}, (), {}, {})

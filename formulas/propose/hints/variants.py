@@ -20,7 +20,8 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate
-from hipscope.formulas.propose.hints.written_steps import SteppedLoop, counted_loop, written_out
+from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
+from hipscope.formulas.propose.hints.written_steps import assumed, written_out
 from hipscope.formulas.propose.recipes import launch_bounds, restrict
 from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_splice
@@ -104,7 +105,9 @@ class Variants:
         for number, hint in hints.loops:
             loop = self.loops[number]
             if hint.form == "written" and loop.counted is not None:
-                splices.append(written_out(self.source, self.kernel, self.facts, loop.counted, hint.factor))
+                splices.append(written_out(self.source, self.kernel, loop.counted, hint.factor))
+                relied = None if hints.restrict else assumed(self.kernel, loop.counted)
+                assumes += [relied] if relied is not None else []
             else:
                 splices.append(pragma_splice(self.source, loop.node, hint.pragma, style.newline, style.step))
             told.append(hint.title(loop.line))
@@ -138,13 +141,15 @@ def variants_of(
         source,
         kernel,
         facts,
-        tuple(_hot_loops(file, source, kernel, profiled)),
+        tuple(_hot_loops(file, source, kernel, profiled, facts)),
         isinstance(restrict.propose(source, kernel, None, facts), list),
         launch_bounds.sizes(source, kernel, facts),
     )
 
 
-def _hot_loops(file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequence[Kernel]) -> list[HotLoop]:
+def _hot_loops(
+    file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequence[Kernel], facts: LaunchFacts
+) -> list[HotLoop]:
     """The loops of the kernel and of other functions in the file that its cycles are spent in, hottest first.
 
     Cycles count for the innermost loop around them, in the function that is inlined or in its caller.
@@ -161,7 +166,8 @@ def _hot_loops(file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequen
             inner = next((loop for line in lines if (loop := _innermost(loops, line)) is not None), None)
             if inner is not None:
                 own[inner.id] += cost
-    found = [_hot(n, own[n.id] / total, kernel) for n in loops if total and own[n.id] >= _HOT * total]
+    hot = [(n, own[n.id] / total) for n in loops if total and own[n.id] >= _HOT * total]
+    found = [_hot(n, share, kernel, facts, source) for n, share in hot]
     return sorted(found, key=lambda loop: -loop.share)[:_MOST_LOOPS]
 
 
@@ -175,9 +181,9 @@ def _is_loop(node: Node) -> bool:
     return node.parent is not None and node.parent.type == "compound_statement"
 
 
-def _hot(node: Node, share: float, kernel: KernelSyntax) -> HotLoop:
+def _hot(node: Node, share: float, kernel: KernelSyntax, facts: LaunchFacts, source: bytes) -> HotLoop:
     inside = kernel.span.start <= node.start_byte < kernel.span.end
-    counted = counted_loop(node, kernel) if inside else ""
+    counted = counted_loop(node, kernel, facts, source) if inside else ""
     return HotLoop(node, share, inside, None if isinstance(counted, str) else counted)
 
 

@@ -6,6 +6,7 @@ Takes syntax nodes, gives words and names. What is not certainly a float or an i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -23,7 +24,7 @@ _INTEGERS = INTEGER_TYPES | {
     "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "uint8_t", "int8_t", "unsigned long",
     "long", "long long", "unsigned long long",
 }  # fmt: skip
-_BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
+BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
 _COMPARISONS = frozenset({"<", ">", "<=", ">=", "==", "!=", "&&", "||"})
 _FLOAT_FUNCTIONS = frozenset(
     f"{name}f"
@@ -53,7 +54,7 @@ def kind_of(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
     if kind == "identifier":
         return _name(text_of(node), kernel, file)
     if kind == "field_expression":
-        return "integer" if _BUILT_IN.fullmatch(text_of(node)) else None
+        return "integer" if BUILT_IN.fullmatch(text_of(node)) else None
     if kind == "subscript_expression":
         base = child_of(node, "argument")
         return _type(declared_type(text_of(base), kernel)) if base.type == "identifier" else None
@@ -78,21 +79,27 @@ def kind_of(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
 
 def changed_within(node: Node) -> frozenset[str]:
     """Names that are assigned, counted, declared, or may be changed by reference anywhere below the node."""
-    found: set[str] = set()
+    return frozenset(name for name, _ in changed_names(node))
+
+
+def changed_names(node: Node) -> Iterator[tuple[str, bool]]:
+    """Names that are changed anywhere below the node, each time; and whether they are declared there."""
     for inner in walk(node):
+        found: frozenset[str] = frozenset()
         if inner.type == "assignment_expression":
-            found |= _target(child_of(inner, "left"))
+            found = _target(child_of(inner, "left"))
         elif inner.type == "update_expression" or (
             inner.type == "pointer_expression" and text_of(inner).startswith("&")
         ):
-            found |= _target(child_of(inner, "argument"))
+            found = _target(child_of(inner, "argument"))
         elif inner.type == "call_expression" and not _keeps_arguments(inner):
-            found |= {text_of(a) for a in arguments_of(inner) if a.type == "identifier"}
+            found = frozenset(text_of(a) for a in arguments_of(inner) if a.type == "identifier")
         elif inner.type == "declaration":
             for declarator in inner.children_by_field_name("declarator"):
                 named = next((n for n in walk(declarator) if n.type == "identifier"), None)
-                found |= {text_of(named)} if named is not None else set()
-    return frozenset(found)
+                if named is not None:
+                    yield text_of(named), True
+        yield from ((name, False) for name in found)
 
 
 def other_names(kernel: KernelSyntax) -> frozenset[str]:
@@ -114,7 +121,7 @@ def is_plain(expression: Node) -> bool:
         "parenthesized_expression",
     }
     return all(
-        n.type in allowed or (n.type == "field_expression" and _BUILT_IN.fullmatch(text_of(n)) is not None)
+        n.type in allowed or (n.type == "field_expression" and BUILT_IN.fullmatch(text_of(n)) is not None)
         for n in walk(expression)
         if n.is_named and n.type != "field_identifier"
     )
@@ -146,9 +153,32 @@ def _target(node: Node) -> frozenset[str]:
 
 
 def _keeps_arguments(call: Node) -> bool:
-    """Casts and known functions take their arguments by value; any other may take a reference."""
+    """Casts, known functions and those that the file defines with values keep their arguments; others may not."""
     name = (called(call) or "").removeprefix("std::")
-    return _call(call) is not None or name in ("min", "max", "abs") or name.startswith("__builtin_")
+    known = _call(call) is not None or name in ("min", "max", "abs") or name.startswith("__builtin_")
+    return known or (bool(name) and _takes_values(name, call))
+
+
+def _takes_values(name: str, call: Node) -> bool:
+    """Whether the file defines this function, without references and pointers, or a macro that only computes."""
+    root = call
+    while root.parent is not None:
+        root = root.parent
+    found, left = 0, [root]
+    while left:
+        node = left.pop()
+        if node.type in ("preproc_function_def", "preproc_def") and text_of(child_of(node, "name")) == name:
+            found += 1
+            text = text_of(child_of(node, "value")).replace("&&", "")
+            if re.search(r"\+\+|--|&|(?<![=!<>])=(?!=)", text):
+                return False
+        elif node.type == "function_declarator" and text_of(child_of(node, "declarator")) == name:
+            found += 1
+            if re.search(r"[&*\[]", text_of(child_of(node, "parameters"))):
+                return False
+        elif node.type != "compound_statement":
+            left += node.named_children
+    return found > 0
 
 
 def _literal(text: str) -> Kind | None:

@@ -135,3 +135,19 @@ def test_steps_done_together_are_a_pragma_of_the_compiler_too(hint: LoopHint, to
     assert candidate.text.decode() == SOURCE.replace(loop, f"  #pragma clang loop {told}\n{loop}")
     assert candidate.exact is exact
     assert candidate.terms == (1 if exact else 2)
+
+
+def test_steps_at_once_say_which_buffers_must_not_overlap() -> None:
+    source = b"""__global__ void k(const float* a, float* out, const float* __restrict__ own, int n) {
+  for (int i = threadIdx.x; i < n; i += 64) out[i] = a[i];
+  for (int i = threadIdx.x; i < n; i += 64) out[i] = own[i];
+}
+"""
+    kernel = parse(source).kernels[0]
+    known = LaunchFacts(disjoint=frozenset({"a", "out", "own"}))
+    found = variants_of(FILE, source, kernel, [profiled({(2,): 60.0, (3,): 40.0})], known)
+    told = [found.candidate(Hints(((number, LoopHint(2, "written")),))).assumes for number in (0, 1)]
+    assert told == [
+        ("no launch of `k` passes overlapping buffers in `a`, `out` (none did in the recorded ones)",),
+        (),
+    ]

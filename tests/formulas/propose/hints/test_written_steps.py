@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from hipscope.analysis.source.functions import callables_in
+from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.nodes import walk
 from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.hints.written_steps import counted_loop, written_out
+from hipscope.formulas.propose.hints.counted_loops import counted_loop
+from hipscope.formulas.propose.hints.written_steps import written_out
 from hipscope.formulas.propose.splice import apply_splices
 
 WRITTEN = """__global__ void k(float* p, const float* a, float f, int n) {
@@ -23,11 +27,10 @@ def written(body: str, disjoint: set[str], times: int = 2) -> str:
     """The kernel with the steps of its only loop written out."""
     source = WRITTEN.replace("const float x = p[j] * f;\n    p[j] = x + a[j];", body).encode()
     kernel = parse(source).kernels[0]
-    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
+    facts = LaunchFacts(disjoint=frozenset(disjoint))
+    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
     assert not isinstance(loop, str)
-    return apply_splices(
-        source, [written_out(source, kernel, LaunchFacts(disjoint=frozenset(disjoint)), loop, times)]
-    ).decode()
+    return apply_splices(source, [written_out(source, kernel, loop, times)]).decode()
 
 
 def test_steps_are_written_out_with_their_loads_first() -> None:
@@ -75,7 +78,15 @@ def test_steps_are_written_out_with_their_loads_first() -> None:
         ("p[j * n] += f;", {"p"}, []),  # `n` may be 0: one element for all
         ("if (f > 0.0f) p[j] += a[j];", {"p", "a"}, []),  # perhaps nothing is there
         ("p[j] += f > 0.0f ? a[j] : f;", {"p", "a"}, ["p"]),
-        ("const int at = j / 2; p[j] += a[at];", {"p", "a"}, ["p"]),
+        ("const int at = j / 2; p[j] += a[at];", {"p", "a"}, ["p", "a"]),
+        ("p[j] = p[j] * a[j];", {"p", "a"}, ["p", "a"]),  # what is assigned is computed first
+        ("int at = j / 2; at += n; p[j] += a[at];", {"p", "a"}, ["p"]),
+        ("atomicAdd(&p[(int)a[j]], f);", {"p", "a"}, ["a"]),
+        ("atomicAdd(&p[j], a[j]);", set(), []),
+        ("atomicAdd(p + j, a[j]); p[j] += f;", {"p", "a"}, ["a"]),
+        ("float s, c; sincosf(a[j], &s, &c); p[j] += s * c;", {"p", "a"}, ["p", "a"]),
+        ("float& q = p[j]; q = a[j];", {"p", "a"}, []),
+        ("unknown[j] = a[j];", {"p", "a"}, []),
         ("p[j] = f; p[j] += a[j];", {"p", "a"}, ["a"]),  # its old value is not needed
         ("*p = f; p[j] += a[j];", {"p", "a"}, []),
         ("float* q = p; q[j] += a[j];", {"p", "a"}, []),
@@ -95,7 +106,7 @@ def test_only_what_no_other_step_writes_is_loaded_first(
         ("p[j] = x", "if (x > f) j += 1; p[j] = x"),
         ("p[j] = x", "--n; p[j] = x"),
         ("p[j] = x", "__syncthreads(); p[j] = x"),
-        ("p[j] = x", "for (int i = 0; i < 2; ++i) p[j] = x"),
+        ("p[j] = x", "for (int i = 0; i < 2; ++i) if (p[j] > x) return"),
         ("j < n", "j < n && f > 0.0f"),
         ("j < n", "j < (int)a[0]"),
         ("j += ", "j -= "),
@@ -119,7 +130,159 @@ def test_a_counter_from_before_the_loop_has_its_value_behind_it() -> None:
     kernel = parse(source).kernels[0]
     loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
     assert not isinstance(loop, str)
-    text = apply_splices(source, [written_out(source, kernel, LaunchFacts(), loop, 2)]).decode()
+    text = apply_splices(source, [written_out(source, kernel, loop, 2)]).decode()
     assert "    j = threadIdx.x;\n    for (; j + 64LL < n; j += 128) {  // 2 steps at once" in text
     assert "const auto j_1 = j + 64;" in text
     assert "    for (; j < n; j += 64) s += a[j];\n  }\n  out[j] = s;" in text
+
+
+def text_of_loop(kernel_text: str, times: int = 2) -> str:
+    """The kernel, whose pointers do not overlap, with the steps of its only loop written out."""
+    source = kernel_text.encode()
+    kernel = see_through(parse(source).kernels[0], callables_in([source]), definitions_in([source]))
+    facts = LaunchFacts(disjoint=frozenset(p.name for p in kernel.parameters if p.pointer))
+    loop = next(n for n in walk(kernel.body_node) if n.type in ("for_statement", "while_statement"))
+    counted = counted_loop(loop, kernel, facts)
+    assert not isinstance(counted, str), counted
+    return apply_splices(source, [written_out(source, kernel, counted, times)]).decode()
+
+
+def test_what_is_loaded_under_a_condition_is_loaded_first_under_the_same_one() -> None:
+    text = text_of_loop("""__global__ void k(const int* row, const float* a, float* out, int n) {
+  for (int i = threadIdx.x; i < n; i += 64) {
+    const int at = row[i];
+    if (at < 0) continue;
+    if (a[at] > 0.0f) {
+      out[i] = a[at];
+    }
+  }
+}
+""")
+    assert (
+        text
+        == """__global__ void k(const int* row, const float* a, float* out, int n) {
+  {
+    int i = threadIdx.x;
+    for (; i + 64LL < n; i += 128) {  // 2 steps at once
+      const int i_1 = i + 64;
+      const auto row_0 = row[i];
+      const auto row_1 = row[i_1];
+      const int at_0 = row_0;
+      float a_0{};
+      if (at_0 >= 0) a_0 = a[at_0];
+      const int at_1 = row_1;
+      float a_1{};
+      if (at_1 >= 0) a_1 = a[at_1];
+      {
+        const int at = row_0;
+        if (at >= 0) {
+          if (a_0 > 0.0f) {
+            out[i] = a_0;
+          }
+        }
+      }
+      {
+        const int at = row_1;
+        if (at >= 0) {
+          if (a_1 > 0.0f) {
+            out[i_1] = a_1;
+          }
+        }
+      }
+    }
+    for (; i < n; i += 64) {
+      const int at = row[i];
+      if (at < 0) continue;
+      if (a[at] > 0.0f) {
+        out[i] = a[at];
+      }
+    }
+  }
+}
+"""
+    )
+
+
+def test_loads_under_one_condition_stand_together() -> None:
+    text = text_of_loop("""__global__ void k(const float* a, const float* b, float* out, int n, bool scaled) {
+  for (int i = threadIdx.x; i < n; i += 64) out[i] = scaled && i > 0 ? a[i - 1] * b[i] : 0.0f;
+}
+""")
+    assert (
+        """      float a_1{};
+      float b_1{};
+      if (scaled && i_1 > 0) {
+        a_1 = a[i_1 - 1];
+        b_1 = b[i_1];
+      }
+      out[i] = scaled && i > 0 ? a_0 * b_0 : 0.0f;
+"""
+        in text
+    )
+
+
+def test_a_loop_that_goes_down_to_a_limit_in_memory() -> None:
+    text = text_of_loop("""__global__ void k(const int* first, const float* a, float* out, int n) {
+  for (int i = n - 1; i >= first[n]; --i) out[i] = a[i];
+}
+""")
+    assert (
+        """    const auto limit = first[n];
+    int i = n - 1;
+    for (; i - 1LL >= limit; i -= 2) {  // 2 steps at once
+      const int i_1 = i - 1;
+"""
+        in text
+    )
+    assert "    for (; i >= limit; --i) out[i] = a[i];" in text
+
+
+def test_a_while_loop_that_ends_with_its_step() -> None:
+    text = text_of_loop("""__global__ void k(const float* a, float* out, int n, int step) {
+  int i = threadIdx.x;
+  while (i < n) {
+    out[i] = a[i];
+    i += step;
+  }
+}
+""")
+    assert "    for (; i < n && i + 1LL * step < n; i += 2 * step) {  // 2 steps at once" in text
+    assert "      const auto i_1 = i + step;" in text
+    assert "    while (i < n) {\n      out[i] = a[i];\n      i += step;\n    }" in text
+
+
+def test_a_name_of_another_loop_is_no_hindrance_and_an_outer_one_is_not_confused() -> None:
+    text = text_of_loop("""__global__ void k(const float* a, float* out, int n, int at) {
+  for (int i = threadIdx.x; i < n; i += 64) {
+    float s = a[at];
+    if (n > 4) {
+      int at = i * 2;
+      s += a[at];
+    }
+    out[i] = s;
+  }
+  for (int i = 0; i < n; ++i) { int at = i; out[at] += 1.0f; }
+}
+""")
+    assert "at_1" not in text
+    assert "a[at]" in text
+
+
+def test_rows_of_a_step_are_found_before_it() -> None:
+    text = text_of_loop("""__global__ void k(const float* a, float* out, int n) {
+  for (int i = threadIdx.x; i < n; i += 64) {
+    float* to = out + 3 * i;
+    const float* row = a + 3 * i;
+    to[0] = row[2];
+    to[1] = row[0];
+  }
+}
+""")
+    assert (
+        """      const auto row_1 = a + 3 * i_1;
+      const auto a_1 = row_1[2];
+      const auto a_12 = row_1[0];
+"""
+        in text
+    )
+    assert "        to[0] = a_1;\n        to[1] = a_12;" in text

@@ -1,0 +1,319 @@
+"""Loops that count: from a start, by a step, up or down to a limit that stays, each step reached from its top.
+
+Takes a loop's syntax and what is known of the kernel, gives a SteppedLoop, or the reason why there is none as the end
+of a sentence about the loop. `for` in its usual forms, and `while (i < n) { ...; i += step; }`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import (
+    LOOPS,
+    TOGETHER,
+    arguments_of,
+    called,
+    child_of,
+    names_in,
+    squeeze,
+    text_of,
+    walk,
+)
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.hints.loop_memory import LoopMemory, memory_of
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import BUILT_IN, changed_within
+from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type
+
+_SIGNED = frozenset({"int", "long", "long long", "short", "int32_t", "int64_t", "ptrdiff_t"})
+_UNSIGNED = frozenset(
+    {
+        "unsigned",
+        "unsigned int",
+        "unsigned long",
+        "unsigned long long",
+        "uint",
+        "size_t",
+        "uint32_t",
+        "uint64_t",
+    }
+)
+_HEADER = "does not go by a step, as `for (int i = ...; i < n; i += step)` does"
+_STAYS = frozenset(
+    {
+        "number_literal", "char_literal", "true", "false", "binary_expression", "unary_expression",
+        "parenthesized_expression", "conditional_expression", "cast_expression", "sizeof_expression",
+        "type_descriptor", "primitive_type", "sized_type_specifier", "type_identifier", "comment",
+    }
+)  # fmt: skip
+_UNREAD = frozenset({"lambda_expression", "gnu_asm_expression", "labeled_statement", "switch_statement"})
+_INDICES = re.compile(r"hip(Thread|Block)(Idx|Dim)_[xyz]|hipGridDim_[xyz]|warpSize")
+_NAMED = re.compile(
+    r"\b(\w+)(?=\s*(?:<[^;{}()]*>\s*)?\()|\b([A-Z_][A-Z0-9_]*)\b"
+)  # what is called, and macros
+_MOST_LINES = 60  # of a body that holds other loops: each step is one more copy
+
+
+@dataclass(frozen=True)
+class SteppedLoop:
+    """`for (type counter = start; counter < limit; counter += step)`.
+
+    `type` is empty where the counter is declared before the loop, `start` where it also has its first value from there.
+    `statements` are those of one step. `down`: the step is subtracted. `sure`: the step is not negative, and nor is the
+    counter of a loop that goes up, so that steps below one that is inside the limit are inside, too. `hoisted`: the
+    limit is read from memory.
+    """
+
+    node: Node
+    statements: tuple[Node, ...]
+    counter: str
+    type: str
+    start: str
+    relation: str
+    limit: Node
+    step: str
+    down: bool
+    sure: bool
+    hoisted: bool
+    memory: LoopMemory = field(repr=False)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What a loop counts by, as it is written."""
+
+    condition: Node
+    update: Node
+    initializer: Node | None
+    statements: tuple[Node, ...]
+
+
+def counted_loop(
+    loop: Node, kernel: KernelSyntax, facts: LaunchFacts | None = None, source: bytes = b""
+) -> SteppedLoop | str:
+    """The loop, if its steps can be written out; else why not, as the end of a sentence about it."""
+    facts = facts if facts is not None else LaunchFacts()
+    if loop.has_error:
+        return "is not read in whole"
+    head = _head(loop)
+    if isinstance(head, str):
+        return head
+    condition, counted = head.condition, child_of(head.condition, "left")
+    if condition.type != "binary_expression" or counted.type != "identifier":
+        return _HEADER
+    counter, limit = text_of(counted), child_of(condition, "right")
+    step, begun = _step(head.update, counter), _start(head.initializer, counter)
+    if step is None or begun is None:
+        return _HEADER
+    amount, down = step
+    relation = text_of(child_of(condition, "operator"))
+    if relation not in ((">", ">=") if down else ("<", "<=")):
+        return _HEADER
+    kind = begun[0] or declared_type(counter, kernel) or ""
+    kind = kind if kind in _SIGNED | _UNSIGNED else facts.types.of(source, counted) or ""
+    if kind not in _SIGNED | _UNSIGNED:
+        return "counts by something else than a whole number"
+    bounds = [limit] if amount is None else [limit, amount]
+    if down and not (kind in _SIGNED and all(_is_signed(bound, kernel) for bound in bounds)):
+        return "goes down by or to something that may be unsigned"
+    if reason := _left_or_joined(loop, head.statements, kernel):
+        return reason
+    memory = memory_of(kernel, facts, head.statements)
+    if counter in memory.changed or not all(_stays(bound, memory, counter) for bound in bounds):
+        return "changes its own bounds"
+    positive = amount is None or _is_positive(amount, kernel, 3)
+    begins = kind in _UNSIGNED or (begun[2] is not None and _is_positive(begun[2], kernel, 3))
+    return SteppedLoop(
+        node=loop,
+        statements=head.statements,
+        counter=counter,
+        type=begun[0],
+        start=begun[1],
+        relation=relation,
+        limit=limit,
+        step="1" if amount is None else text_of(amount),
+        down=down,
+        sure=positive and (down or begins),
+        hoisted=any(n.type == "subscript_expression" for n in walk(limit)),
+        memory=memory,
+    )
+
+
+def continue_guard(statement: Node) -> Node | None:
+    """The condition of `if (condition) continue;`."""
+    if statement.type != "if_statement" or statement.child_by_field_name("alternative") is not None:
+        return None
+    inner = [n for n in statements_of(child_of(statement, "consequence")) if n.type != "comment"]
+    condition = child_of(statement, "condition").child_by_field_name("value")
+    if len(inner) != 1 or inner[0].type != "continue_statement" or condition is None:
+        return None
+    return condition if condition.type != "declaration" else None
+
+
+def statements_of(body: Node) -> tuple[Node, ...]:
+    """Those in a block, or the one that stands without."""
+    return tuple(body.named_children) if body.type == "compound_statement" else (body,)
+
+
+def _head(loop: Node) -> _Head | str:
+    if loop.type == "for_statement":
+        condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
+        if condition is None or update is None:
+            return _HEADER
+        body = statements_of(child_of(loop, "body"))
+        return _Head(condition, update, loop.child_by_field_name("initializer"), body)
+    if loop.type != "while_statement":
+        return "is no `for` loop"
+    condition = child_of(child_of(loop, "condition"), "value")
+    inner = [n for n in statements_of(child_of(loop, "body")) if n.type != "comment"]
+    if not inner or inner[-1].type != "expression_statement" or len(inner[-1].named_children) != 1:
+        return "is no `for` loop, and does not end with its step"
+    if any(continue_guard(n) is not None for n in inner):
+        return "is no `for` loop, and can begin its next step in the middle"
+    return _Head(condition, inner[-1].named_children[0], None, tuple(inner[:-1]))
+
+
+def _left_or_joined(loop: Node, statements: tuple[Node, ...], kernel: KernelSyntax) -> str | None:
+    """Why a step cannot be written out behind another one: it may be left, or threads wait for each other in it."""
+    words = {
+        word for statement in statements for found in _NAMED.findall(text_of(statement)) for word in found
+    }
+    if any(TOGETHER.search(text_of(s)) for s in statements) or words & kernel.through.together:
+        return "has a barrier, a fence or a wave operation"
+    unseen = {o.span.start for o in kernel.through.opaque}
+    discarded = {atomic.node.id for atomic in kernel.atomics if atomic.statement is not None}
+    for node in (n for statement in statements for n in walk(statement)):
+        preproc = node.type.startswith("preproc") and not text_of(node).lstrip().startswith("#pragma")
+        if node.type in _UNREAD or (preproc and node.type in ("preproc_if", "preproc_ifdef", "preproc_call")):
+            return "holds what is not read"
+        if node.type in ("return_statement", "goto_statement"):
+            return "can be left in the middle"
+        if node.type in ("break_statement", "continue_statement") and _leaves(node, loop, statements):
+            return "can be left in the middle"
+        name = called(node) or ""
+        if node.type == "call_expression" and not name and node.start_byte in unseen:
+            return "calls a member function that is not seen through"
+        if "atomic" in name.lower() and node.id not in discarded:
+            return "has an atomic whose result is used"
+    inside = any(n.type in LOOPS for statement in statements for n in walk(statement))
+    if inside and loop.end_point.row - loop.start_point.row > _MOST_LINES:
+        return "has another loop inside, and is long"
+    return None
+
+
+def _leaves(node: Node, loop: Node, statements: tuple[Node, ...]) -> bool:
+    """Whether a `break` or `continue` is one of this loop, and not `if (...) continue;` between its statements."""
+    outer = node.parent
+    while outer is not None and outer.id != loop.id:
+        if outer.type in LOOPS:
+            return False
+        outer = outer.parent
+    guards = [s for s in statements if continue_guard(s) is not None]
+    return node.type == "break_statement" or not any(
+        s.start_byte <= node.start_byte < s.end_byte for s in guards
+    )
+
+
+def _start(initializer: Node | None, counter: str) -> tuple[str, str, Node | None] | None:
+    """(type or "", text of the first value or "", the first value); the type is "" for a counter from before."""
+    if initializer is None:
+        return "", "", None
+    if initializer.type == "assignment_expression":
+        name, value = child_of(initializer, "left"), child_of(initializer, "right")
+        whole = text_of(child_of(initializer, "operator")) == "="
+        return ("", text_of(value), value) if whole and text_of(name) == counter else None
+    declared = initializer.children_by_field_name("declarator")
+    if initializer.type != "declaration" or len(declared) != 1 or declared[0].type != "init_declarator":
+        return None
+    name, value = child_of(declared[0], "declarator"), child_of(declared[0], "value")
+    if text_of(name) != counter or value.type in ("initializer_list", "argument_list"):
+        return None
+    return squeeze(text_of(child_of(initializer, "type"))), text_of(value), value
+
+
+def _step(update: Node, counter: str) -> tuple[Node | None, bool] | None:
+    """By how much the counter changes, None for one, and whether it gets smaller: `i++`, `i -= 2`, `i = i + n`."""
+    text = text_of(update).replace(" ", "")
+    if update.type == "update_expression":
+        ways = {f"{counter}++": False, f"++{counter}": False, f"{counter}--": True, f"--{counter}": True}
+        return (None, ways[text]) if text in ways else None
+    if update.type != "assignment_expression" or text_of(child_of(update, "left")) != counter:
+        return None
+    operator, value = text_of(child_of(update, "operator")), child_of(update, "right")
+    if operator in ("+=", "-="):
+        return value, operator == "-="
+    if operator != "=" or value.type != "binary_expression":
+        return None
+    sign, left = text_of(child_of(value, "operator")), child_of(value, "left")
+    known = sign in ("+", "-") and text_of(left) == counter
+    return (child_of(value, "right"), sign == "-") if known else None
+
+
+def _stays(node: Node, memory: LoopMemory, counter: str) -> bool:
+    """Whether an expression has the same value in all steps, and does nothing."""
+    if node.type == "identifier":
+        return text_of(node) not in memory.changed | {counter} and text_of(node) not in memory.references
+    if node.type == "field_expression":
+        if BUILT_IN.fullmatch(text_of(node)):
+            return True
+        return "->" not in text_of(node) and _stays(child_of(node, "argument"), memory, counter)
+    if node.type == "subscript_expression":
+        kept = memory.reads_only(node)
+        return kept and all(
+            _stays(n, memory, counter)
+            for n in child_of(node, "indices").named_children
+            if n.type != "comment"
+        )
+    if node.type == "call_expression":
+        plain = called(node) in ("min", "max", "std::min", "std::max") or text_of(
+            child_of(node, "function")
+        ).startswith("static_cast")
+        return plain and all(_stays(a, memory, counter) for a in arguments_of(node))
+    return node.type in _STAYS and all(_stays(n, memory, counter) for n in node.named_children)
+
+
+def _is_signed(limit: Node, kernel: KernelSyntax) -> bool:
+    """Made of signed numbers only: a difference below zero stays below it."""
+    leaves = [n for n in walk(limit) if not n.named_children and n.is_named]
+    return all(
+        (n.type == "number_literal" and "u" not in text_of(n).lower())
+        or (n.type == "identifier" and declared_type(text_of(n), kernel) in _SIGNED)
+        for n in leaves
+    )
+
+
+def _is_positive(node: Node, kernel: KernelSyntax, depth: int) -> bool:
+    """Certainly not negative: built of indices, sizes, numbers and unsigned variables without subtraction."""
+    text = text_of(node)
+    if node.type == "number_literal":
+        return True
+    if node.type == "field_expression":
+        return BUILT_IN.fullmatch(text) is not None
+    if node.type == "identifier":
+        if _INDICES.fullmatch(text) or declared_type(text, kernel) in _UNSIGNED:
+            return True
+        values = list(_values(text, kernel))
+        return depth > 0 and len(values) == 1 and _is_positive(values[0], kernel, depth - 1)
+    if node.type in ("parenthesized_expression", "cast_expression"):
+        inner = child_of(node, "value") if node.type == "cast_expression" else node.named_children[0]
+        return _is_positive(inner, kernel, depth)
+    if node.type == "binary_expression" and text_of(child_of(node, "operator")) in ("+", "*", "/", "%"):
+        return all(_is_positive(child_of(node, side), kernel, depth) for side in ("left", "right"))
+    return False
+
+
+def _values(name: str, kernel: KernelSyntax) -> Iterator[Node]:
+    """What a local of the kernel is set to, its own changes included."""
+    if kernel.parameter(name) is not None:
+        return
+    for node in walk(kernel.body_node):
+        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == name:
+            yield child_of(node, "value")
+        elif node.type in ("assignment_expression", "update_expression", "pointer_expression") and (
+            name in changed_within(node) or (node.type == "pointer_expression" and name in names_in(node))
+        ):
+            yield node
