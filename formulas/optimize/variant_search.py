@@ -34,6 +34,7 @@ _MOST_PROVED = 3
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
+_WRITTEN_PAYS = 5  # hundredths of the time
 _PAYS = 1.01  # times as fast: where nothing gains that much, one partner is enough
 
 
@@ -102,9 +103,13 @@ def _written(
 
 
 def _preference(one: _Timed) -> tuple[int, bool, int, int]:
-    """The fastest first; of those within a hundredth what rounds alike, assumes least, and then changes least."""
+    """The fastest first; of those within a hundredth what rounds alike, assumes least, and then changes least. Steps that
+    are written out are read and kept by a person, so each such loop has to gain more than a pragma does.
+    """
     hundredths, candidate = round(100 * math.log(one.speedup)), one.admitted.candidate
-    changes = len(one.hints.loops) if one.hints is not None else 1
+    loops = one.hints.loops if one.hints is not None else ()
+    hundredths -= _WRITTEN_PAYS * sum(hint.form == "written" for _, hint in loops)
+    changes = len(loops) if one.hints is not None else 1
     return -hundredths, not candidate.exact, len(candidate.assumes), changes
 
 

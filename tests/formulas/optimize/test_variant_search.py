@@ -127,3 +127,11 @@ def test_a_hint_that_cannot_be_written_leaves_the_others(
     best = judged(lambda text: 1.5 if "#pragma unroll 4" in text else 1.0)[0]
     assert best.accepted
     assert "#pragma unroll 4" in best.candidate.text.decode()
+
+
+@pytest.mark.parametrize(("written", "chosen"), [(1.53, False), (1.65, True)])
+def test_steps_that_are_written_out_have_to_gain_more_than_a_pragma(
+    judged: Callable[[Speed], list[Judgement]], written: float, chosen: bool
+) -> None:
+    first = judged(lambda text: written if "at once" in text else 1.5 if "#pragma unroll 4" in text else 1.0)[0]
+    assert ("at once" in first.candidate.text.decode()) == chosen
