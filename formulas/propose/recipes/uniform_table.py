@@ -236,7 +236,9 @@ def _candidate(
         size *= 2
     names: dict[str, str] = {}
     for table in tables:
-        names[table.text] = fresh_name(f"{table.function}_of_{loop.counter}", style, names.values())
+        whole = table.text.startswith(f"{table.function}(") and table.uses[0].type == "call_expression"
+        stem = table.function if whole else "value"
+        names[table.text] = fresh_name(f"{stem}_of_{loop.counter}", style, names.values())
     splices = [at_start(source, kernel, style, _filled(style, facts, loop, tables, names, size))]
     first = text_of(loop.start)
     place = loop.counter if first == "0" else f"{loop.counter} - {first}"
@@ -272,7 +274,8 @@ def _filled(
     lane, threads = ("threadIdx.x", "blockDim.x") if flat else (THREAD_IN_BLOCK, THREADS_OF_BLOCK)
     first, counter = text_of(loop.start), loop.counter
     begin, place = (lane, counter) if first == "0" else (f"{first} + {lane}", f"{counter} - {first}")
-    texts = [f"__shared__ {table.type} {names[table.text]}[{size}];" for table in tables]
+    texts = [f"// The same for all threads: computed once for the first {size} steps of {counter}."]
+    texts += [f"__shared__ {table.type} {names[table.text]}[{size}];" for table in tables]
     asked = f"{_within(loop, size)} && {text_of(loop.condition)}"
     texts.append(f"for ({loop.type} {counter} = {begin}; {asked}; {counter} += {threads}) {{")
     texts += [f"\t{names[table.text]}[{place}] = {table.text};" for table in tables]

@@ -2,10 +2,11 @@
 #include <hip/hip_runtime.h>
 
 __global__ void decay(float* data, float rate, int steps, int n) {
-  __shared__ float powf_of_t[128];
+  // The same for all threads: computed once for the first 128 steps of t.
+  __shared__ float value_of_t[128];
   __shared__ float expf_of_t[128];
   for (int t = 1 + threadIdx.x; t < 129 && t <= steps; t += blockDim.x) {
-    powf_of_t[t - 1] = 1.0f - powf(rate, t);
+    value_of_t[t - 1] = 1.0f - powf(rate, t);
     expf_of_t[t - 1] = expf(rate * t);
   }
   __syncthreads();
@@ -13,7 +14,7 @@ __global__ void decay(float* data, float rate, int steps, int n) {
   if (i >= n) return;
   float x = data[i];
   for (int t = 1; t <= steps; ++t) {
-    x *= 0.5f + x / (t < 129 ? powf_of_t[t - 1] : 1.0f - powf(rate, t));
+    x *= 0.5f + x / (t < 129 ? value_of_t[t - 1] : 1.0f - powf(rate, t));
     x += i * (t < 129 ? expf_of_t[t - 1] : expf(rate * t));
   }
   data[i] = x;
