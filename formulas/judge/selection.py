@@ -73,7 +73,11 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
             said = "; ".join([answer.reason, *(r.reason for r in inside.refused)])
             refused += [] if answered else [replace(answer, reason=said)]
         elif isinstance(answer, Advice):
-            advice += [] if inside.single else [answer]
+            # What is advised of a function that was asked itself has its answer there.
+            known = any(f"`{f.syntax.name}`" in answer.title for f in bench.functions)
+            advice += [] if known or inside.single else [answer]
+            said = "; ".join(r.reason for r in inside.refused)
+            refused += [Refusal(answer.recipe, said)] if known and said else []
         elif isinstance(answer, Family):
             families.append(answer)
         else:

@@ -166,17 +166,17 @@ __global__ void k(float* out) { out[threadIdx.x] = damped(out[threadIdx.x]) + bo
 """
 
 
-def asked(*names: str, fast_math: bool = False, fixed: str = "") -> selection.Offers:
+def asked(*names: str, fast_math: bool = False, fixed: str = "", text: bytes = CALLING) -> selection.Offers:
     """What is answered to a finding in the first of these hot functions."""
     file = Path("k.hip")
-    listed = [f for f in device_functions(CALLING) if f.name in names]
+    listed = [f for f in device_functions(text) if f.name in names]
     optimize = SimpleNamespace(fast_math=fast_math)
     bench: Any = SimpleNamespace(
-        original=CALLING,
-        kernel=parse(CALLING).kernels[0],
+        original=text,
+        kernel=parse(text).kernels[0],
         facts=LaunchFacts(),
         source=file,
-        functions=[CalledFunction(file, CALLING, f, LaunchFacts(), fixed=fixed) for f in listed],
+        functions=[CalledFunction(file, text, f, LaunchFacts(), fixed=fixed) for f in listed],
         project=SimpleNamespace(config=SimpleNamespace(optimize=optimize)),
     )
     finding: Any = SimpleNamespace(formula="precision", file="k.hip", line=2, end_line=2)
@@ -209,3 +209,12 @@ def test_a_function_that_may_not_change_is_named_with_the_reason() -> None:
     assert not offers.single
     reasons = {r.recipe: r.reason for r in offers.refused}
     assert "in `damped`: the host may run it, too" in reasons["fast_math"]
+
+
+def test_advice_on_a_function_gives_way_to_what_is_said_of_it_itself() -> None:
+    offers = asked("damped", text=CALLING.replace(b"* 0.5; }", b"* double(x) * 0.5; }", 1))
+    assert not [a for a in offers.advice if a.recipe == "float_math"]
+    reasons = {r.recipe: r.reason for r in offers.refused}
+    assert reasons["float_math"] == "in `damped`: it asks for `double` itself, on line 2"
+    elsewhere = asked(text=CALLING)
+    assert [a.recipe for a in elsewhere.advice] == ["float_math"]
