@@ -8,7 +8,10 @@ from hipscope.emulator.raw import read_dispatches
 from tests.emulator.hip_run import record
 
 PASSES = 32  # each reads another word of the same lines
-STRIDES = (1, 2, 3, 6, 7, 8, 12, 32, 48, 64)
+ALL_SETS = (1, 2, 3, 4, 6, 7, 12)
+ONE_SET = (32, 48, 64)
+LAUNCHES = [(stride, threads) for stride in ALL_SETS for threads in (192, 320)]
+LAUNCHES += [(stride, threads) for stride in ONE_SET for threads in (64, 128)]
 SOURCE = f"""
 #include <hip/hip_runtime.h>
 // Each thread has a cache line of its own, `stride` lines from the next thread's.
@@ -23,8 +26,8 @@ __global__ void rows(const float* a, float* sums, int stride) {{
 int main() {{
     float *a, *sums;
     if (hipMalloc(&a, 4 << 20) != hipSuccess || hipMalloc(&sums, 4096) != hipSuccess) return 1;
-    for (int stride : {{{", ".join(map(str, STRIDES))}}})
-        for (int threads : {{192, 320}}) rows<<<1, threads>>>(a, sums, stride);
+    const int launches[][2] = {{{", ".join(f"{{{s}, {t}}}" for s, t in LAUNCHES)}}};
+    for (auto [stride, threads] : launches) rows<<<1, threads>>>(a, sums, stride);
     return hipDeviceSynchronize() != hipSuccess;
 }}
 """
@@ -36,25 +39,32 @@ def requests(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int], 
     folder = tmp_path_factory.mktemp("l1")
     source = folder / "rows.hip"
     source.write_text(SOURCE)
-    out = record(source, folder, "mi300x", 2 * len(STRIDES))
-    launches = [(stride, threads) for stride in STRIDES for threads in (192, 320)]
+    out = record(source, folder, "mi300x", len(LAUNCHES))
     dispatches = read_dispatches(out)
     return {
         launch: dispatch.counters["TCP_TCC_READ_REQ_sum"] / launch[1]
-        for launch, dispatch in zip(launches, dispatches, strict=True)
+        for launch, dispatch in zip(LAUNCHES, dispatches, strict=True)
     }
 
 
-@pytest.mark.parametrize("stride", STRIDES)
-def test_what_is_smaller_than_the_cache_is_kept_at_any_stride(
+@pytest.mark.parametrize("stride", ALL_SETS)
+def test_what_is_smaller_than_the_cache_is_kept_where_its_lines_spread_over_the_sets(
     requests: dict[tuple[int, int], float], stride: int
 ) -> None:
     assert requests[stride, 192] == pytest.approx(1, abs=0.1)
 
 
-@pytest.mark.parametrize("stride", STRIDES)
+@pytest.mark.parametrize("stride", ALL_SETS)
 def test_what_is_larger_than_the_cache_is_read_again_in_every_pass(
     requests: dict[tuple[int, int], float], stride: int
 ) -> None:
-    """The least recently used line is the next one that is needed."""
+    """The least recently used line of a set is the next one that is needed."""
     assert requests[stride, 320] == pytest.approx(PASSES, rel=0.1)
+
+
+@pytest.mark.parametrize("stride", ONE_SET)
+def test_rows_of_a_multiple_of_2_kib_have_the_64_lines_of_one_set_only(
+    requests: dict[tuple[int, int], float], stride: int
+) -> None:
+    assert requests[stride, 64] == pytest.approx(1, abs=0.1)
+    assert requests[stride, 128] == pytest.approx(PASSES, rel=0.1)

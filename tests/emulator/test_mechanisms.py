@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from hipscope.emulator.devices import device_table
 from tests.emulator.recorded_run import HEADER, Run
 
 ATOMICS = (
@@ -68,6 +71,34 @@ int main() {
 """
 )
 
+LDS = (
+    HEADER
+    + """
+typedef float pair __attribute__((ext_vector_type(2)));
+#define EIGHT(name, instruction, width, type) __global__ void name(float* out, int rounds) { \\
+  __shared__ float words[4096]; \\
+  const int at = threadIdx.x % 256 * width; \\
+  const float a = words[at / 4]; \\
+  type b{}; \\
+  for (int i = 0; i < rounds; ++i) \\
+    asm volatile(".rept 8\\n" instruction "\\n.endr\\ns_waitcnt lgkmcnt(0)" : "+v"(b) : "v"(at), "v"(a) : "memory"); \\
+  words[threadIdx.x] = a; \\
+  asm volatile("" : : "v"(b)); \\
+  out[threadIdx.x] = words[1]; }
+EIGHT(read, "ds_read_b32 %0, %1", 4, float)
+EIGHT(write, "ds_write_b32 %1, %2", 4, float)
+EIGHT(read_wide, "ds_read_b64 %0, %1", 8, pair)
+int main() {
+  float* out;
+  CHECK(hipMalloc(&out, 4096));
+  for (int rounds : {32, 96}) read<<<1, 1024>>>(out, rounds);
+  for (int rounds : {32, 96}) write<<<1, 1024>>>(out, rounds);
+  for (int rounds : {32, 96}) read_wide<<<1, 1024>>>(out, rounds);
+  CHECK(hipDeviceSynchronize());
+}
+"""
+)
+
 
 def test_atomics_wait_for_their_own_word_only(run: Run) -> None:
     one_word, one_line, own_words = run(ATOMICS).times()
@@ -97,3 +128,15 @@ def test_conversions_of_single_precision_go_at_a_quarter_of_the_rate(run: Run) -
     floor_of, to_integer, of_byte = run(RATES).times()[3:]
     assert to_integer > 1.8 * floor_of
     assert of_byte < 1.1 * floor_of
+
+
+def test_two_pairs_of_simds_have_a_way_to_the_lds_each(run: Run) -> None:
+    """AMD's documentation: a word of each lane takes 4 cycles to be read and 8 to be written, two take 8 to be read."""
+    clock = device_table()["mi300a"]["clock_mhz"] / 1e3
+    times = run(LDS).times()
+    accesses = 64 * 8 * 16
+    pairs = zip(times[::2], times[1::2], strict=True)
+    read, written, wide = ((long - short) * clock / accesses for short, long in pairs)
+    assert read == pytest.approx(4 / 2, rel=0.25)
+    assert written == pytest.approx(8 / 2, rel=0.15)
+    assert wide == pytest.approx(8 / 2, rel=0.15)

@@ -43,11 +43,17 @@ void XcdSimulator::Model::complete_memory(Cu& cu, TimedWave& w, const Instructio
 void XcdSimulator::Model::complete_lds(Cu& cu, TimedWave& w, const Touched& access, bool vector, std::int64_t t,
                                        std::uint32_t pc) {
     const bool banks = access.space == Space::lds;  // permutes use the LDS's crossbar and touch no bank
-    const int cycles = banks ? std::max(access.lds_cycles, c.lds_issue_cycles) : c.lds_issue_cycles;
-    const std::int64_t start = std::max(t, cu.lds_free);
-    cu.lds_free = start + cycles;
-    result.lds_busy += cycles;
-    const std::int64_t done = start + cycles - c.lds_issue_cycles + (banks && access.bytes > 8 ? c.lds_wide_latency : c.lds_latency);
+    const int in_banks = banks ? access.lds_cycles : 0;
+    // Two SIMDs share a way to the LDS and one back. Addresses and what is written go in, what is read comes out.
+    const int data = kLanes * access.bytes * access.lds_addresses / c.lds_way_bytes_per_cycle;
+    const bool writes = access.kind != AccessKind::load || !banks;
+    const int on_way = writes ? c.lds_issue_cycles + data : std::max(c.lds_issue_cycles, data);
+    const std::int64_t start = std::max(t, cu.lds_way_free[w.simd / 2]);
+    const std::int64_t served = std::max(start, cu.lds_banks_free);
+    cu.lds_banks_free = served + in_banks;
+    cu.lds_way_free[w.simd / 2] = std::max(start + on_way, served + in_banks);
+    result.lds_busy += std::max<double>(in_banks, on_way / 2.0);
+    const std::int64_t done = served + std::max(in_banks, c.lds_issue_cycles) - c.lds_issue_cycles + (banks && access.bytes > 8 ? c.lds_wide_latency : c.lds_latency);
     result.level_lds += static_cast<double>(done - t);
     w.local_and_scalar.push({done, pc, StallReason::lds});
     if (vector) push_vector(w, {done, pc, StallReason::lds});

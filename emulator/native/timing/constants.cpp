@@ -46,11 +46,16 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.scalar_l2_cycles, "scalar_l2_cycles");
     set(c.lds_latency, "lds_latency");
     set(c.lds_wide_latency, "lds_wide_latency");
+    set(c.lds_way_bytes_per_cycle, "lds_way_bytes_per_cycle");
     set(c.address_lanes_per_cycle, "address_lanes_per_cycle");
     set(c.l1_line_cycles, "l1_line_cycles");
     set(c.store_bytes_per_cycle, "store_bytes_per_cycle");
     set(c.l1_bytes, "l1_bytes");
+    set(c.l1_ways, "l1_ways");
     set(c.l1_latency, "l1_latency");
+    set(c.utcl1_entries, "utcl1_entries");
+    set(c.utcl1_fragment_bytes, "utcl1_fragment_bytes");
+    set(c.utcl1_miss_cycles, "utcl1_miss_cycles");
     set(c.l2_bytes, "l2_bytes");
     set(c.l2_ways, "l2_ways");
     set(c.l2_channels, "l2_channels");

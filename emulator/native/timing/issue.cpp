@@ -1,7 +1,7 @@
 // When an instruction issues, and what the wave waited for until then. Issue rules: a SIMD's turn comes every 4 cycles and
 // takes at most one instruction of a wave and at most one of each category, from different waves: VALU (with MFMA), scalar
 // (with scalar memory), vector memory, LDS, branch. s_waitcnt, s_nop and s_barrier take no place in it. One VALU pipe per SIMD;
-// per CU one LDS, one scalar memory and one vector-memory port. (AMD's description of the CDNA scheduler.)
+// per CU one LDS with a way for each pair of SIMDs, one scalar memory and one vector-memory port. (AMD's description of the CDNA scheduler.)
 #include <algorithm>
 
 #include "engine/host_services.hpp"
@@ -42,9 +42,9 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
             t = room_in(w.local_and_scalar, t, pc);
             // Who waits for the LDS does not keep the SIMD's other waves from issuing.
             t = take_port(simd.free.lds, t, 4, pc, StallReason::issue_contention);
-            if (cu.lds_free - c.lds_issue_cycles > t) {  // one instruction waits in the LDS queue
-                charge(pc, StallReason::lds, cu.lds_free - c.lds_issue_cycles - t);
-                t = cu.lds_free - c.lds_issue_cycles;
+            if (const std::int64_t room = cu.lds_free(w.simd) - c.lds_issue_cycles; room > t) {  // one instruction waits in the queue
+                charge(pc, StallReason::lds, room - t);
+                t = room;
             }
             break;
         case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch:

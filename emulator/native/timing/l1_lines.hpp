@@ -1,7 +1,8 @@
-// The lines in a CU's L1, with least-recently-used replacement over all of them, and the time at which each line's data arrives.
+// The lines in a CU's L1, with least-recently-used replacement in each set, and the time at which each line's data arrives.
 //
-// The hardware has sets of 64 lines, and how it chooses a line's set is not public. Any rule of our own would make some strides fill
-// few sets and others all of them; this one is what a rule comes to that spreads every stride evenly.
+// How the hardware chooses a line's set is not public. Here it is the lowest bits of the line's number, folded once: without
+// that, rows of a multiple of 512 bytes would all share one set, which a real MI300A's times rule out; with more of it, rows
+// of 4 KiB would spread over all sets, which they rule out as well. Rows of 256 KiB do share one set, as its times show.
 #pragma once
 
 #include <algorithm>
@@ -18,42 +19,52 @@ public:
         std::int64_t filled;  // time from which the data is there
     };
 
-    L1Lines(int bytes, int line_bytes)
-        : capacity_(static_cast<std::uint16_t>(std::max(2, bytes / line_bytes))),
-          shift_(16 - std::countr_zero(std::bit_ceil(2U * capacity_))),
+    L1Lines(int bytes, int line_bytes, int ways)
+        : ways_(static_cast<std::uint16_t>(std::clamp(ways, 2, std::max(2, bytes / line_bytes)))),
+          orders_(std::bit_floor(std::max<std::size_t>(1, static_cast<std::size_t>(bytes / line_bytes) / ways_))),
+          shift_(16 - std::countr_zero(std::bit_ceil(2U * ways_ * orders_.size()))),
           slots_(std::size_t{1} << (16 - shift_)),
-          lines_(capacity_),
-          neighbours_(capacity_) {}
+          lines_(ways_ * orders_.size()),
+          neighbours_(lines_.size()) {}
 
     /// Have at hand what the search for a line looks at.
     void prefetch(std::uint64_t line) const { __builtin_prefetch(&slots_[home_of(tag_of(line))], 1); }
 
-    /// The same of the entry that the next new line will have.
-    void prefetch_entry() const { __builtin_prefetch(&lines_[used_ < capacity_ ? used_ : oldest_], 1); }
+    /// The same of the entry that the line will have if it is put in.
+    void prefetch_entry(std::uint64_t line) const {
+        const std::size_t set = set_of(line);
+        const Order& order = orders_[set];
+        __builtin_prefetch(&lines_[order.used < ways_ ? set * ways_ + order.used : order.oldest], 1);
+    }
 
     /// The line's entry, now the most recently used, or nullptr.
     Line* find(std::uint64_t line) {
-        if (used_ == 0) return nullptr;
-        if (lines_[newest_].number == line) return &lines_[newest_];
+        Order& order = orders_[set_of(line)];
+        if (order.used == 0) return nullptr;
+        if (lines_[order.newest].number == line) return &lines_[order.newest];
         const std::uint16_t tag = tag_of(line);
         for (std::size_t slot = home_of(tag); slots_[slot].position != kFree; slot = after(slot)) {
             const std::uint16_t at = slots_[slot].position - 1U;
             if (slots_[slot].tag != tag || lines_[at].number != line) continue;
-            use(at);
+            use(order, at);
             return &lines_[at];
         }
         return nullptr;
     }
     /// Put in a line that is not there.
     Line& insert(std::uint64_t line) {
-        std::uint16_t at = used_;
-        if (used_ == 0) std::fill(slots_.begin(), slots_.end(), Slot{});
-        if (used_ < capacity_) {
-            append(used_++);
+        const std::size_t set = set_of(line);
+        Order& order = orders_[set];
+        auto at = static_cast<std::uint16_t>(set * ways_ + order.used);
+        if (empty_) std::fill(slots_.begin(), slots_.end(), Slot{});
+        empty_ = false;
+        if (order.used < ways_) {
+            append(order, at);
+            ++order.used;
         } else {
-            at = oldest_;
+            at = order.oldest;
             remove(at);
-            use(at);
+            use(order, at);
         }
         const std::uint16_t tag = tag_of(line);
         std::size_t slot = home_of(tag);
@@ -63,7 +74,10 @@ public:
         return lines_[at];
     }
     /// Forget all lines.
-    void clear() { used_ = 0; }
+    void clear() {
+        std::fill(orders_.begin(), orders_.end(), Order{});
+        empty_ = true;
+    }
 
 private:
     static constexpr std::uint16_t kFree = 0;
@@ -72,7 +86,10 @@ private:
     struct Slot {
         std::uint16_t tag = 0, position = kFree;  // position in `lines_` + 1
     };
-    /// The lines by their last use, a list from the oldest to the newest.
+    /// The lines of a set by their last use, a list from the oldest to the newest.
+    struct Order {
+        std::uint16_t used = 0, oldest = 0, newest = 0;
+    };
     struct Neighbours {
         std::uint16_t older, newer;
     };
@@ -86,21 +103,23 @@ private:
     }
     [[nodiscard]] std::size_t after(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
-    void append(std::uint16_t at) {
-        if (at == 0) oldest_ = at;
-        else neighbours_[newest_].newer = at;
-        neighbours_[at].older = newest_;
-        newest_ = at;
+    [[nodiscard]] std::size_t set_of(std::uint64_t line) const { return (line ^ line >> 2U) & (orders_.size() - 1); }
+
+    void append(Order& order, std::uint16_t at) {
+        if (order.used == 0) order.oldest = at;
+        else neighbours_[order.newest].newer = at;
+        neighbours_[at].older = order.newest;
+        order.newest = at;
     }
-    void use(std::uint16_t at) {
-        if (at == newest_) return;
+    void use(Order& order, std::uint16_t at) {
+        if (at == order.newest) return;
         const Neighbours old = neighbours_[at];
-        if (at == oldest_) oldest_ = old.newer;
+        if (at == order.oldest) order.oldest = old.newer;
         else neighbours_[old.older].newer = old.newer;
         neighbours_[old.newer].older = old.older;
-        neighbours_[newest_].newer = at;
-        neighbours_[at].older = newest_;
-        newest_ = at;
+        neighbours_[order.newest].newer = at;
+        neighbours_[at].older = order.newest;
+        order.newest = at;
     }
     /// Take the line at a position out of the slots; those behind it that it kept from their places move up.
     void remove(std::uint16_t at) {
@@ -115,7 +134,10 @@ private:
         slots_[hole] = {};
     }
 
-    std::uint16_t capacity_, used_ = 0, oldest_ = 0, newest_ = 0;
+    std::uint16_t ways_;
+    bool empty_ = true;
+
+    std::vector<Order> orders_;  // of the sets
     int shift_;
     std::vector<Slot> slots_;
     std::vector<Line> lines_;

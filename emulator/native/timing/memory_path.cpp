@@ -152,13 +152,14 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, CachePolicy po
                              CacheCounts& counts) {
     const int address_cycles = std::max(access.lookups * c_.l1_line_cycles,
                                         ceil_div(access.lanes * access.bytes, c_.return_bytes_per_cycle));
-    cu.l1.prefetch_entry();
+    cu.l1.prefetch_entry(access.line[0]);
     for (int i = kFetchedAhead; i < access.lines; ++i) prefetch(cu, access.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
         const std::uint64_t line = access.line[i];
         ++counts.lines;
+        t = cu.translate(line, t, pc);
         if (const L1Lines::Line* hit = policy.past_l1 ? nullptr : cu.l1.find(line)) {
             ++counts.l1_hits;
             done = std::max({done, t + c_.l1_latency, hit->filled});
@@ -197,6 +198,7 @@ std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, CachePolicy p
     for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
         const int halves = halves_of(access.parts[i]);
         ++counts.lines;
+        t = cu.translate(access.line[i], t, pc);
         const InFlight::Request& oldest = cu.stores.oldest();
         if (oldest.done > t) {
             t = oldest.done;
@@ -282,6 +284,7 @@ std::int64_t XcdMemory::atomic(CuMemory& cu, const Touched& access, std::uint32_
         const std::uint64_t line = access.line[i];
         const int requests = halves_of(access.parts[i]);
         ++counts.lines;
+        t = cu.translate(line, t, pc);
         ++counts.requests;
         const InFlight::Request& oldest = cu.stores.oldest();
         if (oldest.done > t) {

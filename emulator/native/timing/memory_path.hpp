@@ -17,6 +17,7 @@
 #include "timing/memory_counts.hpp"
 #include "timing/server.hpp"
 #include "timing/tags.hpp"
+#include "timing/translations.hpp"
 
 namespace hipscope {
 
@@ -51,7 +52,7 @@ struct Touched {
     AccessKind kind = AccessKind::load;
     std::uint8_t bytes = 0;
     std::uint8_t lanes = 0;             // how many
-    int lds_cycles = 0;
+    int lds_cycles = 0, lds_addresses = 1;  // of a lane
     int lookups = 0, lines = 0;         // see Lines
     std::uint64_t address = 0;          // of a scalar load
     const std::uint64_t* line = nullptr;
@@ -61,7 +62,7 @@ struct Touched {
     /// Where the lines are not spelled out, those of a run are known by its ends only.
     static Touched from(const MemoryAccess& access, const Lines& lines, const LdsCost& lds) {
         return {access.space, access.kind, access.bytes, static_cast<std::uint8_t>(std::popcount(access.lanes)), lds.cycles,
-                lines.lookups, lines.count, access.address[0][0], lines.line, lines.parts, &access};
+                access.addresses, lines.lookups, lines.count, access.address[0][0], lines.line, lines.parts, &access};
     }
 };
 
@@ -69,9 +70,14 @@ struct Touched {
 struct CuMemory {
     /// `lines`: of its L1, none.
     CuMemory(const TimingConstants& c, L1Lines lines, const std::int64_t& now)
-        : l1(std::move(lines)), misses(c.l1_misses_in_flight), stores(c.store_queue), returns(now) {}
+        : l1(std::move(lines)),
+          translations(c.utcl1_entries, c.utcl1_fragment_bytes, c.utcl1_miss_cycles),
+          misses(c.l1_misses_in_flight),
+          stores(c.store_queue),
+          returns(now) {}
 
     L1Lines l1;
+    Translations translations;
     InFlight misses, stores;
     Server returns;               // L2 -> L1 data bus
     std::int64_t address_free = 0;  // when the address unit can take the next instruction
@@ -80,6 +86,15 @@ struct CuMemory {
     Held held = Held::no;           // whether a full miss or store queue made `address_free` late
     std::uint32_t held_by_pc = 0;   // the instruction whose request was waited for
 
+    /// The time at which the line's address is known; what comes behind waits for it.
+    std::int64_t translate(std::uint64_t line, std::int64_t t, std::uint32_t pc) {
+        const std::int64_t known = translations.translate(line, t);
+        if (known > t) {
+            held = Held::memory;
+            held_by_pc = pc;
+        }
+        return known;
+    }
     void hold(const InFlight::Request& request) {
         held = request.atomic ? Held::atomic : Held::memory;
         held_by_pc = request.pc;

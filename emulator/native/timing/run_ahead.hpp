@@ -13,7 +13,7 @@ namespace hipscope {
 
 /// One access, as the clock needs it.
 struct NotedAccess {
-    std::uint64_t where;       // global: the first line, or where its lines begin in the list; scalar: the address; LDS: cycles
+    std::uint64_t where;       // global: the first line, or where its lines begin in the list; scalar: the address; LDS: cycles, and addresses from bit 32 on
     Space space;
     AccessKind kind;
     std::uint8_t bytes, lanes, lookups, lines;
@@ -96,7 +96,7 @@ struct BranchNotes {
 inline void AccessNotes::add(const Touched& touched, bool run) {
     NotedAccess note{0, touched.space, touched.kind, touched.bytes, touched.lanes, static_cast<std::uint8_t>(touched.lookups), 0, 0, false};
     switch (touched.space) {
-        case Space::lds: note.where = static_cast<std::uint64_t>(touched.lds_cycles); break;
+        case Space::lds: note.where = static_cast<std::uint64_t>(touched.lds_cycles) | static_cast<std::uint64_t>(touched.lds_addresses) << 32U; break;
         case Space::scalar: note.where = touched.address; break;
         case Space::global: {
             const int lines = touched.lines;
@@ -130,9 +130,12 @@ inline void AccessNotes::add(const Touched& touched, bool run) {
 inline Touched AccessNotes::take(std::uint64_t* line, std::uint8_t* parts) {
     const NotedAccess& note = next();
     ++next_;
-    Touched touched{note.space, note.kind, note.bytes, note.lanes, 0, note.lookups, note.lines, 0, line, parts, nullptr};
+    Touched touched{note.space, note.kind, note.bytes, note.lanes, 0, 1, note.lookups, note.lines, 0, line, parts, nullptr};
     switch (note.space) {
-        case Space::lds: touched.lds_cycles = static_cast<int>(note.where); break;
+        case Space::lds:
+            touched.lds_cycles = static_cast<int>(note.where & 0xffffffffU);
+            touched.lds_addresses = static_cast<int>(note.where >> 32U);
+            break;
         case Space::scalar: touched.address = note.where; break;
         case Space::global:
             if (note.listed) {
