@@ -20,6 +20,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -47,6 +48,7 @@ def main() -> int:
     timing.add_argument("folder", type=Path)
     timing.add_argument("--out", type=Path, required=True)
     timing.add_argument("--jobs", type=int, default=8, help="compilers at the same time")
+    timing.add_argument("--seconds", type=float, default=600.0, help="after them nothing more is begun")
     tabling = steps.add_parser("table")
     tabling.add_argument("measured", type=Path)
     tabling.add_argument("--results", type=Path, required=True)
@@ -55,7 +57,7 @@ def main() -> int:
     if options.step == "pack":
         pack(options.sources, options.results, options.to)
     elif options.step == "time":
-        measured = time_all(options.folder.resolve(), options.jobs)
+        measured = time_all(options.folder.resolve(), options.jobs, options.seconds)
         options.out.write_text(json.dumps(measured, indent=1), encoding="utf-8")
     else:
         show(options.measured, options.results, update=options.update)
@@ -93,13 +95,35 @@ def _edited(optimized: dict[str, Any]) -> set[str]:
     return {re.sub(r"<.*|\(.*", "", name).split("::")[-1].split(" ")[-1] for name in names}
 
 
-def time_all(folder: Path, jobs: int) -> dict[str, Any]:
-    """Times in microseconds of each program's edited kernels, by arguments; an `error` where there are none."""
+def time_all(folder: Path, jobs: int, seconds: float) -> dict[str, Any]:
+    """Times in microseconds of each program's edited kernels, by arguments; an `error` where there are none.
+
+    All programs with their first arguments, then with the others, as far as the `seconds` go.
+    """
+    until = time.monotonic() + seconds
     gpu = _printed(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], folder).strip()
     programs = sorted(path.parent for path in folder.glob("*/program.json"))
     with ThreadPoolExecutor(jobs) as pool:
         built = dict(zip(programs, pool.map(_built, programs), strict=True))
-    return {"gpu": gpu, "programs": {path.name: _timed(path, built[path]) for path in programs}}
+    found: dict[str, Any] = {p.name: {"error": built[p]} if built[p] else {"runs": []} for p in programs}
+    about = {p: json.loads((p / "program.json").read_text(encoding="utf-8")) for p in programs}
+    turns = [(p, a["arguments"][n]) for n in (0, 1) for p, a in about.items() if n < len(a["arguments"])]
+    for program, arguments in turns:
+        mine = found[program.name]
+        if "error" in mine or time.monotonic() > until:
+            continue
+        sides = [
+            _kernel_us(program / side / about[program]["folder"], arguments, about[program]["kernels"])
+            for side in ("before", "after")
+        ]
+        if (wrong := next((side for side in sides if isinstance(side, str)), None)) is None:
+            mine["runs"].append({"arguments": arguments, "before_us": sides[0], "after_us": sides[1]})
+        elif not mine["runs"]:
+            mine["error"] = wrong
+    return {
+        "gpu": gpu,
+        "programs": {name: one for name, one in found.items() if one.get("runs") or "error" in one},
+    }
 
 
 def _built(program: Path) -> str:
@@ -115,23 +139,6 @@ def _built(program: Path) -> str:
             errors = [line for line in (done.stdout + done.stderr).splitlines() if "error" in line]
             return f"{side}: {(errors or ['does not compile'])[0]}"
     return ""
-
-
-def _timed(program: Path, error: str) -> dict[str, Any]:
-    about = json.loads((program / "program.json").read_text(encoding="utf-8"))
-    if error:
-        return {"error": error}
-    runs = []
-    for arguments in about["arguments"]:
-        sides = [
-            _kernel_us(program / side / about["folder"], arguments, about["kernels"])
-            for side in ("before", "after", "before", "after")
-        ]
-        if any(isinstance(side, str) for side in sides):
-            return {"error": next(side for side in sides if isinstance(side, str))}
-        numbers = [side for side in sides if isinstance(side, float)]
-        runs.append({"arguments": arguments, "before_us": min(numbers[0::2]), "after_us": min(numbers[1::2])})
-    return {"runs": runs}
 
 
 def _kernel_us(folder: Path, arguments: str, kernels: list[str]) -> float | str:
