@@ -103,8 +103,9 @@ def _written(
 
 
 def _preference(one: _Timed) -> tuple[int, bool, int, int]:
-    """The fastest first; of those within a hundredth what rounds alike, assumes least, and then changes least. Steps that
-    are written out are read and kept by a person, so each such loop has to gain more than a pragma does.
+    """The fastest first; of those within a hundredth what rounds alike, assumes least, and then changes least.
+
+    Steps that are written out are read and kept by a person, so each such loop has to gain more than a pragma does.
     """
     hundredths, candidate = round(100 * math.log(one.speedup)), one.admitted.candidate
     loops = one.hints.loops if one.hints is not None else ()

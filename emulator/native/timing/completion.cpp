@@ -49,8 +49,7 @@ void XcdSimulator::Model::complete_lds(Cu& cu, TimedWave& w, const Touched& acce
     const bool writes = access.kind != AccessKind::load || !banks;
     const int on_way = writes ? c.lds_issue_cycles + data : std::max(c.lds_issue_cycles, data);
     const std::int64_t start = std::max(t, cu.lds_way_free[w.simd / 2]);
-    const std::int64_t served = std::max(start, cu.lds_banks_free);
-    cu.lds_banks_free = served + in_banks;
+    const std::int64_t served = in_banks == 0 ? start : cu.lds_banks.serve(start, in_banks) - in_banks;
     cu.lds_way_free[w.simd / 2] = std::max(start + on_way, served + in_banks);
     result.lds_busy += std::max<double>(in_banks, on_way / 2.0);
     const std::int64_t done = served + std::max(in_banks, c.lds_issue_cycles) - c.lds_issue_cycles + (banks && access.bytes > 8 ? c.lds_wide_latency : c.lds_latency);

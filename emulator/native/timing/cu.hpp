@@ -148,7 +148,7 @@ struct Simd {
 
 struct Cu {
     Cu(const TimingConstants& c, int which, L1Lines l1, const std::int64_t& now)
-        : number(which), sqc(sqc_of(c, which)), memory(c, std::move(l1), now) {}
+        : number(which), sqc(sqc_of(c, which)), lds_banks(now), memory(c, std::move(l1), now) {}
     int number;
     int sqc;  // its instruction and scalar cache
     Earliest<kMaxWaves> ready;  // when each wave may issue next
@@ -156,16 +156,13 @@ struct Cu {
     std::uint64_t taken = 0;       // one bit for each slot of a wave: it is occupied
     Simd simd[4];
     int lds_used = 0, groups = 0;
-    std::int64_t lds_banks_free = 0;
+    Server lds_banks;
     std::int64_t lds_way_free[2] = {};  // of the two pairs of SIMDs: their ways to the LDS and back
     std::int64_t smem_free = 0, vmem_free = 0;
     bool vmem_held = false;  // the vector memory port is late because the address unit was
     std::int64_t idle_since = 0, busy_cycles = 0;
     int alive = 0;
     CuMemory memory;
-
-    /// When the LDS takes the next instruction of a SIMD.
-    [[nodiscard]] std::int64_t lds_free(int of_simd) const { return std::max(lds_banks_free, lds_way_free[of_simd / 2]); }
 
     /// Its turn is next, up to `until`: have the waves at hand that will issue.
     void prefetch(std::int64_t until) const {

@@ -42,7 +42,7 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
             t = room_in(w.local_and_scalar, t, pc);
             // Who waits for the LDS does not keep the SIMD's other waves from issuing.
             t = take_port(simd.free.lds, t, 4, pc, StallReason::issue_contention);
-            if (const std::int64_t room = cu.lds_free(w.simd) - c.lds_issue_cycles; room > t) {  // one instruction waits in the queue
+            if (const std::int64_t room = cu.lds_way_free[w.simd / 2] - c.lds_issue_cycles; room > t) {  // one instruction waits in the queue
                 charge(pc, StallReason::lds, room - t);
                 t = room;
             }

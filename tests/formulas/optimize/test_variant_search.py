@@ -133,5 +133,7 @@ def test_a_hint_that_cannot_be_written_leaves_the_others(
 def test_steps_that_are_written_out_have_to_gain_more_than_a_pragma(
     judged: Callable[[Speed], list[Judgement]], written: float, chosen: bool
 ) -> None:
-    first = judged(lambda text: written if "at once" in text else 1.5 if "#pragma unroll 4" in text else 1.0)[0]
+    first = judged(lambda text: written if "at once" in text else 1.5 if "#pragma unroll 4" in text else 1.0)[
+        0
+    ]
     assert ("at once" in first.candidate.text.decode()) == chosen
