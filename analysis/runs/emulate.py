@@ -83,15 +83,16 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
             time_limit_s=KERNEL_TIME * job.timeout_s,
             profile_launches=max((_TIMED_LAUNCHES, *(job.iterations or ()))),
         )
+        given = {**os.environ, **config.env}
         try:
-            variables = emulator_environment(options)
+            variables = emulator_environment(options, given)
         except NativePartsMissing as missing:
             raise MissingTool(str(missing), "run make, or install a wheel of hipscope") from missing
         with LaunchesRead(raw) as ended:
             done = run_process(
                 argv,
                 timeout=job.timeout_s,
-                env={**os.environ, **variables},
+                env={**given, **variables},
                 given=ProcessStreams(attached_until=interrupt),
             )
         join_processes(raw)

@@ -34,6 +34,7 @@ from hipscope.analysis.toolchain.compile_commands import (
     from_record,
 )
 from hipscope.analysis.toolchain.compiler_files import (
+    compiler_variables,
     dependency_flags,
     overlay_flags,
     private,
@@ -335,7 +336,9 @@ def _compile(order: _Order) -> Entry:
     if unit.prefix_map is not None:
         arguments += [f"-fdebug-prefix-map={unit.prefix_map[0]}={unit.prefix_map[1]}"]
     cache = BuildCache(
-        order.side, [toolchain.identity, str(unit.command.directory), str(unit.file), *arguments], texts
+        order.side,
+        [*_identity(toolchain, order.project), str(unit.command.directory), str(unit.file), *arguments],
+        texts,
     )
     known = cache.find()
     if known is not None:
@@ -357,6 +360,12 @@ def _compile(order: _Order) -> Entry:
         return cache.store(draft, sorted(seen), seconds=completed.seconds, output=output)
 
 
+def _identity(toolchain: Toolchain, project: Project) -> list[str]:
+    """What decides what the compiler makes of its command line and the texts: itself, and its variables."""
+    variables = compiler_variables(project.config.env)
+    return [toolchain.identity, *(f"{name}={value}" for name, value in variables.items())]
+
+
 def _flags(order: _Order) -> list[str]:
     """What decides what the compiler makes of a text, its name left aside."""
     own = order.unit.command.flags
@@ -373,8 +382,8 @@ def _preamble(order: _Order, flags: Sequence[str], make: Make) -> Precompiled | 
     if preamble is None:
         return None
     found = precompiled(
-        [str(order.toolchain.clang), *flags], order.toolchain.identity, order.unit.command, preamble,
-        make=make, timeout=order.project.config.build_timeout_s, cancel=order.cancel,
+        [str(order.toolchain.clang), *flags], _identity(order.toolchain, order.project), order.unit.command, preamble,
+        env=order.project.config.env, make=make, timeout=order.project.config.build_timeout_s, cancel=order.cancel,
     )  # fmt: skip
     return None if found is None or found.files & texts.keys() else found
 
@@ -388,13 +397,14 @@ def _call(
 ) -> Completed:
     """Run the compiler; it sees the contents of `files` under their names and writes into the draft."""
     project, unit, cancel = order.project, order.unit, order.cancel
+    env = compiler_variables(project.config.env)
     argv = [*command, *overlay_flags(files, draft), *dependency_flags(draft / _DEPENDENCIES)]
     argv += [str(unit.file), "-o", str(draft / _OUTPUT[order.side])]
     timeout, directory = project.config.build_timeout_s, unit.command.directory
     if not order.confined:
-        return run_process(argv, timeout=timeout, cwd=directory, env=private(draft), cancel=cancel)
+        return run_process(argv, timeout=timeout, cwd=directory, env=private(draft, env), cancel=cancel)
     box = Box(read=(*_readable(project, unit, argv), *read), write=(draft,))
-    return run_confined(argv, box, timeout=timeout, cwd=directory, env=plain_environment({}), cancel=cancel)
+    return run_confined(argv, box, timeout=timeout, cwd=directory, env=plain_environment(env), cancel=cancel)
 
 
 def _readable(project: Project, unit: _Unit, command: Sequence[str]) -> tuple[Path, ...]:
@@ -402,7 +412,8 @@ def _readable(project: Project, unit: _Unit, command: Sequence[str]) -> tuple[Pa
     above = (project.root, *project.root.parents)
     repository = next((d for d in above if (d / ".git").exists()), project.root)
     outside = project.config.optimize.read_paths
-    places = [repository, unit.command.directory, unit.file.parent, *paths_in(command), *outside]
+    words = [*command, *compiler_variables(project.config.env).values()]
+    places = [repository, unit.command.directory, unit.file.parent, *paths_in(words), *outside]
     for word in command:
         relative = unit.command.directory / word.removeprefix("-I").removeprefix("-isystem")
         if word.startswith(("-I", "-isystem", "..")) and relative.is_dir():
@@ -414,7 +425,12 @@ def _link(
     project: Project, toolchain: Toolchain, device: Entry, host: Entry, cancel: threading.Event | None
 ) -> Entry:
     """Put the code object into the host object and link the program."""
-    identity = [toolchain.identity, str(device.directory), str(host.directory), *_link_options(project)]
+    identity = [
+        *_identity(toolchain, project),
+        str(device.directory),
+        str(host.directory),
+        *_link_options(project),
+    ]
     cache = BuildCache("program", identity, {})
     known = cache.find()
     if known is not None:
@@ -428,7 +444,7 @@ def _link(
                 toolchain.offload_bundler, "-type=o", "-bundle-align=4096", f"-targets={targets}", "-input=/dev/null",
                 f"-input={device.directory / 'device.co'}", f"-output={bundle}",
             ],
-            timeout=timeout, env=private(draft), cancel=cancel,
+            timeout=timeout, env=private(draft, project.config.env), cancel=cancel,
         )  # fmt: skip
         _check(project, toolchain, "clang-offload-bundler", bundled, bundled.text, draft)
         (draft / "bundle.s").write_text(_bundle_source(host.directory / "host.o", bundle))
@@ -438,7 +454,7 @@ def _link(
                 *_link_options(project), *toolchain.link_flags, "-Wno-unused-command-line-argument",
                 "-o", draft / "program",
             ],
-            timeout=timeout, env=private(draft), cancel=cancel,
+            timeout=timeout, env=private(draft, project.config.env), cancel=cancel,
         )  # fmt: skip
         _check(project, toolchain, str(project.main_source), linked, linked.text, draft)
         for leftover in (bundle, draft / "bundle.s"):

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+_COMPILER_VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH")
+
 
 def written(texts: Mapping[Path, bytes], draft: Path) -> dict[Path, Path]:
     """Write texts into a draft; where each of them lies."""
@@ -32,9 +34,17 @@ def overlay_flags(files: Mapping[Path, Path], draft: Path) -> list[str]:
     return ["-ivfsoverlay", str(table)]
 
 
-def private(draft: Path) -> dict[str, str]:
-    """The environment of a compiler whose temporary files lie in the draft, so that they go even if it is killed."""
-    return {**os.environ, "TMPDIR": str(draft)}
+def compiler_variables(env: Mapping[str, str]) -> dict[str, str]:
+    """Of a project's variables those that decide what the compiler finds; its libraries and tools are never others."""
+    return {name: env[name] for name in _COMPILER_VARIABLES if name in env}
+
+
+def private(draft: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a compiler whose temporary files lie in the draft, so that they go even if it is killed.
+
+    `env` are the project's variables: those of them that the compiler reads are in it.
+    """
+    return {**os.environ, **compiler_variables(env), "TMPDIR": str(draft)}
 
 
 def dependency_flags(output: Path) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,12 @@ from hipscope.analysis.system.directories import write_atomically
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.toolchain.cache import BuildCache, Entry
 from hipscope.analysis.toolchain.compile_commands import CompileCommand
-from hipscope.analysis.toolchain.compiler_files import dependency_flags, private, read_dependencies
+from hipscope.analysis.toolchain.compiler_files import (
+    compiler_variables,
+    dependency_flags,
+    private,
+    read_dependencies,
+)
 
 Make = Literal["never", "again", "now"]
 """Whether to make what is not there; "again": when it is asked for a second time, because it takes as long as a plain
@@ -89,23 +94,25 @@ def preamble_of(text: bytes) -> Preamble | None:
 
 def precompiled(
     compiler: Sequence[str],
-    identity: str,
+    identity: Sequence[str],
     command: CompileCommand,
     preamble: Preamble,
     *,
+    env: Mapping[str, str],
     make: Make,
     timeout: float,
     cancel: threading.Event | None = None,
 ) -> Precompiled | None:
     """The precompiled preamble, or None when it cannot be had. `make` says whether to make one that is not there.
 
-    `compiler` is the compiler with all flags of the later compile, `identity` what else decides what it makes. Headers
-    that print a warning are not precompiled, so that it is always seen. Raises Cancelled, MissingTool.
+    `compiler` is the compiler with all flags of the later compile, `identity` what else decides what it makes, `env`
+    the project's variables. Headers that print a warning are not precompiled, so that it is always seen.
+    Raises Cancelled, MissingTool.
     """
-    place = () if _placeless(command.flags) else (str(command.directory),)
+    place = () if _placeless(command.flags) and not compiler_variables(env) else (str(command.directory),)
     cache = BuildCache(
         "preamble",
-        [identity, *place, *compiler],
+        [*identity, *place, *compiler],
         {Path(_TEXT): preamble.text},
         home="preambles",
         kept=_KEPT,
@@ -115,7 +122,7 @@ def precompiled(
     if entry is None and make == "again" and not text.exists():
         write_atomically(text, preamble.text)  # that it was asked for
     elif entry is None and make != "never":
-        entry = _make(cache, compiler, command, preamble, timeout, cancel)
+        entry = _make(cache, compiler, command, preamble, env, timeout, cancel)
     if entry is None or not (entry.directory / _HEADER).is_file():
         return None
     return Precompiled(entry.directory / _HEADER, text, preamble.size, entry.files)
@@ -126,6 +133,7 @@ def _make(
     compiler: Sequence[str],
     command: CompileCommand,
     preamble: Preamble,
+    env: Mapping[str, str],
     timeout: float,
     cancel: threading.Event | None,
 ) -> Entry | None:
@@ -135,7 +143,9 @@ def _make(
         header, dependencies = draft / _HEADER, draft / "dependencies.d"
         argv = [*compiler, "-S", "-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp", str(text)]
         argv += [*dependency_flags(dependencies), "-o", str(header)]
-        done = run_process(argv, timeout=timeout, cwd=command.directory, env=private(draft), cancel=cancel)
+        done = run_process(
+            argv, timeout=timeout, cwd=command.directory, env=private(draft, env), cancel=cancel
+        )
         if not done.ok or not header.is_file():
             return None  # the source will fail in the same way, and say why
         if done.text:

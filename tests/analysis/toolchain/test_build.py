@@ -66,6 +66,20 @@ class TestOneFile:
         build_program(project, toolchain)
         assert sorted(project.root.rglob("*")) == before
 
+    @pytest.mark.parametrize("confined", [False, True])
+    def test_a_search_path_of_the_settings_is_used(
+        self, program: Path, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory, *, confined: bool
+    ) -> None:
+        elsewhere = tmp_path_factory.mktemp("elsewhere")
+        for name in ("one", "two"):
+            (elsewhere / name).mkdir()
+            (elsewhere / name / "which.h").write_text(f'#define WHICH "{name} of the folders"\n')
+        program.write_text("#include <which.h>\nconst char* which = WHICH;\n" + program.read_text())
+        for name in ("one", "two"):
+            project = resolve_project(program, config=Config(env={"CPATH": str(elsewhere / name)}))
+            built = build_program(project, toolchain, confined=confined)
+            assert f"{name} of the folders".encode() in Path(built.argv[0]).read_bytes()
+
     def test_flags_of_the_config_and_of_the_compilation_database_are_used(
         self, program: Path, toolchain: Toolchain
     ) -> None:
@@ -418,6 +432,31 @@ class TestBuildCommand:
             compile_device(resolve_project(spread), toolchain, spread / "cuda" / "main.cu", Run())
         assert "neither this file nor one that includes it" in caught.value.message
         assert "main.hip" in str(caught.value.hint)
+
+    def test_variables_of_the_settings_stand_behind_what_the_build_needs(
+        self, made: Path, toolchain: Toolchain
+    ) -> None:
+        text = (made / "Makefile").read_text()
+        (made / "Makefile").write_text(f"show: app\n\tenv > seen\n{text}")
+        given = {
+            "PATH": f"/of/the/settings:{os.environ['PATH']}",
+            "LD_LIBRARY_PATH": "/of/the:/settings",
+            "C_INCLUDE_PATH": "/of/c",
+            "CPLUS_INCLUDE_PATH": "/of/c++",
+            "HIPCC_COMPILE_FLAGS_APPEND": "-DONE",
+            "HIPCXX": "clang++ -DTWO",
+        }
+        built = build_program(
+            resolve_project(made, config=Config(build="make show", run="./app", env=given)), toolchain
+        )
+        lines = (line.split("=", 1) for line in (built.directory / "seen").read_text().splitlines())
+        seen = dict(words for words in lines if len(words) == 2)
+        assert seen["PATH"].endswith(f":{given['PATH']}")
+        assert seen["LD_LIBRARY_PATH"] == given["LD_LIBRARY_PATH"]
+        for name in ("C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"):
+            assert seen[name].split(":")[-1] == given[name]
+        assert seen["HIPCC_COMPILE_FLAGS_APPEND"].startswith("-DONE ")
+        assert seen["HIPCXX"].endswith("/clang++ -DTWO")
 
     def test_flags_in_a_variable_that_names_the_compiler_are_kept(
         self, made: Path, toolchain: Toolchain

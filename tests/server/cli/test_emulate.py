@@ -424,6 +424,17 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_program_runs(
     assert not (tmp_path / "ran").exists()
 
 
+def test_variables_of_the_settings_reach_the_program(tmp_path: Path) -> None:
+    (job,) = rocprof_options.parse(["-d", str(tmp_path)])
+    config = Config(
+        env={"LD_LIBRARY_PATH": "/of/the:/settings", "LD_PRELOAD": "", "HIP_VISIBLE_DEVICES": "0"}
+    )
+    run_emulated(job, ["sh", "-c", f"env -0 > {tmp_path}/seen"], config, threading.Event())
+    seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text()[:-1].split("\0"))
+    assert seen["LD_LIBRARY_PATH"].split(":")[1:] == ["/of/the", "/settings"]
+    assert (seen["LD_PRELOAD"], seen["HIP_VISIBLE_DEVICES"]) == ("", "0")
+
+
 def test_an_input_file_and_the_command_line_must_agree(tmp_path: Path) -> None:
     file = tmp_path / "pmc.txt"
     file.write_text("# two runs\npmc: SQ_WAVES SQ_INSTS\npmc: TCC_HIT_sum\n")
