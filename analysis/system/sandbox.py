@@ -184,12 +184,21 @@ def _limited(
         variables = {**env, "HOME": home, "TMPDIR": home}
         limits = replace(limits, written_below=(*limits.written_below, home))
         try:
-            return run_process(argv, timeout=timeout, cwd=shown, env=variables, limits=limits, cancel=cancel)
+            done = run_process(argv, timeout=timeout, cwd=shown, env=variables, limits=limits, cancel=cancel)
         except HipscopeError as error:
             if "network" not in error.message:
                 raise
-        limits = replace(limits, no_network=False)
-        return run_process(argv, timeout=timeout, cwd=shown, env=variables, limits=limits, cancel=cancel)
+            limits = replace(limits, no_network=False)
+            done = run_process(argv, timeout=timeout, cwd=shown, env=variables, limits=limits, cancel=cancel)
+        return _in_place(done, box)
+
+
+def _in_place(done: Completed, box: Box) -> Completed:
+    """What the program printed, with the directories in place of the copies that stood for them."""
+    out, err = done.stdout, done.stderr
+    for seen, real in box.shown.items():
+        out, err = (text.replace(os.fsencode(real), os.fsencode(seen)) for text in (out, err))
+    return replace(done, stdout=out, stderr=err)
 
 
 def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str]:

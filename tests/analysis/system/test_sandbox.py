@@ -102,6 +102,22 @@ def test_files_of_the_user_and_the_system_are_not_there(
     assert not target.exists()
 
 
+@pytest.mark.parametrize("kind", ALL)
+def test_a_program_that_prints_where_it_is_names_the_directory_and_not_its_copy(
+    kind: Isolation, kinds: dict[Isolation, bool], tmp_path: Path
+) -> None:
+    if not kinds[kind]:
+        pytest.skip(f"{kind} does not work here")
+    project, copy = tmp_path / "project", tmp_path / "copy"
+    project.mkdir()
+    copy.mkdir()
+    box = Box(read=(project,), shown={project: copy})
+    command = ["/bin/sh", "-c", "pwd; pwd >&2"]
+    done = run_confined(command, box, timeout=30, cwd=project, env=plain_environment({}), kind=kind)
+    assert done.stdout.decode().strip() == str(project), done.stderr
+    assert done.stderr.decode().strip() == str(project)
+
+
 @pytest.mark.parametrize("kind", BORDERS)
 def test_a_directory_to_write_to_may_lie_inside_of_one_that_is_shown_as_a_copy(
     kind: Isolation, kinds: dict[Isolation, bool], tmp_path: Path
