@@ -72,6 +72,9 @@ def main() -> int:
     parser.add_argument("--hipscope", default=str(Path(sys.executable).with_name("hipscope")))
     parser.add_argument("--rounds", type=int, default=1, help="how often a kernel is rewritten at most")
     parser.add_argument("--profile-only", action="store_true", help="build, run and look for findings")
+    parser.add_argument(
+        "--before", type=Path, help="the results of an earlier version: a column of its edits"
+    )
     parser.add_argument("--update", action="store_true", help="write the table into docs/real-programs.md")
     options = parser.parse_args()
     names = set(filter(None, options.only.split(",")))
@@ -92,7 +95,7 @@ def main() -> int:
         return found
 
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        text = "\n".join(table(list(pool.map(one, programs)))) + "\n"
+        text = "\n".join(table(list(pool.map(one, programs)), options.before)) + "\n"
     print(text, end="")
     if options.update:
         page = PAGE.read_text(encoding="utf-8")
@@ -219,16 +222,19 @@ def summary(report: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def table(found: list[dict[str, Any]]) -> Iterator[str]:
-    """A row per program and the sums."""
-    yield "| program | own check | findings | edit | kernel | program | own check after | time |"
-    yield "|---|---|---|---|--:|--:|---|--:|"
-    yield from map(row, found)
+def table(found: list[dict[str, Any]], before: Path | None = None) -> Iterator[str]:
+    """A row per program and the sums; with the results `before`, what an earlier version gave each kernel."""
+    yield "| program | own check | findings | before | edit | kernel | program | own check after | time |"
+    yield "|---|---|---|--:|---|--:|--:|---|--:|"
+    yield from (row(f, _earlier(before, f["name"])) for f in found)
     asked_for = [f for f in found if f.get("optimize")]
     won = [f["optimize"]["speedup"] for f in asked_for if f["optimize"]["status"] == "verified"]
     checked = [f for f in found if f["verifies"]]
     yield ""
-    mean = f" (geometric mean of those kernels {statistics.geometric_mean(won):.2f}x)" if won else ""
+    mean = f" (geometric mean of those kernels {statistics.geometric_mean(won):.2f}x" if won else ""
+    every = won + [1.0] * (len(asked_for) - len(won))
+    if won:
+        mean += f", {statistics.geometric_mean(every):.2f}x over all that were asked for)"
     yield (
         f"{len(checked)} of {len(found)} programs build, run and pass their own check; "
         f"{len(won)} of {len(asked_for)} get a verified edit{mean}."
@@ -238,13 +244,13 @@ def table(found: list[dict[str, Any]]) -> Iterator[str]:
         yield f"Texts compiled by one `optimize`: median {statistics.median(compiles):g}, at most {max(compiles)}."
 
 
-def row(found: dict[str, Any]) -> str:
-    """One program's row of the table."""
+def row(found: dict[str, Any], before: str = "") -> str:
+    """One program's row of the table; `before`: what an earlier version gave its kernel."""
     if not found["runs"]:
-        return f"| {found['name']} | does not run: {_short(found['error'])} | | | | | | {found['seconds']:.0f} s |"
+        return f"| {found['name']} | does not run: {_short(found['error'])} | | | | | | | {found['seconds']:.0f} s |"
     edit, after = found.get("optimize"), found.get("after")
     names = ", ".join(dict.fromkeys(f["formula"] for f in found["findings"])) or "none"
-    cells = [found["name"], _passed(found), names]
+    cells = [found["name"], _passed(found), names, before]
     if edit is None:
         cells += ["not asked", "", "", ""]
     elif edit["status"] != "verified":
@@ -256,6 +262,17 @@ def row(found: dict[str, Any]) -> str:
             ok += f", large: {_passed(large)}"
         cells += [", ".join(edit["recipes"]), f"{edit['speedup']:.2f}x", f"{whole:.2f}x", ok]
     return "| " + " | ".join([*cells, f"{found['seconds']:.0f} s"]) + " |"
+
+
+def _earlier(results: Path | None, name: str) -> str:
+    kept = results / f"{name}.json" if results is not None else None
+    if kept is None or not kept.exists():
+        return ""
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    edit = found.get("optimize") or {}
+    if not found["runs"] or not edit:
+        return ""
+    return f"{edit['speedup']:.2f}x" if edit["status"] == "verified" else "none"
 
 
 def _total(found: dict[str, Any]) -> float:
