@@ -22,6 +22,13 @@ from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.hip"))
 SCHEDULES = 20
+# One for each part of the device and of the runtime; all others run with the slow tests.
+QUICK = {
+    "atomics_float", "ballots", "bfs", "block_scan", "cas_loops", "control_flow",
+    "cooperative_tiles", "device_printf", "dpp_scan", "dynamic_lds", "fft", "float_math",
+    "fp8", "graphs", "grid_sync", "half_math", "host_api", "indirect_calls",
+    "lane_permutes", "managed_memory", "matrix_cores", "scratch_arrays", "streams_events", "wide_integers",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,20 +56,26 @@ class Programs:
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
+def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
     config = Config()
     toolchain = find_toolchain(config)
+    asked = [item for item in request.session.items if getattr(item, "module", None) is request.module]
+    wanted = {item.callspec.params["source"] for item in asked if isinstance(item, pytest.Function)}
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         builds = {
             source: pool.submit(build_program, resolve_project(source, config=config), toolchain)
             for source in PROGRAMS
+            if source in wanted
         }
         yield Programs(toolchain, builds, tmp_path_factory.mktemp("disassembly"))
         for build in builds.values():
             build.cancel()
 
 
-@pytest.mark.parametrize("source", PROGRAMS, ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param(p, marks=[] if p.stem in QUICK else pytest.mark.slow, id=p.stem) for p in PROGRAMS],
+)
 def test_program_finds_its_own_results_right(source: Path, programs: Programs) -> None:
     assert programs.run(source, seed=0) == (0, "PASS\n")
 

@@ -136,10 +136,11 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compare:
 @pytest.mark.parametrize(
     ("kernel", "old", "new"),
     [
-        ("sum_float", FLOAT_LOOP, TREE),
+        pytest.param("sum_float", FLOAT_LOOP, TREE, marks=pytest.mark.slow),
         ("sum_float", "k = 0; k < kTerms; ++k) sum +=", "k = kTerms - 1; k >= 0; --k) sum +="),
-        ("bell_float4", "weighted(v.w)", "kWeight * v.w"),
-        ("turn_float2", "in[i].x * 0.8f - in[i].y * 0.6f", "fmaf(in[i].x, 0.8f, in[i].y * -0.6f)"),
+        pytest.param("bell_float4", "weighted(v.w)", "kWeight * v.w", marks=pytest.mark.slow),
+        pytest.param("turn_float2", "in[i].x * 0.8f - in[i].y * 0.6f", "fmaf(in[i].x, 0.8f, in[i].y * -0.6f)",
+                     marks=pytest.mark.slow),
         pytest.param("sum_half", HALF_LOOP, HALF_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF_PAIR),
                      marks=pytest.mark.slow),
         pytest.param("sum_half2", HALF2_LOOP, HALF2_LOOP.replace("++k", "k += 2").replace("in[k * n + i]", HALF2_PAIR),
@@ -163,7 +164,7 @@ def test_another_right_rounding_is_accepted(compared: Compare, kernel: str, old:
         ("turn_float2", "in[i].x * 0.6f", "in[i].x * 0.599998f"),
         ("sum_half", HALF_LOOP, HALF_LOOP.replace("k < kTerms", "k < kTerms - 1")),
         ("sum_half2", HALF2_LOOP, HALF2_LOOP.replace("k < kTerms", "k < kTerms - 1")),
-        ("sum_bfloat", "out[i] = (__bf16)sum;", "out[i] = (__bf16)(sum * 1.1f);"),
+        pytest.param("sum_bfloat", "out[i] = (__bf16)sum;", "out[i] = (__bf16)(sum * 1.1f);", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_a_wrong_result_is_rejected(compared: Compare, kernel: str, old: str, new: str) -> None:
