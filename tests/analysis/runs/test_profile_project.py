@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from hipscope.analysis.errors import BuildFailed, Cancelled, MissingTool, Progra
 from hipscope.analysis.profile import Source
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.amd_gpu import AmdGpus
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.detect.registry import detect_all
 from tests.unsaved import unsaved
 
 KERNEL = """#include <hip/hip_runtime.h>
@@ -285,3 +288,45 @@ def test_without_the_model_launches_are_listed_and_time_goes_on(tmp_path: Path) 
     assert session.profile.program.output == "4 launches\n"
     assert len(kernel.dispatches) == 4
     assert not kernel.instructions or all(not i.stalls for i in kernel.instructions)
+
+
+MANY = """#include <hip/hip_runtime.h>
+#include <utility>
+template <int N> __global__ void scale(float* data) { data[threadIdx.x * N] *= float(N); }
+template <int... N> void all(float* data, std::integer_sequence<int, N...>) {
+  (scale<N + 1><<<1, 64>>>(data), ...);
+}
+int main() {
+  float* data;
+  if (hipMalloc(&data, 64 * 257 * sizeof(float)) != hipSuccess) return 9;
+  (void)hipMemset(data, 0, 64 * 257 * sizeof(float));
+  all(data, std::make_integer_sequence<int, KERNELS>());
+  return hipDeviceSynchronize() == hipSuccess ? 0 : 9;
+}
+"""
+
+
+@pytest.mark.slow
+def test_the_work_of_a_profile_grows_no_faster_than_its_kernels(tmp_path: Path) -> None:
+    def calls(kernels: int) -> int:
+        file = tmp_path / f"many_{kernels}.hip"
+        file.write_text(MANY.replace("KERNELS", str(kernels)))
+        profile(file)  # builds and disassembles, so that the second run's calls are those of the profile
+        count = 0
+
+        def counted(_frame: object, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(counted)
+        try:
+            session = profile(file)
+            found = detect_all(session.profile, SourceTexts())
+        finally:
+            sys.setprofile(None)
+        assert len(session.profile.kernels) == kernels
+        assert found is not None
+        return count
+
+    few, many = calls(32), calls(128)
+    assert many < 4 * few  # for four times as many kernels
