@@ -22,6 +22,7 @@ from hipscope.formulas.judge.selection import Proofs, prove_in_order
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.variants import NAME, Hints, LoopHint, Variants
+from hipscope.formulas.propose.hints.written_steps import can_be_written
 
 _LOOP_HINTS = (LoopHint(4), LoopHint(4, "written"), LoopHint(4, "step"), LoopHint(4, "vectors"))
 _AGAIN = (LoopHint(4), LoopHint(4, "written"))  # of a kernel that was rewritten: the others have lost before
@@ -209,5 +210,5 @@ def _fits(variants: Variants, number: int, hint: LoopHint) -> bool:
     """What may round otherwise is proved for this kernel only, and a helper may have other callers."""
     loop = variants.loops[number]
     if hint.form == "written":
-        return loop.counted is not None
+        return loop.counted is not None and can_be_written(variants.kernel, loop.counted, hint.factor)
     return loop.in_kernel or hint.form == "copies"

@@ -55,6 +55,7 @@ _INDICES = re.compile(r"hip(Thread|Block)(Idx|Dim)_[xyz]|hipGridDim_[xyz]|warpSi
 _NAMED = re.compile(
     r"\b(\w+)(?=\s*(?:<[^;{}()]*>\s*)?\()|\b([A-Z_][A-Z0-9_]*)\b"
 )  # what is called, and macros
+_ONE_WORD = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*|[0-9]+")
 _MOST_LINES = 60  # of a body that holds other loops: each step is one more copy
 
 
@@ -62,16 +63,17 @@ _MOST_LINES = 60  # of a body that holds other loops: each step is one more copy
 class SteppedLoop:
     """`for (type counter = start; counter < limit; counter += step)`.
 
-    `type` is empty where the counter is declared before the loop, `start` where it also has its first value from there.
-    `statements` are those of one step. `down`: the step is subtracted. `sure`: the step is not negative, and nor is the
-    counter of a loop that goes up, so that steps below one that is inside the limit are inside, too. `hoisted`: the
-    limit is read from memory.
+    `type` is empty where the counter is declared before the loop, `start` where it also has its first value from there;
+    `kind` is the number that the type stands for. `statements` are those of one step. `down`: the step is subtracted.
+    `sure`: the step is not negative, and nor is the counter of a loop that goes up, so that steps below one that is
+    inside the limit are inside, too. `hoisted`: the limit is read from memory.
     """
 
     node: Node
     statements: tuple[Node, ...]
     counter: str
     type: str
+    kind: str
     start: str
     relation: str
     limit: Node
@@ -80,6 +82,16 @@ class SteppedLoop:
     sure: bool
     hoisted: bool
     memory: LoopMemory = field(repr=False)
+
+    @property
+    def factor(self) -> str:
+        """The step as it stands in a product."""
+        return self.step if _ONE_WORD.fullmatch(self.step) else f"({self.step})"
+
+    @property
+    def copy_type(self) -> str:
+        """How the counter of another step is declared: sums with an unsigned step would be unsigned."""
+        return f"const {self.type or self.kind}"
 
 
 @dataclass(frozen=True)
@@ -132,6 +144,7 @@ def counted_loop(
         statements=head.statements,
         counter=counter,
         type=begun[0],
+        kind=kind,
         start=begun[1],
         relation=relation,
         limit=limit,

@@ -72,6 +72,11 @@ class EarlyLoad:
         """As it stands in the step."""
         return text_of(self.uses[0].node)
 
+    @property
+    def stem(self) -> str:
+        """What names of it begin with: `data` of `grid.data`."""
+        return self.base.rpartition(".")[2]
+
 
 Early = EarlyValue | EarlyLoad
 
@@ -129,7 +134,7 @@ class _Reader:
             else:
                 merged[number] = replace(merged[number], uses=merged[number].uses + load.uses)
         needed: dict[str, EarlyValue] = {}
-        left = [name for load in merged for node in _read(load) for name in names_in(node)]
+        left = [name for load in merged for node in read_by(load) for name in names_in(node)]
         while left:
             name = left.pop()
             if name in self._values and name not in needed:
@@ -354,7 +359,8 @@ def _done(subscript: Subscript) -> tuple[int, bool]:
     return (around.end_byte if late and around is not None else subscript.node.end_byte), late
 
 
-def _read(load: EarlyLoad) -> list[Node]:
+def read_by(load: EarlyLoad) -> list[Node]:
+    """What has to be known to make a load."""
     return [load.uses[0].node, *load.uses[0].indices, *(g.condition for g in load.guards)]
 
 

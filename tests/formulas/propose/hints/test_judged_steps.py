@@ -48,9 +48,9 @@ int main() {
 }
 """
 SLIPS = [
-    ("if (at_1 >= 0) in_1", "if (at_0 >= 0) in_1"),
-    ("in_22 = in[i_2 - 1]", "in_22 = in[i_1 - 1]"),
-    ("i_3 = i + 3 *", "i_3 = i + 2 *"),
+    ("if (at >= 0) in_at[u]", "if (at > 0) in_at[u]"),
+    ("in_at2[u] = in[i_u - 1]", "in_at2[u] = in[i_u]"),
+    ("i_at[u] = i + u *", "i_at[u] = i + u / 3 *"),
 ]
 
 

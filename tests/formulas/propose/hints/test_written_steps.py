@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hipscope.analysis.source.functions import callables_in
@@ -11,7 +13,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.hints.counted_loops import counted_loop
-from hipscope.formulas.propose.hints.written_steps import written_out
+from hipscope.formulas.propose.hints.written_steps import can_be_written, written_out
 from hipscope.formulas.propose.splice import apply_splices
 
 WRITTEN = """__global__ void k(float* p, const float* a, float f, int n) {
@@ -96,7 +98,13 @@ def test_only_what_no_other_step_writes_is_loaded_first(
     body: str, disjoint: set[str], first: list[str]
 ) -> None:
     text = written(body, disjoint)
-    assert [name for name in ("p", "a") if f"auto {name}_1 =" in text] == first
+    copied = [name for name in ("p", "a") if f"auto {name}_1 =" in text]
+    unrolled = [
+        name
+        for name in ("p", "a")
+        if re.search(rf"^ +(?:for \(int u = [^()]*\) )?{name}_at\[u\] = {name}\[", text, re.MULTILINE)
+    ]
+    assert copied + unrolled == first
 
 
 @pytest.mark.parametrize(
@@ -132,7 +140,7 @@ def test_a_counter_from_before_the_loop_has_its_value_behind_it() -> None:
     assert not isinstance(loop, str)
     text = apply_splices(source, [written_out(source, kernel, loop, 2)]).decode()
     assert "    j = threadIdx.x;\n    for (; j + 64LL < n; j += 128) {  // 2 steps at once" in text
-    assert "const auto j_1 = j + 64;" in text
+    assert "const int j_1 = j + 64;" in text
     assert "    for (; j < n; j += 64) s += a[j];\n  }\n  out[j] = s;" in text
 
 
@@ -164,29 +172,22 @@ def test_what_is_loaded_under_a_condition_is_loaded_first_under_the_same_one() -
   {
     int i = threadIdx.x;
     for (; i + 64LL < n; i += 128) {  // 2 steps at once
-      const int i_1 = i + 64;
-      const auto row_0 = row[i];
-      const auto row_1 = row[i_1];
-      const int at_0 = row_0;
-      float a_0{};
-      if (at_0 >= 0) a_0 = a[at_0];
-      const int at_1 = row_1;
-      float a_1{};
-      if (at_1 >= 0) a_1 = a[at_1];
-      {
-        const int at = row_0;
-        if (at >= 0) {
-          if (a_0 > 0.0f) {
-            out[i] = a_0;
-          }
-        }
+      int row_at[2];
+      #pragma unroll
+      for (int u = 0; u < 2; ++u) row_at[u] = row[i + u * 64];
+      float a_at[2] = {};
+      #pragma unroll
+      for (int u = 0; u < 2; ++u) {
+        const int at = row_at[u];
+        if (at >= 0) a_at[u] = a[at];
       }
-      {
-        const int at = row_1;
-        if (at >= 0) {
-          if (a_1 > 0.0f) {
-            out[i_1] = a_1;
-          }
+      #pragma unroll
+      for (int u = 0; u < 2; ++u) {
+        const int i_u = i + u * 64;
+        const int at = row_at[u];
+        if (at < 0) continue;
+        if (a_at[u] > 0.0f) {
+          out[i_u] = a_at[u];
         }
       }
     }
@@ -247,7 +248,7 @@ def test_a_while_loop_that_ends_with_its_step() -> None:
 }
 """)
     assert "    for (; i < n && i + 1LL * step < n; i += 2 * step) {  // 2 steps at once" in text
-    assert "      const auto i_1 = i + step;" in text
+    assert "      const int i_1 = i + step;" in text
     assert "    while (i < n) {\n      out[i] = a[i];\n      i += step;\n    }" in text
 
 
@@ -279,10 +280,67 @@ def test_rows_of_a_step_are_found_before_it() -> None:
 }
 """)
     assert (
-        """      const auto row_1 = a + 3 * i_1;
-      const auto a_1 = row_1[2];
-      const auto a_12 = row_1[0];
+        """        const auto row = a + 3 * i_u;
+        a_at[u] = row[2];
+        a_at2[u] = row[0];
+      }
 """
         in text
     )
-    assert "        to[0] = a_1;\n        to[1] = a_12;" in text
+    assert "        to[0] = a_at[u];\n        to[1] = a_at2[u];" in text
+
+
+def test_many_steps_keep_the_body_once_with_its_comments_but_without_a_while_loops_step() -> None:
+    text = text_of_loop(
+        """__global__ void k(const float* a, float* out, int n, unsigned step, int u) {
+  int i = threadIdx.x;
+  while (i < n) {
+    // the value
+    const float x = a[i];  // of this step
+    if (x > u) out[i] = x * x;
+    // on
+    i += step;  // next
+    // end
+  }
+}
+""",
+        8,
+    )
+    assert (
+        """    for (; i < n && i + 7LL * step < n; i += 8 * step) {  // 8 steps at once
+      int i_at[8];
+      #pragma unroll
+      for (int u2 = 0; u2 < 8; ++u2) i_at[u2] = i + u2 * step;
+      float a_at[8];
+      #pragma unroll
+      for (int u2 = 0; u2 < 8; ++u2) a_at[u2] = a[i_at[u2]];
+      #pragma unroll
+      for (int u2 = 0; u2 < 8; ++u2) {
+        const int i_u2 = i_at[u2];
+        // the value
+        const float x = a_at[u2];  // of this step
+        if (x > u) out[i_u2] = x * x;
+      }
+    }
+    while (i < n) {
+      // the value
+"""
+        in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("loaded", "can"),
+    [("a[i]", True), ("rows[i][1]", False), ("as_whole(&a[i])", True)],
+)
+def test_many_steps_need_the_type_of_what_is_loaded(loaded: str, can: bool) -> None:
+    source = f"""__global__ void k(const float* a, const float (*rows)[2], float* out, int n) {{
+  for (int i = threadIdx.x; i < n; i += 64) out[i] = {loaded};
+}}
+""".encode()
+    kernel = parse(source).kernels[0]
+    facts = LaunchFacts(disjoint=frozenset({"a", "rows", "out"}))
+    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
+    assert not isinstance(loop, str)
+    assert can_be_written(kernel, loop, 4)
+    assert can_be_written(kernel, loop, 16) is can, written_out(source, kernel, loop, 16)
