@@ -38,6 +38,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
     "hipscope.toml": ("", "flags = []\n"),
     "data.csv": ("1530\n", "3000\n"),
 }
+SAVED = ("hipscope.toml", "data.csv")
 STALE = "stale, profile again"
 
 host, alpha, beta, moved = (st.integers(0, 1) for _ in range(4))
@@ -121,8 +122,9 @@ class Session:
         return path.read_bytes().decode() if path.exists() else None
 
     def text(self, name: str) -> str | None:
-        """What a build would read: settings and data count when they are saved."""
-        return self.documents[name][1] if name in self.documents else self.disk(name)
+        """What a build and a run would read: sources as they are typed, settings and data as they are saved."""
+        typed = name in self.documents and name not in SAVED
+        return self.documents[name][1] if typed else self.disk(name)
 
     def dirty(self, name: str) -> bool:
         return name in self.documents and self.documents[name][1] != self.disk(name)
@@ -223,7 +225,7 @@ class Session:
             if self.text(main) is None or self.disk(main) is None or self.disk("sizes.h") is None:
                 continue
             report = read_report(profile(self.fake, self.folder / main, lambda path: self.text(path.name)))
-            text = self.text(name)
+            text = self.documents[name][1] if name in self.documents else self.disk(name)
             assert text is not None
             marks = Marks(report, str(self.folder / name), text, text)
             client = ClientSide(related=True, links=True)
@@ -289,6 +291,11 @@ def run(sequence: list[Step], fake: ModuleType) -> None:
         patch.setattr("hipscope.server.jobs.jobs.Spare.keep", nothing)
         allow_folder(folder)
         asyncio.run(follow(sequence, folder, fake))
+
+
+def test_a_data_file_that_is_open_and_deleted_counts_as_deleted(fake: ModuleType) -> None:
+    gone: list[Step] = [("check_out", ("data.csv", "1530\n")), ("open", ("data.csv",))]
+    run([*gone, ("check_out", ("data.csv", None))], fake)
 
 
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
