@@ -25,9 +25,10 @@ def alive(pid_file: Path) -> bool:
     for _ in range(40):
         try:
             os.kill(pid, 0)
-        except ProcessLookupError:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (ProcessLookupError, FileNotFoundError):  # it may end between the two
             return False
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+        if state == "Z":
             return False
         time.sleep(0.05)
     return True
