@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from lsprotocol import types as lsp
 
@@ -218,6 +219,7 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
+@lru_cache(maxsize=1 << 16)  # while somebody types, nearly all lines are those of the text before
 def _words(line: str) -> str:
     return " ".join(line.lstrip("\ufeff").split())
 

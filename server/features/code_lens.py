@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -12,10 +13,22 @@ from hipscope.server.edit.positions import Encoding, name_range, split_lines
 from hipscope.server.features.commands import BENCH, OPTIMIZE, PROFILE
 from hipscope.server.render.explain import bound_words
 from hipscope.server.render.words import duration, percent
-from hipscope.server.reports.schema.profile import Kernel
+from hipscope.server.reports.schema.profile import Kernel, Report
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer, path_of
 from hipscope.server.session.project_job import key_of
+
+# Where a kernel stands, whether it is stale, and the lines around.
+State = tuple[int, bool, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The lenses of a report's kernels by mangled name, as they were built last for a document."""
+
+    report: Report
+    lenses: dict[str, tuple[State, list[lsp.CodeLens]]]
+
 
 _MAIN = re.compile(r"\bmain\s*\(")
 _KERNEL = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:extern\s+\"C\"\s+)?(?:static\s+)?__global__\b")
@@ -23,6 +36,7 @@ _KERNEL = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:extern\s+\"C\"\s+)?(?:stati
 
 def register(server: HipServer) -> None:
     """Hook the handler into the server."""
+    kept: dict[str, Kept] = {}
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
     def code_lens(ls: HipServer, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
@@ -30,37 +44,53 @@ def register(server: HipServer) -> None:
         if not ls.settings.code_lens:
             return []
         marks, text = ls.marks(uri), ls.workspace.get_text_document(uri).source
-        known = build(marks, uri, ls.encoding) if marks is not None and any(marks.kernels()) else []
+        known: list[lsp.CodeLens] = []
+        if marks is not None and any(marks.kernels()):
+            if uri not in kept or kept[uri].report is not marks.report:
+                kept[uri] = Kept(marks.report, {})
+            known = build(marks, uri, ls.encoding, kept[uri])
         if needs_benches(ls, uri, text):
             profiled = {kernel.base_name for kernel, _ in marks.kernels()} if marks is not None else set()
             return known + build_benches(text, uri, profiled)
         return known or build_unprofiled(text, uri)
 
 
-def build(marks: Marks, uri: str, encoding: Encoding) -> list[lsp.CodeLens]:
+def build(marks: Marks, uri: str, encoding: Encoding, kept: Kept | None = None) -> list[lsp.CodeLens]:
     """A lens with the numbers per kernel definition, and one to optimize where there is a finding.
 
-    A stale kernel has a single one, to profile again. The hover shows what a partial profile leaves out.
+    A stale kernel has a single one, to profile again. The hover shows what a partial profile leaves out. Those of
+    kernels that are where they were come from what is `kept` of the same report, and are kept there.
     """
     lines = split_lines(marks.current)
     lenses = []
     found = frozenset().union(*(finding.mangled_names for finding in marks.report.findings))
+    before = kept.lenses if kept is not None else {}
     for kernel, line in marks.kernels():
-        place = name_range(lines, line - 1, kernel.base_name, encoding) or _start_of(line - 1)
-        again = lsp.Command(title="", command=PROFILE, arguments=[{"uri": uri}])
-        if marks.is_stale(kernel):
-            again.title = f"stale: profile again (was {summary(marks.report.provenance, kernel)})"
-            lenses.append(lsp.CodeLens(range=place, command=again))
-            continue
-        again.title = summary(marks.report.provenance, kernel)
-        if marks.report.partial:
-            again.title += " · partial"
-        arguments = [{"uri": uri, "kernel": kernel.mangled}]
-        optimize = lsp.Command(title="Optimize", command=OPTIMIZE, arguments=arguments)
-        lenses.append(lsp.CodeLens(range=place, command=again))
-        if kernel.mangled in found:
-            lenses.append(lsp.CodeLens(range=place, command=optimize))
+        stale = marks.is_stale(kernel)
+        state = (line, stale, tuple(lines[max(0, line - 2) : line + 3]))
+        known = before.get(kernel.mangled)
+        if known is None or known[0] != state:
+            place = name_range(lines, line - 1, kernel.base_name, encoding) or _start_of(line - 1)
+            own = _lenses(marks.report, kernel, uri, place, stale=stale, found=kernel.mangled in found)
+            before[kernel.mangled] = known = (state, own)
+        lenses += known[1]
     return lenses
+
+
+def _lenses(
+    report: Report, kernel: Kernel, uri: str, place: lsp.Range, *, stale: bool, found: bool
+) -> list[lsp.CodeLens]:
+    """Those of one kernel."""
+    again = lsp.Command(title=summary(report.provenance, kernel), command=PROFILE, arguments=[{"uri": uri}])
+    if stale:
+        again.title = f"stale: profile again (was {again.title})"
+        return [lsp.CodeLens(range=place, command=again)]
+    if report.partial:
+        again.title += " · partial"
+    arguments = [{"uri": uri, "kernel": kernel.mangled}]
+    optimize = lsp.Command(title="Optimize", command=OPTIMIZE, arguments=arguments)
+    commands = [again, optimize] if found else [again]
+    return [lsp.CodeLens(range=place, command=command) for command in commands]
 
 
 def build_unprofiled(text: str, uri: str) -> list[lsp.CodeLens]:

@@ -57,7 +57,7 @@ def build(
                 covered.add(now)
                 found.append(_finding(finding, now, lines, marks, client))
         if settings.stalled_lines:
-            for number, share, rows in marks.hot_lines():
+            for number, share, rows in marks.hot_lines:
                 stalled = _stalled(number, share, rows, lines, marks, client)
                 if stalled and number not in covered:
                     found.append(stalled)

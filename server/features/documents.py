@@ -15,7 +15,13 @@ from hipscope.server.features.heat import send_heat
 from hipscope.server.features.project_marks import show_project
 from hipscope.server.session.file_watchers import watch_inputs
 from hipscope.server.session.known_profiles import HEADERS, PROGRAMS, has_bench
-from hipscope.server.session.language_server import FilesNow, HipServer, disk_text, path_of
+from hipscope.server.session.language_server import (
+    FilesNow,
+    HipServer,
+    disk_text,
+    path_of,
+    set_aside_what_stays,
+)
 from hipscope.server.session.project_job import key_of
 from hipscope.server.session.saved_reports import load_report, load_reports
 
@@ -139,6 +145,7 @@ def restore(ls: HipServer) -> None:
         for report in load_reports(key):
             if all(disk_text(f) is not None for f in report.sources):
                 profiled = ls.store.update(str(key), report, disk_text)
+                set_aside_what_stays()
                 of_disk = profiled.is_of(ls.asked_inputs(), FilesNow({}))
                 if set(report.sources) <= set(profiled.texts) and of_disk:
                     publish_project(ls, str(key))

@@ -29,7 +29,7 @@ def send_heat(ls: HipServer, uri: str) -> None:
 def build(marks: Marks) -> list[dict[str, object]]:
     """The hot lines: `line` counts from 0, `share` is of the kernel that the line matters most to."""
     rows: list[dict[str, object]] = []
-    for number, share, kernels in marks.hot_lines():
+    for number, share, kernels in marks.hot_lines:
         if share is None or share < _SMALLEST_GPU_SHARE:
             continue
         kernel, row = hottest(kernels)

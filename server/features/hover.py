@@ -35,7 +35,7 @@ def build(marks: Marks, position: lsp.Position, kind: lsp.MarkupKind, encoding: 
     if (found := _kernel_at(marks, line, position, encoding)) is not None:
         return _hover(*found, kind)
     number = position.line + 1
-    rows = next((rows for n, _, rows in marks.hot_lines() if n == number), [])
+    rows = next((rows for n, _, rows in marks.hot_lines if n == number), [])
     findings = [f for f in marks.report.findings_in(marks.file) if marks.lines.to_new(f.line) == number]
     told = [f for f in marks.report.told_in(marks.file) if marks.lines.to_new(f.line) == number]
     if not rows and not findings:

@@ -28,7 +28,7 @@ def build(marks: Marks, span: lsp.Range, settings: EditorSettings, encoding: Enc
     """The hints inside a range of lines, for lines with at least the set share of GPU time."""
     lines = split_lines(marks.current)
     hints = []
-    for number, share, rows in marks.hot_lines():
+    for number, share, rows in marks.hot_lines:
         if not span.start.line <= number - 1 <= span.end.line:
             continue
         if share is None or share < settings.minimum_share:

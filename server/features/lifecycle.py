@@ -12,7 +12,7 @@ from hipscope.server.features.configuration import pull
 from hipscope.server.features.documents import restore
 from hipscope.server.session.editor_settings import read_settings
 from hipscope.server.session.editor_watch import watch_editor
-from hipscope.server.session.language_server import HipServer
+from hipscope.server.session.language_server import HipServer, set_aside_what_stays
 
 
 def register(server: HipServer) -> None:
@@ -31,6 +31,7 @@ def register(server: HipServer) -> None:
         _stop_on_signal(ls)
         await pull(ls)
         restore(ls)
+        set_aside_what_stays()
         ls.status("idle")
 
     @server.feature(lsp.SHUTDOWN)

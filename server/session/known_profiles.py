@@ -10,7 +10,7 @@ import dataclasses
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from hipscope.analysis.benches.comments import has_benches
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.edit.positions import LineMap, digest
-from hipscope.server.reports.schema.profile import Inputs, Kernel, Line, Report
+from hipscope.server.reports.schema.profile import HotLine, Inputs, Kernel, Line, Report
 
 PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
 HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
@@ -159,19 +159,11 @@ class Marks:
             if now is not None:
                 yield kernel, now
 
-    def hot_lines(self) -> Iterable[tuple[int, float | None, list[tuple[Kernel, Line]]]]:
-        """Each line that costs something: its number now, its share of all GPU time (None: unknown), its kernels."""
-        return self._hot_lines
-
     @cached_property
-    def _hot_lines(self) -> list[tuple[int, float | None, list[tuple[Kernel, Line]]]]:
-        rows: dict[int, list[tuple[Kernel, Line]]] = {}
-        for kernel in self.report.kernels:
-            for row in kernel.lines:
-                if row.file == self.file and (now := self.lines.to_new(row.line)) is not None:
-                    rows.setdefault(now, []).append((kernel, row))
-        shares = {n: [s for k, r in rows[n] if (s := k.gpu_share(r)) is not None] for n in sorted(rows)}
-        return [(n, sum(each) if each else None, rows[n]) for n, each in shares.items()]
+    def hot_lines(self) -> Sequence[HotLine]:
+        """The lines of this file that cost something, with their numbers now; without those that were changed."""
+        placed = ((self.lines.to_new(hot.number), hot) for hot in self.report.hot_lines(self.file))
+        return [hot._replace(number=now) for now, hot in placed if now is not None]
 
     def _near(self, line: int) -> int | None:
         """The new place of a changed line, from the closest line above that is still there."""

@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.reports.report_reader import read_report
-from hipscope.server.session.language_server import HipServer, disk_text
+from hipscope.server.session.language_server import HipServer, disk_text, set_aside_what_stays
 from hipscope.server.session.progress import progress_bar
 from hipscope.server.session.project_job import (
     PREPARING,
@@ -36,6 +36,7 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
             report = await worker_report(ls, request, progress, read_report)
         ls.store.update(str(key), report, lambda f: request.overlays.get(f) or disk_text(f))
         save_report(key, report)
+        set_aside_what_stays()
         if (why := report.failure()) is not None:
             line = f"hipscope: {why}. What was recorded until then is shown."
             if report.program.exit_code:

@@ -7,7 +7,7 @@ nanoseconds, shares are 0..1. What was not recorded is None.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple
@@ -307,6 +307,14 @@ class Fault:
     instruction: str | None
 
 
+class HotLine(NamedTuple):
+    """A line that costs something: its number, its share of all GPU time (None: unknown), and its cost by kernel."""
+
+    number: int
+    share: float | None
+    costs: Sequence[tuple[Kernel, Line]]
+
+
 @dataclass(frozen=True)
 class Report:
     """One profile, ready to be shown; its kernels by time, longest first.
@@ -344,9 +352,31 @@ class Report:
 
     def kernels_in(self, file: str) -> Iterator[tuple[Kernel, Definition]]:
         """The kernels defined in that file, and where."""
+        yield from self._by_file.get(file, ())
+
+    @cached_property
+    def _by_file(self) -> Mapping[str, Sequence[tuple[Kernel, Definition]]]:
+        found: dict[str, list[tuple[Kernel, Definition]]] = {}
         for kernel in self.kernels:
-            if (place := kernel.definition) is not None and place.file == file:
-                yield kernel, place
+            if (place := kernel.definition) is not None:
+                found.setdefault(place.file, []).append((kernel, place))
+        return found
+
+    def hot_lines(self, file: str) -> Sequence[HotLine]:
+        """The lines of that file that cost something, by number."""
+        return self._hot_lines.get(file, ())
+
+    @cached_property
+    def _hot_lines(self) -> Mapping[str, Sequence[HotLine]]:
+        rows: dict[tuple[str, int], list[tuple[Kernel, Line]]] = {}
+        for kernel in self.kernels:
+            for row in kernel.lines:
+                rows.setdefault((row.file, row.line), []).append((kernel, row))
+        found: dict[str, list[HotLine]] = {}
+        for (file, number), costs in sorted(rows.items(), key=lambda item: item[0]):
+            shares = [share for kernel, row in costs if (share := kernel.gpu_share(row)) is not None]
+            found.setdefault(file, []).append(HotLine(number, sum(shares) if shares else None, costs))
+        return found
 
     def diagnosis(self, kernel: Kernel) -> Finding | None:
         """What bounds a kernel in which no formula finds anything."""

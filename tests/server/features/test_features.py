@@ -245,6 +245,27 @@ def test_a_lens_over_each_kernel_says_time_share_and_bound_and_offers_to_optimiz
     assert optimize.command.arguments == [{"uri": URI, "kernel": "_Z9transposePfi"}]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("__global__ void transpose", "\n__global__ void transpose"),
+        ("__global__ void transpose", "__global__   void transpose"),
+        ("tile[32][32]", "tile[32][33]"),
+        ("int main", "static int unused;\nint main"),
+        ("__global__ void copy", "__global__ void other"),
+    ],
+)
+def test_lenses_that_are_kept_while_somebody_types_are_those_that_would_be_built_anew(
+    marks: Marks, old: str, new: str
+) -> None:
+    kept = code_lens.Kept(marks.report, {})
+    assert code_lens.build(marks, URI, UTF16, kept) == code_lens.build(marks, URI, UTF16)
+    assert kept.lenses
+    changed = edited(marks, old, new)
+    assert code_lens.build(changed, URI, UTF16, kept) == code_lens.build(changed, URI, UTF16)
+    assert code_lens.build(marks, URI, UTF16, kept) == code_lens.build(marks, URI, UTF16)
+
+
 def test_an_unknown_time_is_called_unknown_and_not_zero(report: Report, marks: Marks) -> None:
     unknown = replace(report.kernels[0], time_ns=None, bound="unknown")
     assert code_lens.summary("measured", unknown) == "time unknown · 67 % of GPU time"
