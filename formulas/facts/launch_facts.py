@@ -55,7 +55,8 @@ class LaunchFacts:
     pointers in structures that are passed by value (`grid.data`) to their element types, `member_numbers` the integers
     there (`grid.nx`) to theirs. `promised` names those of these pointers that are `__restrict__`. `disjoint` names the
     pointers, also those members, that never pointed into the same allocation as another one. `threads` is the size of
-    the largest workgroup of any launch, recorded or only seen; 0 when it is not known. `needs` is what the compiler
+    the largest workgroup of any launch, recorded or only seen; 0 when it is not known. `written` is that of all
+    launches in the program's text; None where a run decides the size of one. `needs` is what the compiler
     made of the kernel (of its most demanding instance), `types` what it says of types in the source.
     """
 
@@ -70,6 +71,7 @@ class LaunchFacts:
     promised: frozenset[str] = frozenset()
     disjoint: frozenset[str] = frozenset()
     threads: int = 0
+    written: int | None = None
     needs: KernelMetadata | None = None
     types: SourceTypes = SourceTypes()
 

@@ -150,8 +150,9 @@ def open_bench(
     compiled = compile_device(project, session.toolchain, found.file, run, first=True)
     check_code(kernel, found.file, compiled)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
-    meaning = _meaning(project, session, found, run, by_symbol)
-    facts = _facts(same, by_symbol, _types(meaning, found, run, by_symbol))
+    meaning = _meaning(project, session, found.file, run, by_symbol)
+    written = _written(project, session, kernel, run, by_symbol)
+    facts = _facts(same, by_symbol, _types(meaning, found, run, by_symbol), written)
     shared = _same_types(found.syntax, _instances(found.syntax, compiled, by_symbol))
     callables = callables_in(found.texts)
     syntax = see_through(found.syntax, callables, found.definitions(), shared)
@@ -285,8 +286,9 @@ def recorded_launches(
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, found.file, run)
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
-    meaning = _meaning(project, session, found, run, by_symbol)
-    return _facts(same, by_symbol, _types(meaning, found, run, by_symbol))
+    meaning = _meaning(project, session, found.file, run, by_symbol)
+    written = _written(project, session, kernel, run, by_symbol)
+    return _facts(same, by_symbol, _types(meaning, found, run, by_symbol), written)
 
 
 def _instances(kernel: KernelSyntax, compiled: CodeObject, recorded: Iterable[str]) -> tuple[str, ...]:
@@ -309,19 +311,35 @@ def _same_types(kernel: KernelSyntax, symbols: Iterable[str]) -> dict[str, str]:
     return {n: v for n, v in first.items() if all(o.get(n) == v for o in others)}
 
 
-def _facts(same: Sequence[Kernel], by_symbol: Mapping[str, LaunchFacts], types: SourceTypes) -> LaunchFacts:
+def _facts(
+    same: Sequence[Kernel], by_symbol: Mapping[str, LaunchFacts], types: SourceTypes, written: int | None
+) -> LaunchFacts:
     """The facts of all instances, with the largest workgroup of all launches, also those not recorded."""
     sizes = [math.prod(d.workgroup) for k in same for d in k.dispatches]
-    return replace(all_facts(by_symbol), threads=max(sizes, default=0), types=types)
+    return replace(all_facts(by_symbol), threads=max(sizes, default=0), types=types, written=written)
+
+
+def _written(
+    project: Project, session: ProfileSession, kernel: Kernel, run: Run, symbols: Collection[str]
+) -> int | None:
+    """The largest workgroup of all launches in the program's text; None where a run decides the size of one."""
+    name = base_name(kernel.name)
+    encoded = f"{len(name)}{name}"  # as it stands in the mangled name of every instance
+    sources = [s for s in dict.fromkeys(project.sources) if name.encode() in (run.texts.read(s) or b"")]
+    read = [_meaning(project, session, source, run, symbols) for source in sources]
+    found = {launch for meaning in read if meaning is not None for launch in meaning.launches()}
+    sizes = [x.block_value for x in found if x.kernel == name or encoded in x.kernel]
+    known = [size for size in sizes if size is not None]
+    return max(known) if known and len(known) == len(sizes) and None not in read else None
 
 
 def _meaning(
-    project: Project, session: ProfileSession, found: KernelText, run: Run, symbols: Collection[str]
+    project: Project, session: ProfileSession, file: Path, run: Run, symbols: Collection[str]
 ) -> Meaning | None:
-    """What the compiler says of the kernel's file; None where it cannot be asked."""
+    """What the compiler says of a file; None where it cannot be asked."""
     try:
         units = units_for(session.toolchain.clang)
-        command = source_command(project, session.toolchain, found.file, run)
+        command = source_command(project, session.toolchain, file, run)
         return units.meaning(run.texts, command, symbols)
     except (MissingTool, NotReadable):
         return None

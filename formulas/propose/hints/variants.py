@@ -118,7 +118,7 @@ class Variants:
         if hints.bounds is not None:
             splices.append(launch_bounds.bounds_splice(self.kernel, hints.bounds))
             told.append(f"say `__launch_bounds__({hints.bounds})`")
-            assumes.append(launch_bounds.assumed(self.kernel, self.facts, self.source, hints.bounds))
+            assumes.append(launch_bounds.assumed(self.kernel, self.facts, hints.bounds))
         title = ", and ".join(told)
         lanes = max((hint.factor for _, hint in hints.loops if hint.form == "vectors"), default=1)
         return Candidate(
@@ -143,7 +143,7 @@ def variants_of(
         facts,
         tuple(_hot_loops(file, source, kernel, profiled, facts)),
         isinstance(restrict.propose(source, kernel, None, facts), list),
-        launch_bounds.sizes(source, kernel, facts),
+        launch_bounds.sizes(kernel, facts),
     )
 
 

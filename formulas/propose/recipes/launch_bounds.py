@@ -1,8 +1,9 @@
 """registerPressure: the size of workgroups as launch bounds, so that the compiler may give each thread more registers.
 
 Without `__launch_bounds__` a kernel must fit 1024 threads, 128 registers each on CDNA. With spills the bound is the
-workgroup that is launched; without, the second argument asks for one or two waves per SIMD more. Needs recorded
-launches: a launch with a larger workgroup than the bound fails, so that no such launch exists is shown as assumed.
+workgroup that is launched; without, the second argument asks for one or two waves per SIMD more. A launch with a larger
+workgroup than the bound fails, so the size must stand in the program's text at every launch: another run may ask for
+more where it is computed.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import text_of
-from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.edit_helpers import MAX_THREADS, largest_block
+from hipscope.formulas.propose.recipes.shared.edit_helpers import MAX_THREADS
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -34,14 +34,16 @@ _MOST_WAVES = 8
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """Bounds to try: the launched size and a common one above it, or more waves per SIMD."""
     del finding
-    threads = _threads(source, kernel, facts)
-    if not threads:
-        return Refusal(NAME, "no captured launch shows the size of the workgroups")
+    threads, bounds = _threads(facts), _bounds_of(kernel)
+    if not threads and bounds is None:
+        why = "a run decides the size of the workgroups, and another may have larger ones"
+        return Refusal(NAME, why if facts.threads else "no captured launch shows the size of the workgroups")
     if facts.needs is None:
         return Refusal(NAME, "what the kernel needs of the registers is not known")
-    bounds = _bounds_of(kernel)
     spills = facts.needs.vgpr_spills + facts.needs.sgpr_spills > 0 or facts.needs.scratch > 0
     if spills:
+        if not threads:
+            return Refusal(NAME, "a run decides the size of the workgroups: no smaller bound is sure to hold")
         if threads > _MOST:
             return Refusal(
                 NAME, f"the program launches workgroups of {threads} threads: a bound gives nothing"
@@ -61,9 +63,9 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     return Family(tuple(_candidate(source, kernel, facts, text, spills) for text in texts), keep=1)
 
 
-def sizes(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> tuple[str, ...]:
+def sizes(kernel: KernelSyntax, facts: LaunchFacts) -> tuple[str, ...]:
     """Bounds that may be tried on any kernel: the launched size, alone and with one wave per SIMD more."""
-    threads = _threads(source, kernel, facts)
+    threads = _threads(facts)
     bounds = _bounds_of(kernel)
     if not threads or facts.needs is None:
         return ()
@@ -74,13 +76,13 @@ def sizes(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> tuple[str,
     return (str(threads), f"{threads}, {waves + 1}") if waves < _MOST_WAVES else (str(threads),)
 
 
-def promised(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> tuple[int, bool] | None:
+def promised(kernel: KernelSyntax, facts: LaunchFacts) -> tuple[int, bool] | None:
     """Threads that no workgroup goes beyond, and whether the kernel says so itself; None when neither is known."""
     bounds = _bounds_of(kernel)
     if bounds is not None:
         known = _value(bounds)
         return (known, True) if known is not None else None
-    threads = _threads(source, kernel, facts)
+    threads = _threads(facts)
     return (threads, False) if threads else None
 
 
@@ -93,18 +95,18 @@ def bounds_splice(kernel: KernelSyntax, text: str) -> Splice:
     return Splice(at, at, f" {attribute}".encode())
 
 
-def assumed(kernel: KernelSyntax, facts: LaunchFacts, source: bytes, text: str) -> str:
+def assumed(kernel: KernelSyntax, facts: LaunchFacts, text: str) -> str:
     """What the bounds rely on beyond the recorded launches."""
-    threads = _threads(source, kernel, facts)
+    threads = _threads(facts)
     first = text.split(",")[0]
     limit = int(first) if first.isdigit() else threads
     return f"no launch of `{kernel.name}` has more than {limit} threads per workgroup (seen: {threads})"
 
 
-def _threads(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> int:
-    """Of the largest workgroup that is launched, or written in a launch; 0 when no launch was seen."""
+def _threads(facts: LaunchFacts) -> int:
+    """Of the largest workgroup; 0 when no launch was seen, or not all sizes stand in the program's text."""
     seen = max([facts.threads, *(_size(launch.workgroup) for launch in facts.launches)])
-    return max(seen, largest_block(kernel, parse(source)) or 0) if seen else 0
+    return max(seen, facts.written) if seen and facts.written is not None else 0
 
 
 def _waves(vgprs: int) -> int:
@@ -124,7 +126,7 @@ def _candidate(source: bytes, kernel: KernelSyntax, facts: LaunchFacts, text: st
             else "The compiler uses fewer registers for each thread, so that more waves fit on a SIMD."
         )
         + " Results stay the same bit for bit.",
-        assumes=(assumed(kernel, facts, source, text),),
+        assumes=(assumed(kernel, facts, text),),
     )
 
 

@@ -55,7 +55,7 @@ class _Array:
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate in which every such array is a column of LDS."""
     del finding
-    known = launch_bounds.promised(source, kernel, facts)
+    known = launch_bounds.promised(kernel, facts)
     if known is None:
         return Refusal(NAME, "how large the workgroups are is not known")
     threads, said = known
@@ -89,7 +89,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             text=apply_splices(source, splices),
             expected=f"An index that is data is one LDS access; LDS grows by {columns} bytes for each workgroup; "
             "results stay the same bit for bit.",
-            assumes=() if said else (launch_bounds.assumed(kernel, facts, source, str(threads)),),
+            assumes=() if said else (launch_bounds.assumed(kernel, facts, str(threads)),),
         )
     ]
 

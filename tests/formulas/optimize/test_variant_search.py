@@ -54,6 +54,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Callab
             needs=metadata(),
             disjoint=frozenset({"a", "out"}),
             threads=64,
+            written=64,
         )
         cycles = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
         variants = variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)

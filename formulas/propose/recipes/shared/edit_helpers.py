@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import names_in, text_of, walk
-from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.splice import Splice
 
 MAX_THREADS = 1024  # of a workgroup, on every device that HIP runs on
@@ -333,28 +333,6 @@ def _are_integers(operands: Iterable[Node], kernel: KernelSyntax) -> bool:
                 continue
         return False
     return True
-
-
-def largest_block(kernel: KernelSyntax, file: FileSyntax) -> int | None:
-    """Threads of the largest workgroup among the launches in the file whose block is a constant; None without any."""
-    sizes = []
-    for launch in file.launches:
-        if launch.kernel.rpartition("::")[2] == kernel.name:
-            texts = re.sub(r"^dim3\s*[({](.*)[)}]$", r"\1", launch.block.strip()).split(",")
-            values = [_constant(text.strip(), file) for text in texts]
-            if all(v is not None for v in values):
-                size = 1
-                for value in values:
-                    size *= value or 1
-                sizes.append(size)
-    return max(sizes, default=None)
-
-
-def _constant(text: str, file: FileSyntax) -> int | None:
-    if text.isdigit():
-        return int(text)
-    value = file.constants.get(text)
-    return int(text_of(value)) if value is not None and text_of(value).isdigit() else None
 
 
 def changed_names(kernel: KernelSyntax) -> set[str]:

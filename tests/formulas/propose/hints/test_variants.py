@@ -64,6 +64,7 @@ def variants(cycles: dict[tuple[int, ...], float]) -> Variants:
         needs=metadata(),
         disjoint=frozenset({"a", "out"}),
         threads=64,
+        written=64,
     )
     return variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], known)
 

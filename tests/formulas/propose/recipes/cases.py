@@ -7,6 +7,7 @@ The first line of a case holds what was recorded, as JSON: `launches` are [grid,
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ def facts_of(data: dict[str, Any]) -> LaunchFacts:
         promised=frozenset(data.get("promised", ())),
         disjoint=frozenset(data.get("disjoint", ())),
         threads=data.get("threads", 0),
+        written=data.get("written", max((math.prod(f.workgroup) for f in launches), default=None)),
         xcds=data.get("xcds", 1),
         static_lds=data.get("static_lds", 0),
         member_pointers=data.get("member_pointers", {}),

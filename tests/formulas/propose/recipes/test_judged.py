@@ -102,7 +102,8 @@ __global__ void filtered(const float* in, float* out, int taps, int n) {
   }
   out[i] = sum;
 }
-int main() {
+int main(int argc, char**) {
+  const int block = argc > 1 ? 256 : 128;
   const int n = 2600;
   std::vector<float> host(16384);
   for (int i = 0; i < 16384; ++i) host[i] = i % 37 - 11.0f;
@@ -121,7 +122,7 @@ int main() {
   powers<<<21, 128>>>(in, out, 37, n);
   fast<<<41, 64>>>(in, out, n);
   kinds<<<21, 128>>>(in, out, n);
-  looped<<<5, 128>>>(in, out, n);
+  looped<<<5, block>>>(in, out, n);
   divided<<<21, 128>>>(in, out, 1.7f, n);
   filtered<<<21, 128>>>(in, out, 5, n);
   return hipDeviceSynchronize();
@@ -204,6 +205,12 @@ def proposed(bench: Bench, recipe: str) -> Candidate:
 
 
 @pytest.mark.slow
+def test_whether_a_run_decides_the_size_of_the_workgroups_is_known(benches: Benches) -> None:
+    assert benches["columns"].facts.written == 128
+    assert benches["looped"].facts.threads == 128
+    assert benches["looped"].facts.written is None
+
+
 @pytest.mark.parametrize(("recipe", "kernel", "slips"), JUDGED, ids=[f"{r}-{k}" for r, k, _ in JUDGED])
 def test_the_recipe_is_proved_and_a_slip_in_it_is_not(
     recipe: str, kernel: str, slips: list[tuple[str, str]], benches: Benches

@@ -268,11 +268,19 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             "`(1.0f + step)` on line 14 changes in every step",
         ),
         ("launch_bounds", "spilling", [], {"launches": [], "threads": 0}, "no captured launch"),
+        ("launch_bounds", "spilling", [], {"written": None, "threads": 64}, "a run decides the size"),
+        (
+            "launch_bounds",
+            "spilling",
+            [("__global__ void k(", "__global__ void __launch_bounds__(128) k(")],
+            {"written": None},
+            "no smaller bound is sure to hold",
+        ),
         (
             "launch_bounds",
             "spilling",
             [],
-            {"threads": 1024},
+            {"written": 1024},
             "workgroups of 1024 threads: a bound gives nothing",
         ),
         (
@@ -369,6 +377,7 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         ),
         ("lds_column", "ranks", [*_PLAIN, ("BINS = 12", "BINS = 120")], {}, "no constant size of at most 64"),
         ("lds_column", "ranks", [], {"launches": [], "threads": 0}, "how large the workgroups are"),
+        ("lds_column", "ranks", [], {"written": None}, "how large the workgroups are"),
         ("lds_column", "ranks", [("[b]", "[0]"), *_PLAIN], {}, "indexed by data"),
         (
             "uniform_table",
