@@ -6,13 +6,25 @@ an address without side effects. A sum of floats that was -0 and gets a zero add
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import names_in, text_of, walk
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, fresh_name, renamed, style_of
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    INTEGER_TYPES,
+    Style,
+    declared_type,
+    fresh_name,
+    indentation,
+    line_start,
+    renamed,
+    style_of,
+)
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -37,12 +49,11 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     given: list[str] = []
     for atomic in chosen:
         assert atomic.statement is not None
-        name = fresh_name("amount", style, given)
-        given.append(name)
-        amount = atomic.arguments[1]
-        call = renamed(atomic.statement, {}, {amount.id: name})
-        text = f"{{ const auto {name} = {text_of(amount)}; if ({name} != 0) {call} }}"
-        splices.append(Splice(atomic.statement.start_byte, atomic.statement.end_byte, text.encode()))
+        amount, name = atomic.arguments[1], ""
+        if not _is_own(amount, kernel):
+            name = fresh_name("amount", style, given)
+            given.append(name)
+        splices.append(_asked_first(source, atomic.statement, amount, name, style))
     pointers = pointers_of(kernel, facts)
     whole = all(_adds_integers(atomic, pointers) for atomic in chosen)
     lines = ", ".join(str(atomic.span.line) for atomic in chosen)
@@ -55,6 +66,33 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             exact=whole,
         )
     ]
+
+
+def _asked_first(source: bytes, statement: Node, amount: Node, name: str, style: Style) -> Splice:
+    """The statement under the condition that the amount is not zero; read once, into `name`, where that is given."""
+    call = renamed(statement, {}, {amount.id: name} if name else {})
+    lines = [f"const auto {name} = {text_of(amount)};"] if name else []
+    lines.append(f"if ({name or text_of(amount)} != 0) {call}")
+    indent = indentation(source, statement.start_byte)
+    alone = not source[line_start(source, statement.start_byte) : statement.start_byte].strip()
+    if statement.parent is not None and statement.parent.type == "compound_statement" and (alone or not name):
+        text = f"{style.newline}{indent}".join(lines)
+    else:  # an `else` that follows must not become one of this condition
+        inner = "".join(f"{indent}{style.step}{line}{style.newline}" for line in lines)
+        text = f"{{{style.newline}{inner}{indent}}}"
+    return Splice(statement.start_byte, statement.end_byte, text.encode())
+
+
+def _is_own(amount: Node, kernel: KernelSyntax) -> bool:
+    """Whether the amount is a variable that only this thread can change, so that it may be read twice."""
+    name = text_of(amount)
+    if amount.type != "identifier" or declared_type(name, kernel) is None:
+        return False
+    parameter = kernel.parameter(name)
+    if parameter is not None:
+        return not parameter.pointer and not re.search(r"&|\bvolatile\b", parameter.type)
+    declared = [d for d in walk(kernel.body_node) if d.type == "declaration" and name in names_in(d)]
+    return not any(re.search(r"\b(__shared__|volatile)\b|&", text_of(d)) for d in declared)
 
 
 def _why_not(atomic: Atomic) -> str | None:

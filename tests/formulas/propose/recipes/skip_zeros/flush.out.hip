@@ -8,5 +8,8 @@ __global__ void k(const int* in, unsigned* bins, int n) {
     atomicAdd(&mine[in[i] & 1023], 1u);
   }
   __syncthreads();
-  for (int b = threadIdx.x; b < 1024; b += blockDim.x) { const auto amount = mine[b]; if (amount != 0) atomicAdd(&bins[b], amount); }
+  for (int b = threadIdx.x; b < 1024; b += blockDim.x) {
+    const auto amount = mine[b];
+    if (amount != 0) atomicAdd(&bins[b], amount);
+  }
 }
