@@ -89,6 +89,18 @@ class SteppedLoop:
         return self.step if _ONE_WORD.fullmatch(self.step) else f"({self.step})"
 
     @property
+    def trips(self) -> int | None:
+        """How many steps the loop has, where its text says that in numbers."""
+        try:
+            start, limit, step = int(self.start), int(text_of(self.limit)), int(self.step)
+        except ValueError:
+            return None
+        if step <= 0 or self.relation not in ("<", "<=", ">", ">="):
+            return None
+        way = start - limit if self.down else limit - start
+        return max(0, (way + (step if "=" in self.relation else step - 1)) // step)
+
+    @property
     def copy_type(self) -> str:
         """How the counter of another step is declared: sums with an unsigned step would be unsigned."""
         return f"const {self.type or self.kind}"

@@ -58,6 +58,8 @@ def assumed(kernel: KernelSyntax, loop: SteppedLoop) -> str | None:
 def can_be_written(kernel: KernelSyntax, loop: SteppedLoop, times: int) -> bool:
     """Whether that many steps make a text that can be read: copies are for few."""
     style = Style("  ", "", "\n", False, frozenset())
+    if loop.trips is not None and loop.trips < times:
+        return False
     return times <= _MOST_COPIES or unrolled_steps(kernel, loop, times, style, []) is not None
 
 
@@ -65,6 +67,14 @@ def _lines(kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, ou
     one, two = outer + style.step, outer + 2 * style.step
     given = [loop.counter]
     limit = text_of(loop.limit)
+    sign = "-" if loop.down else "+"
+    step = f"{loop.counter} {sign}= {multiple(times, loop.factor)}"
+    if loop.trips is not None and loop.trips % times == 0:  # nothing is left over
+        start = f"{loop.type} {loop.counter} = {loop.start}".lstrip()
+        yield f"{outer}for ({start}; {loop.counter} {loop.relation} {limit}; {step}) {{  // {times} steps at once"
+        yield from (one + line for line in _steps(kernel, loop, times, style, given))
+        yield outer + "}"
+        return
     yield outer + "{"
     if loop.hoisted:
         limit = fresh_name("limit", style, given)
@@ -73,11 +83,10 @@ def _lines(kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, ou
     if loop.start:
         yield f"{one}{loop.type} {loop.counter} = {loop.start};".replace(f"{one} ", one)
     # In 64 bits, so that the sum does not pass the type's end where the counter itself does not.
-    sign = "-" if loop.down else "+"
     ahead = f"{loop.counter} {sign} {multiple(times - 1, loop.factor, 'LL')} {loop.relation} {limit}"
     inside = f"{loop.counter} {loop.relation} {limit}"
     ahead = ahead if loop.sure else f"{inside} && {ahead}"
-    yield f"{one}for (; {ahead}; {loop.counter} {sign}= {multiple(times, loop.factor)}) {{  // {times} steps at once"
+    yield f"{one}for (; {ahead}; {step}) {{  // {times} steps at once"
     yield from (two + line for line in _steps(kernel, loop, times, style, given))
     yield one + "}"
     yield one + _rest(loop, limit, style.step)

@@ -222,6 +222,32 @@ def test_loads_under_one_condition_stand_together() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("head", "trips"),
+    [
+        ("int j = 0; j < 8; j++", 8),
+        ("int j = 0; j <= 8; j += 2", 5),
+        ("int j = -3; j < 4; j += 3", 3),
+        ("int j = 7; j >= 0; j--", 8),
+        ("int j = 7; j > 0; j -= 2", 4),
+        ("int j = 5; j < 4; j++", 0),
+        ("int j = 0; j < n; j++", None),
+    ],
+)
+def test_a_loop_between_numbers_leaves_nothing_over_where_its_steps_fit(head: str, trips: int | None) -> None:
+    source = (
+        f"__global__ void k(float* p, const float* a, int n) {{ for ({head}) {{ p[j] += a[j]; }} }}".encode()
+    )
+    kernel = parse(source).kernels[0]
+    node = next(n for n in walk(kernel.body_node) if n.type == "for_statement")
+    loop = counted_loop(node, kernel, LaunchFacts(disjoint=frozenset({"p", "a"})))
+    assert not isinstance(loop, str)
+    assert loop.trips == trips
+    text = apply_splices(source, [written_out(source, kernel, loop, 4)]).decode()
+    assert text.count("p[j] += a[j]") == (0 if trips == 8 or trips == 4 or trips == 0 else 1)
+    assert can_be_written(kernel, loop, 4) == (trips is None or trips >= 4)
+
+
 def test_a_loop_that_goes_down_to_a_limit_in_memory() -> None:
     text = text_of_loop("""__global__ void k(const int* first, const float* a, float* out, int n) {
   for (int i = n - 1; i >= first[n]; --i) out[i] = a[i];
