@@ -83,8 +83,11 @@ def tree_of(source: bytes, macros: Collection[bytes] = ()) -> Node:
 
 
 def exact_tree(source: bytes) -> Node:
-    """The tree of exactly these bytes, so that a node's text is that of the source, macros included."""
-    return Parser(_LANGUAGE).parse(source).root_node
+    """The tree of exactly these bytes, so that a node's text is that of the source, macros included.
+
+    But for `* const __restrict p`, which is read as `* __restrict const p`: the grammar knows it in that order only.
+    """
+    return Parser(_LANGUAGE).parse(_LATE_RESTRICT.sub(rb"\3\2\1", source)).root_node
 
 
 def attribute_macros(sources: Iterable[bytes]) -> frozenset[bytes]:
@@ -141,6 +144,7 @@ _ATTRIBUTE_MACRO = re.compile(
     + rb")*[ \t\r]*$",
     re.MULTILINE,
 )
+_LATE_RESTRICT = re.compile(rb"(?<=\*)(\s*\b(?:const|volatile))(\s+)(__restrict)\b")
 _BY_THREAD = re.compile(r"\b(?:threadIdx|hipThreadIdx_[xyz]|__lane_id|__builtin_amdgcn_mbcnt_lo)\b")
 _MACRO_AFTER = re.compile(rb"(?<=\))\s*(" + _MACRO + rb")\s*$")
 

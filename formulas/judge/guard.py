@@ -226,7 +226,7 @@ _RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
 
 def _unrestricted(type_: str) -> str:
     """The type without `__restrict__`, which changes neither the symbol nor the arguments."""
-    return " ".join(_RESTRICT.sub(" ", type_).split())
+    return re.sub(r"\s*\*\s*", "*", " ".join(_RESTRICT.sub(" ", type_).split()))
 
 
 _DENIED_WORDS = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hipscope.analysis.source.nodes import child_of, text_of, walk
-from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.formulas.propose.splice import OverlappingSplices, Splice, apply_splices
 
 REDUCE = b"""#include <hip/hip_runtime.h>
@@ -44,6 +44,24 @@ def test_a_kernel_is_found_with_its_head_parameters_and_exact_span() -> None:
         ("n", "int", False, False),
         ("v", "float", True, False),
     ]
+
+
+def test_a_pointer_keeps_its_name_wherever_restrict_stands_among_its_qualifiers() -> None:
+    source = b"""__device__ float first(const float* const __restrict p) { return p[0]; }
+__global__ void k(const int* const __restrict a, float* volatile __restrict b, int* __restrict__ const c, int n) {
+  b[n] = first(b) + a[0] + c[1];
+}
+"""
+    read = parse(source)
+    assert read.errors == ()
+    assert [(p.name, p.pointer, p.element_type) for p in read.kernels[0].parameters] == [
+        ("a", True, "int"),
+        ("b", True, "float"),
+        ("c", True, "int"),
+        ("n", False, "int"),
+    ]
+    assert all("restrict" in p.type for p in read.kernels[0].parameters[:3])
+    assert [f.parameters[0].name for f in device_functions(source)] == ["p"]
 
 
 def test_lds_subscripts_barriers_atomics_and_loops_are_found() -> None:

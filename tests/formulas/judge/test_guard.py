@@ -174,6 +174,15 @@ def test_a_pointer_becomes_restrict_only_when_the_launches_show_nothing_else_the
     assert check_source(SOURCE, text, kernel, {"out"}) == ()
 
 
+def test_a_constant_pointer_may_become_restrict() -> None:
+    source = SOURCE.replace(b"float* out, int n)", b"float* const out, int n)")
+    kernel = parse(source).kernel("k")
+    assert kernel is not None
+    for promised in (b"float* __restrict__ const out", b"float *const __restrict__ out"):
+        assert check_source(source, source.replace(b"float* const out", promised), kernel, {"out"}) == ()
+        assert check_source(source, source.replace(b"float* const out", promised), kernel, {"in"}) != ()
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
