@@ -21,6 +21,7 @@ Lanes = NDArray[np.int64]
 
 LINE_BYTES = 128
 _BANKS = 32
+_RANGE = range(-(2**63), 2**63)  # what a lane's value can be here: 64-bit masks and seeds may be more
 # Lanes whose LDS accesses are served together, by bytes per lane.
 _LDS_PHASES: dict[int, tuple[tuple[int, ...], ...]] = {
     4: (tuple(range(32)), tuple(range(32, 64))),
@@ -84,8 +85,7 @@ def wave_values(
         ("hipBlockDim", "blockDim"),
     ):
         values |= {f"{short}_{axis}": values[f"{long}.{axis}"] for axis in "xyz"}  # the older spelling
-    for name, value in launch.scalars.items():
-        values[name] = _broadcast(value, count)
+    values |= {name: _broadcast(value, count) for name, value in launch.scalars.items() if value in _RANGE}
     meanings = kernel.through.meanings
     tables: dict[str, Lanes] = {}
     for name, node in {**kernel.through.constants, **constants}.items():
@@ -191,11 +191,13 @@ def _child(node: Node, name: str) -> Node:
 def _number(text: str) -> int:
     digits = text.replace("'", "").rstrip("uUlLzZ")
     try:
-        if digits[:2] in ("0x", "0X", "0b", "0B"):
-            return int(digits, 0)
-        return int(digits, 8) if digits[:1] == "0" and len(digits) > 1 else int(digits)
+        octal = digits[:1] == "0" and digits[1:].isdigit()
+        value = int(digits, 8 if octal else 0)
     except ValueError as error:
         raise NotStatic(f"`{text}` is not an integer") from error
+    if value not in _RANGE:
+        raise NotStatic(f"`{text}` does not fit into 63 bits")
+    return value
 
 
 def _table(listed: Node) -> Lanes | None:
