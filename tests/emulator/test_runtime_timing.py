@@ -101,6 +101,27 @@ def test_a_contended_atomic_is_blamed_on_the_atomic(run: Run) -> None:
     assert ran.dispatches()[0].bound_by == "atomic"
 
 
+def test_atomics_wait_as_long_after_two_seconds_as_before(run: Run) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void late(int* a, int sleeps) {
+  for (int part = 0; part < 2; ++part) {
+    for (int k = 0; k < sleeps; ++k) __builtin_amdgcn_s_sleep(127);
+    int next = 0;
+    for (int k = 0; k < 2000; ++k) next = atomicExch(a, next + 1);
+    a[1 + part] = next;
+  }
+}
+"""
+        + _main("late<<<1, 64>>>((int*)a, 1); late<<<1, 64>>>((int*)a, 280000)")
+    )
+    short, long = (d.end_ns - d.start_ns for d in ran.dispatches() if d.start_ns is not None and d.end_ns)
+    slept = (280000 - 1) * 2 * 127 * 64 / 2.1  # ns: more than 2^32 cycles
+    assert short < 2e7
+    assert abs(long - slept - short) < 0.01 * slept, (short, long)
+
+
 def test_waves_that_arrive_early_stall_at_the_barrier(run: Run) -> None:
     ran = run(
         HEADER

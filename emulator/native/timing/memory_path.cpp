@@ -266,7 +266,7 @@ std::int64_t XcdMemory::change_words(const MemoryAccess& access, std::uint64_t l
     const std::uint64_t unit = line >> 1U;
     Server& channel = atomic_channels_[(unit ^ (unit >> 7U) ^ (unit >> 14U)) % atomic_channels_.size()];
     std::int64_t begin = std::max(ready, channel.serve(ready, static_cast<double>(occupied)) - occupied);
-    std::uint32_t wait = 0;
+    std::int64_t wait = 0;
     for (std::uint32_t rest = words; rest != 0; rest &= rest - 1)
         wait = std::max(wait, state.words[std::countr_zero(rest)].wait(ready, turn));
     begin = std::max(begin, ready + wait);

@@ -147,17 +147,18 @@ private:
     /// Changes of a word that are still to come: cycles of work, `at` a time. CUs run ahead of each other and an access ahead of
     /// its CU, so that requests come out of order: one waits for the work before it, not until the time of one that came early.
     struct WordQueue {
-        std::uint32_t at = 0, work = 0;
+        std::uint64_t at : 36 = 0, work : 28 = 0;  // half a minute of device time, an eighth of a second of work
 
         /// Cycles that one has to wait that comes at `t` and takes `cycles`.
-        std::uint32_t wait(std::int64_t t, std::int64_t cycles) {
-            const auto now = static_cast<std::uint32_t>(t);
-            if (now > at) {
-                work -= std::min(work, now - at);
-                at = now;
+        std::int64_t wait(std::int64_t t, std::int64_t cycles) {
+            constexpr std::int64_t kMost = (1 << 28) - 1;
+            const std::int64_t passed = t - static_cast<std::int64_t>(at);
+            auto before = static_cast<std::int64_t>(work);
+            if (passed > 0) {
+                before -= std::min(before, passed);
+                at = static_cast<std::uint64_t>(t) & ((std::uint64_t{1} << 36) - 1);
             }
-            const std::uint32_t before = work;
-            work += static_cast<std::uint32_t>(cycles);
+            work = static_cast<std::uint64_t>(std::min(before + cycles, kMost)) & ((std::uint64_t{1} << 28) - 1);
             return before;
         }
     };
