@@ -161,6 +161,13 @@ class OptimizeConfig(_Section):
             "`HIPSCOPE_PROGRAM` names the rebuilt program."
         ),
     )
+    time_limit_s: Positive | None = Field(
+        None,
+        description=(
+            "Seconds after which `optimize` ends its search with the best verified rewrite so far. Left out: it goes "
+            "on until all was tried."
+        ),
+    )
     max_attempts: Count = Field(8, description="How many candidates are tried before hipscope gives up.")
     prepare: bool = Field(
         True,

@@ -5,6 +5,7 @@ A command, an editor's worker or a test makes one `Run`; each step hands it on a
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.system.process import Stop
 
 Progress = Callable[[str, float | None], None]
 """Takes what is being done, and how much of it is done (0..1, None when that is not known)."""
@@ -54,6 +56,11 @@ class Run:
         """Raises Cancelled when the request is to stop."""
         if self.cancel is not None and self.cancel.is_set():
             raise Cancelled
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the request is stopped by a time limit; infinite without one."""
+        return self.cancel.seconds_left if isinstance(self.cancel, Stop) else math.inf
 
     def until(self, stop: threading.Event) -> Run:
         """The same for a part of the work that `stop` ends. The part ends with the request if `stop` is a `Stop`."""

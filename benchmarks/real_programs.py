@@ -33,6 +33,7 @@ TABLE = Path(__file__).with_suffix(".toml")
 PAGE = ROOT / "docs" / "real-programs.md"
 BEGIN, END = "<!-- begin: real programs -->\n", "<!-- end: real programs -->\n"
 _SHOWN = 90  # characters of a reason
+_OF_LIMIT = 0.9  # of the time of a command: after it the search ends, the rest is for writing the result
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class Limits:
     seconds: float
     hipscope: tuple[str, ...]
     rounds: int = 1
+
+    @property
+    def search(self) -> str:
+        """Seconds after which a search is asked for what it has, so that it can still say it in time."""
+        return f"{max(1.0, self.seconds * _OF_LIMIT):g}"
 
 
 def main() -> int:
@@ -133,7 +139,8 @@ def measured(
     if optimize and before["runs"]:
         started = time.perf_counter()
         more = ("--rounds", str(limits.rounds)) if limits.rounds > 1 else ()
-        report = asked(("optimize", str(project), "--apply", "--format", "json", *more), limits)
+        asked_for = ("--apply", "--format", "json", "--time-limit", limits.search, *more)
+        report = asked(("optimize", str(project), *asked_for), limits)
         found["optimize"] = summary(report)
         found["optimize"]["seconds"] = time.perf_counter() - started
         if report.get("status") == "verified":
@@ -213,6 +220,7 @@ def summary(report: dict[str, Any]) -> dict[str, Any]:
         "speedup": report.get("speedup"),
         "kernels": report.get("kernels", []),
         "compiles": report.get("compiles"),
+        "ended": report.get("ended"),
         "recipes": [a["recipe"] for a in won],
         "diff": report.get("diff"),
         "attempts": [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import marshal
+import math
 import os
 import re
 import selectors
@@ -105,15 +106,24 @@ class Completed:
 
 
 class Stop(threading.Event):
-    """Set when it is set itself, or when its parent is: a `cancel` within that of the caller."""
+    """Set when it is set itself, after `seconds`, or when its parent is: a `cancel` within that of the caller."""
 
-    def __init__(self, cancel: threading.Event | None) -> None:
+    def __init__(self, cancel: threading.Event | None, seconds: float = math.inf) -> None:
         super().__init__()
         self._cancel = cancel
+        self._deadline = time.monotonic() + seconds
 
     def is_set(self) -> bool:
         """Whether to stop."""
-        return super().is_set() or (self._cancel is not None and self._cancel.is_set())
+        return (
+            super().is_set() or self.seconds_left <= 0 or (self._cancel is not None and self._cancel.is_set())
+        )
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the nearest limit of this one and its parents; infinite without one, less than 0 after it."""
+        own = self._deadline - time.monotonic()
+        return min(own, self._cancel.seconds_left) if isinstance(self._cancel, Stop) else own
 
 
 def without_secrets(env: Mapping[str, str]) -> dict[str, str]:

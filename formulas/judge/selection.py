@@ -43,6 +43,12 @@ from hipscope.formulas.propose.recipes import (
     recipes_for,
 )
 
+_COMPILED, TIMED, PROVED, IN_PROGRAM = (
+    "it was compiled",
+    "it was timed",
+    "it was proved",
+    "the whole program had run with it",
+)
 _LOOK_SECONDS = 0.05
 _LAST_PLACES = 1e-4  # of a float: the difference that a fused operation may make, summed up
 
@@ -141,7 +147,11 @@ def contest(
     listed = (*offers.single, *(c for family in offers.families for c in family.candidates))
     if any(not candidate.exact for candidate in listed):
         bench.prepare_precision()
-    swept = admitted(bench, offers, run)
+    try:
+        swept = admitted(bench, offers, run)
+    except Cancelled:
+        yield from (unfinished(candidate, _COMPILED) for candidate in listed)
+        raise
     yield from swept.dropped
     most = bench.project.config.optimize.max_attempts
     for one in swept.kept[most:]:
@@ -190,8 +200,14 @@ def _timed_and_proved(
             for number, one in enumerate(tried)
         ]
     hopeful = []
+    cancelled = False
     for one, job in zip(tried, jobs, strict=True):
-        after = job.result()
+        try:
+            after = job.result()
+        except Cancelled:
+            yield unfinished(one.candidate, TIMED)
+            cancelled = True
+            continue
         if isinstance(after, str):
             proofs.drop(one)
             yield Judgement(one.candidate, Outcome.DIFFERENT, f"Not equivalent: {after}.")
@@ -207,6 +223,9 @@ def _timed_and_proved(
                 rehearsals.drop(one.candidate.text)
             yield quick
     fastest = sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0))
+    if cancelled:
+        yield from (unfinished(quick, PROVED) for quick, _ in fastest)
+        raise Cancelled
     yield from prove_in_order(bench, fastest, proofs, rehearsals)
 
 
@@ -216,31 +235,51 @@ def prove_in_order(
     proofs: Proofs,
     rehearsals: Rehearsals | None,
 ) -> Iterator[Judgement]:
-    """Prove timed candidates, each when it is asked for. Raises Cancelled."""
-    for quick, one in hopeful:
+    """Prove timed candidates, each when it is asked for. Raises Cancelled, after a judgement of each that is left."""
+    for number, (quick, one) in enumerate(hopeful):
+        try:
+            judgement = _proved(bench, quick, one, proofs, rehearsals)
+        except Cancelled:
+            yield from (unfinished(left, PROVED) for left, _ in hopeful[number:])
+            raise
+        yield judgement
+
+
+def _proved(
+    bench: Bench, quick: Judgement, one: Admitted, proofs: Proofs, rehearsals: Rehearsals | None
+) -> Judgement:
+    """The judgement of a timed candidate once it is proved; its program goes on only where it was. Raises Cancelled."""
+    if rehearsals is not None:
+        rehearsals.begin(one.candidate.text, one.candidate.file)
+    proofs.begin(one)
+    broken = broken_configuration(bench, one.candidate, bench.run)
+    placed = depends_on_place(bench, one.candidate, one.compiled, bench.run) if broken is None else None
+    if (why := broken or placed) is not None:
+        proofs.drop(one)
         if rehearsals is not None:
-            rehearsals.begin(one.candidate.text, one.candidate.file)
-        proofs.begin(one)
-        broken = broken_configuration(bench, one.candidate, bench.run)
-        placed = depends_on_place(bench, one.candidate, one.compiled, bench.run) if broken is None else None
-        if (why := broken or placed) is not None:
-            proofs.drop(one)
-            if rehearsals is not None:
-                rehearsals.drop(one.candidate.text)
-            yield Judgement(one.candidate, Outcome.NOT_COMPILED if broken else Outcome.REFUSED, why)
-            continue
-        verdict = proofs.finish(one)
-        if one.candidate.exact and rounds_otherwise(verdict):
-            # As many operations in the same order, but the compiler has fused others of them: double precision decides.
-            bench.prepare_precision()
-            one = replace(one, candidate=replace(one.candidate, exact=False))
-            quick, verdict = replace(quick, candidate=one.candidate), proofs.finish(one)
-        if verdict.equivalent:
-            yield over_ranges(bench, with_proof(bench, quick, verdict), one.compiled, bench.run)
-        else:
-            if rehearsals is not None:
-                rehearsals.drop(one.candidate.text)
-            yield not_proved(one.candidate, verdict)
+            rehearsals.drop(one.candidate.text)
+        return Judgement(one.candidate, Outcome.NOT_COMPILED if broken else Outcome.REFUSED, why)
+    verdict = proofs.finish(one)
+    if one.candidate.exact and rounds_otherwise(verdict):
+        # As many operations in the same order, but the compiler has fused others of them: double precision decides.
+        bench.prepare_precision()
+        one = replace(one, candidate=replace(one.candidate, exact=False))
+        quick, verdict = replace(quick, candidate=one.candidate), proofs.finish(one)
+    if verdict.equivalent:
+        return over_ranges(bench, with_proof(bench, quick, verdict), one.compiled, bench.run)
+    if rehearsals is not None:
+        rehearsals.drop(one.candidate.text)
+    return not_proved(one.candidate, verdict)
+
+
+def unfinished(tried: Judgement | Candidate, left: str) -> Judgement:
+    """The judgement of a candidate that the end of the search came upon; `left` is what was still to be done."""
+    if isinstance(tried, Candidate):
+        return Judgement(tried, Outcome.ENDED, f"Not judged: the search ended before {left}.")
+    speed = f" {tried.speedup:.2f}x as fast on the recorded launches;" if tried.speedup is not None else ""
+    return replace(
+        tried, stage=Outcome.ENDED, reason=f"Not judged to the end:{speed} the search ended before {left}."
+    )
 
 
 def rounds_otherwise(verdict: Verdict) -> bool:

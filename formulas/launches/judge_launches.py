@@ -22,7 +22,7 @@ from hipscope.accordo.proof.checks.results import check_timed_run
 from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.replay.replay import Replay
 from hipscope.accordo.trials.other_launch import groups_of, relaunching, reshaped
-from hipscope.analysis.errors import BuildFailed, HipscopeError, MissingTool, ProgramFailed
+from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, MissingTool, ProgramFailed
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileSession
@@ -36,6 +36,7 @@ from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.judge import Judgement, not_proved, weigh
 from hipscope.formulas.judge.outcome import Outcome
+from hipscope.formulas.judge.selection import PROVED, unfinished
 from hipscope.formulas.judge.timed_replay import Measured, measure
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed
 from hipscope.formulas.launches.numbers import LaunchEdit, Shapes, launch_edits
@@ -51,6 +52,7 @@ _LEAST_GAIN = (
     1.05  # below it, what another shape brings depends on the size of the problem more than on the shape
 )
 _SECONDS = 40.0  # after that no further shape is begun to be timed
+_SHARE = 0.25  # of the time that a limit leaves: the rest is for the proof
 
 
 @dataclass(frozen=True)
@@ -129,11 +131,11 @@ def _largest(bench: Bench) -> int:
 
 def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Judged]:
     run.say(f"timing {min(len(edits), _MOST_TIMED)} launch shapes of `{bench.kernel.name}`")
-    begun = time.monotonic()
+    begun, seconds = time.monotonic(), min(_SECONDS, run.seconds_left * _SHARE)
 
     def timed(numbered: tuple[int, LaunchEdit]) -> _Timed | Judgement | None:
         number, edit = numbered
-        if time.monotonic() - begun > _SECONDS:
+        if time.monotonic() - begun > seconds:
             return None
         return _time(bench, edit, bench.work / f"launch_{number}", run)
 
@@ -152,7 +154,12 @@ def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Jud
         elif dropped:
             yield Judged(dropped[0])
     for number, one in enumerate(hopeful[:_MOST_PROVED]):
-        yield _proved(bench, one, bench.work / f"launched_{number}", run)
+        try:
+            judged = _proved(bench, one, bench.work / f"launched_{number}", run)
+        except Cancelled:
+            yield from (Judged(unfinished(left.quick, PROVED)) for left in hopeful[number:_MOST_PROVED])
+            raise
+        yield judged
 
 
 def _too_little(judgement: Judgement) -> Judgement:

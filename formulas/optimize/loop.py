@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from hipscope.analysis.errors import BuildFailed, HipscopeError, ProgramFailed, UsageError
+from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, ProgramFailed, UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.profilers import MeasuringProfiler, Profiler, choose_profiler
@@ -41,7 +42,7 @@ from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
 from hipscope.formulas.judge.judge import Judgement, judge_candidate, over_program
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.judge.selection import ask_recipes, contest, unasked_candidates
+from hipscope.formulas.judge.selection import IN_PROGRAM, ask_recipes, contest, unasked_candidates, unfinished
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
 from hipscope.formulas.launches.judge_launches import RECIPE, judge_launches
 from hipscope.formulas.optimize.model_rewrites import (
@@ -50,24 +51,27 @@ from hipscope.formulas.optimize.model_rewrites import (
     explain_attempt,
     kernel_findings,
 )
+from hipscope.formulas.optimize.options import Earlier, OptimizeOptions
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
 from hipscope.formulas.optimize.records import judged_attempt, sentence, unjudged, verified_result
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
+from hipscope.formulas.optimize.search_end import ended_sentence, nothing_begun, reason_of, too_late, with_end
 from hipscope.formulas.optimize.variant_search import judge_variants
 from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit
 from hipscope.formulas.propose.hints.variants import variants_of
 from hipscope.formulas.propose.llm.client import ModelError
 
 __all__ = [
-    "Attempt", "OptimizeOptions", "OptimizeResult", "VerifiedEdit", "apply_edit", "judge_candidate", "open_bench",
-    "optimize_project", "try_program",
+    "Attempt", "Earlier", "OptimizeOptions", "OptimizeResult", "VerifiedEdit", "apply_edit", "judge_candidate",
+    "open_bench", "optimize_project", "try_program",
 ]  # fmt: skip
 
 _OF_LAUNCHES = "launchConfig"
 _NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE)
 _ROUNDS = 3  # of one kernel: each costs a profile and a search; what was tried on public programs
 _ALL_ROUNDS = 6  # of all kernels
+_SHORTEST_ROUND = 0.5  # of the time of the round before: what is left of a limit must be that at least
 _HOT_KERNEL = 0.05  # of the GPU's time: the share below which nothing is a finding either
 _NEXT_KERNEL = 0.1  # of the GPU's time: what another search must be able to pay for
 _MOST_KERNELS = 3  # that are searched one after another without success
@@ -75,46 +79,6 @@ _MOST_KERNELS = 3  # that are searched one after another without success
 
 # What is wrong with one kernel or its file says nothing about the next. A full disk, a missing tool, a stop do.
 _OF_ONE_FINDING = (UsageError, BuildFailed, ProgramFailed)
-
-
-@dataclass(frozen=True)
-class OptimizeOptions:
-    """What to optimize, and by recipes, a language model or both.
-
-    `yes_send` says that the user agrees to send this project's kernels to the configured language model. `rounds` is
-    how often the file is rewritten at most, each time on the text that the last rewrite left: one kernel, then the
-    next; None: as often as pays with recipes and modelled times, else once: a model's answers cost money, a measured
-    interval is of one rewrite.
-    `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
-    """
-
-    formula: str = "auto"
-    kernel: str | None = None
-    rewriter: str = "recipes"
-    yes_send: bool = False
-    rounds: int | None = 1
-    stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """What the rounds before came to: all edited `file`, `kernel` goes on to gain, the kernels named `done` do not."""
-
-    file: Path
-    kernel: str | None
-    done: frozenset[str]
-
-    def allows(self, kernel: Kernel) -> bool:
-        """Whether the next round may be about this kernel: one edit is of one file."""
-        name = base_name(kernel.name)
-        elsewhere = kernel.file is not None and not self.edits(Path(kernel.file))
-        if elsewhere or (kernel.file is None and name != self.kernel):
-            return False
-        return name == self.kernel or name not in self.done
-
-    def edits(self, file: Path) -> bool:
-        """Whether this is the file that the rounds before have edited."""
-        return file.resolve() == self.file.resolve()
 
 
 @dataclass(frozen=True)
@@ -154,10 +118,11 @@ def optimize_project(
 ) -> OptimizeResult:
     """Profile, take the worst finding that can be answered, and verify a rewrite for it.
 
-    Raises UsageError for an unknown formula, kernel or rewriter, ConsentNeeded and ModelError of the language model,
-    and whatever building and running raise.
+    Raises UsageError for an unknown formula, kernel or rewriter and for a search that ended before there was a profile,
+    ConsentNeeded and ModelError of the language model, and whatever building and running raise.
     """
     run, options = run or Run(), options or OptimizeOptions()
+    run = run if options.end is None else run.until(options.end)
     _formulas(options, project)
     _check_rewriter(options.rewriter)
     proposer = (
@@ -175,9 +140,13 @@ def _go_on(
     project: Project, options: OptimizeOptions, proposer: ModelProposer | None, run: Run
 ) -> OptimizeResult:
     """Optimize; the kernel that was rewritten again, on its new text, and then the next by its time, until nothing
-    more is gained.
+    more is gained or the search ends.
     """
-    result = _optimize(project, options, proposer, run)
+    begun = time.monotonic()
+    try:
+        result = _optimize(project, options, proposer, run)
+    except Cancelled as cancelled:
+        raise nothing_begun(options.end, cancelled) from None
     rounds: list[OptimizeResult] = [result]
     texts: list[bytes] = []
     done: set[str] = set()
@@ -188,17 +157,24 @@ def _go_on(
         texts.append(result.edit.applied_to(texts[-1]))
         if len(rounds) >= (options.rounds or most):
             return joined(project, rounds, None, texts)
+        taken, begun = time.monotonic() - begun, time.monotonic()
+        if run.seconds_left < taken * _SHORTEST_ROUND:
+            return with_end(joined(project, rounds, None, texts), too_late(len(rounds) + 1, taken, run))
         run.say(f"round {len(rounds) + 1}: profiling the program with the rewrite")
         run = run.replacing(file, texts[-1])
         own = base_name(result.kernel or "")
         done |= {base_name(a.kernel) for a in result.attempts}  # those before it, which gained nothing
         again = options.rounds is not None or [r.kernel for r in rounds].count(result.kernel) < _ROUNDS
         earlier = Earlier(file, own if again else None, frozenset(done))
-        result = _optimize(project, options, proposer, run, earlier)
+        try:
+            result = _optimize(project, options, proposer, run, earlier)
+        except Cancelled as cancelled:
+            reason = f"{reason_of(options.end, cancelled)}, in round {len(rounds) + 1}."
+            return with_end(joined(project, rounds, None, texts), reason)
         if result.status == "verified" and result.edit is not None and Path(result.edit.file) == file:
             rounds.append(result)
         else:
-            return joined(project, rounds, result, texts)
+            return with_end(joined(project, rounds, result, texts), result.ended)
     return result
 
 
@@ -230,7 +206,8 @@ def _optimize_session(
         if ready is not None:
             built, asked = program_of(ready, project, run)
             result = _optimize_profiled(Optimizing(built, ready, hardware, options, proposer, asked, earlier))
-            if not any(a.outcome is Outcome.PROGRAM_DIFFERS for a in result.attempts):
+            differs = any(a.outcome is Outcome.PROGRAM_DIFFERS for a in result.attempts)
+            if not differs or result.ended is not None:
                 return result
             forget(ready)  # the program may have got other data: judge it on what it does now
     recorded = ProfileOptions(backend="emulator", capture_dispatches=())
@@ -264,20 +241,27 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     if not kernels:
         return OptimizeResult(status="nothing_to_do", message=_nothing(work.profile, work.options))
     attempts: list[Attempt] = []
+    ended = None
     for number, (kernel, group) in enumerate(kernels):
         judged = [a for a in attempts if a.outcome not in (*_NO_CANDIDATE, Outcome.CANNOT_JUDGE)]
         enough = len(judged) >= config.optimize.max_attempts
         if enough and (number >= _MOST_KERNELS or _share(work, kernel) < _NEXT_KERNEL):
             break
-        result = _optimize_kernel(work, kernel, group, attempts)
+        try:
+            result = _optimize_kernel(work, kernel, group, attempts)
+        except Cancelled as cancelled:
+            reason = reason_of(work.options.end, cancelled)
+            ended = ended_sentence(reason, [k.name for k, _ in kernels[number:]], attempts)
+            break
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
     if not wanted:
         message = " ".join(
             [_nothing(work.profile, work.options), *(_why_not(attempts) for _ in attempts[:1])]
         )
-        return OptimizeResult(status="nothing_to_do", message=message, attempts=tuple(attempts))
-    return OptimizeResult(
+        nothing = OptimizeResult(status="nothing_to_do", message=message, attempts=tuple(attempts))
+        return with_end(nothing, ended)
+    result = OptimizeResult(
         status="rejected" if any(a.outcome.wrong for a in attempts) else "no_improvement",
         message="No verified improvement. " + _why_not(attempts),
         formula=wanted[0].formula,
@@ -287,6 +271,7 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
         findings=tuple(wanted),
         attempts=tuple(attempts),
     )
+    return with_end(result, ended)
 
 
 def _in_turn(
@@ -441,8 +426,12 @@ def _first_verified(
         if judgement.accepted:
             work.run.say("running the program with the rewrite")
             candidate = judgement.candidate
-            whole = rehearsals.finish(candidate.text, exact=_bit_exact(judgement), file=candidate.file)
-            judgement = _confirmed(work, bench, judgement, whole)
+            try:
+                whole = rehearsals.finish(candidate.text, exact=_bit_exact(judgement), file=candidate.file)
+                judgement = _confirmed(work, bench, judgement, whole)
+            except Cancelled:
+                attempts.append(judged_attempt(bench, finding, unfinished(judgement, IN_PROGRAM)))
+                raise
         attempts.append(judged_attempt(bench, finding, judgement))
         if judgement.accepted:
             return verified_result(bench, finding, judgement, attempts)

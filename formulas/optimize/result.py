@@ -88,4 +88,7 @@ class OptimizeResult(FrozenRecord):
     gpu_speedup: float | None = Field(
         None, description="all kernels of a run together: the sum of their times before, by that after"
     )
+    ended: str | None = Field(
+        None, description="why the search ended before all was tried, and what is left; None when all was"
+    )
     compiles: int = Field(0, description="texts of device code that were compiled for all attempts")

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.compile_sweep import Admitted, sweep
 from hipscope.formulas.judge.judge import Judgement, time_candidate, weigh
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.judge.selection import Proofs, prove_in_order
+from hipscope.formulas.judge.selection import PROVED, Proofs, prove_in_order, unfinished
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.variants import NAME, Hints, LoopHint, Variants
@@ -34,6 +35,7 @@ _MOST_PAIRS = 3  # for each partner
 _MOST_PROVED = 3
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
+_SHARE = 0.25  # of the time that a limit leaves: the rest is for the other variants and the proof
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
 _WRITTEN_PAYS = 5  # hundredths of the time
 _PAYS = 1.01  # times as fast: where nothing gains that much, one partner is enough
@@ -69,11 +71,16 @@ def judge_variants(
     dropped: list[Judgement] = []
     told = _written(variants, _first(variants, _AGAIN if again else _LOOP_HINTS), dropped)
     first = [*((None, c) for c in recipes), *told]
-    timed = _timed(bench, variants, first, (), run, dropped)
-    nearer = _written(variants, _next_to_best(variants, timed), dropped)
-    timed += _timed(bench, variants, nearer, timed, run, dropped)
-    paired = _written(variants, _paired(variants, timed), dropped)
-    timed += _timed(bench, variants, paired, timed, run, dropped)
+    timed: list[_Timed] = []
+    try:
+        _time(bench, variants, first, run, timed, dropped)
+        _time(
+            bench, variants, _written(variants, _next_to_best(variants, timed), dropped), run, timed, dropped
+        )
+        _time(bench, variants, _written(variants, _paired(variants, timed), dropped), run, timed, dropped)
+    except Cancelled:
+        yield from (unfinished(t.quick, PROVED) for t in timed if t.quick.accepted)
+        raise
     hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)[:_MOST_PROVED]
     if not timed and dropped:
         yield min(dropped, key=lambda judgement: judgement.stage.rank)
@@ -115,34 +122,33 @@ def _preference(one: _Timed) -> tuple[int, bool, int, int]:
     return -hundredths, not candidate.exact, len(candidate.assumes), changes
 
 
-def _timed(
+def _time(
     bench: Bench,
     variants: Variants,
     tried: Sequence[tuple[Hints | None, Candidate]],
-    before: Sequence[_Timed],
     run: Run,
+    timed: list[_Timed],
     dropped: list[Judgement],
-) -> list[_Timed]:
-    """Compile these and time them, as many as the time allows; what another one has compiled to is left out.
-
-    What goes no further is added to `dropped`.
+) -> None:
+    """Compile these and add them to those that are `timed`, as many as the time allows; what another one has compiled
+    to is left out. What goes no further is added to `dropped`. Raises Cancelled.
     """
     if not tried:
-        return []
+        return
     by_text = {c.text: (hints, c) for hints, c in reversed(tried)}
-    known = [t.admitted for t in before]
+    known = [t.admitted for t in timed]
     swept = sweep(bench, [c for _, c in reversed(by_text.values())], run, known=known)
     dropped += swept.dropped
     admitted = swept.kept[:_MOST_TIMED]
     if not admitted:
-        return []
+        return
     run.say(f"timing {len(admitted)} variants of `{variants.kernel.name}`")
 
-    begun = time.monotonic()
+    begun, seconds = time.monotonic(), min(_SECONDS, run.seconds_left * _SHARE)
 
-    def timed(numbered: tuple[int, Admitted]) -> _Timed | None:
+    def measured(numbered: tuple[int, Admitted]) -> _Timed | None:
         number, one = numbered
-        if time.monotonic() - begun > _SECONDS:
+        if time.monotonic() - begun > seconds:
             return None
         after = time_candidate(bench, one.candidate, one.compiled, run, work=f"variant_{number}")
         if isinstance(after, str):
@@ -150,7 +156,7 @@ def _timed(
         return _Timed(by_text[one.candidate.text][0], weigh(bench, one.candidate, None, after, None), one)
 
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return [t for t in pool.map(timed, enumerate(admitted, len(before))) if t is not None]
+        timed += (t for t in pool.map(measured, enumerate(admitted, len(timed))) if t is not None)
 
 
 def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:

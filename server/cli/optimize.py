@@ -22,7 +22,13 @@ from hipscope.server.console.options import (
     program_arguments,
 )
 from hipscope.server.console.results import write_result
-from hipscope.server.console.terminal import check_output, failures_reported, run_task
+from hipscope.server.console.terminal import (
+    STOPPED,
+    check_output,
+    failures_reported,
+    progress_shown,
+    stop_asked,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,6 +58,15 @@ def optimize(  # one parameter per option of the command
             show_default=False,
         ),
     ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="End the search after so long, with the best verified rewrite so far; as the first Ctrl-C does.",
+            show_default=False,
+        ),
+    ] = None,
     test_command: Annotated[
         str | None, typer.Option(help="The project's own tests, as a further gate.", show_default=False)
     ] = None,
@@ -72,6 +87,7 @@ def optimize(  # one parameter per option of the command
     """Rewrite the kernel that loses the most time; show the change only if it is proved and faster."""
     with failures_reported():
         check_output(output)
+        from hipscope.analysis.run import Run
         from hipscope.server.jobs import tasks
 
         request = tasks.TaskRequest(
@@ -85,11 +101,14 @@ def optimize(  # one parameter per option of the command
             rewriter=rewriter.value if rewriter else None,
             yes_send=yes_send,
             rounds=rounds,
+            time_limit_s=time_limit,
             test_command=test_command,
         )
         if apply:
             tasks.check_writable(request)
-        report = run_task(tasks.optimize, request)
+        # The first stop ends the search, with what it has by then; the second one ends the command.
+        with stop_asked() as ended, progress_shown() as progress:
+            report = tasks.optimize(request, Run(progress=progress), ended)
         edit = report.edit if report.status == "verified" else None
 
         def draw(console: Console) -> None:
@@ -107,4 +126,4 @@ def optimize(  # one parameter per option of the command
             done = f"Written to {file}; the original is {short_path(str(kept))}."
             sys.stdout.write((done if kept else f"Not written; --apply writes it to {file}.") + "\n")
         if report.status not in ("verified", "nothing_to_do"):
-            raise typer.Exit(1)
+            raise typer.Exit(STOPPED if ended.is_set() else 1)

@@ -6,6 +6,7 @@ Both the command line and the worker call these. This module imports what comput
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -50,6 +51,7 @@ class TaskRequest:
     rewriter: str | None = None
     yes_send: bool = False
     rounds: int | None = 1
+    time_limit_s: float | None = None
     test_command: str | None = None
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     checks: str = "all"
@@ -102,10 +104,16 @@ def check(request: TaskRequest, run: Run) -> CheckReport:
     return check_report(check_project(project, run, checks=request.checks))
 
 
-def optimize(request: TaskRequest, run: Run) -> Optimization:
-    """Find, rewrite, prove and time; the `hipscope.optimize/1` record. Raises HipscopeError."""
-    from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
+def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = None) -> Optimization:
+    """Find, rewrite, prove and time; the `hipscope.optimize/1` record. Raises HipscopeError.
 
+    When `ended` is set, or at the time limit, the record has what was verified so far.
+    """
+    from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
+    from hipscope.formulas.optimize.search_end import SearchEnd
+
+    limit = request.time_limit_s or resolve_config(request.target).optimize.time_limit_s
+    end = SearchEnd(run.cancel, seconds=limit, asked=ended)
     project, run = _begin(request, run, keep_key=True)
     rewriter = request.rewriter or project.config.optimize.rewriter
     if rewriter == "recipes":
@@ -117,6 +125,7 @@ def optimize(request: TaskRequest, run: Run) -> Optimization:
         yes_send=request.yes_send,
         rounds=request.rounds,
         stored_keys=request.stored_keys,
+        end=end,
     )
     return optimize_report(optimize_project(project, run, options=options))
 

@@ -136,7 +136,7 @@ def render_optimization(found: Optimization, console: Console, *, verbose: bool 
     if verbose:
         console.print(proof_table(found))
         console.print(Text(_compiled(found), "dim"))
-    for note in found.notes:
+    for note in (*found.notes, *([found.ended] if found.ended else ())):
         console.print(Text(f"note: {note}", "dim"))
     if found.isolation == "limits":
         console.print(Text(f"note: {borders(found.isolation)}", "dim"))

@@ -365,6 +365,7 @@ def optimize(request: Object, file: str, text: str) -> Object:
         "edit": None,
         "kernels": [],
         "gpu_speedup": None,
+        "ended": None,
         "compiles": 0,
     }
     if "// worker: refuse" in text or start < 0:

@@ -44,6 +44,7 @@ _OPTIMIZATION = Optimization(
     edit=None,
     kernels=(),
     gpu_speedup=None,
+    ended=None,
     compiles=0,
 )
 

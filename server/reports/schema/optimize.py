@@ -127,6 +127,7 @@ class Optimization:
     edit: Edit | None
     kernels: tuple[KernelGain, ...]
     gpu_speedup: float | None
+    ended: str | None
     compiles: int
 
     @property

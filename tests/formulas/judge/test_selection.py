@@ -141,6 +141,33 @@ def test_what_rounds_otherwise_is_proved_by_double_precision(
     assert not judged.candidate.exact
 
 
+def test_what_the_end_of_a_search_leaves_unproved_is_said_of_each(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prove(_bench: Any, candidate: Candidate, _compiled: Any, _run: Run) -> Verdict:
+        if candidate.text == b"first":
+            return Verdict(outcome="inconclusive", reason="Not proved.")
+        raise Cancelled
+
+    monkeypatch.setattr(selection, "prove", prove)
+    monkeypatch.setattr(selection, "broken_configuration", lambda *_: None)
+    monkeypatch.setattr(selection, "depends_on_place", lambda *_: None)
+    bench.run = Run()
+    tried: list[Any] = [
+        (Judgement(c, Outcome.ACCEPTED, "", speedup=1.5), Admitted(c, None))  # type: ignore[arg-type]
+        for c in (Candidate("r", "", text, "") for text in (b"first", b"second", b"third"))
+    ]
+    with proofs(bench) as begun:
+        in_turn = selection.prove_in_order(bench, tried, begun, None)
+        judged = [next(in_turn) for _ in tried]
+        with pytest.raises(Cancelled):
+            next(in_turn)
+    assert [j.stage for j in judged] == [Outcome.INCONCLUSIVE, Outcome.ENDED, Outcome.ENDED]
+    assert judged[1].reason == (
+        "Not judged to the end: 1.50x as fast on the recorded launches; the search ended before it was proved."
+    )
+
+
 def test_a_gain_that_another_formula_explains_is_a_gain(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recipe is asked for one finding, and what it moves may be the metric of another."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from hipscope.accordo.model.verdict import Verdict
+from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.parse import parse
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
@@ -59,7 +61,11 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Callab
         cycles = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
         variants = variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)
         bench: Any = SimpleNamespace(prepare_precision=lambda: None)
-        return list(variant_search.judge_variants(bench, variants, Run()))
+        found: list[Judgement] = []
+        with contextlib.suppress(Cancelled):
+            for one in variant_search.judge_variants(bench, variants, Run()):
+                found.append(one)  # noqa: PERF402  # the search may end between two of them
+        return found
 
     def proved(_bench: Any, hopeful: Any, _proofs: Any, _rehearsals: Any) -> Iterator[Judgement]:
         for quick, _ in hopeful:
@@ -96,6 +102,24 @@ def test_of_equals_the_one_that_assumes_least_is_first(judged: Callable[[Speed],
                   1.5 if "unroll 8\n  while" in text else 1.0)[0]  # fmt: skip
     assert "restrict" not in best.candidate.text.decode()
     assert best.candidate.assumes == ()
+
+
+def test_what_was_timed_is_said_of_a_search_that_ends_before_its_proofs(
+    judged: Callable[[Speed], list[Judgement]], compiled: list[Candidate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first: list[int] = []
+
+    def timed(*_: Any, **__: Any) -> object:
+        first.append(len(compiled))
+        if len(compiled) > first[0]:
+            raise Cancelled  # in the second turn of the search
+        return object()
+
+    monkeypatch.setattr(variant_search, "time_candidate", timed)
+    found = judged(lambda text: 1.5 if "unroll" in text else 1.0)
+    assert {j.stage for j in found} == {Outcome.ENDED}
+    assert {j.speedup for j in found} == {1.5}
+    assert all("unroll" in j.candidate.text.decode() for j in found)
 
 
 def test_the_fastest_is_named_when_none_is_fast_enough(judged: Callable[[Speed], list[Judgement]]) -> None:

@@ -257,15 +257,26 @@ def test_no_command_hands_the_models_key_to_what_it_builds_or_runs(
     assert seen.read_text() == "".join(f"{n} {int(n in kept)}\n" for n in names)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopping_it_is_clean(cli: Cli, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [("profile", signal.SIGINT), ("profile", signal.SIGTERM), ("optimize", signal.SIGINT)],
+)
+def test_stopping_it_is_clean(cli: Cli, command: str, number: signal.Signals) -> None:
     source = cli.write(HOST + "int main() { launch(); for (volatile int i = 0;; i = 0) {} }\n")
-    process = cli.start("profile", source)
+    process = cli.start(command, source)
     wait_for(lambda: any(argv(pid).endswith("/program") for pid in cli.running()))
     process.send_signal(number)
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == 130
     assert stderr == "hipscope: stopped\n"
+    cli.assert_nothing_left()
+
+
+def test_a_time_limit_that_is_over_before_there_is_a_profile_is_one_line(cli: Cli) -> None:
+    source = cli.write(HOST + "int main() { launch(); for (volatile int i = 0;; i = 0) {} }\n")
+    outcome = cli("optimize", "--time-limit", "1", source)
+    assert outcome.code == 2
+    assert "ended by its limit of 1 s before the program was profiled" in outcome.stderr
     cli.assert_nothing_left()
 
 
