@@ -168,6 +168,11 @@ class Kernel(_Record):
     partial: str | None = Field(None, description="why the record does not cover all dispatches, if so")
     sampled: bool = Field(False, description="latency and stall count samples, not cycles")
     bound_by: str | None = Field(None, description="what the emulator's model says limits the kernel")
+    busy: dict[str, float] = Field(
+        default_factory=dict,
+        description="by unit, the part of the launches' time for which it would be busy at the highest rate that it "
+        "reaches; `launch`: an empty launch; from the emulator only",
+    )
 
     @property
     def time_ns(self) -> float:

@@ -286,6 +286,7 @@ def _sidecar(
         "dispatch": dispatch.id,
         "kernel": dispatch.kernel,
         "bound_by": dispatch.bound_by,
+        "busy": dict(dispatch.busy),
         "instructions": [
             {
                 "line": line_of[i.address],

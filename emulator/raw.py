@@ -50,6 +50,7 @@ class RawDispatch:
     counters: Mapping[str, float]
     resources: Mapping[str, int]
     bound_by: str
+    busy: Mapping[str, float]
     waves: int | None
     occupancy_waves_per_simd: float | None
     process: int = 0
@@ -199,6 +200,7 @@ def _dispatch(data: Mapping[str, Any]) -> RawDispatch:
         counters=data.get("counters") or {},
         resources=data.get("resources") or {},
         bound_by=str(data.get("bound_by") or ""),
+        busy=data.get("busy") or {},
         waves=data.get("waves"),
         occupancy_waves_per_simd=data.get("occupancy_waves_per_simd"),
         process=int(data.get("process") or 0),

@@ -252,6 +252,7 @@ def _kernel(
         partial=f"{dropped} of {len(launches)} launches have damaged time stamps" if dropped else None,
         sampled=any(trace.sampled for trace in traces),
         bound_by=_bound_by(traces, dispatches),
+        busy=_busy(traces, dispatches),
     )
 
 
@@ -275,6 +276,17 @@ def _bound_by(traces: Sequence[Trace], dispatches: Sequence[Dispatch]) -> str | 
     known = [trace for trace in traces if trace.bound_by]
     longest = max(known, key=lambda t: times.get(t.dispatch or 0, 0.0), default=None)
     return longest.bound_by if longest is not None else None
+
+
+def _busy(traces: Sequence[Trace], dispatches: Sequence[Dispatch]) -> dict[str, float]:
+    """How busy each unit was over the traced launches, by their times."""
+    times = {dispatch.id: dispatch.time_ns for dispatch in dispatches}
+    known = [(trace.busy, times.get(trace.dispatch or 0, 0.0)) for trace in traces if trace.busy]
+    total = sum(time for _, time in known)
+    units = dict.fromkeys(unit for busy, _ in known for unit in busy)
+    return {
+        unit: sum(busy.get(unit, 0.0) * time for busy, time in known) / total for unit in units if total > 0
+    }
 
 
 def _merge(traces: Sequence[Trace]) -> tuple[Instruction, ...]:

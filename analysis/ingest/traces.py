@@ -65,6 +65,7 @@ class Trace:
     instructions: tuple[TracedInstruction, ...]
     sampled: bool
     bound_by: str = ""
+    busy: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_trace(folder: Path) -> Trace | None:
@@ -100,6 +101,7 @@ def read_trace(folder: Path) -> Trace | None:
         instructions=tuple(instructions),
         sampled=sampled,
         bound_by=str(sidecar.get("bound_by", "")) if sidecar else "",
+        busy=sidecar.get("busy", {}) if sidecar else {},
     )
 
 

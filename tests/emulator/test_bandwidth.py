@@ -13,7 +13,7 @@ from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import write_device_config
-from hipscope.emulator.raw import read_dispatches
+from hipscope.emulator.raw import RawDispatch, read_dispatches
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 BYTES = 4 << 20
@@ -34,6 +34,16 @@ int main() {{
 
 def launch_seconds(folder: Path, **changes: float) -> list[float]:
     """Modelled times of two launches that read BYTES each, on an MI300A with some of its rows changed."""
+    seconds = []
+    for dispatch in launches(folder, **changes):
+        assert dispatch.start_ns is not None
+        assert dispatch.end_ns is not None
+        seconds.append((dispatch.end_ns - dispatch.start_ns) * 1e-9)
+    return seconds
+
+
+def launches(folder: Path, **changes: float) -> list[RawDispatch]:
+    """The records of those launches."""
     source = folder / "read_once.hip"
     source.write_text(SOURCE)
     toolchain = find_toolchain(Config())
@@ -46,12 +56,7 @@ def launch_seconds(folder: Path, **changes: float) -> list[float]:
         EmulatorOptions(out=folder / "out", objdump=toolchain.objdump, device_config=device)
     )
     subprocess.run(built.argv, env={**os.environ, **built.env, **environment}, check=True, timeout=300)
-    seconds = []
-    for dispatch in read_dispatches(folder / "out"):
-        assert dispatch.start_ns is not None
-        assert dispatch.end_ns is not None
-        seconds.append((dispatch.end_ns - dispatch.start_ns) * 1e-9)
-    return seconds
+    return list(read_dispatches(folder / "out"))
 
 
 @pytest.mark.parametrize(
@@ -67,6 +72,24 @@ def test_a_long_queue_loses_no_work(tmp_path: Path, resource: str, rate: float, 
     """Thousands of requests wait at once when a resource of the device is slow; none of them is served for nothing."""
     seconds = launch_seconds(tmp_path, **{resource: rate})[0]
     assert BYTES / bytes_per_s <= seconds < 1.3 * BYTES / bytes_per_s
+
+
+@pytest.mark.parametrize(
+    ("resource", "rate", "unit"),
+    [
+        ("hbm_read_bytes_per_s", 1e9, "hbm"),
+        ("mall_bytes_per_s", 1e9, "mall"),
+        ("l2_read_bytes_per_cycle", 0.01, "l2"),
+        ("launch_floor_ns", 1e9, "launch"),
+    ],
+)
+def test_what_makes_a_launch_slow_is_busy_for_all_of_it(
+    tmp_path: Path, resource: str, rate: float, unit: str
+) -> None:
+    """The other units are not: all that they do would take a small part of that time."""
+    busy = launches(tmp_path, **{resource: rate})[0].busy
+    assert 0.75 < busy[unit] <= 1.01
+    assert sum(part for other, part in busy.items() if other != unit) < 0.1
 
 
 @pytest.mark.parametrize(("capacity", "missing"), [(2.0, 0.01), (1.0, 0.54), (0.5, 1.0)])

@@ -69,7 +69,7 @@ def launch(number: int, instructions: int, time_ns: float | None = None, scalars
     return RawDispatch(
         id=number, kernel="k", code_object="", grid=(64, 1, 1), workgroup=(64, 1, 1), dynamic_lds=0,
         start_ns=start, end_ns=None if start is None else start + (time_ns or 0), profiled=time_ns is not None,
-        counters={}, resources={}, bound_by="", waves=1, occupancy_waves_per_simd=None,
+        counters={}, resources={}, bound_by="", busy={}, waves=1, occupancy_waves_per_simd=None,
         instructions=instructions, scalars=scalars,
     )  # fmt: skip
 

@@ -37,6 +37,7 @@ def dispatch(number: int, **changes: Any) -> dict[str, Any]:
         "workgroup": [64, 1, 1], "dynamic_lds": 0, "start_ns": 1000.0 * number, "end_ns": 1000.0 * number + 400,
         "profiled": True, "occupancy_waves_per_simd": 8.0, "waves": 8, "wall_ms": 1.0, "process": 70, "thread": 71,
         "counters": {"SQ_WAVES": 8, "GRBM_GUI_ACTIVE": 6720.0, "TCC_MISS_sum": 0.25}, "bound_by": "hbm",
+        "busy": {"hbm": 0.75, "launch": 0.5},
         "resources": {"vgprs": 12, "agprs": 0, "sgprs": 16, "lds": 1, "scratch": 0}, **changes,
     }  # fmt: skip
 
@@ -258,6 +259,14 @@ def test_memory_analysis_is_one_json_array_with_lines_and_conflicts(tmp_path: Pa
     assert second["kernel_analysis"]["kernel_info"]["dispatch_id"] == 2
 
 
+def test_how_busy_units_are_counts_by_the_times_of_the_launches(tmp_path: Path) -> None:
+    longer = dispatch(2, end_ns=3200.0, busy={"hbm": 0.25})
+    (kernel,) = read(tmp_path, dispatch(1), longer).kernels
+    assert kernel.busy == pytest.approx(
+        {"hbm": (0.75 * 400 + 0.25 * 1200) / 1600, "launch": 0.5 * 400 / 1600}
+    )
+
+
 def test_everything_is_read_back(tmp_path: Path) -> None:
     profile = read(tmp_path, dispatch(1))
     assert (profile.source, profile.provenance) == (Source.EMULATOR, Provenance.MODELLED)
@@ -266,6 +275,7 @@ def test_everything_is_read_back(tmp_path: Path) -> None:
     (kernel,) = profile.kernels
     assert (kernel.name, kernel.mangled, kernel.bound_by) == (NAME, KERNEL, "hbm")
     assert kernel.time_ns == 400
+    assert kernel.busy == {"hbm": 0.75, "launch": 0.5}
     load, wait, lds = kernel.instructions
     assert (load.hits, load.lanes, load.latency) == (8, 512, 40)
     assert wait.stalls == {StallReason.GLOBAL_MEMORY: 4000.5}

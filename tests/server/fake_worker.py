@@ -274,6 +274,7 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
         "time_ns": 12345.0 * (1 + len(rows)),
         "time_ns_low": None,
         "time_ns_high": None,
+        "busy": {},
         "share": None,
         "dispatches": 2,
         "profiled": 2,

@@ -380,6 +380,14 @@ private:
         else if (worst == valu) result.bound_by = "valu";
         else if (worst == lds) result.bound_by = "lds";
         else result.bound_by = "vmem";
+        result.busy = {{"launch", c.launch_floor_ns / result.time_ns}};
+        if (cycles <= 0) return;
+        const double part = cycles * per_cycle / result.time_ns;
+        const double l2_cycles = static_cast<double>(t.l2.read_hits + t.l2.read_misses) * (1 << kLineBits) / c.l2_read_bytes_per_cycle +
+                                 static_cast<double>(t.l2.write_hits + t.l2.write_misses) * (1 << kSectorBits) / c.l2_write_bytes_per_cycle;
+        const double l2 = l2_cycles * scale / (c.l2_channels * cycles);
+        const std::pair<std::string_view, double> units[] = {{"hbm", hbm}, {"mall", mall}, {"l2", l2}, {"lds", lds}, {"valu", valu}, {"vmem", vmem}, {"atomic", hot / cycles}};
+        for (const auto& [unit, busy] : units) result.busy.emplace_back(unit, busy * part);
     }
 
     Engine& engine_;

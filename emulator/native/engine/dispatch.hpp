@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct DispatchResult {
     std::optional<TimedResult> timed;
     double time_ns = 0;                      // modelled; 0 when not timed
     std::string bound_by;
+    std::vector<std::pair<std::string_view, double>> busy;  // part of `time_ns` for which each unit works at its highest rate
     double wall_ms = 0;
     double cpu_ms = 0;                       // of all threads of the process meanwhile
 };

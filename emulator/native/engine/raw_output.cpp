@@ -164,6 +164,9 @@ void RawOutput::add(const DispatchRecord& record, const TimingConstants* constan
     if (profiled) {
         json.field("occupancy_waves_per_simd", result.timed->occupancy).field("bound_by", result.bound_by);
         json.field("timed_share", result.timed->covered);
+        json.key("busy").open('{');
+        for (const auto& [unit, part] : result.busy) json.field(unit, part);
+        json.close('}');
         json.key("counters").open('{');
         for (const auto& [name, value] : hardware_counters(p, result, *constants)) json.field(name, value);
         json.close('}');

@@ -188,7 +188,8 @@ class Definition(NamedTuple):
 class Kernel:
     """One kernel; `share` is its part of all GPU time, None when there is no time. `start_line` and `end_line` are its
     definition's. `profiled`: of the dispatches; the others have their mean time. `sampled`: its lines count samples
-    instead of cycles. `time_ns_low` and `time_ns_high`: what a modelled time may be; None for a measured one."""
+    instead of cycles. `time_ns_low` and `time_ns_high`: what a modelled time may be; None for a measured one.
+    `busy`: by unit, the part of the time for which it would be busy at its highest rate; empty for a measured one."""
 
     name: str
     mangled: str
@@ -210,6 +211,7 @@ class Kernel:
     partial: str | None
     time_ns_low: float | None
     time_ns_high: float | None
+    busy: Mapping[str, float]
 
     @property
     def base_name(self) -> str:
