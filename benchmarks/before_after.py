@@ -3,7 +3,7 @@
 Takes benchmarks/pairs and the times in pairs/h200.json (run_nvidia.sh there measures them), gives a table of both
 speed-ups. What counts is the direction: within 3 % is none.
 
-    python benchmarks/before_after.py [--pair NAME] [--update]
+    python benchmarks/before_after.py [--pair NAME] [--jobs 8] [--update]
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.modelled import Models, duration, put_between
+from benchmarks.parallel import add_jobs, side_by_side
+from hipscope.emulator.raw import RawDispatch
 
 HERE = Path(__file__).resolve().parent / "pairs"
 PAGE = HERE.parent.parent / "docs" / "accuracy.md"
@@ -43,10 +45,11 @@ def main() -> None:
     """Run the pairs and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pair", action="append", help="only this pair (may be repeated)")
+    add_jobs(parser)
     parser.add_argument("--update", action="store_true", help="write the table into docs/accuracy.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-pairs-") as folder:
-        text = _table(list(_results(Models(Path(folder)), options.pair)))
+        text = _table(list(_results(Models(Path(folder), jobs=options.jobs), options.pair)))
     print(text)
     if options.update:
         put_between(PAGE, "before_after.py", text)
@@ -59,10 +62,12 @@ def _direction(times: tuple[float, float]) -> int:
 
 def _results(models: Models, names: list[str] | None) -> Iterator[Result]:
     measured = json.loads((HERE / "h200.json").read_text(encoding="utf-8"))["pairs"]
-    for source in sorted(HERE.glob("*.hip")):
-        if names and source.stem not in names:
-            continue
-        launches = models.run(models.compiled(source), "mi300x")[1]
+    chosen = [source for source in sorted(HERE.glob("*.hip")) if not names or source.stem in names]
+
+    def run(source: Path) -> tuple[RawDispatch, ...]:
+        return models.run(models.compiled(source), "mi300x")[1]
+
+    for source, launches in zip(chosen, side_by_side(run, chosen, models.jobs), strict=True):
         before, after = (duration(launch) / 1e3 for launch in launches[-2:])
         found = measured.get(source.stem, {})
         times = (found["before_us"], found["after_us"]) if "after_us" in found else None

@@ -3,7 +3,7 @@
 For each of the eight kernels in benchmarks/mi300a the constants whose source is "fixture" in emulator/devices.toml are
 fitted again on the other seven, starting from values that are off, and the kernel is run with what comes out:
 
-    python benchmarks/leave_one_out.py [--every 5] [--first 3] [--update]
+    python benchmarks/leave_one_out.py [--every 5] [--first 3] [--jobs 8] [--update]
 
 The fit takes the effects of the constants as independent factors, measured at a few values; the prediction is a run.
 """
@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.mi300a_accuracy import Point, measured_points
 from benchmarks.modelled import Models, put_between
+from benchmarks.parallel import add_jobs, until_late
 from hipscope.emulator.devices import device_constants
 
 HERE = Path(__file__).resolve().parent
@@ -29,6 +30,17 @@ FACTORS = (0.7, 0.85, 1.0, 1.2, 1.4)
 START = (0.7, 1.4)  # what the constants are multiplied by before the fit, in turn
 
 Times = dict[Point, float]  # microseconds
+Series = tuple[str, float]
+PLAIN = ("", 1.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A size to be run, and in which series of runs: of a constant with a factor, of a kernel, or plain."""
+
+    series: Series
+    point: Point
+    changes: Mapping[str, float] = field(default_factory=dict)
 
 
 def main() -> None:
@@ -37,10 +49,11 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=5, help="take every n-th size of each kernel")
     parser.add_argument("--first", type=int, default=3, help="begin with this size, counted from 0")
     parser.add_argument("--seconds", type=float, default=8, help="leave sizes out that take longer")
+    add_jobs(parser)
     parser.add_argument("--update", action="store_true", help="write the table into docs/accuracy.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-fit-") as folder:
-        models = Models(Path(folder))
+        models = Models(Path(folder), jobs=options.jobs)
         text = _report(models, slice(options.first, None, options.every), options.seconds)
     print(text)
     if options.update:
@@ -57,29 +70,31 @@ def _report(models: Models, sizes: slice, seconds: float) -> str:
     constants = fitted_constants()
     points = [p for kernel in _kernels() for p in kernel[sizes]]
     programs = {name: models.compiled(HERE / "mi300a" / f"{name}.hip") for name in {p.kernel for p in points}}
-    plain = _times(models, programs, points, {}, seconds)
-    points = list(plain)
-    effects = {
-        (name, factor): {
-            p: math.log(t / plain[p])
-            for p, t in _times(models, programs, points, {name: value * factor}, 4 * seconds).items()
-        }
+    plain = _times(models, programs, [Case(PLAIN, p) for p in points], seconds)[PLAIN]
+    cases = [
+        Case((name, factor), p, {name: value * factor})
         for name, value in constants.items()
         for factor in FACTORS
         if factor != 1
+        for p in plain
+    ]
+    effects = {
+        constant: {p: math.log(t / plain[p]) for p, t in found.items()}
+        for constant, found in _times(models, programs, cases, 4 * seconds).items()
     }
+    factors = {
+        k: _fit(list(constants), [p for p in plain if p.kernel != k], plain, effects) for k in programs
+    }
+    changes = {k: {name: constants[name] * factor for name, factor in factors[k].items()} for k in programs}
+    predicted = _times(
+        models, programs, [Case((p.kernel, 1), p, changes[p.kernel]) for p in plain], 4 * seconds
+    )
     rows, ratios = [], []
-    for kernel in programs:
-        others = [p for p in points if p.kernel != kernel]
-        factors = _fit(list(constants), others, plain, effects)
-        own = [p for p in points if p.kernel == kernel]
-        changes = {name: constants[name] * factor for name, factor in factors.items()}
-        found = _times(models, programs, own, changes, 4 * seconds)
+    for (kernel, _), found in predicted.items():
         of_kernel = [found[p] / p.measured for p in found]
         ratios += of_kernel
-        moved = ", ".join(f"{name} x {factor:g}" for name, factor in factors.items() if factor != 1)
+        moved = ", ".join(f"{name} x {factor:g}" for name, factor in factors[kernel].items() if factor != 1)
         rows.append(_row(kernel, of_kernel, moved or "none"))
-        print(rows[-1], flush=True)
     head = "| left out | sizes | median error | mean error | bias | constants that the other seven change |\n"
     head += "|---|--:|--:|--:|--:|---|\n"
     return head + "".join(f"{row}\n" for row in [*rows, _row("all", ratios, "")])
@@ -98,23 +113,17 @@ def _kernels() -> list[list[Point]]:
 
 
 def _times(
-    models: Models,
-    programs: Mapping[str, Path],
-    points: Sequence[Point],
-    changes: Mapping[str, float],
-    seconds: float,
-) -> Times:
-    found: Times = {}
-    given_up: set[str] = set()
-    for point in points:
-        if point.kernel in given_up:
-            continue
-        try:
-            printed = models.run(programs[point.kernel], DEVICE, point.arguments, changes, seconds)[0]
-        except subprocess.TimeoutExpired:
-            given_up.add(point.kernel)  # sizes grow
-            continue
-        found[point] = float(printed)
+    models: Models, programs: Mapping[str, Path], cases: Sequence[Case], seconds: float
+) -> dict[Series, Times]:
+    """By series; in each a kernel is given up at the first of its sizes, which grow, that takes too long."""
+
+    def run(case: Case) -> float:
+        program = programs[case.point.kernel]
+        return float(models.run(program, DEVICE, case.point.arguments, case.changes, seconds)[0])
+
+    found: dict[Series, Times] = {}
+    for case, time in until_late(run, cases, lambda c: (c.series, c.point.kernel), models.jobs):
+        found.setdefault(case.series, {})[case.point] = time
     return found
 
 

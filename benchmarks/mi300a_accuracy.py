@@ -3,7 +3,7 @@
 Takes the programs and the measured times in benchmarks/mi300a (times: MGPUSim's gpu_perf_scripts, MIT licence beside
 them), gives estimate, measurement and their ratio for each size. Needs a HIP compiler and the built native parts:
 
-    python benchmarks/mi300a_accuracy.py [--kernel atax] [--seconds 20] [--markdown]
+    python benchmarks/mi300a_accuracy.py [--kernel atax] [--seconds 20] [--jobs 8] [--markdown]
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.parallel import add_jobs, threads_of_each, until_late
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.emulator.devices import write_device_config
@@ -42,16 +43,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the emulator said, or why it said nothing."""
+    """What the emulator said."""
 
     point: Point
-    microseconds: float | None
+    microseconds: float
     covered: float = 1  # share of the timed XCD's workgroups that the model ran; the rest is extrapolated
 
     @property
     def ratio(self) -> float:
         """Estimate over measurement."""
-        return (self.microseconds or math.nan) / self.point.measured
+        return self.microseconds / self.point.measured
 
 
 def main() -> None:
@@ -61,28 +62,28 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20, help="give a size up after this long")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--every", type=int, default=1, help="take every n-th size only")
+    add_jobs(parser)
     options = parser.parse_args()
     toolchain = find_toolchain(Config())
     with tempfile.TemporaryDirectory(prefix="hipscope-accuracy-") as folder:
         work = Path(folder)
-        results = [e for e in _estimates(options, toolchain, work) if e.microseconds is not None]
+        results = list(_estimates(options, toolchain, work))
     _print_summary(results, markdown=options.markdown)
 
 
 def _estimates(options: argparse.Namespace, toolchain: Toolchain, work: Path) -> Iterator[Estimate]:
     points = [p for p in measured_points() if not options.kernel or p.kernel in options.kernel]
-    programs: dict[str, Path] = {}
-    given_up: set[str] = set()
+    chosen = [p for number, p in enumerate(points) if number % options.every == 0]
+    programs = {name: _compile(toolchain, name, work) for name in dict.fromkeys(p.kernel for p in chosen)}
+    write_device_config("mi300a", work / "device.txt")
+
+    def run(point: Point) -> Estimate:
+        return _run(toolchain, programs[point.kernel], point, work, options)
+
     print(f"{'kernel':20}{'size':>20}{'measured us':>14}{'modelled us':>14}{'ratio':>8}")
-    for number, point in enumerate(points):
-        if point.kernel in given_up or number % options.every:
-            continue
-        if point.kernel not in programs:
-            programs[point.kernel] = _compile(toolchain, point.kernel, work)
-        estimate = _run(toolchain, programs[point.kernel], point, work, options.seconds)
-        if estimate.microseconds is None:
-            given_up.add(point.kernel)  # sizes grow: the next ones take longer still
-            continue
+    for point, estimate in until_late(
+        run, chosen, lambda p: p.kernel, options.jobs
+    ):  # sizes of a kernel grow
         print(
             f"{point.kernel:20}{point.size:>20}{point.measured:14.1f}{estimate.microseconds:14.1f}"
             f"{estimate.ratio:8.2f}" + (f"  {estimate.covered:.0%} timed" if estimate.covered < 1 else ""),
@@ -122,29 +123,27 @@ def _compile(toolchain: Toolchain, kernel: str, work: Path) -> Path:
     return program
 
 
-def _run(toolchain: Toolchain, program: Path, point: Point, work: Path, seconds: float) -> Estimate:
+def _run(
+    toolchain: Toolchain, program: Path, point: Point, work: Path, options: argparse.Namespace
+) -> Estimate:
     out = work / "out" / f"{point.kernel}-{point.size}"
     environment = emulator_environment(
         EmulatorOptions(
             out=out,
             objdump=Path(toolchain.objdump),
-            device_config=write_device_config("mi300a", work / "device.txt"),
+            device_config=work / "device.txt",
             cache=work / "cache",
+            threads=threads_of_each(options.jobs),
         )
     )
-    try:
-        done = subprocess.run(
-            [str(program), *point.arguments],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Estimate(point, None)
-    if done.returncode != 0:
-        return Estimate(point, None)
+    done = subprocess.run(
+        [str(program), *point.arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=options.seconds,
+        check=True,
+    )
     rows = [json.loads(line) for line in (out / "dispatches.jsonl").read_text().splitlines()]
     return Estimate(point, float(done.stdout), min((r.get("timed_share", 1) for r in rows), default=1))
 

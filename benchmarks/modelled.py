@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.parallel import threads_of_each
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.emulator.devices import write_device_config
@@ -18,10 +19,11 @@ SECONDS = 120.0
 
 
 class Models:
-    """Compiles programs into a folder and runs them on emulated devices of one architecture."""
+    """Compiles programs into a folder and runs them on emulated devices of one architecture, `jobs` at a time."""
 
-    def __init__(self, work: Path, arch: str = "gfx942") -> None:
+    def __init__(self, work: Path, arch: str = "gfx942", jobs: int = 1) -> None:
         self.work = work
+        self.jobs = jobs
         self.toolchain: Toolchain = find_toolchain(Config(arch=arch))
 
     def compiled(self, source: Path, *flags: str) -> Path:
@@ -59,6 +61,7 @@ class Models:
                 objdump=Path(self.toolchain.objdump),
                 device_config=write_device_config(device, out / "device.txt", changes),
                 cache=self.work / "cache",
+                threads=threads_of_each(self.jobs),
             )
             environment = {**os.environ, **emulator_environment(options), "HIPSCOPE_PROFILE_LAUNCHES": "1000"}
             done = subprocess.run(

@@ -3,7 +3,7 @@
 Takes the programs and pairs.toml in benchmarks/published_pairs, gives a table: modelled times and factor, published
 factor, source. A direction is right when both say faster, slower, or neither: within 3 % of 1 is neither.
 
-    python benchmarks/published_pairs.py [--program yax] [--device mi300a] [--update]
+    python benchmarks/published_pairs.py [--program yax] [--device mi300a] [--jobs 8] [--update]
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.modelled import Models, duration, put_between
+from benchmarks.parallel import add_jobs, side_by_side
 from hipscope.emulator.devices import device_table
 
 HERE = Path(__file__).resolve().parent / "published_pairs"
@@ -59,6 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", action="append", help="only pairs of this program (may be repeated)")
     parser.add_argument("--device", action="append", help="only pairs of this device (may be repeated)")
+    add_jobs(parser)
     parser.add_argument("--update", action="store_true", help="write the table into docs/accuracy.md")
     options = parser.parse_args()
     chosen = {
@@ -67,7 +69,7 @@ def main() -> None:
         if row["program"] in (options.program or [row["program"]])
         and row["device"] in (options.device or [row["device"]])
     }
-    text = table(list(_results(chosen)))
+    text = table(list(_results(chosen, options.jobs)))
     print(text)
     if options.update:
         put_between(PAGE, "published_pairs.py", text)
@@ -109,22 +111,23 @@ def _data() -> dict[str, Any]:
     return tomllib.loads((HERE / "pairs.toml").read_text(encoding="utf-8"))
 
 
-def _results(chosen: Mapping[str, Mapping[str, Any]]) -> Iterator[Result]:
+def _results(chosen: Mapping[str, Mapping[str, Any]], jobs: int) -> Iterator[Result]:
     sources = _data()["sources"]
+    runs = list(dict.fromkeys((row["program"], row["device"]) for row in chosen.values()))
     with tempfile.TemporaryDirectory(prefix="hipscope-published-") as folder:
-        times = {
-            run: _times(Path(folder), *run)
-            for run in dict.fromkeys((row["program"], row["device"]) for row in chosen.values())
-        }
+        found = side_by_side(lambda run: _times(Path(folder), *run, jobs), runs, jobs)
+        times = dict(zip(runs, found, strict=True))
     for name, row in chosen.items():
         of = times[row["program"], row["device"]]
         before, after = of[row["before"]], of[row["after"]]
         yield Result(name, row["device"], row["what"], sources[row["source"]], before, after, row["factor"])
 
 
-def _times(work: Path, program: str, device: str) -> dict[str, float]:
+def _times(work: Path, program: str, device: str, jobs: int) -> dict[str, float]:
     """Nanoseconds of a step by the name of a launch; of several with one name, the last counts."""
-    models = Models(work, device_table()[device]["arch"])
+    own = work / f"{program}-{device}"
+    own.mkdir()
+    models = Models(own, device_table()[device]["arch"], jobs)
     compiled = models.compiled(HERE / f"{program}.hip")
     printed, launches = models.run(compiled, device, seconds=SECONDS)
     names = [line.split() for line in printed.splitlines()]

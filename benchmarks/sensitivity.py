@@ -4,7 +4,7 @@ Takes the ranges in emulator/devices.toml, the programs in benchmarks/mi300a (ev
 benchmarks/pairs; gives for each constant the kernels that it moves by more than 5 %, the pairs whose direction it
 turns, and with all of them together the interval that a time has by what bounds its kernel:
 
-    python benchmarks/sensitivity.py [--every 6] [--update]
+    python benchmarks/sensitivity.py [--every 6] [--jobs 8] [--update]
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from __future__ import annotations
 import argparse
 import re
 import statistics
-import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.mi300a_accuracy import measured_points
 from benchmarks.modelled import Models, duration, put_between
+from benchmarks.parallel import add_jobs, side_by_side, until_late
 from hipscope.emulator.devices import uncertain_constants
+from hipscope.emulator.raw import RawDispatch
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "accuracy.md"
@@ -39,6 +40,15 @@ class Case:
     launches: int = 1  # from the end
 
 
+@dataclass(frozen=True)
+class Run:
+    """A case with one constant at an end (0 or 1) of its range, or with all constants as they are."""
+
+    case: Case
+    constant: str = ""
+    end: int = 0
+
+
 Times = Mapping[str, tuple[float, str]]  # by case: nanoseconds, and what bounds it
 
 
@@ -47,10 +57,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=6, help="take every n-th size of the measured kernels")
     parser.add_argument("--seconds", type=float, default=3, help="leave kernels out that take longer")
+    add_jobs(parser)
     parser.add_argument("--update", action="store_true", help="write the tables into docs/accuracy.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-sensitivity-") as folder:
-        models = Models(Path(folder))
+        models = Models(Path(folder), jobs=options.jobs)
         cases = list(_cases(models, options.every))
         text = _report(models, cases, options.seconds)
     print(text)
@@ -59,44 +70,52 @@ def main() -> None:
 
 
 def _cases(models: Models, every: int) -> Iterator[Case]:
-    programs: dict[str, Path] = {}
-    for number, point in enumerate(measured_points()):
-        if number % every == 0:
-            source = HERE / "mi300a" / f"{point.kernel}.hip"
-            program = programs.get(point.kernel) or programs.setdefault(point.kernel, models.compiled(source))
-            yield Case(f"{point.kernel} {point.size}", program, "mi300a", point.arguments)
-    for source in sorted((HERE / "pairs").glob("*.hip")):
-        yield Case(source.stem, models.compiled(source), "mi300x", launches=2)
+    points = measured_points()[::every]
+    measured = {p.kernel: HERE / "mi300a" / f"{p.kernel}.hip" for p in points}
+    pairs = {source.stem: source for source in sorted((HERE / "pairs").glob("*.hip"))}
+    sources = measured | pairs
+    compiled = side_by_side(models.compiled, sources.values(), models.jobs)
+    programs = dict(zip(sources, compiled, strict=True))
+    for point in points:
+        yield Case(f"{point.kernel} {point.size}", programs[point.kernel], "mi300a", point.arguments)
+    for name in pairs:
+        yield Case(name, programs[name], "mi300x", launches=2)
 
 
-def _times(models: Models, cases: list[Case], seconds: float, constant: str = "", end: int = 0) -> Times:
-    """With one constant at an end of its range, on the devices that have one for it; those without are left out."""
-    found: dict[str, tuple[float, str]] = {}
-    for case in list(cases):
-        ends = uncertain_constants(case.device).get(constant)
-        if constant and ends is None:
-            continue
-        try:
-            changes = {constant: ends[end]} if ends else {}
-            launches = models.run(case.program, case.device, case.arguments, changes, seconds)[1]
-        except subprocess.TimeoutExpired:
-            cases.remove(case)  # too large to be repeated
-            continue
-        for which, launch in zip(("", " after"), launches[-case.launches :], strict=False):
-            found[case.name + which] = duration(launch), launch.bound_by or ""
+def _times(
+    models: Models, runs: Sequence[Run], seconds: float
+) -> dict[tuple[str, int], dict[str, tuple[float, str]]]:
+    """By constant and end; a case ends with the first of its runs that takes too long."""
+
+    def launches(run: Run) -> tuple[RawDispatch, ...]:
+        ends = uncertain_constants(run.case.device)
+        changes = {run.constant: ends[run.constant][run.end]} if run.constant else {}
+        return models.run(run.case.program, run.case.device, run.case.arguments, changes, seconds)[1]
+
+    found: dict[tuple[str, int], dict[str, tuple[float, str]]] = defaultdict(dict)
+    for run, timed in until_late(launches, runs, lambda r: r.case, models.jobs):
+        for which, launch in zip(("", " after"), timed[-run.case.launches :], strict=False):
+            found[run.constant, run.end][run.case.name + which] = duration(launch), launch.bound_by or ""
     return found
 
 
 def _report(models: Models, cases: list[Case], seconds: float) -> str:
-    plain = _times(models, cases, seconds)
+    plain = _times(models, [Run(case) for case in cases], seconds)["", 0]
     ranges = uncertain_constants("mi300x")
+    repeated = [
+        Run(case, constant, end)
+        for constant in ranges
+        for end in range(2)
+        for case in cases
+        if case.name in plain and constant in uncertain_constants(case.device)
+    ]
+    times = _times(models, repeated, 4 * seconds)
     rows = []
     everything: dict[str, list[float]] = {name: [1.0, 1.0] for name in plain}
     for constant, ends in ranges.items():
-        print(constant, flush=True)
         ratios = defaultdict(list)
         for end in range(2):
-            for name, (time, _) in _times(models, cases, 4 * seconds, constant, end).items():
+            for name, (time, _) in times[constant, end].items():
                 ratios[name].append(time / plain[name][0])
         for name, of_ends in ratios.items():
             everything[name][0] *= min(1, *of_ends)
