@@ -122,11 +122,13 @@ def _candidate(
 ) -> Candidate:
     style = style_of(source, kernel)
     element, base = sites[0].element, sites[0].base
-    extent = _constant_named(source, kernel, bins) or str(bins)
+    known = _constant_named(source, kernel, bins)
+    extent = known or style.fresh("bins_in_lds")
     local = style.fresh(f"block_{base.replace('.', '_')}")
     thread, threads, bin_ = style.fresh("thread_in_block"), style.fresh("threads_of_block"), style.fresh("b")
     loop = f"for (unsigned {bin_} = {thread}; {bin_} < {extent}; {bin_} += {threads})"
     opening = [
+        *([] if known else [f"constexpr unsigned {extent} = {bins};"]),
         f"__shared__ {element} {local}[{extent}];",
         f"const unsigned {thread} = {THREAD_IN_BLOCK};",
         f"const unsigned {threads} = {THREADS_OF_BLOCK};",

@@ -1,16 +1,17 @@
 // facts: {"launches": [[[65536, 1, 1], [256, 1, 1], {}, {"bins": 256}]]}
 #include <hip/hip_runtime.h>
 __global__ void k(const int* in, int* bins, int n) {
-  __shared__ int block_bins[64];
+  constexpr unsigned bins_in_lds = 64;
+  __shared__ int block_bins[bins_in_lds];
   const unsigned thread_in_block = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned threads_of_block = blockDim.x * blockDim.y * blockDim.z;
-  for (unsigned b = thread_in_block; b < 64; b += threads_of_block) block_bins[b] = 0;
+  for (unsigned b = thread_in_block; b < bins_in_lds; b += threads_of_block) block_bins[b] = 0;
   __syncthreads();
 
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
     const auto bin = in[i] & 63;
-    if (static_cast<unsigned long long>(bin) < 64) {
+    if (static_cast<unsigned long long>(bin) < bins_in_lds) {
       atomicAdd(&block_bins[bin], 1);
     } else {
       atomicAdd(&bins[bin], 1);
@@ -19,7 +20,7 @@ __global__ void k(const int* in, int* bins, int n) {
 
   // Add what this workgroup counted.
   __syncthreads();
-  for (unsigned b = thread_in_block; b < 64; b += threads_of_block) {
+  for (unsigned b = thread_in_block; b < bins_in_lds; b += threads_of_block) {
     if (block_bins[b] != 0) atomicAdd(&bins[b], block_bins[b]);
   }
 }

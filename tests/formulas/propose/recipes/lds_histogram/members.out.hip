@@ -6,16 +6,17 @@ struct Histogram {
   int n;
 };
 __global__ void k(Histogram h) {
-  __shared__ unsigned int block_h_bins[256];
+  constexpr unsigned bins_in_lds = 256;
+  __shared__ unsigned int block_h_bins[bins_in_lds];
   const unsigned thread_in_block = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned threads_of_block = blockDim.x * blockDim.y * blockDim.z;
-  for (unsigned b = thread_in_block; b < 256; b += threads_of_block) block_h_bins[b] = 0;
+  for (unsigned b = thread_in_block; b < bins_in_lds; b += threads_of_block) block_h_bins[b] = 0;
   __syncthreads();
 
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < h.n) {
     const auto bin = h.in[i];
-    if (static_cast<unsigned long long>(bin) < 256) {
+    if (static_cast<unsigned long long>(bin) < bins_in_lds) {
       atomicAdd(&block_h_bins[bin], 1u);
     } else {
       atomicAdd(&h.bins[bin], 1u);
@@ -24,7 +25,7 @@ __global__ void k(Histogram h) {
 
   // Add what this workgroup counted.
   __syncthreads();
-  for (unsigned b = thread_in_block; b < 256; b += threads_of_block) {
+  for (unsigned b = thread_in_block; b < bins_in_lds; b += threads_of_block) {
     if (block_h_bins[b] != 0) atomicAdd(&h.bins[b], block_h_bins[b]);
   }
 }
