@@ -106,7 +106,8 @@ def run_confined(
         cancel=cancel,
     )
     code = 128 - done.returncode if done.returncode in _FATAL else done.returncode
-    return replace(done, argv=tuple(words), returncode=code)
+    # Some kernels tell a program the name that its own file has outside (`/proc/self/exe`).
+    return _in_place(replace(done, argv=tuple(words), returncode=code), box)
 
 
 def plain_environment(more: Mapping[str, str]) -> dict[str, str]:

@@ -112,9 +112,10 @@ def test_a_program_that_prints_where_it_is_names_the_directory_and_not_its_copy(
     project.mkdir()
     copy.mkdir()
     box = Box(read=(project,), shown={project: copy})
-    command = ["/bin/sh", "-c", "pwd; pwd >&2"]
+    # Some kernels give a program the outer name of its own file, whatever borders are around it.
+    command = ["/bin/sh", "-c", f"pwd; pwd >&2; echo {copy}/program"]
     done = run_confined(command, box, timeout=30, cwd=project, env=plain_environment({}), kind=kind)
-    assert done.stdout.decode().strip() == str(project), done.stderr
+    assert done.stdout.decode().splitlines() == [str(project), f"{project}/program"], done.stderr
     assert done.stderr.decode().strip() == str(project)
 
 
