@@ -35,7 +35,7 @@ BEGIN, END = "<!-- begin: real programs -->\n", "<!-- end: real programs -->\n"
 _SHOWN = 90  # characters of a reason
 _ROOFS = ("hbm", "mall", "l2", "lds", "valu", "launch")
 _NEAR_ROOF = 0.8
-_OF_LIMIT = 0.9  # of the time of a command: after it the search ends, the rest is for writing the result
+_OF_LIMIT = 0.85  # of the time of a command: after it the search ends, the rest is for writing the result
 
 
 @dataclass(frozen=True)
