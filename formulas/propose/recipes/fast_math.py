@@ -84,14 +84,22 @@ def _replacements(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> li
     for node in walk(kernel.body_node):
         if any(s.start <= node.start_byte < s.end for f in found for s in f.splices):
             continue
-        name = called(node)
-        if name is not None and name.removeprefix("std::") in _FAST:
+        fast = _fast_form(node, kernel, file)
+        if fast is not None:
             function = child_of(node, "function")
-            fast = _FAST[name.removeprefix("std::")].encode()
-            found.append(_Replacement(node, (Splice(function.start_byte, function.end_byte, fast),)))
+            found.append(_Replacement(node, (Splice(function.start_byte, function.end_byte, fast.encode()),)))
         elif _is_float_division(node, kernel, file):
             found.append(_Replacement(node, tuple(_divided(node, kernel, file))))
     return found
+
+
+def _fast_form(node: Node, kernel: KernelSyntax, file: FileSyntax) -> str | None:
+    """What is called instead of `expf`, and of `exp` where it is C++'s overload for floats; None of anything else."""
+    name = (called(node) or "").removeprefix("std::")
+    if name in _FAST:
+        return _FAST[name]
+    kinds = [kind_of(argument, kernel, file) for argument in arguments_of(node)]
+    return _FAST.get(f"{name}f") if kinds and set(kinds) == {"float"} else None
 
 
 def _line(found: _Replacement) -> int:

@@ -736,6 +736,7 @@ def test_the_advice_names_only_members_without_the_promise() -> None:
         ("1 / std::sqrt(x)", "rsqrtf(x)"),
         ("1.f / sqrt(x)", "rsqrtf(x)"),
         ("expf(x) / (x + 1.0f)", "__expf(x) * __builtin_amdgcn_rcpf(x + 1.0f)"),
+        ("exp(-x) + std::pow(x, 2.0f)", "__expf(-x) + __powf(x, 2.0f)"),
     ],
 )
 def test_a_fast_form_of_each_expression(old: str, new: str) -> None:
@@ -744,8 +745,9 @@ def test_a_fast_form_of_each_expression(old: str, new: str) -> None:
     assert f"out[0] = {new};" in candidate.text.decode()
 
 
-def test_a_root_in_double_precision_has_no_fast_form() -> None:
-    source = b"__global__ void k(double y, float* out) { out[0] = 1.f / sqrt(y); }\n"
+@pytest.mark.parametrize("value", ["1.f / sqrt(y)", "exp(y)", "pow(x, y)", "pow(x, 2)", "exp()"])
+def test_what_is_done_in_double_precision_has_no_fast_form(value: str) -> None:
+    source = f"__global__ void k(float x, double y, float* out) {{ out[0] = {value}; }}\n".encode()
     assert isinstance(ask("fast_math", source, facts_of({})), Refusal)
 
 
