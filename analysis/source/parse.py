@@ -79,7 +79,8 @@ def device_functions(source: bytes) -> tuple[KernelSyntax, ...]:
 
 def tree_of(source: bytes, macros: Collection[bytes] = ()) -> Node:
     """The bare syntax tree; `macros` are names that stand for attributes of functions (see `attribute_macros`)."""
-    return exact_tree(_blank_alone_pragmas(_blank_attribute_macros(_blank_words(source, macros))))
+    plain = _blank_alone_pragmas(_blank_attribute_macros(_blank_words(source, macros)))
+    return exact_tree(_DYNAMIC_LDS.sub(_declared, plain))
 
 
 def exact_tree(source: bytes) -> Node:
@@ -144,6 +145,9 @@ _ATTRIBUTE_MACRO = re.compile(
     + rb")*[ \t\r]*$",
     re.MULTILINE,
 )
+_DYNAMIC_LDS = re.compile(
+    rb"(?<![\w#])HIP_DYNAMIC_SHARED[ \t]*\([ \t]*([^(),#\r\n]*[^(),#\s])[ \t]*,[ \t]*([A-Za-z_]\w*)[ \t]*\)(?:[ \t]*;)?"
+)
 _LATE_RESTRICT = re.compile(rb"(?<=\*)(\s*\b(?:const|volatile))(\s+)(__restrict)\b")
 _BY_THREAD = re.compile(r"\b(?:threadIdx|hipThreadIdx_[xyz]|__lane_id|__builtin_amdgcn_mbcnt_lo)\b")
 _MACRO_AFTER = re.compile(rb"(?<=\))\s*(" + _MACRO + rb")\s*$")
@@ -192,6 +196,14 @@ def _blank_alone_pragmas(source: bytes) -> bytes:
         for pragma in _LOOP_PRAGMA.finditer(match[0]):
             _blank(blanked, match.start() + pragma.start(), match.start() + pragma.end())
     return bytes(blanked)
+
+
+def _declared(macro: re.Match[bytes]) -> bytes:
+    """What `HIP_DYNAMIC_SHARED(type, name)` declares, in as many bytes; the macro itself where it is defined."""
+    line = macro.string[macro.string.rfind(b"\n", 0, macro.start()) + 1 : macro.start()]
+    text = b"extern __shared__ " + macro[1] + b" " + macro[2] + b"[];"
+    fits = len(text) <= len(macro[0]) and not line.lstrip().startswith(b"#")
+    return text.ljust(len(macro[0])) if fits else macro[0]
 
 
 def _blank(text: bytearray, start: int, end: int) -> None:

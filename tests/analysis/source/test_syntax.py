@@ -64,6 +64,30 @@ __global__ void k(const int* const __restrict a, float* volatile __restrict b, i
     assert [f.parameters[0].name for f in device_functions(source)] == ["p"]
 
 
+def test_the_macro_for_dynamic_lds_declares_an_array() -> None:
+    source = b"""__global__ void k(float* out) {
+  HIP_DYNAMIC_SHARED( unsigned char, bytes)
+  HIP_DYNAMIC_SHARED(float,rows);
+  rows[threadIdx.x] = bytes[0];
+  out[threadIdx.x] = rows[0];
+}
+"""
+    read = parse(source)
+    (kernel,) = read.kernels
+    assert read.errors == ()
+    assert [(a.name, a.element_type, a.dynamic) for a in kernel.shared] == [
+        ("bytes", "unsigned char", True),
+        ("rows", "float", True),
+    ]
+    assert [(s.base, s.use, source[s.span.start : s.span.end]) for s in kernel.subscripts] == [
+        ("rows", "write", b"rows[threadIdx.x]"),
+        ("bytes", "read", b"bytes[0]"),
+        ("out", "write", b"out[threadIdx.x]"),
+        ("rows", "read", b"rows[0]"),
+    ]
+    assert parse(b"#define HIP_DYNAMIC_SHARED(type, var) extern __shared__ type var[];\n").errors == ()
+
+
 def test_lds_subscripts_barriers_atomics_and_loops_are_found() -> None:
     (kernel,) = parse(REDUCE).kernels
     assert [(a.name, a.dimensions, a.dynamic) for a in kernel.shared] == [
