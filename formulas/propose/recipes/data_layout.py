@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 NAME = "data_layout"
 _NAMES = ("identifier", "field_expression")
 _ROW_REASON = (
-    "it takes a launch with more threads for each row, launches stand in host code, which is never edited, and sums "
-    "would be added up in another order"
+    "it takes a launch with more threads for each row, which is more than another block size, and sums would be added "
+    "up in another order"
 )
 _LOAD_BYTES = 16  # the most that a lane loads at once: structures up to it are read whole
 
@@ -71,7 +71,7 @@ def _spread(
             "structure_of_arrays",
             f"Keep `{field}` of all elements of `{element.array}` side by side (a structure of arrays): as it is, "
             f"the next lane reads {size} bytes further on",
-            "how data lie in memory is decided in host code, which is never edited",
+            "how data lie in memory is decided in host code, where only launches are edited",
         )
     if apart > 1 and (counter := _unit_step(access, kernel, wave)) is not None:
         return Advice(
