@@ -545,16 +545,18 @@ def _by_kernel(findings: Sequence[Finding], profile: Profile) -> Iterator[tuple[
 
 
 def _hot_kernels(work: Optimizing, findings: Sequence[Finding]) -> Iterator[tuple[Kernel, list[Finding]]]:
-    """The kernels without a finding that take a share of the GPU's time, longest first: no formula, but variants."""
+    """The kernels without a finding that take a share of the GPU's time, longest first: no formula, but variants.
+
+    Of a template its longest instance, if all of them together take it.
+    """
     if not work.tells_compiler or work.options.formula != "auto":
         return
     kernels = work.profile.kernels
-    total = sum(k.time_ns for k in kernels)
     named = {k.mangled for k in _named(work.profile, work.options.kernel)}
     seen = {(k.file, base_name(k.name)) for k in kernels if k.mangled in {f.mangled for f in findings}}
     for kernel in sorted(kernels, key=lambda k: -k.time_ns):
         source = (kernel.file, base_name(kernel.name))
-        if kernel.mangled in named and source not in seen and kernel.time_ns >= _HOT_KERNEL * total:
+        if kernel.mangled in named and source not in seen and _share(work, kernel) >= _HOT_KERNEL:
             seen.add(source)
             yield kernel, []
 

@@ -575,6 +575,39 @@ def test_a_kernel_that_cannot_be_tried_does_not_end_the_others(
     assert failure.message in result.message
 
 
+INSTANCES = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <utility>
+template <int n> __global__ void scale(float* data) { data[blockIdx.x * 256 + threadIdx.x] *= n; }
+template <int... n> void all(float* data, std::integer_sequence<int, n...>) { (scale<n><<<256, 256>>>(data), ...); }
+int main() {
+  float* data;
+  (void)hipMalloc(&data, 65536 * 4);
+  (void)hipMemset(data, 0, 65536 * 4);
+  all(data, std::make_integer_sequence<int, 30>());
+  printf("%d\\n", hipDeviceSynchronize());
+}
+"""
+
+
+def test_the_instances_of_a_template_are_hot_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "instances.hip"
+    file.write_text(INSTANCES)
+    asked: list[str] = []
+
+    def untried(_project: object, _session: object, kernel: Kernel, *_: object, **_more: object) -> object:
+        asked.append(kernel.name)
+        raise UsageError("not tried")
+
+    monkeypatch.setattr(loop, "open_bench", untried)
+    result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
+    assert result.findings == ()
+    assert len(asked) == 1
+    assert asked[0].startswith("void scale<")
+
+
 def test_a_finding_that_cannot_be_tried_leaves_those_of_its_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
