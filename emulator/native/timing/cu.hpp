@@ -18,6 +18,7 @@
 namespace hipscope {
 
 inline constexpr std::size_t kMaxWaves = 64;  // per CU, more than any gfx9 holds; a bit each
+inline constexpr std::size_t kMemoryTurn = kMaxWaves - 1;  // in place of a wave: the vector memory port takes the next one
 inline constexpr std::uint32_t kHistory = kDependencyReach;
 
 struct Pending {
@@ -133,8 +134,9 @@ private:
 };
 
 /// When a SIMD can issue the next instruction of each category but VALU: a turn takes one of each, from different waves.
+/// Vector memory has one port for all SIMDs, which is slower.
 struct IssueTurns {
-    std::int64_t scalar = 0, vmem = 0, lds = 0, branch = 0;
+    std::int64_t scalar = 0, lds = 0, branch = 0;
 };
 
 struct Simd {
@@ -144,6 +146,47 @@ struct Simd {
     int waves = 0;
     int vgprs = 0;
     std::uint32_t slots = 0;      // one bit per wave slot in use
+};
+
+/// The waves that wait for the CU's vector memory port. Its SIMDs take turns, and of a SIMD's waves the oldest goes first, as LLVM's
+/// pass that raises wave priorities says of the hardware (older waves keep younger ones from issuing) and gem5 models it. So a wave
+/// has asked for all that it can before the next one begins, which finds in the L1 what both use.
+struct MemoryTurns {
+    std::uint64_t waiting = 0;  // a bit for each wave
+    std::uint64_t late = 0;     // the same of waves whose next instruction is attempted again
+    std::uint64_t of_simd[4] = {};
+    int last_simd = 3;          // the one that had its turn
+    std::uint64_t began[kMaxWaves];  // the order of the waves' starts
+    std::int64_t attempted[kMaxWaves], asked[kMaxWaves];  // when the instruction was next, and when only the port was missing
+
+    /// When the wave's next instruction was attempted that is attempted now.
+    std::int64_t first_attempt(std::size_t slot, std::int64_t now) {
+        if ((late >> slot & 1U) == 0) return now;
+        late &= ~(std::uint64_t{1} << slot);
+        return attempted[slot];
+    }
+    void attempt_again(std::size_t slot, std::int64_t attempt) {
+        late |= std::uint64_t{1} << slot;
+        attempted[slot] = attempt;
+    }
+    void wait(std::size_t slot, int simd, std::int64_t attempt, std::int64_t t) {
+        waiting |= std::uint64_t{1} << slot;
+        of_simd[simd] |= std::uint64_t{1} << slot;
+        attempted[slot] = attempt;
+        asked[slot] = t;
+    }
+    /// Whose turn it is; some wave waits.
+    std::size_t next() {
+        do last_simd = (last_simd + 1) % 4;
+        while (of_simd[last_simd] == 0);
+        std::uint64_t& own = of_simd[last_simd];
+        auto oldest = static_cast<std::size_t>(std::countr_zero(own));
+        for (std::uint64_t rest = own & (own - 1); rest != 0; rest &= rest - 1)
+            if (const auto slot = static_cast<std::size_t>(std::countr_zero(rest)); began[slot] < began[oldest]) oldest = slot;
+        own &= ~(std::uint64_t{1} << oldest);
+        waiting &= ~(std::uint64_t{1} << oldest);
+        return oldest;
+    }
 };
 
 struct Cu {
@@ -159,6 +202,7 @@ struct Cu {
     Server lds_banks;
     std::int64_t lds_way_free[2] = {};  // of the two pairs of SIMDs: their ways to the LDS and back
     std::int64_t smem_free = 0, vmem_free = 0;
+    MemoryTurns turns;
     bool vmem_held = false;  // the vector memory port is late because the address unit was
     std::int64_t idle_since = 0, busy_cycles = 0;
     int alive = 0;

@@ -2,6 +2,7 @@
 // takes at most one instruction of a wave and at most one of each category, from different waves: VALU (with MFMA), scalar
 // (with scalar memory), vector memory, LDS, branch. s_waitcnt, s_nop and s_barrier take no place in it. One VALU pipe per SIMD;
 // per CU one LDS with a way for each pair of SIMDs, one scalar memory and one vector-memory port. (AMD's description of the CDNA scheduler.)
+// Who waits for the vector-memory port has it in the order of MemoryTurns, who waits for anything else in the order of asking.
 #include <algorithm>
 
 #include "engine/host_services.hpp"
@@ -17,11 +18,22 @@ constexpr std::uint64_t kWaitingTurn = 1000;
 }  // namespace
 
 bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
+    const std::int64_t now = cu.ready.time_of(slot);
+    return issue(cu, slot, cu.turns.first_attempt(slot, now), now, false);
+}
+
+/// `ready` has the port's time in place of a wave's: its waves have none until their turn.
+bool XcdSimulator::Model::issue_to_memory(Cu& cu) {
+    const std::size_t slot = cu.turns.next();
+    cu.ready.set(kMemoryTurn, kNever);
+    return issue(cu, slot, cu.turns.attempted[slot], cu.turns.asked[slot], true);
+}
+
+bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot, std::int64_t attempted, std::int64_t now, bool has_turn) {
     TimedWave& w = cu.waves[slot];
     const std::uint32_t pc = w.pc;
     const InstructionInfo& i = info[pc];
-    const std::int64_t attempted = cu.ready.time_of(slot);
-    std::int64_t t = i.fetch_line == w.fetch_line ? attempted : fetch(cu, w, i.fetch_line, attempted, pc);
+    std::int64_t t = i.fetch_line == w.fetch_line ? now : fetch(cu, w, i.fetch_line, now, pc);
     if (i.dependency_count != 0) t = dependencies(w, i, t, pc);
     Simd& simd = cu.simd[w.simd];
     const IssueTurns turns = simd.free;
@@ -49,7 +61,7 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
             break;
         case Unit::vmem_load: case Unit::vmem_store: case Unit::vmem_atomic: case Unit::scratch:
             t = room_in(w.vector_memory, t, pc);
-            t = take_port(simd.free.vmem, t, 4, pc, StallReason::issue_contention);
+            if (!has_turn && waits_for_turn(cu, slot, attempted, now, t)) return true;
             t = take_memory_port(cu, t, i.port_cycles, pc);
             break;
         case Unit::waitcnt: t = wait_for_counters(w, i.target, t, pc); break;
@@ -82,12 +94,27 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot) {
         complete_memory(cu, w, i, accesses_early() ? w.notes.take(touched_line, touched_parts) : touched_now(w), t, pc);
     else if (i.unit == Unit::branch) next = c.branch_not_taken_cycles;
     else if (i.unit == Unit::internal) next = complete_internal(cu, w, i, t, pc);
+    if (has_turn && cu.turns.waiting != 0) cu.ready.set(kMemoryTurn, memory_port_free(cu));
     // A request reaches the host by an atomic on its ready stack.
     if (i.unit == Unit::vmem_atomic && launch.services != nullptr) launch.services->answer(0, w.group->number);
     cu.ready.set(slot, t + next);
     if (accesses_early() && !w.ahead.used_up() && (info[w.pc].unit == Unit::vmem_load || info[w.pc].unit == Unit::vmem_store))
         w.notes.first_lines([&](std::uint64_t line) { shared.prefetch(cu.memory, line); });
     return within_limit(w, pc);
+}
+
+/// Whether the wave must be attempted again, or wait for its turn at the vector memory port. Until `t` others may have the port.
+bool XcdSimulator::Model::waits_for_turn(Cu& cu, std::size_t slot, std::int64_t attempted, std::int64_t now, std::int64_t t) const {
+    if (t > now) {
+        cu.turns.attempt_again(slot, attempted);
+        cu.ready.set(slot, t);
+        return true;
+    }
+    if (cu.turns.waiting == 0 && memory_port_free(cu) <= t) return false;
+    cu.turns.wait(slot, cu.waves[slot].simd, attempted, t);
+    cu.ready.set(slot, kNever);
+    cu.ready.set(kMemoryTurn, std::max(memory_port_free(cu), t));
+    return true;
 }
 
 /// What the access touched that was executed last.

@@ -108,6 +108,10 @@ struct XcdSimulator::Model {
 
     // issue.cpp: all return the time at which the wave can go on
     bool issue(Cu& cu, std::size_t slot);  // the wave's next instruction; false on a fault
+    bool issue_to_memory(Cu& cu);          // that of the wave whose turn it is at the vector memory port
+    bool issue(Cu& cu, std::size_t slot, std::int64_t attempted, std::int64_t t, bool has_turn);
+    bool waits_for_turn(Cu& cu, std::size_t slot, std::int64_t attempted, std::int64_t now, std::int64_t t) const;
+    [[nodiscard]] std::int64_t memory_port_free(const Cu& cu) const { return std::max(cu.vmem_free, cu.memory.address_free - c.address_queue_cycles); }
     Touched touched_now(const TimedWave& w);
     Step next_outcome(TimedWave& w, const InstructionInfo& i);
     std::int64_t leave_grid_barrier(TimedWave& w, std::uint32_t pc);

@@ -102,7 +102,8 @@ bool XcdSimulator::Model::run_cu(Cu& cu, std::int64_t until) {
     for (int n = 0; n < 4096; ++n) {
         const std::int64_t t = cu.ready.time();
         if (t >= kNever || t > until) return true;
-        if (!issue(cu, cu.ready.which())) return false;
+        const std::size_t slot = cu.ready.which();
+        if (!(slot == kMemoryTurn ? issue_to_memory(cu) : issue(cu, slot))) return false;
     }
     return true;
 }
