@@ -361,7 +361,11 @@ class Config(_Section):
         default_factory=list, description="Arguments of the program when none are given on the command line."
     )
     env: dict[str, str] = Field(
-        default_factory=dict, description="Environment variables for the build and the program."
+        default_factory=dict,
+        description=(
+            "Environment variables for the build and the program. In confined runs (a rewrite's builds and runs) "
+            "`HOME` and `TMPDIR` are private folders, whatever is set here."
+        ),
     )
     bench: list[BenchConfig] = Field(
         default_factory=list,

@@ -126,12 +126,15 @@ class Stop(threading.Event):
         return min(own, self._cancel.seconds_left) if isinstance(self._cancel, Stop) else own
 
 
+def is_secret(name: str) -> bool:
+    """Whether a variable of that name holds a key, a token or a password."""
+    return _SECRETS.search(name) is not None
+
+
 def without_secrets(env: Mapping[str, str]) -> dict[str, str]:
     """Variables without keys, tokens and passwords of this process itself; what a project sets stays."""
     return {
-        name: value
-        for name, value in env.items()
-        if not (_SECRETS.search(name) and os.environ.get(name) == value)
+        name: value for name, value in env.items() if not (is_secret(name) and os.environ.get(name) == value)
     }
 
 

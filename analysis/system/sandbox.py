@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.system.directories import cache_directory, work_directory
-from hipscope.analysis.system.process import Completed, Limits, run_process
+from hipscope.analysis.system.process import Completed, Limits, is_secret, run_process, without_secrets
 
 Isolation = Literal["bubblewrap", "namespaces", "limits"]
 
@@ -71,7 +71,8 @@ def isolation() -> Isolation:
     kinds: tuple[Isolation, ...] = ("bubblewrap", "namespaces")
     for kind in kinds:
         with contextlib.suppress(HipscopeError):
-            if run_process(_argv(kind, ["/bin/true"], Box(), Path("/")), timeout=20).ok:
+            argv = _argv(kind, ["/bin/true"], Box(), Path("/"), {})
+            if run_process(argv, timeout=20, env=_own_path()).ok:
                 return kind
     return "limits"
 
@@ -88,18 +89,23 @@ def run_confined(
 ) -> Completed:
     """Run to its end, to `timeout` seconds, or to a limit (`Completed.stopped` names it). Everything of it is ended.
 
-    `env` is all of its environment but `HOME` and `TMPDIR`, which are private. Raises as `run_process` does.
+    `env` is all of its environment but `HOME` and `TMPDIR`, which are private. It is set behind the borders: what
+    draws them is found on our own `PATH`, and loads nothing that `env` names. Raises as `run_process` does.
     """
     chosen = kind or isolation()
     words = [os.fspath(a) for a in argv]
     limits = replace(box.limits, written_below=tuple(str(p) for p in (*box.write, *box.shown.values())))
     if chosen == "limits":
         return _limited(words, box, limits, timeout, cwd, env, cancel)
+    inside = without_secrets({**env, "HOME": _PRIVATE, "TMPDIR": _PRIVATE})
+    # A command line is there for all users to read.
+    hidden = {name: value for name, value in inside.items() if is_secret(name)}
+    shown = {name: value for name, value in inside.items() if name not in hidden}
     done = run_process(
-        _argv(chosen, words, box, cwd),
+        _argv(chosen, words, box, cwd, shown),
         timeout=timeout,
         cwd="/",
-        env={**env, "HOME": _PRIVATE, "TMPDIR": _PRIVATE},
+        env={**_own_path(), **hidden},
         limits=replace(
             limits, no_network=False
         ),  # the borders leave it out; bubblewrap needs a loopback to set up
@@ -108,6 +114,10 @@ def run_confined(
     code = 128 - done.returncode if done.returncode in _FATAL else done.returncode
     # Some kernels tell a program the name that its own file has outside (`/proc/self/exe`).
     return _in_place(replace(done, argv=tuple(words), returncode=code), box)
+
+
+def _own_path() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath)}
 
 
 def plain_environment(more: Mapping[str, str]) -> dict[str, str]:
@@ -202,7 +212,9 @@ def _in_place(done: Completed, box: Box) -> Completed:
     return replace(done, stdout=out, stderr=err)
 
 
-def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str]:
+def _argv(
+    kind: Isolation, argv: Sequence[str], box: Box, cwd: Path, variables: Mapping[str, str]
+) -> list[str]:
     system = [p for p in (*_SYSTEM, *_SETTINGS) if os.path.lexists(p)]
     mounts = _mounts(box)
     if kind == "bubblewrap":
@@ -217,8 +229,19 @@ def _argv(kind: Isolation, argv: Sequence[str], box: Box, cwd: Path) -> list[str
             words += ["--size", str(1024 * _MIB), "--tmpfs", path]
         for mount in mounts:
             words += ["--bind" if mount.writable else "--ro-bind", mount.real, mount.seen]
+        words += ["--unsetenv", "PATH"]
+        for name, value in variables.items():
+            words += ["--setenv", name, value]
         return [*words, "--chdir", str(cwd), "--", *argv]
-    return _unshared(system, mounts, cwd, argv)
+    # `env` would take a program whose path has a "=" in it for one more variable.
+    variables_then = [
+        *(f"{name}={value}" for name, value in variables.items()),
+        "/bin/sh",
+        "-c",
+        'exec "$@"',
+        "sh",
+    ]
+    return _unshared(system, mounts, cwd, [*variables_then, *argv])
 
 
 class _Mount(NamedTuple):
@@ -268,7 +291,10 @@ bind_to_read() {
 
 
 def _unshared(system: Sequence[str], mounts: Sequence[_Mount], cwd: Path, argv: Sequence[str]) -> list[str]:
-    """The same borders by mounts of our own: a new root with nothing but the named paths in it."""
+    """The same borders by mounts of our own: a new root with nothing but the named paths in it.
+
+    `argv` begins with the program's variables.
+    """
     lines = ["set -e", *_BINDING, "mount --make-rprivate /", "r=/mnt"]
     lines += [
         "mount -t tmpfs -o size=1g,mode=755 tmpfs $r",
@@ -300,7 +326,11 @@ def _unshared(system: Sequence[str], mounts: Sequence[_Mount], cwd: Path, argv: 
         f"cd {quote(str(cwd))}",
     ]
     # The shell stays as the first process of the namespace: as that one, the program could not die of its own signals.
-    lines += ["set +e", 'setpriv --no-new-privs --bounding-set=-all --inh-caps=-all -- "$@"', "exit $?"]
+    lines += [
+        "set +e",
+        'setpriv --no-new-privs --bounding-set=-all --inh-caps=-all -- env -u PATH "$@"',
+        "exit $?",
+    ]
     flags = [
         "--user",
         "--map-root-user",

@@ -102,6 +102,30 @@ def test_files_of_the_user_and_the_system_are_not_there(
     assert not target.exists()
 
 
+@pytest.mark.parametrize("kind", BORDERS)
+def test_what_draws_the_borders_is_not_chosen_by_the_environment_of_the_program(
+    kind: Isolation, kinds: dict[Isolation, bool], tmp_path: Path
+) -> None:
+    """Given a project's `PATH` and `LD_PRELOAD`, they are there for the program, behind the borders."""
+    if not kinds[kind]:
+        pytest.skip(f"{kind} does not work here")
+    tools, chosen = tmp_path / "tools=x", tmp_path / "chosen"
+    tools.mkdir()
+    for name in ("bwrap", "unshare", "mount", "mkdir", "setpriv", "env", "sh", "umount", "pivot_root"):
+        (tools / name).write_text(f"#!/bin/sh\necho {name} >> {chosen}\n")
+        (tools / name).chmod(0o755)
+    (tools / "program").write_text('#!/bin/sh\necho "$PATH;$WORD;$API_TOKEN"\n')
+    (tools / "program").chmod(0o755)
+    env = {"PATH": f"{tools}:/usr/bin:/bin", "WORD": "a b=\n'c'", "API_TOKEN": "t", "LD_PRELOAD": "/none.so"}
+    box = Box(read=(tools,))
+    done = run_confined([tools / "program"], box, timeout=20, cwd=Path("/"), env=env, kind=kind)
+    assert done.stdout.decode() == f"{env['PATH']};{env['WORD']};t\n", done.stderr
+    assert not chosen.exists()
+    assert done.stderr.count(b"/none.so") <= 2  # by the program and the shell that starts it
+    bare = run_confined(["/usr/bin/printenv"], Box(), timeout=20, cwd=Path("/"), env={}, kind=kind)
+    assert b"PATH=" not in bare.stdout
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_a_program_that_prints_where_it_is_names_the_directory_and_not_its_copy(
     kind: Isolation, kinds: dict[Isolation, bool], tmp_path: Path
