@@ -36,6 +36,7 @@ from hipscope.analysis.toolchain.compile_commands import (
 from hipscope.analysis.toolchain.compiler_files import (
     compiler_variables,
     dependency_flags,
+    include_flags,
     overlay_flags,
     private,
     read_dependencies,
@@ -188,7 +189,7 @@ def source_command(project: Project, toolchain: Toolchain, source: Path, run: Ru
         roots.append(tree.directory)
     above = (project.root, *project.root.parents)
     roots = [project.root, main.parent, *(d for d in above if (d / ".git").exists()), *roots]
-    flags = (*toolchain.hip_flags, *command.flags)
+    flags = (*toolchain.hip_flags, *command.flags, *include_flags(project.config.env))
     return SourceCommand(main, command.directory, flags, tuple(dict.fromkeys(roots)), _extracts(project))
 
 

@@ -39,6 +39,21 @@ def compiler_variables(env: Mapping[str, str]) -> dict[str, str]:
     return {name: env[name] for name in _COMPILER_VARIABLES if name in env}
 
 
+def include_flags(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Where a project's variables have C++ headers searched, as flags that come behind those of its build.
+
+    A library of the compiler's in our own process does not have these variables.
+    """
+    flags = [word for place in _places(env, "CPATH") for word in ("-I", place)]
+    for place in _places(env, "CPLUS_INCLUDE_PATH"):
+        flags += ["-Xclang", "-cxx-isystem", "-Xclang", place]
+    return tuple(flags)
+
+
+def _places(env: Mapping[str, str], name: str) -> list[str]:
+    return [place or "." for place in env[name].split(os.pathsep)] if env.get(name) else []
+
+
 def private(draft: Path, env: Mapping[str, str]) -> dict[str, str]:
     """The environment of a compiler whose temporary files lie in the draft, so that they go even if it is killed.
 
