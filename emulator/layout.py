@@ -157,6 +157,7 @@ def write_rocprofv3(
             for kernel, number in kernels.items()
         ],
         "unprofiled": [d.id for d in timed if not d.profiled],
+        "stopped": {str(d.id): list(d.stopped) for d in launches if d.stopped is not None},
         "dynamic_lds": {str(d.id): d.dynamic_lds for d in launches if d.dynamic_lds},
         "traces": traced,
         "faults": [_fault(f, objects) for f in faults],
@@ -208,6 +209,12 @@ def _partial(
 ) -> str | None:
     reasons = [reason for reason in (stopped, run.partial if run is not None else None) if reason]
     launches = estimates.launches
+    reasons += [
+        f"a launch of {names[d.kernel]} was stopped at the program's time limit after {d.stopped[0]} of"
+        f" {d.stopped[1]} workgroups; its time and counts are extrapolated from these"
+        for d in launches
+        if d.stopped is not None
+    ]
     if estimates.unlike:
         reasons.append(
             f"{estimates.unlike} of {len(launches)} launches did {estimates.least:.2g} to {estimates.most:.2g} times"

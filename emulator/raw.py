@@ -35,7 +35,8 @@ class RawDispatch:
     """One launch. Times are modelled nanoseconds and None for a launch that was not profiled.
 
     `instructions` are those of all its waves, `scalars` a digest of its arguments that are no pointers. `process` and
-    `thread` are the system's numbers of who made it, 0 where they are not known.
+    `thread` are the system's numbers of who made it, 0 where they are not known. `stopped` is set for a launch that the
+    program's deadline ended: how many workgroups had ended, and of how many. Its record is extrapolated to all of them.
     """
 
     id: int
@@ -57,6 +58,7 @@ class RawDispatch:
     thread: int = 0
     instructions: int = 0
     scalars: str = ""
+    stopped: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,7 @@ def _dispatch(data: Mapping[str, Any]) -> RawDispatch:
         thread=int(data.get("thread") or 0),
         instructions=int(data.get("instructions") or 0),
         scalars=str(data.get("scalars") or ""),
+        stopped=(int(data["stopped_after"]), int(data["workgroups"])) if "stopped_after" in data else None,
     )
 
 

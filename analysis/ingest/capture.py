@@ -201,15 +201,31 @@ class _Names:
 
 @dataclass(frozen=True)
 class _LaunchNotes:
-    """What only the sidecar says of launches: which were not profiled, and the bytes of LDS that each asked for."""
+    """What only the sidecar says of launches: which were not profiled, the bytes of LDS that each asked for.
+
+    `stopped`: of those that were stopped, how many workgroups had ended, and of how many.
+    """
 
     unprofiled: frozenset[int]
     dynamic_lds: Mapping[int, int]
+    stopped: Mapping[int, tuple[int, int]]
 
     @classmethod
     def of(cls, sidecar: Mapping[str, Any]) -> _LaunchNotes:
         sizes = {int(i): int(size) for i, size in sidecar.get("dynamic_lds", {}).items()}
-        return cls(frozenset(sidecar.get("unprofiled", ())), sizes)
+        stopped = {int(i): (int(done), int(of)) for i, (done, of) in sidecar.get("stopped", {}).items()}
+        return cls(frozenset(sidecar.get("unprofiled", ())), sizes, stopped)
+
+    def gaps(self, launches: Sequence[Launch], damaged: int) -> str | None:
+        """What a kernel's record does not cover: `damaged` launches, and the rest of those that were stopped."""
+        gaps = [f"{damaged} of {len(launches)} launches have damaged time stamps"] if damaged else []
+        gaps += [
+            f"launch {launch.id} was stopped after {done} of {of} workgroups; its time and counts are extrapolated"
+            for launch in launches
+            if launch.id in self.stopped
+            for done, of in [self.stopped[launch.id]]
+        ]
+        return "; ".join(gaps) or None
 
 
 def _kernel(
@@ -235,7 +251,6 @@ def _kernel(
         for launch in launches
         if launch.timed
     )
-    dropped = len(launches) - len(dispatches)
     instructions = _merge(traces)
     file, line = sources.definition(name, instructions)
     if file is not None and line is not None and not is_foreign(file):
@@ -249,7 +264,7 @@ def _kernel(
         resources=_resources(launches, metadata.get(mangled), dispatches),
         counters=dict(counters),
         instructions=instructions,
-        partial=f"{dropped} of {len(launches)} launches have damaged time stamps" if dropped else None,
+        partial=notes.gaps(launches, len(launches) - len(dispatches)),
         sampled=any(trace.sampled for trace in traces),
         bound_by=_bound_by(traces, dispatches),
         busy=_busy(traces, dispatches),

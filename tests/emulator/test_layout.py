@@ -322,6 +322,16 @@ def test_a_run_that_was_killed_is_read_up_to_there(tmp_path: Path) -> None:
     assert kernel.instructions[0].hits == 8
 
 
+def test_a_launch_that_was_stopped_makes_its_kernel_and_the_profile_partial(tmp_path: Path) -> None:
+    (other := tmp_path / "other").mkdir()
+    profile = read(tmp_path, dispatch(1, stopped_after=40, workgroups=1000), dispatch(2))
+    assert profile.partial is not None
+    assert f"{NAME} was stopped at the program's time limit after 40 of 1000 workgroups" in profile.partial
+    assert profile.kernels[0].partial is not None
+    assert profile.kernels[0].partial.startswith("launch 1 was stopped after 40 of 1000 workgroups")
+    assert read(other, dispatch(1)).kernels[0].partial is None
+
+
 def test_a_fault_is_kept_with_its_instruction(tmp_path: Path) -> None:
     raw = write_raw(tmp_path / "raw", [dispatch(1)])
     fault = {

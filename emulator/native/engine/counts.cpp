@@ -50,6 +50,10 @@ void add_again(PatternCounts& row, const KnownLines::Entry& known) {
     row.add(known.totals, static_cast<std::uint64_t>(std::popcount(known.at.lanes)), known.again);
 }
 
+std::uint64_t times(std::uint64_t count, double factor) {
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * factor));
+}
+
 constexpr std::size_t kHashes = 16;
 
 /// Those of values that follow each other.
@@ -117,6 +121,19 @@ void PatternCounts::add(const PatternCounts& other) {
     same_address += other.same_address;
     for (const auto& [line, count] : other.atomic_lines) count_line(*this, line, count);
     distinct_lines.add(other.distinct_lines);
+}
+
+void PatternCounts::scale(double factor) {
+    for (std::uint64_t* count : {&accesses, &lanes, &lines_needed, &lines_used, &sectors, &l1_accesses, &l1_lookups, &lds_cycles,
+                                 &lds_conflicts, &same_address})
+        *count = times(*count, factor);
+    for (auto& [line, count] : atomic_lines) count = times(count, factor);
+    distinct_lines = {};
+}
+
+void DispatchCounts::scale(double factor) {
+    for (ExecutionCounts& at : executions) at = {times(at.hits, factor), times(at.lanes, factor)};
+    for (PatternCounts& row : patterns) row.scale(factor);
 }
 
 void DispatchCounts::add(const DispatchCounts& other) {

@@ -26,6 +26,7 @@ public:
     void add_range(std::uint64_t begin, std::uint64_t end);
     void add(const DistinctCount& other);
     double estimate() const;
+    [[nodiscard]] bool empty() const { return longest_.empty(); }
 
 private:
     static constexpr unsigned kBits = 11;
@@ -50,6 +51,7 @@ struct PatternCounts {
     DistinctCount distinct_lines;        // of global loads
 
     void add(const PatternCounts& other);
+    void scale(double factor);
     /// The lines of so many accesses that are alike.
     void add(const LineTotals& lines, std::uint64_t of_lanes, std::uint64_t times) {
         lines_used += times * static_cast<std::uint64_t>(lines.count);
@@ -104,6 +106,8 @@ struct DispatchCounts {
     DispatchCounts(std::size_t instructions, std::uint32_t slots) : executions(instructions + 1), patterns(slots) {}
     void add(const DispatchCounts& other);
     void sum_up();
+    /// Make them those of so many times the work. How many different lines that goes to is not known.
+    void scale(double factor);
 };
 
 /// Observer of the functional engine that only counts. Accesses that are like earlier ones of their instruction are counted by

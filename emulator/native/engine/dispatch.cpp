@@ -15,6 +15,7 @@
 #include "core/byte_count.hpp"
 #include "engine/functional.hpp"
 #include "engine/nearest_variable.hpp"
+#include "engine/stopped.hpp"
 #include "engine/stray_access.hpp"
 #include "sanitize/sanitizer.hpp"
 
@@ -156,9 +157,8 @@ public:
         DispatchResult result;
         note_end(result);
         if (profile_) {
-            result.timed = simulator_->take_result();
-            counts_->sum_up();
-            result.counts = std::move(counts_);
+            result.timed = simulator_->take_result(groups_.whole());
+            take_counts(result);
             engine_.history_->commit();
             judge(result);
         }
@@ -182,6 +182,23 @@ public:
     }
 
 private:
+    /// Of all workgroups. Of a launch that was stopped they are extrapolated, where what ran is like the rest.
+    void take_counts(DispatchResult& result) {
+        DispatchCounts& untimed = *merge_.front();
+        std::for_each(merge_.begin() + 1, merge_.end(), [&](const auto& part) { untimed.add(*part); });
+        untimed.sum_up();
+        counts_->sum_up();
+        std::optional<double> factor;
+        if (result.fault && result.fault->kind == kUnfinished) factor = factor_to_all(groups_, *result.timed, untimed, *counts_);
+        counts_->add(untimed);
+        if (factor) {
+            counts_->scale(*factor);
+            result.stopped_after = stopped_after_;
+            result.instructions = static_cast<std::uint64_t>(groups_.whole().each() * static_cast<double>(groups_.count()));
+        }
+        result.counts = std::move(counts_);
+    }
+
     void note_end(DispatchResult& result) {
         if (fault_) result.fault = std::move(fault_->second);
         result.instructions = groups_.instructions();
@@ -295,8 +312,6 @@ private:
         }
         const std::lock_guard lock(mutex_);
         merge_.push_back(std::make_unique<DispatchCounts>(std::move(counts)));
-        if (merge_.size() == static_cast<std::size_t>(threads))
-            for (const auto& part : merge_) counts_->add(*part);
     }
 
     /// False when the timed XCD is done.
@@ -328,7 +343,9 @@ private:
     }
     void report_late(std::uint64_t group, std::uint32_t pc) {
         const auto now = std::chrono::steady_clock::now();
-        const Progress progress{groups_.ended(), groups_.count(), now - begin_, now - last_end_.load(std::memory_order_relaxed)};
+        std::uint64_t ended = kNotStopped;
+        if (stopped_after_.compare_exchange_strong(ended, groups_.ended())) ended = stopped_after_;  // else what another thread saw
+        const Progress progress{ended, groups_.count(), now - begin_, now - last_end_.load(std::memory_order_relaxed)};
         const bool runaway = is_runaway(engine_.settings_.time_limit, progress);
         Fault fault;
         fault.kind = FaultKind::runaway;
@@ -399,6 +416,8 @@ private:
     alignas(64) std::atomic<bool> stop_{false};  // behind the cache line that hands out workgroups
     std::atomic<bool> closed_{false};  // no workgroup will be timed any more
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    static constexpr std::uint64_t kNotStopped = ~0ULL;
+    std::atomic<std::uint64_t> stopped_after_{kNotStopped};  // workgroups, by the deadline
     std::atomic<std::uint64_t> seen_ended_{0};  // workgroups, when `late` looked last
     std::atomic<std::chrono::steady_clock::time_point> last_end_{begin_};
     std::mutex mutex_;

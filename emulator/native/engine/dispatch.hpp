@@ -42,6 +42,8 @@ struct DispatchResult {
     double time_ns = 0;                      // modelled; 0 when not timed
     std::string bound_by;
     std::vector<std::pair<std::string_view, double>> busy;  // part of `time_ns` for which each unit works at its highest rate
+    /// The deadline stopped the launch after so many workgroups; time and counts are extrapolated from what ran to all of them.
+    std::optional<std::uint64_t> stopped_after;
     double wall_ms = 0;
     double cpu_ms = 0;                       // of all threads of the process meanwhile
 };

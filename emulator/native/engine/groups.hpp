@@ -9,6 +9,14 @@
 
 namespace hipscope {
 
+/// Workgroups that came to their ends, and the instructions of their waves.
+struct EndedGroups {
+    std::uint64_t count = 0, instructions = 0;
+
+    /// What one of them executed.
+    [[nodiscard]] double each() const { return count == 0 ? 0 : static_cast<double>(instructions) / static_cast<double>(count); }
+};
+
 class GroupSource {
 public:
     /// Workgroup i belongs to XCD i % xcds; XCD 0 is timed when `timed`. A `seed` other than 0 shuffles the order in
@@ -58,6 +66,7 @@ public:
     }
     [[nodiscard]] std::uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t ended() const { return ended_.load(std::memory_order_relaxed); }
+    [[nodiscard]] EndedGroups whole() const { return {ended(), instructions()}; }
 
 private:
     std::uint64_t count_, xcds_;

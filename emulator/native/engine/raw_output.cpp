@@ -73,7 +73,7 @@ void memory_pattern(Json& json, const PatternCounts& p, const CacheCounts& cache
             json.field("l2_hits", static_cast<double>(cache.l2_hits) * scale);
             json.field("memory_lines", static_cast<double>(cache.memory_lines) * scale);
         }
-        if (p.kind == AccessKind::load) json.field("distinct_lines", p.distinct_lines.estimate());
+        if (p.kind == AccessKind::load && (p.lanes == 0 || !p.distinct_lines.empty())) json.field("distinct_lines", p.distinct_lines.estimate());
         if (!p.atomic_lines.empty()) {
             std::uint64_t most = 0;
             for (const auto& [line, lanes] : p.atomic_lines) most = std::max(most, lanes);
@@ -144,7 +144,7 @@ void RawOutput::add_code_object(const CodeObject& object) {
 void RawOutput::add(const DispatchRecord& record, const TimingConstants* constants) {
     const PreparedLaunch& p = *record.launch;
     const DispatchResult& result = *record.result;
-    const bool profiled = result.timed.has_value() && !result.fault;
+    const bool profiled = result.timed.has_value() && (!result.fault || result.stopped_after);
     open();
     ++count_;
     profiled_ += profiled ? 1 : 0;
@@ -167,6 +167,7 @@ void RawOutput::add(const DispatchRecord& record, const TimingConstants* constan
         json.key("busy").open('{');
         for (const auto& [unit, part] : result.busy) json.field(unit, part);
         json.close('}');
+        if (result.stopped_after) json.field("stopped_after", *result.stopped_after).field("workgroups", p.group_count);
         json.key("counters").open('{');
         for (const auto& [name, value] : hardware_counters(p, result, *constants)) json.field(name, value);
         json.close('}');

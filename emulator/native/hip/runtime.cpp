@@ -281,7 +281,8 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
     StrayLog strays;
     if (settings.keep_going) prepared.strays = &strays;
     if (const auto known = cycles_each_.find(shape); known != cycles_each_.end()) prepared.cycles_each = known->second;
-    const DispatchResult result = sanitizer ? check(prepared, id) : engine_->run(prepared, profile);
+    DispatchResult result = sanitizer ? check(prepared, id) : engine_->run(prepared, profile);
+    if (sampling_.has_timed(shape)) result.stopped_after.reset();  // launches that came to their ends say more
     if (result.timed && !result.fault) {
         sampling_.timed(shape, scalars, result.instructions, result.time_ns);
         cycles_each_[shape] = static_cast<std::uint32_t>(std::clamp(result.timed->wave_cycles / static_cast<double>(std::max<std::uint64_t>(result.timed->instructions, 1)), 1.0, 10000.0));

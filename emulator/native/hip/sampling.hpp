@@ -21,6 +21,8 @@ public:
     /// Whether the next launch is to be timed.
     [[nodiscard]] bool wants(const std::string& shape, const std::string& scalars) const;
     void timed(const std::string& shape, const std::string& scalars, std::uint64_t instructions, double time_ns);
+    /// Whether a launch of the shape was timed.
+    [[nodiscard]] bool has_timed(const std::string& shape) const { return shapes_.contains(shape) && !shapes_.at(shape).timed.empty(); }
     /// A launch ran without the model. Gives its time in ns: that of timed launches that did about as much, scaled by the instructions.
     double untimed(const std::string& shape, const std::string& scalars, std::uint64_t instructions);
 

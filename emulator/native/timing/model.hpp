@@ -84,7 +84,8 @@ struct XcdSimulator::Model {
     void fill_instruction_caches(bool first_launch);
     bool run(std::uint64_t budget);
     bool run_cu(Cu& cu, std::int64_t until);
-    TimedResult finish();
+    TimedResult finish(const EndedGroups& whole);
+    void stop(const EndedGroups& whole);
 
     // placement.cpp
     std::unique_ptr<Cu> new_cu(int number);

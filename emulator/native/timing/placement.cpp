@@ -169,6 +169,8 @@ void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
         return;
     }
     groups.end_one(group.executed);
+    ++result.ended.count;
+    result.ended.instructions += group.executed;
     cu.lds_used -= shape.lds;
     --cu.groups;
     free_groups.push_back(&group);

@@ -2,6 +2,8 @@
 #include "timing/xcd.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "timing/model.hpp"
 
@@ -108,9 +110,38 @@ bool XcdSimulator::Model::run_cu(Cu& cu, std::int64_t until) {
     return true;
 }
 
-TimedResult XcdSimulator::Model::finish() {
+/// The launch goes no further: what running workgroups did counts by their instructions. A running one has at least as many as
+/// a whole one, or as it has executed already.
+void XcdSimulator::Model::stop(const EndedGroups& whole) {
+    end = closed_at = std::max(end, now);
+    std::set<const TimedGroup*> running;
+    for (const auto& cu : cus) {
+        if (cu->alive > 0) cu->busy_cycles += std::max<std::int64_t>(0, end - cu->idle_since);
+        for (const TimedWave& wave : cu->waves) {
+            if (wave.group == nullptr) continue;
+            running.insert(wave.group);
+            const std::int64_t until = std::max(wave.begin, end);
+            result.wave_cycles += static_cast<double>(until - wave.begin);
+            if (wave.trace >= 0) result.traces[static_cast<std::size_t>(wave.trace)].end = until;
+        }
+    }
+    double sum = static_cast<double>(whole.instructions);
+    for (const TimedGroup* group : running) {
+        const auto executed = static_cast<double>(group->executed);
+        sum += std::max(whole.each(), executed);
+        result.beyond += std::max(0.0, executed - whole.each());
+    }
+    const double each = sum / static_cast<double>(whole.count + running.size());
+    const double done = static_cast<double>(result.instructions) / each;  // workgroups
+    result.covered = std::min(1.0, done / static_cast<double>(groups.timed_total()));
+    result.waves = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(done * launch.waves_per_group)));
+}
+
+TimedResult XcdSimulator::Model::finish(const EndedGroups& whole) {
     observer.add_up();
+    result.started = launched;
     result.covered = groups.timed_total() == 0 ? 1 : static_cast<double>(launched) / static_cast<double>(groups.timed_total());
+    if (order.time() < kNever && whole.count > 0) stop(whole);
     result.waves_end = static_cast<double>(end);
     end = std::max(end, shared.drained());
     shared.write_back(end);
@@ -143,6 +174,6 @@ bool XcdSimulator::run(std::uint64_t instructions) { return model_->run(instruct
 
 const std::optional<TimedFault>& XcdSimulator::fault() const { return model_->fault; }
 
-TimedResult XcdSimulator::take_result() { return model_->finish(); }
+TimedResult XcdSimulator::take_result(const EndedGroups& whole) { return model_->finish(whole); }
 
 }  // namespace hipscope

@@ -39,9 +39,12 @@ struct WaveTrace {
 
 struct TimedResult {
     double cycles = 0;                   // of the whole dispatch on this XCD, extrapolated when `covered` < 1
-    double covered = 1;                  // share of the XCD's workgroups that were timed
-    std::uint64_t waves = 0;             // timed
+    double covered = 1;                  // share of the XCD's workgroups that were timed; of its work, when it was stopped
+    std::uint64_t waves = 0;             // timed; as many as would have done what was timed, when it was stopped
     std::uint64_t instructions = 0;      // timed
+    std::uint64_t started = 0;           // workgroups that were timed
+    EndedGroups ended;                   // those of them that came to their ends
+    double beyond = 0;                   // instructions that stopped workgroups had executed beyond those of a whole one
     double wave_cycles = 0;              // sum of wave lifetimes
     double busy_cu_cycles = 0;
     double waves_end = 0;                // when the last timed wave ended, before modified lines are written back
@@ -110,7 +113,8 @@ public:
     /// Go on for about `instructions` wave instructions. False when all timed workgroups have ended or one faulted.
     bool run(std::uint64_t instructions);
     [[nodiscard]] const std::optional<TimedFault>& fault() const;
-    TimedResult take_result();
+    /// `whole`: the workgroups of the launch that came to their ends. The timed ones that did not are extrapolated to what those did.
+    TimedResult take_result(const EndedGroups& whole);
 
 private:
     std::unique_ptr<Model> model_;

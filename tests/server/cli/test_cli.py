@@ -169,6 +169,21 @@ def test_many_launches_that_take_too_long_together_are_not_a_runaway_kernel(cli:
     assert "raise the limit (timeout_s, --timeout of emulate) or shrink the work" in outcome.line
 
 
+@pytest.mark.slow
+def test_one_launch_that_takes_too_long_has_a_profile_of_what_ran(cli: Cli) -> None:
+    cli.write("timeout_s = 6\n", "hipscope.toml")
+    long = HOST.replace("p[threadIdx.x] = threadIdx.x;", "for (int i = 0; i < 20; ++i) atomicAdd(p, i);")
+    long = long.replace("<<<1, 64>>>", "<<<20000000, 64>>>")
+    outcome = cli("profile", "--format", "json", cli.write(long + "int main() { launch(); }\n"))
+    assert outcome.code == 4
+    assert "program.hip:4: kernel fill: not finished within " in outcome.line
+    report = json.loads(outcome.stdout)
+    (kernel,) = report["kernels"]
+    assert " of 20000000 workgroups; its time and counts are extrapolated" in kernel["partial"]
+    assert "was stopped at the program's time limit after " in report["partial"]
+    assert [f["formula"] for f in report["findings"]] == ["atomicContention"]
+
+
 def test_a_program_that_prints_garbage_is_profiled_and_the_json_stays_valid(cli: Cli) -> None:
     noise = r'std::fwrite("\xff\xfe\x00\x1b[31m\n", 1, 9, stdout);'
     outcome = cli("profile", "--format", "json", cli.write(HOST + f"int main() {{ launch(); {noise} }}\n"))
