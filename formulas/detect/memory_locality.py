@@ -102,6 +102,8 @@ def _finding(
     times = fetched / distinct
     if times < THRESHOLDS["memoryLocality.fetches"]:
         return None
+    # An access waits for what was lost only if at least one of the lines that come again is its own.
+    reached = min(1.0, (fetched - distinct) / pattern.accesses) if pattern.accesses else 1.0
     excess = (fetched - distinct) / moved
     launch = launch_of(kernel, site.file, texts)
     # Every XCD has an L2 of its own: up to once per XCD is what sharing between XCDs costs, more is lost within one.
@@ -116,7 +118,7 @@ def _finding(
         formula,
         kernel,
         site,
-        smaller(waits * excess, limit),
+        smaller(waits * min(excess, reached), limit),
         f"loads the same data from memory {times:.1f} times: {why}",
         (
             Evidence("times that a line comes from memory", times, 1.0, "x"),

@@ -175,6 +175,14 @@ def test_data_that_come_once_are_not_reported_however_long_they_take() -> None:
     assert only(profile_of(load, other(500)), "memoryLocality") is None
 
 
+def test_few_lines_that_come_again_are_worth_no_more_than_the_accesses_that_they_can_hold_up() -> None:
+    # 16 lines for each of 8 L2 caches: 112 come again, and 10,000 accesses hit the L1 otherwise.
+    load = waiting_load(7600, hits=10000, memory_lines=128.0, distinct_lines=16.0)
+    finding = only(profile_of(load, other(2000)), "memoryLocality")
+    assert finding is not None
+    assert finding.share == pytest.approx(0.76 * 112 / 10000)
+
+
 def test_without_the_number_of_different_lines_nothing_is_said() -> None:
     assert only(profile_of(waiting_load(7600, memory_lines=200.0), other(2000)), "memoryLocality") is None
 
