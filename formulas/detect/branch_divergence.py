@@ -13,12 +13,22 @@ from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import branch_around
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
-from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, is_valu, launched_lanes
+from hipscope.formulas.detect.instruction_mix import (
+    counts_all,
+    is_synchronising,
+    is_valu,
+    launched_lanes,
+    mnemonic,
+    waves,
+    workgroups,
+)
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, cost_share, long_enough, smaller
 
 LANES = "active lanes per VALU instruction"
+_STEPS = 3  # times that each wave comes to a barrier: then it is in a loop
+_SHRUNK = 0.5  # of the waves that come to the barrier: fewer go on to work
 _RELATED = 3  # places that a finding names
 _WORTH_NAMING = 0.005  # less would be shown as 0 %
 
@@ -75,9 +85,13 @@ def _placed(
     formula: str, profile: Profile, kernel: Kernel, full: float, texts: SourceTexts
 ) -> Finding | None:
     """All idle lane time of the kernel, on the branch that loses most of it."""
+    steps, least = _steps(kernel)
 
     def idle(instruction: Instruction) -> float:
-        return 1 - instruction.lanes / instruction.hits / full
+        wasted = 1 - instruction.lanes / instruction.hits / full
+        if instruction.hits <= _SHRUNK * steps:  # what is left between two barriers still needs one wave
+            wasted = min(wasted, max(0.0, 1 - least / instruction.hits))
+        return wasted
 
     def divergent(instruction: Instruction) -> bool:
         active = instruction.lanes / instruction.hits / full if instruction.hits else 1.0
@@ -116,6 +130,20 @@ def _placed(
             if lost_here >= _WORTH_NAMING
         ],
     )
+
+
+def _steps(kernel: Kernel) -> tuple[float, float]:
+    """How often waves came to the barrier that they meet at most often, and how often workgroups did; 0 when no loop
+    has one.
+
+    Where most waves have nothing to do in such a step, as in a tree reduction, lanes are idle because little is left.
+    """
+    groups = sum(workgroups(d) for d in kernel.dispatches if d.profiled)
+    number = waves(kernel)
+    steps = max((i.hits for i in kernel.instructions if mnemonic(i) == "s_barrier"), default=0)
+    if not groups or not number or steps < _STEPS * number:
+        return 0.0, 0.0
+    return float(steps), steps * groups / number
 
 
 def _counted(formula: str, profile: Profile, kernel: Kernel, full: float) -> Finding | None:

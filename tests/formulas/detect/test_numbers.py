@@ -157,6 +157,20 @@ def test_lanes_that_were_never_launched_are_not_divergent() -> None:
     )
 
 
+def test_lanes_that_a_tree_reduction_leaves_idle_are_lost_only_where_waves_could_be_saved() -> None:
+    # 3040 workgroups of 4 waves, 8 steps each with a barrier; 3 of 8 x 4 times a wave goes on to work, with few lanes.
+    barrier = instruction("s_barrier", 0, StallReason.BARRIER, None, hits=3040 * 4 * 8)
+    step = instruction("v_min_f32_e32 v0, v1, v2", 3600, StallReason.DEPENDENCY, None, 3040 * 13, lanes=16)
+    finding = only(profile_of(step, barrier, other(5600)), "branchDivergence")
+    assert finding is not None
+    assert finding.share == pytest.approx(0.4 * (1 - 8 / 13))
+    alone = instruction("s_barrier", 0, StallReason.BARRIER, None, hits=3040 * 4)  # one barrier: no loop
+    once = step.model_copy(update={"hits": 3040 * 2, "lanes": 3040 * 2 * 16})
+    finding = only(profile_of(once, alone, other(5600)), "branchDivergence")
+    assert finding is not None
+    assert finding.share == pytest.approx(0.4 * 0.75)
+
+
 # ---- locality ----
 
 
