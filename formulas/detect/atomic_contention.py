@@ -15,9 +15,11 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
+from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
     LATENCY_COUNTERS,
+    cost_share,
     counted_waits,
     latency_bound,
     wait_share,
@@ -29,6 +31,7 @@ _QUEUE = (StallReason.PIPE_BUSY, StallReason.ISSUE_CONTENTION)
 _WAITS = (StallReason.ATOMIC, *_QUEUE)
 # A line that limits the kernel is busy for at least this share of its time, also after the last wave has ended.
 _BUSY_AT_LEAST = 0.5
+_SHUFFLES = 6.0  # steps that add up the 64 lanes of a wave
 
 
 class AtomicContention(Formula):
@@ -77,6 +80,7 @@ class AtomicContention(Formula):
             if max(waits, busy) >= THRESHOLDS["atomicContention.wait"]:
                 found.append(_finding(self.name, kernel, site, waits, busy, texts))
         found += _many_addresses(self.name, kernel, {(s.file, s.line) for s in contended}, texts)
+        found += _lanes_in_turn(self.name, kernel, {(f.file, f.line) for f in found})
         return sorted(found, key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
@@ -197,6 +201,32 @@ def _many_addresses(
             [*others, *(() if launch is None else (launch,))],
         )
     ]
+
+
+def _lanes_in_turn(formula: str, kernel: Kernel, spoken: Collection[tuple[str, int]]) -> list[Finding]:
+    """Loops over the lanes that stand before an atomic, in global memory or LDS: one finding per line without one."""
+    rounds = lanes_in_turn(kernel)
+
+    def saved(instruction: Instruction) -> float:
+        return max(0.0, 1 - _SHUFFLES / rounds[instruction.index])
+
+    found = []
+    for site in sites(kernel, lambda i: i.index in rounds, lambda i: i.latency):
+        share = cost_share(kernel, site.instructions, saved)
+        if share >= THRESHOLDS["atomicContention.wait"] and (site.file, site.line) not in spoken:
+            number = rounds[site.instructions[0].index]
+            found.append(
+                finding_at(
+                    formula,
+                    kernel,
+                    site,
+                    share,
+                    f"adds up {number:.0f} lanes one after another before each atomic operation, as the compiler does "
+                    f"for one address: shuffles need {_SHUFFLES:.0f} steps for a wave",
+                    (Evidence("lanes that are added up in turn", number, _SHUFFLES, "lanes"),),
+                )
+            )
+    return found
 
 
 def _on_memory(instruction: Instruction) -> bool:

@@ -6,6 +6,7 @@ spends its time on when none of them speaks. The table `CAUSES` holds the words.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from hipscope.formulas.detect.instruction_mix import (
     waves,
 )
 from hipscope.formulas.detect.memory_access import wasteful, wasteful_loads
-from hipscope.formulas.detect.slow_arithmetic import slow_lines
+from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn, slow_lines
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 
 
@@ -66,6 +67,10 @@ CAUSES: Mapping[str, Cause] = {
         "waits for loads in each step of a loop, with little else in flight",
         "unroll the loop and issue its loads before the first use, or load the next step's data early",
     ),
+    "batched loads": Cause(
+        "waits for loads that are on their way together, as in an unrolled loop",
+        "let more waves fit on a SIMD (fewer registers, less LDS), or load the next round before using this one",
+    ),
     "first loads": Cause(
         "waits for the data that it begins with, and has nothing else to do meanwhile",
         "let each work-item take several elements and load them all before the first use",
@@ -82,6 +87,10 @@ CAUSES: Mapping[str, Cause] = {
         "waits for its own stores: a load behind them is waited for together with them, or reads what they stored",
         "keep the value in a register and store it once after the loop; load the next steps' data before storing",
     ),
+    "narrow stores": Cause(
+        "waits for stores of one or two bytes per lane, which fill a small part of each line",
+        "let each lane collect 4 to 16 bytes in registers and store them at once",
+    ),
     "scattered stores": Cause(
         "waits for stores whose lanes touch a cache line each and fill little of it",
         "let neighbouring lanes store neighbouring elements, or collect them in LDS and store whole lines",
@@ -93,6 +102,11 @@ CAUSES: Mapping[str, Cause] = {
     "atomics": Cause(
         "waits for atomic operations",
         "add up within the wave or in LDS first, then do one atomic per address and workgroup",
+    ),
+    "lanes in turn": Cause(
+        "adds up its lanes' values one lane after another, what the compiler makes of an atomic operation of a "
+        "whole wave on one address",
+        "reduce within the wave first (shuffles or DPP: 6 steps instead of 64), then let one lane do the atomic",
     ),
     "bank conflicts": Cause(
         "waits for LDS accesses whose lanes want different words of the same bank",
@@ -230,7 +244,8 @@ def _ranked(cycles: Mapping[str, float]) -> list[tuple[str, float]]:
 
 def _tables(profile: Profile, kernel: Kernel) -> list[dict[str, float]]:
     """Per instruction: its cycles by cause, waits given to what is waited for."""
-    slow = {i.index: line.kind for line in slow_lines(kernel) for i in line.instructions}
+    slow: dict[int, str] = {i.index: line.kind for line in slow_lines(kernel) for i in line.instructions}
+    slow |= dict.fromkeys(lanes_in_turn(kernel), "lanes in turn")
     load = _load_cause(profile, kernel)
     tables = []
     for instruction, blamed in zip(kernel.instructions, blamed_stalls(kernel), strict=True):
@@ -247,6 +262,8 @@ def _load_cause(profile: Profile, kernel: Kernel) -> Callable[[Instruction], str
     dependent, wasted = addressed_by_loads(kernel), wasteful_loads(kernel)
     roof = roofline(kernel, profile.device, profile.provenance)
     streaming = roof.bound == "memory"
+    full = (roof.memory_fraction or 0.0) >= AT_THE_ROOF * THRESHOLDS["memoryAccess.reachable_bandwidth"]
+    loads = Counter(_line(i) for i in kernel.instructions if i.hits and _is_load(i))  # many: an unrolled loop
 
     def cause(instruction: Instruction) -> str:
         pattern = instruction.memory
@@ -255,21 +272,36 @@ def _load_cause(profile: Profile, kernel: Kernel) -> Callable[[Instruction], str
             return "start" if rounds < _AGAIN and _is_argument(instruction) else "uniform loads"
         if is_synchronising(instruction):
             return "polling"
+        narrow = pattern is not None and pattern.bytes_per_lane <= _NARROW and not full
         if "_store" in mnemonic(instruction):
-            return "scattered stores" if wasteful(instruction) else "bandwidth" if streaming else "stores"
+            if wasteful(instruction):
+                return "scattered stores"
+            return "narrow stores" if narrow else "bandwidth" if streaming else "stores"
         if instruction.index in dependent:
             return "dependent loads"
         if instruction.index in wasted:
             return "scattered loads"
+        if narrow:
+            return "narrow loads"
         if streaming:
             return "bandwidth"
-        if pattern is not None and pattern.bytes_per_lane <= _NARROW and rounds >= _LOOP:
-            return "narrow loads"
-        if pattern is not None and rounds >= _LOOP and _asked(pattern) >= _REPEATED:
+        if rounds < _LOOP:
+            return "batched loads" if loads[_line(instruction)] >= _BATCH else "first loads"
+        if pattern is not None and _asked(pattern) >= _REPEATED:
             return "repeated loads"
-        return "loop loads" if rounds >= _LOOP else "first loads"
+        return "loop loads"
 
     return cause
+
+
+def _is_load(instruction: Instruction) -> bool:
+    pattern = instruction.memory
+    return pattern is not None and pattern.space == "global" and pattern.kind == "load"
+
+
+def _line(instruction: Instruction) -> tuple[str, int] | None:
+    frame = user_frame(instruction.source)
+    return (frame.file, frame.line) if frame is not None else None
 
 
 def _asked(pattern: MemoryPattern) -> float:
@@ -279,9 +311,11 @@ def _asked(pattern: MemoryPattern) -> float:
 
 _ARGUMENTS = tuple(f"s[{n}:{n + 1}]" for n in range(0, 12, 2))  # where a wave finds what it was launched with
 _AGAIN = 1.5  # times per wave: an argument is loaded once
+AT_THE_ROOF = 0.85  # of what the device reaches: "within 15 % of a roof"
 _NARROW = 2  # bytes per lane
 _REPEATED = 16  # times that the same line is asked for: a wave of floats fills two lines at once
 _LOOP = THRESHOLDS["latencyHiding.rounds"]
+_BATCH = 16  # load instructions of a line: more than one expression has, so that a loop was unrolled there
 
 
 _ONCE: Mapping[StallReason, str] = {
@@ -346,6 +380,13 @@ def _work(instruction: Instruction, slow: Mapping[int, str]) -> str:
     return "arithmetic" if is_valu(instruction) else "control"
 
 
+# What issuing is for; the other causes are waits.
+WORK = frozenset(
+    {
+        *("matrix", "moves", "function", "division", "double division", "integer division"),
+        *("integers", "control", "double", "arithmetic", "lanes in turn"),
+    }
+)
 _INTEGER = ("_u32", "_i32", "_u64", "_i64", "_b32", "_b64", "_u16", "_i16", "_u24", "_i24")
 _WORK: tuple[tuple[tuple[str, ...], str], ...] = (
     (("v_mfma", "v_smfmac"), "matrix"),

@@ -15,7 +15,7 @@ from hipscope.analysis.metrics.stalls import stall_table, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Profile
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
-from hipscope.formulas.detect.causes import CAUSES, LineCause, line_causes, time_by_cause
+from hipscope.formulas.detect.causes import AT_THE_ROOF, CAUSES, WORK, LineCause, line_causes, time_by_cause
 from hipscope.formulas.detect.dataflow import uniform_instructions
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site
 from hipscope.formulas.detect.slow_arithmetic import SlowLine, slow_lines
@@ -36,7 +36,7 @@ class DiagnoseOnly(Formula):
         roof = roofline(kernel, profile.device, profile.provenance)
         if roof.bound == "unknown":
             return []
-        evidence = [*_rates(roof), *_stalls(kernel)]
+        evidence = [*_rates(roof), *_launching(kernel), *_stalls(kernel)]
         fits = occupancy(kernel, profile.device)
         if fits is not None:
             evidence.append(
@@ -84,13 +84,14 @@ def explain_lines(
     return found
 
 
+LAUNCHING = "launching, of the kernel's time"
+_LAUNCHING = 0.25  # of the kernel's time
 HOT_LINE = 0.1  # of a kernel's wave time: a line that takes as much deserves a word
 _ENOUGH = 0.85  # of the wave time that is told
 _LEAST = 0.01  # lines below it are only part of the kernel's sum
 _PART = 0.1  # a cause below this part of a line is not worth a clause
 _CLAUSES = 2
 _TOP = 3  # causes of a kernel that are named
-_ROOF = 0.85  # of what the device reaches: "within 15 % of a roof"
 
 
 def _sentence(line: LineCause, slow: SlowLine | None, uniform: Collection[int]) -> str:
@@ -98,6 +99,8 @@ def _sentence(line: LineCause, slow: SlowLine | None, uniform: Collection[int]) 
     parts = [(name, part) for name, part in line.causes if part >= _PART][:_CLAUSES]
     if len(parts) > 1 and parts[1][1] < parts[0][1] / _MINOR:
         parts = parts[:1]
+    if parts and parts[0][0] == "contention":  # it also issues itself: what, is what can be changed
+        parts = [parts[0], *[(name, part) for name, part in line.causes if name in WORK][:1]]
     causes, remedies = [], []
     for name, part in parts:
         words, remedy = CAUSES[name].words, CAUSES[name].remedy
@@ -131,18 +134,22 @@ _WORDS: Mapping[Bound, str] = {
 def _message(profile: Profile, kernel: Kernel, roof: Roofline) -> str:
     """The roof that the kernel is at, else what bounds it and what its waves spend their time on."""
     reachable = THRESHOLDS["memoryAccess.reachable_bandwidth"]
-    if roof.memory_fraction is not None and roof.memory_fraction >= _ROOF * reachable:
+    if roof.memory_fraction is not None and roof.memory_fraction >= AT_THE_ROOF * reachable:
         return (
             f"at the roof of the memory bandwidth: it moves {roof.memory_fraction:.0%} of the peak, and streams reach "
             f"{reachable:.0%}; only moving fewer bytes makes it faster"
         )
-    if roof.flops_fraction is not None and roof.flops_fraction >= _ROOF:
+    if roof.flops_fraction is not None and roof.flops_fraction >= AT_THE_ROOF:
         return f"at the roof of the arithmetic: {roof.flops_fraction:.0%} of the peak; only fewer operations save time"
     causes = list(time_by_cause(profile, kernel).items())[:_TOP]
     if not causes:
         return _WORDS[roof.bound]
     named = "; ".join(f"{part:.0%} {CAUSES[name].words}" for name, part in causes)
-    return f"{_WORDS[roof.bound]}. Of the wave time: {named}"
+    launching = "".join(
+        f"; {row.value:.0f}% of the time is the launch itself, before and after its waves"
+        for row in _launching(kernel)
+    )
+    return f"{_WORDS[roof.bound]}{launching}. Of the wave time: {named}"
 
 
 def _rates(roof: Roofline) -> list[Evidence]:
@@ -154,6 +161,13 @@ def _rates(roof: Roofline) -> list[Evidence]:
     if roof.intensity is not None:
         rows.append(Evidence("arithmetic intensity", roof.intensity, roof.ridge, "flop/B"))
     return rows
+
+
+def _launching(kernel: Kernel) -> list[Evidence]:
+    """What starting and ending the launches takes, where that is a good part of the kernel's time."""
+    number = len(kernel.dispatches)
+    part = THRESHOLDS["any.launch_floor_ns"] * number / kernel.time_ns if kernel.time_ns else 0.0
+    return [Evidence(LAUNCHING, 100 * min(1.0, part), 0.0, "%")] if part >= _LAUNCHING else []
 
 
 def _stalls(kernel: Kernel) -> list[Evidence]:

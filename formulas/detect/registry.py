@@ -174,7 +174,8 @@ def explain(
     *,
     formulas: Collection[str] | None = None,
 ) -> list[Finding]:
-    """What the hot lines without a finding spend their time on, for each kernel that matters, longest first.
+    """What the hot lines without a finding spend their time on, for each kernel that matters, longest first: those with
+    a good part of the program's time, and the longest few of a program whose time is spread over many.
 
     `findings` are those that are shown. A line stands here with its part of the kernel's wave time as its share.
     """
@@ -182,12 +183,15 @@ def explain(
         return []
     total = sum(kernel.time_ns for kernel in profile.kernels)
     found = []
-    for kernel in profile.kernels:
-        if total and kernel.time_ns < THRESHOLDS["any.kernel_share"] * total:
+    for rank, kernel in enumerate(profile.kernels):
+        if rank >= _LONGEST and kernel.time_ns < THRESHOLDS["any.kernel_share"] * total:
             continue
         spoken = {(f.file, f.line) for f in findings if f.mangled == kernel.mangled}
         found += explain_lines(profile, kernel, spoken, DIAGNOSE.name)
     return [underlined(f, texts) for f in found]
+
+
+_LONGEST = 3  # kernels that are told whatever their part
 
 
 def ask_formula(formula: Formula, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

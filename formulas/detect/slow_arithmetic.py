@@ -117,6 +117,31 @@ def _function(i: Instruction) -> bool:
     )
 
 
+def lanes_in_turn(kernel: Kernel) -> Mapping[int, float]:
+    """Instructions of the loops by which the compiler adds up the lanes before an atomic, with
+    the rounds of their loop: one per active lane.
+
+    LLVM's atomic optimizer picks a lane (`s_ff1`) and reads it (`v_readlane`) until all are done, on the atomic's line.
+    """
+    lines: dict[tuple[str, int], list[Instruction]] = {}
+    for i in kernel.instructions:
+        frame = user_frame(i.source)
+        if i.hits and frame is not None:
+            lines.setdefault((frame.file, frame.line), []).append(i)
+    found: dict[int, float] = {}
+    for group in lines.values():
+        picks = [i.hits for i in group if mnemonic(i).startswith("s_ff1_i32")]
+        atomics = [i.hits for i in group if i.memory is not None and i.memory.kind == "atomic"]
+        reads = any(mnemonic(i).startswith("v_readlane") for i in group)
+        if picks and atomics and reads and min(picks) >= _ROUNDS * max(atomics):
+            rounds = min(picks) / max(atomics)
+            found |= {i.index: rounds for i in group if i.hits >= min(picks) and i.memory is None}
+    return found
+
+
+_ROUNDS = 4  # lanes per atomic: fewer are no loop worth naming
+
+
 def library_function(i: Instruction) -> str | None:
     """The function of HIP's headers that was inlined here: `sincosf`; None in code of the user's own."""
     names = (frame.function for frame in i.source if is_foreign(frame.file))

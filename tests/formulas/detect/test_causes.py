@@ -9,7 +9,8 @@ import pytest
 from hipscope.analysis.profile import Frame, Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.detect.causes import CAUSES, line_causes, time_by_cause
-from hipscope.formulas.detect.registry import explain
+from hipscope.formulas.detect.diagnose_only import LAUNCHING
+from hipscope.formulas.detect.registry import diagnose, explain
 from tests.formulas.detect.test_dataflow import kernel_of
 from tests.formulas.hand_made import modelled_profile
 
@@ -51,6 +52,8 @@ GLOBAL, SCALAR = StallReason.GLOBAL_MEMORY, StallReason.SCALAR_MEMORY
         (waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, memory=access("load")), "first loads"),
         (waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, 50, access("load")), "loop loads"),
         (waiting("global_load_ubyte v1, v0, s[0:1]", GLOBAL, 50, access("load", 1, 1)), "narrow loads"),
+        (waiting("global_load_ushort v1, v0, s[0:1]", GLOBAL, 1, access("load", 2, 1)), "narrow loads"),
+        (waiting("global_store_short v0, v1, s[0:1]", GLOBAL, 1, access("store", 2, 1)), "narrow stores"),
         (waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, 50, access("load", 4, 64)), "scattered loads"),
         (
             waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, 50, access("load", 4, 2, 0.1)),
@@ -71,6 +74,54 @@ def test_a_wait_has_a_cause(instruction: Instruction, cause: str) -> None:
     profile = profile_of(instruction)
     assert time_by_cause(profile, profile.kernels[0])[cause] >= 0.9
     assert line_causes(profile, profile.kernels[0])[0].causes[0][0] == cause
+
+
+@pytest.mark.parametrize(("copies", "cause"), [(15, "first loads"), (16, "batched loads")])
+def test_many_loads_of_one_line_are_an_unrolled_loop(copies: int, cause: str) -> None:
+    load = waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, memory=access("load"))
+    profile = profile_of(*[load] * copies)
+    assert line_causes(profile, profile.kernels[0])[0].causes[0][0] == cause
+
+
+@pytest.mark.parametrize(("part", "cause"), [(0.45, "narrow loads"), (0.6, "bandwidth")])
+def test_narrow_loads_limit_a_kernel_of_memory_until_it_is_at_the_roof(part: float, cause: str) -> None:
+    load = waiting("global_load_ubyte v1, v0, s[0:1]", GLOBAL, memory=access("load", 1, 1))
+    profile = profile_of(load)
+    moved = part / 0.85 * 5.3e12 * 1e-5  # in 10 us, of which 8.5 are work
+    counters = {"TCC_EA0_RDREQ_sum": moved / 64, "TCC_EA0_WRREQ_sum": 0.0}
+    kernel = profile.kernels[0].model_copy(update={"bound_by": "hbm", "counters": counters})
+    profile = profile.model_copy(update={"kernels": (kernel,)})
+    assert line_causes(profile, kernel)[0].causes[0][0] == cause
+
+
+def test_a_line_that_waits_for_its_turn_is_told_what_it_issues_itself() -> None:
+    profile = profile_of(
+        waiting("v_div_fixup_f32 v1, v1, v2, v3", StallReason.ISSUE_CONTENTION),
+        waiting("v_rcp_f32_e32 v1, v1", StallReason.ISSUE_CONTENTION),
+    )
+    message = explain(profile, [], SourceTexts())[0].message
+    assert "waits for its turn" in message
+    assert "divides exactly" in message
+    assert CAUSES["division"].remedy in message
+
+
+def test_the_longest_kernels_are_explained_also_where_none_has_a_good_part_of_the_time() -> None:
+    profile = profile_of(waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, memory=access("load")))
+    kernels = tuple(profile.kernels[0].model_copy(update={"mangled": f"k{n}"}) for n in range(30))
+    told = explain(profile.model_copy(update={"kernels": kernels}), [], SourceTexts())
+    assert [f.mangled for f in told] == ["k0", "k1", "k2"]
+
+
+@pytest.mark.parametrize(("time_ns", "said"), [(4000, True), (8000, False)])
+def test_what_a_short_launch_itself_takes_is_said_of_what_bounds_the_kernel(
+    time_ns: float, said: bool
+) -> None:
+    profile = profile_of(waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, memory=access("load")))
+    launch = profile.kernels[0].dispatches[0].model_copy(update={"end_ns": time_ns})
+    kernel = profile.kernels[0].model_copy(update={"dispatches": (launch,)})
+    finding = diagnose(profile.model_copy(update={"kernels": (kernel,)}), [], SourceTexts())[0]
+    assert ("the launch itself" in finding.message) == said
+    assert any(e.metric == LAUNCHING for e in finding.evidence) == said
 
 
 def test_all_of_the_time_has_a_cause_of_the_table() -> None:

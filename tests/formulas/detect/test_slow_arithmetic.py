@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hipscope.analysis.profile import Frame, Instruction
-from hipscope.formulas.detect.slow_arithmetic import slow_lines
+from hipscope.analysis.profile import Frame, Instruction, MemoryPattern
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.formulas.detect.registry import detect_all
+from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn, slow_lines
 from tests.formulas.detect.test_dataflow import kernel_of
+from tests.formulas.hand_made import modelled_profile
 
 USER = Frame(file="/k.hip", line=7, column=3)
 
@@ -46,3 +49,41 @@ def test_a_function_of_the_headers_is_known_by_its_inlined_name() -> None:
 @pytest.mark.parametrize("name", ["__sinf", "fmaf", "__shfl_xor", ""])
 def test_fast_forms_and_other_functions_are_not_slow(name: str) -> None:
     assert found(*["v_fma_f32 v1, v2, v3, v4"] * 20, inlined=name) == []
+
+
+ATOMIC = MemoryPattern(space="lds", kind="atomic", bytes_per_lane=8, accesses=1, lanes=1)
+LOOP = ("s_ff1_i32_b64 s6, s[2:3]", "v_readlane_b32 s7, v5, s6", "v_add_f64 v[0:1], v[0:1], s[6:7]")
+
+
+@pytest.mark.parametrize(
+    ("rounds", "atomic", "expected"),
+    [(64, ATOMIC, {1: 64, 2: 64, 3: 64}), (2, ATOMIC, {}), (64, None, {})],
+    ids=["a whole wave", "two lanes", "no atomic"],
+)
+def test_lanes_that_are_added_up_in_turn_before_an_atomic(
+    rounds: int, atomic: MemoryPattern | None, expected: dict[int, float]
+) -> None:
+    texts = [("v_mov_b32_e32 v0, 0", 1), *((t, rounds) for t in LOOP), ("ds_add_f64 v2, v[0:1]", 1)]
+    code = tuple(
+        Instruction(
+            index=n, address=8 * n, text=t, hits=hits, lanes=64, source=(USER,),
+            memory=atomic if t.startswith("ds_") else None,
+        )
+        for n, (t, hits) in enumerate(texts)
+    )  # fmt: skip
+    assert lanes_in_turn(kernel_of("s_endpgm").model_copy(update={"instructions": code})) == expected
+
+
+def test_adding_up_a_wave_lane_by_lane_costs_what_shuffles_would_save() -> None:
+    texts = [("v_mov_b32_e32 v0, 0", 100), *((t, 6400) for t in LOOP), ("ds_add_f64 v2, v[0:1]", 100)]
+    code = tuple(
+        Instruction(
+            index=n, address=8 * n, text=t, hits=hits, lanes=64 * hits, source=(USER,), latency=10.0 * hits,
+            memory=ATOMIC if t.startswith("ds_") else None,
+        )
+        for n, (t, hits) in enumerate(texts)
+    )  # fmt: skip
+    profile = modelled_profile(kernel_of("s_endpgm").model_copy(update={"instructions": code}))
+    found = detect_all(profile, SourceTexts(), formulas=["atomicContention"])
+    assert [f.share for f in found] == [pytest.approx(3 * 6400 / (3 * 6400 + 200) * (1 - 6 / 64))]
+    assert "64 lanes one after another" in found[0].message
