@@ -25,6 +25,10 @@ from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import run_process
 
 _NT_AMDGPU_METADATA = 32
+_IDENTITY = "__hip_cuid_"  # of the translation unit: a byte that nothing reads
+_BEFORE_LITERAL = (
+    4  # bytes from the program counter that s_getpc_b64 gives to the literal of the s_add_u32 behind it
+)
 _BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 _COMPRESSED_MAGIC = b"CCOB"
 _PROCESSOR = re.compile(r"gfx[0-9a-f]+(?:-[0-9a-z-]*generic)?(?::\w+[+-])*$")
@@ -110,6 +114,110 @@ def machine_code(path: Path) -> bytes:
         except ELFError as error:
             raise HipscopeError(f"{path}: not a code object for an AMD GPU: {error}") from error
         return b"\0".join(section.data() for section in found if section is not None)
+
+
+@dataclass(frozen=True)
+class _Variable:
+    address: int
+    size: int
+    section: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class _Code:
+    """The parts of a code object; `rest` are its data beside the variables."""
+
+    address: int
+    text: bytes
+    constants: bytes
+    rest: bytes
+    variables: dict[str, _Variable]
+
+
+def executes_alike(one: Path, other: Path) -> bool:
+    """Whether both have the same instructions, descriptors, constants and variables, wherever the variables lie.
+
+    A compiler may order the variables that the host uses by hashes of its own addresses: the same text does not always
+    give the same bytes. A word of the code that differs has to be the distance to the same place of the same variable,
+    in an addition to the program counter. Raises HipscopeError for a file that is no code object.
+    """
+    if machine_code(one) == machine_code(other):
+        return True
+    before, after = _parts(one), _parts(other)
+    return (
+        (before.address, len(before.text), before.constants, before.rest)
+        == (after.address, len(after.text), after.constants, after.rest)
+        and before.variables.keys() == after.variables.keys()
+        and all(_alike(v, after.variables[name]) for name, v in before.variables.items())
+        and all(_same_target(before, after, at) for at in range(0, len(before.text) - 3, 4))
+    )
+
+
+def _alike(one: _Variable, other: _Variable) -> bool:
+    return (one.size, one.section, one.content) == (other.size, other.section, other.content)
+
+
+def _same_target(one: _Code, other: _Code, at: int) -> bool:
+    """Whether the words at this place are the same, or distances to the same place of a variable."""
+    word, now = (struct.unpack_from("<i", code.text, at)[0] for code in (one, other))
+    if word == now:
+        return True
+    if not (_adds_to_counter(one.text, at) and _adds_to_counter(other.text, at)):
+        return False
+    origin = one.address + at - _BEFORE_LITERAL
+    targets = origin + word, origin + now
+    return any(
+        targets[0] - v.address == targets[1] - other.variables[name].address
+        and 0 <= targets[0] - v.address < max(1, v.size)
+        for name, v in one.variables.items()
+    )
+
+
+def _adds_to_counter(text: bytes, at: int) -> bool:
+    """Whether the word is the literal of `s_add_u32` right behind an `s_getpc_b64` into the same register."""
+    if at < 8:
+        return False
+    getpc: int
+    add: int
+    getpc, add = struct.unpack_from("<II", text, at - 8)
+    register = getpc >> 16 & 0x7F
+    return (
+        getpc & 0xFF80FFFF == 0xBE801C00
+        and add & 0xFF80FFFF == 0x8000FF00 | register
+        and add >> 16 & 0x7F == register
+    )
+
+
+def _parts(path: Path) -> _Code:
+    with path.open("rb") as file:
+        try:
+            elf = ELFFile(file)
+            sections = list(elf.iter_sections())
+            symbols = [s for t in sections if isinstance(t, SymbolTableSection) for s in t.iter_symbols()]
+        except ELFError as error:
+            raise HipscopeError(f"{path}: not a code object for an AMD GPU: {error}") from error
+        data = {s.name: bytearray(s.data()) for s in sections if s.name in (".text", ".rodata", ".data")}
+        address = next((s["sh_addr"] for s in sections if s.name == ".text"), 0)
+    variables: dict[str, _Variable] = {}
+    for symbol in symbols:
+        index = symbol["st_shndx"]
+        if symbol["st_info"]["type"] != "STT_OBJECT" or not isinstance(index, int):
+            continue
+        section = sections[index]
+        if section.name not in (".data", ".bss") or symbol.name.startswith(_IDENTITY):
+            continue
+        start, size = symbol["st_value"] - section["sh_addr"], symbol["st_size"]
+        held = data[section.name][start : start + size] if section.name == ".data" else b""
+        variables[symbol.name] = _Variable(symbol["st_value"], size, section.name, bytes(held))
+    for one in variables.values():
+        if one.section == ".data":
+            base = next(s["sh_addr"] for s in sections if s.name == ".data")
+            start = one.address - base
+            data[".data"][start : start + one.size] = bytes(one.size)
+    rest = bytes(data.get(".data", b"")).strip(b"\0")
+    text, constants = (bytes(data.get(name, b"")) for name in (".text", ".rodata"))
+    return _Code(address, text, constants, rest, variables)
 
 
 def kernel_code(path: Path) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.includes import texts_with_types
 from hipscope.analysis.toolchain.build import compile_device
-from hipscope.analysis.toolchain.code_object import CodeObject, machine_code
+from hipscope.analysis.toolchain.code_object import CodeObject, executes_alike
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.base import Formula
 from hipscope.formulas.detect.registry import find_formula
@@ -152,10 +152,10 @@ def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, r
             return None
 
     there = moved(candidate.text)
-    if there is None or machine_code(there.path) == machine_code(compiled.path):
+    if there is None or executes_alike(there.path, compiled.path):
         return None
     original = moved(bench.edited_text(candidate))
-    if original is None or machine_code(original.path) != machine_code(bench.compiled.path):
+    if original is None or not executes_alike(original.path, bench.compiled.path):
         return None
     return "Refused: its machine code depends on the file name, the line or the time of its compilation."
 
