@@ -225,17 +225,19 @@ def _takes_numbers(bench: Bench) -> bool:
 
 
 def _symbols(bench: Bench, compiled: CodeObject) -> dict[str, str] | None:
-    """The kernels that have another symbol in the candidate, by the old one: sizes among a template's arguments.
+    """The launched kernels that have another symbol in the candidate, by the old one: sizes in a template's arguments.
 
     The new one is the only one of the same name and other arguments. None where that is not so.
     """
+    launched = {d.kernel for d in bench.dispatches}
+    launched |= {k.mangled for k in bench.session.profile.kernels if k.mangled in bench.compiled.kernels}
     fresh = {
         symbol: _without_numbers(symbol)
         for symbol in compiled.kernels
         if symbol not in bench.compiled.kernels
     }
     found: dict[str, str] = {}
-    for old in {d.kernel for d in bench.dispatches if d.kernel not in compiled.kernels}:
+    for old in launched - compiled.kernels.keys():
         same = [symbol for symbol, name in fresh.items() if name == _without_numbers(old)]
         if len(same) != 1 or same[0] in found.values():
             return None

@@ -113,6 +113,29 @@ def test_a_constant_is_edited_for_all_of_its_uses(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_size_that_another_kernel_has_in_its_type_is_edited_for_both(tmp_path: Path) -> None:
+    other = """template <int size> __global__ void more(const float* in, float* out, int n) {
+  const int i = blockIdx.x * size + threadIdx.x;
+  if (i < n) out[i] += in[i];
+}
+"""
+    launch = (
+        "work<<<(n + kBlock - 1) / kBlock, kBlock>>>(in, out, n); "
+        "more<kBlock><<<(n + kBlock - 1) / kBlock, kBlock>>>(in, out, n);"
+    )
+    kernel = other + STRIDED.replace("< 40", "< 4000")
+    result = optimized(tmp_path, kernel, launch, "constexpr int kBlock = 1024;", 40000)
+
+    assert result.status == "verified", result.message
+    (line,) = added(result)
+    assert line.startswith("constexpr int kBlock = ")
+
+    wrong = kernel.replace("if (i < n)", "if (i < n && threadIdx.x < 1023)")
+    result = optimized(tmp_path, wrong, launch, "constexpr int kBlock = 1024;", 40000)
+    assert result.edit is None, result.diff
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "launch"),
     [
