@@ -85,6 +85,9 @@ class Reference:
         return self.own_notes + oracles
 
 
+_OTHERWISE = " when its waves run in another order, with other values in memory that it wrote before it read"
+
+
 class _NotReproducible(Exception):
     """The reference cannot be the measure; the message says why."""
 
@@ -179,7 +182,7 @@ def _captured(
     signature: Signature,
 ) -> ReferenceRun:
     """The reference on the captured inputs. Raises _NotReproducible."""
-    for run in runs:
+    for run, other in zip(runs, ("", _OTHERWISE), strict=True):
         if run.status != "ok":
             part = (
                 ""
@@ -187,7 +190,7 @@ def _captured(
                 else f"; it was recorded in part: {dispatch.reason or 'too much memory'}"
             )
             raise _NotReproducible(
-                f"dispatch {dispatch.id} cannot be replayed ({run.status}): {run.message}{part}"
+                f"dispatch {dispatch.id} cannot be replayed ({run.status}){other}: {run.message}{part}"
             )
     first, second = runs
     pieces = pieces_of(dispatch, types)

@@ -10,6 +10,7 @@ import pytest
 
 from hipscope.accordo.dispatch.captured import CaptureUnreadable, read_capture_set
 from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.reference.trials import SEEDS
 from hipscope.accordo.replay.replay import Replay, ReplayTool, patience
 
 Judge = Callable[..., Verdict]
@@ -151,6 +152,17 @@ def test_a_reference_that_is_not_reproducible_cannot_judge(judge: Judge) -> None
     verdict = judge(RIGHT, reference=LOOP.format("if i < 48: b[1][0] = b[0][i]"))
     assert verdict.outcome == "inconclusive"
     assert "not reproducible" in verdict.reason
+
+
+def test_a_reference_that_fails_in_another_order_is_no_fault_of_the_program(judge: Judge) -> None:
+    first = list(range(64))
+    random.Random(SEEDS[0]).shuffle(first)
+    writer = next(i for i in first if i < 48)
+    read = f"b[0][0 if b[1][{writer}] == 7 else 99]"
+    reference = LOOP.format(f"if i < 48: b[1][i] = 7 if i == {writer} else {read}")
+    verdict = judge(reference, reference, code="i")
+    assert verdict.outcome == "inconclusive"
+    assert "cannot be replayed (fault) when its waves run in another order" in verdict.reason
 
 
 def test_a_kernel_that_writes_nothing_proves_nothing(judge: Judge) -> None:
