@@ -18,7 +18,7 @@ from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
-from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before, pragma_splice
+from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_splice, pragma_text
 from hipscope.formulas.propose.splice import apply_splices
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class _Loop:
     """A `for` loop and the `#pragma unroll` before it, if there is one."""
 
     node: Node
-    pragma: Node | None
+    pragma: str | None
 
 
 def deepen(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
@@ -42,7 +42,7 @@ def deepen(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: 
     name = "unroll"
     reasons: list[str] = []
     chosen: list[_Loop] = []
-    for loop in _for_loops(kernel):
+    for loop in _for_loops(source, kernel):
         reason = _why_not_deeper(loop, kernel, facts)
         if reason is None:
             chosen.append(loop)
@@ -73,7 +73,7 @@ def limit(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: L
         return Refusal(name, "the kernel spills no registers")
     reasons: list[str] = []
     chosen: list[_Loop] = []
-    for loop in _for_loops(kernel):
+    for loop in _for_loops(source, kernel):
         reason = _why_not_less(loop, kernel)
         if reason is None:
             chosen.append(loop)
@@ -95,16 +95,18 @@ def limit(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: L
     )  # fmt: skip
 
 
-def _for_loops(kernel: KernelSyntax) -> list[_Loop]:
+def _for_loops(source: bytes, kernel: KernelSyntax) -> list[_Loop]:
     loops = [node for node in walk(kernel.body_node) if node.type == "for_statement"]
-    return [_Loop(node, pragma_before(node)) for node in loops]
+    spans = [pragma_text(source, node) for node in loops]
+    texts = [source[slice(*span)].decode("utf-8", "replace") if span is not None else None for span in spans]
+    return [_Loop(node, text) for node, text in zip(loops, texts, strict=True)]
 
 
 def _why_not_deeper(loop: _Loop, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:
     body = child_of(loop.node, "body")
     if any(n.type in LOOPS for n in walk(body)):
         return "has another loop inside"
-    if loop.pragma is not None and re.search(r"nounroll|unroll\s*\(?\s*1\b", text_of(loop.pragma)) is None:
+    if loop.pragma is not None and re.search(r"nounroll|unroll\s*\(?\s*1\b", loop.pragma) is None:
         return "is unrolled already"
     if any(called(n) in BARRIERS or (called(n) or "").startswith("atomic") for n in walk(body)):
         return "has a barrier or an atomic operation"
@@ -121,8 +123,8 @@ def _why_not_deeper(loop: _Loop, kernel: KernelSyntax, facts: LaunchFacts) -> st
 def _why_not_less(loop: _Loop, kernel: KernelSyntax) -> str | None:
     if loop.pragma is None:
         return "has no pragma"
-    factor = re.search(r"unroll\s*\(?\s*(\d+)", text_of(loop.pragma))
-    if "nounroll" in text_of(loop.pragma) or (factor is not None and int(factor[1]) <= _LIMITS[0]):
+    factor = re.search(r"unroll\s*\(?\s*(\d+)", loop.pragma)
+    if "nounroll" in loop.pragma or (factor is not None and int(factor[1]) <= _LIMITS[0]):
         return "is hardly unrolled"
     counter = _counter(loop.node)
     arrays = {

@@ -24,12 +24,28 @@ def pragma_before(loop: Node) -> Node | None:
     return before if before is not None and UNROLL_PRAGMA.match(text_of(before)) else None
 
 
-def pragma_splice(source: bytes, loop: Node, told: str, newline: str, step: str) -> Splice:
-    """The splice that writes `#pragma` and what is `told` before a loop, in place of an unroll pragma."""
+def pragma_text(source: bytes, loop: Node) -> tuple[int, int] | None:
+    """The bytes of the unroll pragma before a loop, from its `#`, where no node stands for it, too: the parser leaves
+    out one between a loop and the loop that is its body without braces.
+    """
     pragma = pragma_before(loop)
     if pragma is not None:
-        end = pragma.start_byte + len(text_of(pragma).rstrip("\r\n").encode())
-        return Splice(pragma.start_byte, end, f"#pragma {told}".encode())
+        return pragma.start_byte, pragma.start_byte + len(text_of(pragma).rstrip("\r\n").encode())
+    end = line_start(source, loop.start_byte) - 1
+    start = line_start(source, end) if end > 0 else 0
+    above = source[start : max(end, 0)]
+    text = above.strip()
+    if source[end + 1 : loop.start_byte].strip() or not UNROLL_PRAGMA.match(text.decode("utf-8", "replace")):
+        return None
+    start += above.index(text)
+    return start, start + len(text)
+
+
+def pragma_splice(source: bytes, loop: Node, told: str, newline: str, step: str) -> Splice:
+    """The splice that writes `#pragma` and what is `told` before a loop, in place of an unroll pragma."""
+    pragma = pragma_text(source, loop)
+    if pragma is not None:
+        return Splice(*pragma, f"#pragma {told}".encode())
     start = line_start(source, loop.start_byte)
     if source[start : loop.start_byte].strip():
         text = f"{newline}#pragma {told}{newline}{indentation(source, start)}{step}"
