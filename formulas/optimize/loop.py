@@ -255,22 +255,21 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
             break
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
-    if not wanted:
+    if ended is None and not wanted:
         message = " ".join(
             [_nothing(work.profile, work.options), *(_why_not(attempts) for _ in attempts[:1])]
         )
-        nothing = OptimizeResult(status="nothing_to_do", message=message, attempts=tuple(attempts))
-        return with_end(nothing, ended)
+        return OptimizeResult(status="nothing_to_do", message=message, attempts=tuple(attempts))
     result = OptimizeResult(
         status="rejected" if any(a.outcome.wrong for a in attempts) else "no_improvement",
-        message="No verified improvement. " + _why_not(attempts),
-        formula=wanted[0].formula,
-        kernel=wanted[0].kernel,
-        file=wanted[0].file,
-        line=wanted[0].line,
+        message="No verified improvement." + (f" {_why_not(attempts)}" if ended is None else ""),
         findings=tuple(wanted),
         attempts=tuple(attempts),
     )
+    if wanted:
+        worst = wanted[0]
+        place = {"formula": worst.formula, "kernel": worst.kernel, "file": worst.file, "line": worst.line}
+        result = result.model_copy(update=place)
     return with_end(result, ended)
 
 
