@@ -52,6 +52,9 @@ def test_a_launch_that_is_stopped_has_the_time_and_counts_of_all_its_workgroups(
     assert launch.instructions == pytest.approx(whole.instructions * times, rel=1e-6)
     for name in ("SQ_INSTS_VALU", "SQ_INSTS_VMEM_RD", "SQ_INSTS_VMEM_WR", "SQ_WAVE_CYCLES"):
         assert launch.counters[name] == pytest.approx(whole.counters[name] * times, rel=0.15), name
+    # Workgroups that were stopped on their way have executed the beginning only; that must not count for more.
+    steps = ran.instructions()
+    assert [steps[0].hits, steps[-1].hits] == pytest.approx([of, of], rel=1e-3)
     memory = [i.memory for i in ran.instructions() if i.memory is not None]
     assert any(m["space"] == "global" and m["kind"] == "load" for m in memory)
     assert not any("distinct_lines" in m for m in memory)

@@ -188,13 +188,12 @@ private:
         std::for_each(merge_.begin() + 1, merge_.end(), [&](const auto& part) { untimed.add(*part); });
         untimed.sum_up();
         counts_->sum_up();
-        std::optional<double> factor;
-        if (result.fault && result.fault->kind == kUnfinished) factor = factor_to_all(groups_, *result.timed, untimed, *counts_);
-        counts_->add(untimed);
-        if (factor) {
-            counts_->scale(*factor);
+        const bool stopped = result.fault && result.fault->kind == kUnfinished;
+        if (stopped && extrapolate(groups_, launch_.launch.object->code->program, *result.timed, untimed, *counts_)) {
             result.stopped_after = stopped_after_;
             result.instructions = static_cast<std::uint64_t>(groups_.whole().each() * static_cast<double>(groups_.count()));
+        } else {
+            counts_->add(untimed);
         }
         result.counts = std::move(counts_);
     }

@@ -1,7 +1,5 @@
-// A launch that the program's deadline stopped: whether what ran of it stands for all of it, and by how much it has to be multiplied.
+// A launch that the program's deadline stopped: whether what ran of it stands for all of it, and what that comes to.
 #pragma once
-
-#include <optional>
 
 #include "engine/counts.hpp"
 #include "engine/groups.hpp"
@@ -9,9 +7,10 @@
 
 namespace hipscope {
 
-/// `untimed`, `timed`: what was counted of the workgroups without and with timing (summed up). The result is the factor from both to
-/// all workgroups, or nothing where the timed part is not like whole workgroups.
-std::optional<double> factor_to_all(const GroupSource& groups, const TimedResult& result, const DispatchCounts& untimed,
-                                    const DispatchCounts& timed);
+/// `untimed`, `timed`: what was counted of the workgroups without and with timing (summed up). Makes `timed` the counts of all
+/// workgroups, and `result` that of waves that execute what whole workgroups do. False, and nothing is changed, where the timed part
+/// is not like whole workgroups.
+bool extrapolate(const GroupSource& groups, const Program& program, TimedResult& result, const DispatchCounts& untimed,
+                 DispatchCounts& timed);
 
 }  // namespace hipscope
