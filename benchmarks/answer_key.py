@@ -30,6 +30,7 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.detect.causes import line_causes, time_by_cause
+from hipscope.formulas.detect.diagnose_only import LAUNCHING
 from hipscope.formulas.detect.launch_config import few_workgroups
 from hipscope.formulas.detect.registry import detect_all, diagnose, explain
 
@@ -100,6 +101,8 @@ def judge(entry: dict[str, Any], words: dict[str, list[str]], results: Path) -> 
     )  # said beside the finding, as a larger problem would change it
     if few is not None and any(few in f.related for f in (*found, *whole)):
         causes.add("launchConfig")
+    if any(e.metric == LAUNCHING for f in whole for e in f.evidence):
+        causes.add("launchOverhead")
     right = [set(words[category]) for category in entry["bottlenecks"]]
     marked = {(f.file, f.line) for f in found} | told
     lines = line_costs(kernel)
