@@ -14,8 +14,7 @@ constexpr double kMostlyWhole = 0.97;  // of what was executed: by workgroups th
 constexpr std::uint64_t kEnoughGroups = 16;  // that ended without timing, for their mix to be that of all
 constexpr double kReached = 0.98;      // of what whole workgroups execute: by the timed ones, too
 constexpr double kLikeWhole = 0.5;     // of the instructions: in the same places in both parts
-constexpr double kAlmostWhole = 0.98;  // the same, where no timed workgroup ended: all that is missing are steps at the kernel's end
-constexpr double kLeastWay = 0.25;     // of a whole workgroup's instructions that those have done by then, on average
+constexpr double kLeastWay = 0.5;      // of a whole workgroup's instructions that the timed ones have done, on average
 constexpr double kMostBeyond = 0.25;   // of what was timed: by workgroups that are longer than those that ended
 constexpr double kIssueCycles = 4;
 
@@ -98,7 +97,7 @@ bool weighed(const EndedGroups& whole, TimedResult& result, const Program& progr
     if (!mostly(whole.instructions - result.ended.instructions, without)) return false;
     const Weights weights(result, untimed, without);
     const double way = static_cast<double>(result.instructions) / (whole.each() * static_cast<double>(result.started));
-    if (result.ended.count == 0 && (weights.like < kAlmostWhole || way < kLeastWay)) return false;
+    if (result.ended.count == 0 || way < kLeastWay) return false;
     if (weights.reached < kReached || weights.like < kLikeWhole) return false;
     weigh(result, program, weights);
     return true;
