@@ -122,7 +122,8 @@ def test_the_histogram_example_counts_in_lds(examples: Path, compile_text: Compi
 
 def test_a_bin_without_an_lds_copy_still_goes_to_global_memory() -> None:
     text = first(lds_histogram, kernel_text("  if (i < n) atomicAdd(&bins[(int)in[i]], 1);\n")).text.decode()
-    assert "if (static_cast<unsigned long long>(bin) < 256)" in text
+    assert "constexpr unsigned bins_in_lds = 256;" in text
+    assert "if (static_cast<unsigned long long>(bin) < bins_in_lds)" in text
     assert "atomicAdd(&bins[bin], 1);" in text
 
 
@@ -138,7 +139,7 @@ def test_without_a_captured_launch_several_sizes_are_tried() -> None:
 def test_a_large_table_gets_at_most_a_quarter_of_the_lds() -> None:
     facts = LaunchFacts((LaunchFact((256, 1, 1), (256, 1, 1), buffer_bytes={"bins": 1 << 24}),))
     text = first(lds_histogram, kernel_text("  int b = in[i]; atomicAdd(bins + b, 1);\n"), facts).text
-    assert b"__shared__ int block_bins[4096];" in text
+    assert b"constexpr unsigned bins_in_lds = 4096;" in text
 
 
 @pytest.mark.parametrize(
