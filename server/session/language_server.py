@@ -26,17 +26,15 @@ from hipscope.server.jobs.jobs import Jobs, Spare
 from hipscope.server.reports.schema.profile import Inputs
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.folder_watch import FolderWatch
-from hipscope.server.session.known_profiles import Marks, Store
+from hipscope.server.session.known_profiles import SOURCES, Marks, Store
 from hipscope.server.session.protocol import HipscopeProtocol
-
-_READ_FROM_DISK = frozenset({"hipscope.toml", "compile_commands.json"})
 
 
 @dataclass(frozen=True)
 class FilesNow:
-    """Files as a build would read them: the `editor`'s texts by real path, else the disk's.
+    """Files as a build would read them: the `editor`'s texts of sources by real path, else the disk's.
 
-    Settings count when they are saved, and a document whose file is gone does not count.
+    Settings, and data that the program reads, count when they are saved; a document whose file is gone does not count.
     """
 
     editor: Mapping[str, str]
@@ -47,7 +45,7 @@ class FilesNow:
 
     def digest(self, file: str) -> str:
         """SHA-256 of what a build would read; "" when there is no such file."""
-        text = None if Path(file).name in _READ_FROM_DISK else self.editor.get(file)
+        text = self.editor.get(file) if Path(file).suffix in SOURCES else None
         if text is None or (disk := disk_text(file)) is None or _same_text(disk, text):
             return file_digest(file)
         return digest(text)

@@ -314,3 +314,8 @@ def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile_in_2000_sequences(
     fake: ModuleType, sequence: list[Step]
 ) -> None:
     run(sequence, fake)
+
+
+def test_data_of_another_program_counts_whatever_an_open_document_says(fake: ModuleType) -> None:
+    again: list[Step] = [("check_out", ("data.csv", "3000\n")), ("open", ("data.csv",))]
+    run([*again, ("check_out", ("data.csv", None)), ("check_out", ("data.csv", "1530\n"))], fake)
