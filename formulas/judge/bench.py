@@ -24,7 +24,7 @@ from hipscope.accordo.reference.saved import read_reference
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.emulator_tool import replay_tool
 from hipscope.accordo.replay.replay import ReplayTool
-from hipscope.analysis.errors import HipscopeError, MissingTool
+from hipscope.analysis.errors import HipscopeError, MissingTool, UsageError
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileSession
@@ -341,7 +341,7 @@ def _meaning(
         units = units_for(session.toolchain.clang)
         command = source_command(project, session.toolchain, file, run)
         return units.meaning(run.texts, command, symbols)
-    except (MissingTool, NotReadable):
+    except (MissingTool, NotReadable, UsageError):
         return None
 
 
