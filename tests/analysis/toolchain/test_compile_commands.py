@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.toolchain.compile_commands import from_record, recorded_units
+from hipscope.analysis.system.process import run_process
+from hipscope.analysis.toolchain.compile_commands import from_cmake, from_record, recorded_units
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,28 @@ def test_of_several_sources_in_one_call_each_has_the_files_that_its_text_leads_t
         "main.cu": {"common.h", "kernels.cu", "tile.h", "behind_a_macro.h"},
         "host.cpp": {"common.h", "behind_a_macro.h"},
     }
+
+
+def test_flags_of_a_configured_cmake_project_come_from_its_file_api(tmp_path: Path) -> None:
+    """CMake itself writes the reply: a build folder that an editor configured, without compile_commands.json."""
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(one CXX)\nadd_executable(app src/app.cpp)\n"
+        'target_compile_definitions(app PRIVATE TILE=32 "NAME=\\"a b\\"")\n'
+        "target_include_directories(app PRIVATE include)\ntarget_compile_options(app PRIVATE -ffast-math)\n"
+        "target_compile_features(app PRIVATE cxx_std_20)\n"
+    )
+    source = tmp_path / "src" / "app.cpp"
+    source.parent.mkdir()
+    source.write_text("int main() {}\n")
+    query = tmp_path / "build" / ".cmake" / "api" / "v1" / "query"
+    query.mkdir(parents=True)
+    assert from_cmake(source, tmp_path) is None
+    (query / "codemodel-v2").touch()
+    run_process(["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")], timeout=60)
+    command = from_cmake(source, source.parent)
+    assert command is not None
+    assert command.directory == tmp_path / "build"
+    assert {"-DTILE=32", '-DNAME="a b"', "-ffast-math"} <= set(command.flags)
+    assert command.flags[command.flags.index("-I") + 1] == str(tmp_path / "include")
+    assert any("++2" in flag for flag in command.flags)
+    assert from_cmake(source.with_name("other.cpp"), tmp_path) is None
