@@ -88,6 +88,17 @@ def advice(directory: Path) -> str | None:
     )
 
 
+def left_outside(directory: Path) -> str | None:
+    """What to say about a build that failed in a copy of this directory, where its files name others outside of it."""
+    found = propose_build(directory)
+    if found is None or not found.source_dirs:
+        return None
+    *others, last = found.source_dirs
+    named = f"{', '.join(others)} and {last}" if others else last
+    line = f"source_dirs = {json.dumps(['.', *found.source_dirs])}"
+    return f"the build runs in a copy of this directory, and it reads {named}; put this into hipscope.toml:\n    {line}"
+
+
 # ---- make ----
 
 

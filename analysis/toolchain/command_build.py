@@ -24,6 +24,7 @@ from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import cache_directory, locked, write_atomically
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined, tool_directories
+from hipscope.analysis.toolchain.build_files import left_outside
 from hipscope.analysis.toolchain.compile_commands import recorded_units
 from hipscope.analysis.toolchain.compiler_messages import build_error
 from hipscope.analysis.toolchain.discovery import Toolchain
@@ -138,10 +139,19 @@ def build_in_tree(
             )
         if not completed.ok:
             subject = f"`{build}` in {home}"
-            raise build_error(subject, output, tree, toolchain, returncode=completed.returncode)
+            failure = build_error(subject, output, tree, toolchain, returncode=completed.returncode)
+            if isinstance(failure, BuildFailed) and not project.folders and _lacks_a_file(failure):
+                failure.hint = left_outside(home) or failure.hint
+            raise failure
         result = {"content": content, "seconds": completed.seconds, "output": output}
         write_atomically(done, json.dumps(result).encode())
     return BuildTree(project.root, tree, start, slot / "record", completed.seconds, output, cached=False)
+
+
+def _lacks_a_file(failure: BuildFailed) -> bool:
+    """Whether a build failed for something else than mistakes in texts: those are told as they are."""
+    errors = [one.message for one in failure.diagnostics if one.severity == "error"]
+    return not errors or any("file not found" in message for message in errors)
 
 
 def _bring_up_to_date(project: Project, tree: Path, state_file: Path, overlay: Mapping[Path, bytes]) -> str:

@@ -85,6 +85,29 @@ class TestBuildCommand:
         changed = unsaved(header, header.read_bytes().replace(b"2.0f", b"3.0f"))
         assert compile_device(project, toolchain, header, changed).kernels
 
+    def test_a_build_that_reads_folders_beside_the_project_is_told_how_to_name_them(
+        self, made: Path, toolchain: Toolchain
+    ) -> None:
+        beside = made.parent / "common"
+        beside.mkdir()
+        (made / "scale.h").rename(beside / "scale.h")
+        makefile = made / "Makefile"
+        makefile.write_text(
+            "app: twice.hip other.cpp ../common/scale.h\n\thipcc -I../common -o $@ twice.hip other.cpp\n"
+        )
+        with pytest.raises(BuildFailed) as told:
+            build_program(resolve_project(made), toolchain)
+        line = 'source_dirs = [".", "../common"]'
+        assert told.value.hint is not None
+        assert told.value.hint.endswith(line)
+        settings = made / "hipscope.toml"
+        settings.write_text(f"{settings.read_text()}\n{line}\n")
+        build_program(resolve_project(made), toolchain)
+        source = made / "twice.hip"
+        source.write_text(source.read_text().replace("SCALE", "UNKNOWN"))
+        with pytest.raises(BuildFailed, match="undeclared identifier 'UNKNOWN'"):
+            build_program(resolve_project(made), toolchain)
+
     @pytest.fixture
     def spread(self, tmp_path: Path) -> Path:
         """A program in one of two folders, kernels in a header and in a `.cu` that are included, and a CUDA twin."""
