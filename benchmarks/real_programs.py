@@ -6,7 +6,8 @@ and run again with the edit: findings, edits, speed-up, the program's own check 
 
     python -m benchmarks.real_programs SOURCES --results DIRECTORY [--only adam,bincount] [--jobs 2] [--update]
 
-A program that has its JSON in the results is not done again, so that a run goes on where it was stopped.
+`--programs FILE` takes another table of that format. A program that has its JSON in the results is not done again, so
+that a run goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ def main() -> int:
     )
     parser.add_argument("sources", type=Path, help="the folder that holds the programs")
     parser.add_argument("--results", type=Path, required=True, help="where the JSON of each program goes")
+    parser.add_argument("--programs", type=Path, default=TABLE, help="another table of the same format")
     parser.add_argument("--only", default="", help="names of programs, with commas between")
     parser.add_argument("--jobs", type=int, default=1, help="programs at the same time")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each command")
@@ -86,7 +88,7 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write the table into docs/real-programs.md")
     options = parser.parse_args()
     names = set(filter(None, options.only.split(",")))
-    programs = [p for p in read_table(TABLE) if not names or p.name in names]
+    programs = [p for p in read_table(options.programs) if not names or p.name in names]
     limits = Limits(options.limit, tuple(shlex.split(options.hipscope)), options.rounds)
     options.results.mkdir(parents=True, exist_ok=True)
 
