@@ -33,7 +33,7 @@ headers that print a warning are left out.
 directories that hold a `CMakeCache.txt` are left out of the copy; files of 32 MiB and more are linked. What it needs
 from outside its directory is there when `source_dirs` names it (`[".", "../common"]`); a build that fails for want of
 it says so. The build sees wrappers of `hipcc`, `amdclang++` and `clang++` first on `PATH`, so let it call its compiler
-by name. They add the architecture and line tables, and record each file's flags for later. `run` runs in that copy, too.
+by name. They add the architecture and line tables, and record each file's flags for later. `run` runs there, too.
 
 For a single file, flags come from the nearest `compile_commands.json` if it names the file, else from what CMake's file
 API says of it in a configured build folder, else they are `-std=c++17 -O3`.
