@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,12 +51,14 @@ from hipscope.analysis.toolchain.project import Project, check_source, decode_so
 # Line tables keep every position and inline chain, and change no instruction.
 DEBUG_FLAGS = ("-gline-tables-only", "-gcolumn-info")
 _DEFAULT_FLAGS = ("-std=c++17", "-O3")
-Side = Literal["device", "host"]
+Side = Literal["device", "host", "bitcode"]
 _DEPENDENCIES = "dependencies.d"
-_OUTPUT: dict[Side, str] = {"device": "device.co", "host": "host.o"}
+_OUTPUT: dict[Side, str] = {"device": "device.co", "host": "host.o", "bitcode": "device.bc"}
+_DEVICE_ONLY = ("--offload-device-only", "--no-gpu-bundle-output")
 _SIDE_FLAGS: dict[Side, tuple[str, ...]] = {
-    "device": ("--offload-device-only", "--no-gpu-bundle-output"),
+    "device": _DEVICE_ONLY,
     "host": ("--offload-host-only",),
+    "bitcode": (*_DEVICE_ONLY, "-fgpu-rdc", "-emit-llvm"),
 }
 
 
@@ -153,9 +156,10 @@ def compile_device(
 ) -> CodeObject:
     """Compile only the GPU side of `source`, as the run has it, with the flags of the program's own build.
 
-    For a file that others include, whatever its name ends with, a source that includes it is compiled. Takes less than
-    half of a full build, and a later `build_program` with the same text uses the result. `first`: more texts of this
-    source will be compiled, so its headers are precompiled for all of them. Raises `BuildFailed`.
+    For a file that others include, whatever its name ends with, a source that includes it is compiled; where the GPU
+    code of several files is linked (`-fgpu-rdc`), all of them. Takes less than half of a full build, and a later
+    `build_program` with the same text uses the result. `first`: more texts of this source will be compiled, so its
+    headers are precompiled for all of them. Raises `BuildFailed`.
     """
     run.compiles.add()
     source = source.absolute()
@@ -167,6 +171,12 @@ def compile_device(
         tree = build_in_tree(project, toolchain, Run(run.cancel))
         unit = _tree_unit(project, tree, source)
         texts = SourceTexts({tree.path_of(path): data for path, data in run.texts.unsaved.items()})
+        if unit.command.relocatable:
+            whole = _Order(project, toolchain, unit, "bitcode", texts, run.cancel, confined)
+            parts = [replace(whole, unit=other) for other in _linked_with(project, tree, unit)]
+            return read_code_object(
+                _link_device(whole, [_compile(part) for part in parts]).directory / "device.co"
+            )
     order = _Order(project, toolchain, unit, "device", texts, run.cancel, confined)
     if first:
         _preamble(order, _flags(order), "now")
@@ -201,7 +211,8 @@ def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None
     if project.build_kind != "single" or project.main_source is None:
         return
     unit = _single_unit(project, project.main_source)
-    for side in _OUTPUT:
+    sides: tuple[Side, ...] = ("device", "host")
+    for side in sides:
         order = _Order(project, toolchain, unit, side, run.texts, run.cancel)
         _preamble(order, _flags(order), "now")
 
@@ -289,6 +300,12 @@ def _tree_unit(project: Project, tree: BuildTree, source: Path) -> _Unit:
     command = from_record(file, tree.record)
     assert command is not None
     return _Unit(file, command, (tree.directory, project.root))
+
+
+def _linked_with(project: Project, tree: BuildTree, unit: _Unit) -> list[_Unit]:
+    """The unit, then the others whose GPU code the build links, in the order of their names."""
+    others = [_tree_unit(project, tree, source) for source in sorted(tree.units)]
+    return [unit, *(other for other in others if other.command.relocatable and other.file != unit.file)]
 
 
 def _compiled_file(project: Project, tree: BuildTree, source: Path) -> Path:
@@ -420,6 +437,58 @@ def _readable(project: Project, unit: _Unit, command: Sequence[str]) -> tuple[Pa
         if word.startswith(("-I", "-isystem", "..")) and relative.is_dir():
             places.append(Path(os.path.normpath(relative)))
     return tuple(dict.fromkeys(places))
+
+
+def _link_device(order: _Order, parts: Sequence[Entry]) -> Entry:
+    """The code object of GPU code in several files, linked as the compiler's driver does it.
+
+    Where files of several programs define one name twice, only those are taken that the first one needs.
+    """
+    project, toolchain = order.project, order.toolchain
+    level = next((f for f in reversed(order.unit.command.flags) if re.fullmatch("-O[0-3]", f)), "-O3")[1:]
+    files = [part.directory / _OUTPUT["bitcode"] for part in parts]
+    argv: list[str | Path] = [
+        toolchain.bin / "ld.lld", "-m", "elf64_amdgpu", "--no-undefined", "-shared",
+        "-plugin-opt=-amdgpu-internalize-symbols", f"-plugin-opt=mcpu={toolchain.arch}", f"-plugin-opt={level}",
+        f"--lto-CG{level}",
+    ]  # fmt: skip
+    cache = BuildCache("linked", [*_identity(toolchain, project), level, *map(str, files)], {})
+    known = cache.find()
+    if known is not None:
+        return known
+    with cache.draft() as draft:
+        output: list[str | Path] = ["-o", draft / _OUTPUT["device"]]
+        linked = _run_linker(order, [*argv, *output, *files], draft)
+        if "duplicate symbol" in linked.text:
+            linked = _run_linker(
+                order, [*argv, *output, files[0], "--start-lib", *files[1:], "--end-lib"], draft
+            )
+        _check(project, toolchain, str(order.unit.file), linked, linked.text, draft)
+        return cache.store(
+            draft, [], seconds=linked.seconds + sum(p.seconds for p in parts), output=linked.text
+        )
+
+
+def _run_linker(order: _Order, argv: Sequence[str | Path], draft: Path) -> Completed:
+    project, words = order.project, [str(word) for word in argv]
+    timeout = project.config.build_timeout_s
+    if not order.confined:
+        return run_process(
+            words,
+            timeout=timeout,
+            cwd=draft,
+            env=private(draft, compiler_variables(project.config.env)),
+            cancel=order.cancel,
+        )
+    read = tuple({Path(word).parent for word in words if word.endswith(".bc")})
+    return run_confined(
+        words,
+        Box(read=read, write=(draft,)),
+        timeout=timeout,
+        cwd=draft,
+        env=plain_environment({}),
+        cancel=order.cancel,
+    )
 
 
 def _link(

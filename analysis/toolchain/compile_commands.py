@@ -52,10 +52,14 @@ _DROPPED_PREFIXES = (
 
 @dataclass(frozen=True)
 class CompileCommand:
-    """The flags for one file and the directory in which they hold."""
+    """The flags for one file and the directory in which they hold.
+
+    `relocatable`: its GPU code may call that of other files, and code objects are made when the program is linked.
+    """
 
     directory: Path
     flags: tuple[str, ...]
+    relocatable: bool = False
 
 
 def from_database(source: Path, root: Path) -> CompileCommand | None:
@@ -165,8 +169,14 @@ def from_record(source: Path, record: Path) -> CompileCommand | None:
             flags = relevant_flags(arguments)
             # As hipcc does, and the wrapper that recorded the call: GPU code is optimized unless the call says how far.
             told = any(flag.startswith("-O") for flag in flags)
-            return CompileCommand(directory, flags if told else ("-O3", *flags))
+            return CompileCommand(directory, flags if told else ("-O3", *flags), _relocatable(arguments))
     return None
+
+
+def _relocatable(arguments: Sequence[str]) -> bool:
+    """Whether a call compiles GPU code that is linked later; of several options the last one counts."""
+    told = [argument for argument in arguments if argument in ("-fgpu-rdc", "-fno-gpu-rdc")]
+    return told[-1:] == ["-fgpu-rdc"]
 
 
 def recorded_units(record: Path) -> dict[Path, frozenset[Path]]:

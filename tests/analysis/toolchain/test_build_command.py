@@ -108,6 +108,36 @@ class TestBuildCommand:
         with pytest.raises(BuildFailed, match="undeclared identifier 'UNKNOWN'"):
             build_program(resolve_project(made), toolchain)
 
+    def test_gpu_code_of_several_files_is_linked_for_one_of_them(
+        self, tmp_path: Path, toolchain: Toolchain
+    ) -> None:
+        """With `-fgpu-rdc`; a second program of the build defines a name of the first one, too."""
+        include = "#include <hip/hip_runtime.h>\n"
+        kernel = tmp_path / "kernel.hip"
+        kernel.write_text(
+            f"{include}__device__ float part(float x);\n"
+            "__global__ void twice(float* p) { p[threadIdx.x] = part(p[threadIdx.x]); }\n"
+            "int main() { twice<<<1, 64>>>(nullptr); }\n"
+        )
+        (tmp_path / "part.hip").write_text(include + "__device__ float part(float x) { return 2.0f * x; }\n")
+        (tmp_path / "second.hip").write_text(
+            include + "__device__ float part(float x) { return x; }\nint main() { return 0; }\n"
+        )
+        (tmp_path / "Makefile").write_text(
+            "all: app second\napp: kernel.o part.o\n\thipcc -fgpu-rdc --hip-link $^ -o $@\n"
+            "second: second.o\n\thipcc -fgpu-rdc --hip-link $^ -o $@\n"
+            "%.o: %.hip\n\thipcc -fgpu-rdc -c $< -o $@\n"
+        )
+        (tmp_path / "hipscope.toml").write_text('build = "make app"\nrun = "./app"\n')
+        project = resolve_project(tmp_path)
+        alone = compile_device(project, toolchain, kernel, Run())
+        assert [k.symbol for k in alone.kernels.values()] == ["_Z5twicePf"]
+        other = unsaved(tmp_path / "part.hip", (tmp_path / "part.hip").read_bytes().replace(b"2.0f", b"3.0f"))
+        assert compile_device(project, toolchain, kernel, other, confined=True).path != alone.path
+        (tmp_path / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+        both = compile_device(resolve_project(tmp_path), toolchain, kernel, Run())
+        assert list(both.kernels) == ["_Z5twicePf"]
+
     @pytest.fixture
     def spread(self, tmp_path: Path) -> Path:
         """A program in one of two folders, kernels in a header and in a `.cu` that are included, and a CUDA twin."""
