@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <numeric>
 
 #include "core/byte_count.hpp"
 #include "engine/functional.hpp"
@@ -99,6 +100,23 @@ bool order_matters(const Launch& launch) {
     return std::ranges::any_of(code_of(launch), depends);
 }
 
+/// What an instruction that was not timed costs on average, as a multiple of one that was timed: at each place it costs the
+/// same, but loops that are longer elsewhere make its mix another. One that no timed wave reached costs its issue.
+double cost_of_others(const TimedResult& result, const DispatchCounts& timed, const DispatchCounts& others) {
+    constexpr double kIssueCycles = 4;
+    double with = 0, with_hits = 0, without = 0, without_hits = 0;
+    for (std::size_t i = 0; i < result.times.size(); ++i) {
+        const InstructionTime& at = result.times[i];
+        const auto hits = static_cast<double>(timed.executions[i].hits), other_hits = static_cast<double>(others.executions[i].hits);
+        const auto cycles = static_cast<double>(std::accumulate(std::begin(at.stall), std::end(at.stall), at.issue));
+        with += cycles;
+        with_hits += hits;
+        without += other_hits * (hits > 0 ? cycles / hits : kIssueCycles);
+        without_hits += other_hits;
+    }
+    return with > 0 && without_hits > 0 ? without / without_hits / (with / with_hits) : 1;
+}
+
 }  // namespace
 
 std::string_view fault_name(FaultKind kind) {
@@ -135,8 +153,9 @@ public:
         : engine_(engine),
           launch_(launch),
           profile_(profile),
+          any_order_(!order_matters(launch.launch)),
           groups_(launch.group_count, profile ? static_cast<std::uint64_t>(engine.timing_->xcds) : 1, profile,
-                  engine.settings_.seed),
+                  profile && any_order_, engine.settings_.seed),
           schedule_{.seed = engine.settings_.seed, .max_instructions = engine.settings_.max_instructions} {
         if (launch.launch.cooperative) max_active_ = std::numeric_limits<std::size_t>::max();
         if (!profile) return;
@@ -148,7 +167,7 @@ public:
     DispatchResult run(bool code_is_cold) {
         const double cpu_begin = cpu_ms();
         // What is profiled, or run with a seed, must come out the same on any number of threads.
-        const bool ordered = (profile_ || engine_.settings_.seed != 0) && order_matters(launch_.launch);
+        const bool ordered = (profile_ || engine_.settings_.seed != 0) && !any_order_;
         const int threads = ordered || launch_.waves() < kInlineWaves ? 1 : engine_.pool_.size();
         open_host(threads);
         if (profile_) start_timing(code_is_cold);
@@ -193,6 +212,7 @@ private:
             result.stopped_after = stopped_after_;
             result.instructions = static_cast<std::uint64_t>(groups_.whole().each() * static_cast<double>(groups_.count()));
         } else {
+            cost_of_others_ = cost_of_others(*result.timed, *counts_, untimed);
             counts_->add(untimed);
         }
         result.counts = std::move(counts_);
@@ -254,7 +274,7 @@ private:
             std::size_t faulted = 0;
             switch (run_group(*group, run_.schedule_, observer_, host_, faulted)) {
                 case GroupEnd::done:
-                    run_.groups_.end_one(group->executed);
+                    run_.groups_.end_one(group->number, group->executed);
                     idle_.push_back(std::move(group));
                     return;
                 case GroupEnd::preempted: active_.push_back(std::move(group)); return;
@@ -370,16 +390,20 @@ private:
         if (!fault_ || group < fault_->first) fault_.emplace(group, std::move(told));
     }
 
-    /// Kernel time: dispatch cost, then the slowest of the XCD's own time and the busiest atomic line.
+    /// Kernel time: dispatch cost, then the slowest of the slowest XCD's time and the busiest atomic line. Of the XCDs that
+    /// are not timed it is known what they executed, unless that depends on the order in which workgroups come.
     void judge(DispatchResult& result) const {
         const TimingConstants& c = *engine_.timing_;
         const TimedResult& t = *result.timed;
         const double scale = t.covered > 0 ? 1 / t.covered : 1;
         const double hot = t.hottest_atomic_cycles * scale;
-        const double cycles = std::max(t.cycles, hot);
+        const XcdWork& work = groups_.work();
+        const bool known = any_order_ && !result.fault;
+        const double cycles = std::max(t.cycles * (known ? work.slowest(c.cus_per_xcd(), cost_of_others_) : 1), hot);
         const double per_cycle = 1e3 / c.clock_mhz;  // ns
         result.time_ns = std::max(c.launch_floor_ns, c.dispatch_ns + cycles * per_cycle);
-        const double active = static_cast<double>(std::min<std::uint64_t>(static_cast<unsigned>(c.xcds), launch_.group_count));
+        const double xcds = static_cast<double>(std::min<std::uint64_t>(static_cast<unsigned>(c.xcds), launch_.group_count));
+        const double active = known ? work.all_of_first() : xcds;
         const double seconds = cycles * per_cycle * 1e-9;
         const double hbm = seconds > 0 ? (t.l2.hbm_read_bytes / c.hbm_read_bytes_per_s + t.l2.hbm_write_bytes / c.hbm_write_bytes_per_s) * scale * active / seconds : 0;
         const double mall = seconds > 0 ? t.l2.mall_bytes / c.mall_bytes_per_s * scale * active / seconds : 0;
@@ -409,6 +433,7 @@ private:
     Engine& engine_;
     const PreparedLaunch& launch_;
     bool profile_;
+    bool any_order_;  // in which workgroups come: it changes no result, nor what they execute
     GroupSource groups_;
     Schedule schedule_;
     std::size_t max_active_ = kActiveGroups;
@@ -423,6 +448,7 @@ private:
     std::optional<std::pair<std::uint64_t, DispatchFault>> fault_;
     std::optional<MemorySlots> slots_;
     std::unique_ptr<DispatchCounts> counts_;
+    double cost_of_others_ = 1;  // of an instruction that was not timed, on average, as a multiple of one that was
     std::vector<std::unique_ptr<DispatchCounts>> merge_;
     std::unique_ptr<XcdSimulator> simulator_;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 namespace hipscope {
 
@@ -17,12 +18,50 @@ struct EndedGroups {
     [[nodiscard]] double each() const { return count == 0 ? 0 : static_cast<double>(instructions) / static_cast<double>(count); }
 };
 
+/// What the workgroups of each XCD executed, and the longest one of them, in instructions.
+class XcdWork {
+public:
+    explicit XcdWork(std::uint64_t xcds) : parts_(xcds) {}
+
+    void add(std::uint64_t group, std::uint64_t instructions) {
+        Part& part = parts_[group % parts_.size()];
+        part.all.fetch_add(instructions, std::memory_order_relaxed);
+        std::uint64_t longest = part.longest.load(std::memory_order_relaxed);
+        while (longest < instructions && !part.longest.compare_exchange_weak(longest, instructions, std::memory_order_relaxed)) {}
+    }
+    [[nodiscard]] std::uint64_t of_first() const { return parts_.front().all; }
+    /// How many times as long as XCD 0 the slowest one takes, where an instruction of the others costs `cost` times one of
+    /// XCD 0: an XCD ends neither before its CUs have done their part of its work nor before its longest workgroup has.
+    [[nodiscard]] double slowest(double cus, double cost) const {
+        const auto takes = [&](const Part& part) { return std::max(static_cast<double>(part.all) / cus, static_cast<double>(part.longest)); };
+        if (of_first() == 0) return 1;
+        double others = 0;
+        for (const Part& part : parts_) others = std::max(others, &part == &parts_.front() ? 0 : takes(part) * cost);
+        const double times = others / takes(parts_.front());
+        return times < kUneven ? 1 : times;
+    }
+    /// What all XCDs execute for each instruction of XCD 0.
+    [[nodiscard]] double all_of_first() const {
+        std::uint64_t sum = 0;
+        for (const Part& part : parts_) sum += part.all;
+        return of_first() == 0 ? static_cast<double>(parts_.size()) : static_cast<double>(sum) / static_cast<double>(of_first());
+    }
+
+private:
+    static constexpr double kUneven = 1.02;  // the borders of a grid make less, too
+    struct alignas(64) Part {
+        std::atomic<std::uint64_t> all{0}, longest{0};
+    };
+    std::vector<Part> parts_;
+};
+
 class GroupSource {
 public:
-    /// Workgroup i belongs to XCD i % xcds; XCD 0 is timed when `timed`. A `seed` other than 0 shuffles the order in
-    /// which untimed workgroups start, so that results which depend on it show themselves.
-    GroupSource(std::uint64_t count, std::uint64_t xcds, bool timed, std::uint64_t seed = 0)
-        : count_(count), xcds_(xcds), timed_(timed), timed_open_(timed) {
+    /// Workgroup i belongs to XCD i % xcds; XCD 0 is timed when `timed`, and the work of all is noted when `weighed`. A
+    /// `seed` other than 0 shuffles the order in which untimed workgroups start, so that results which depend on it show
+    /// themselves.
+    GroupSource(std::uint64_t count, std::uint64_t xcds, bool timed, bool weighed, std::uint64_t seed = 0)
+        : count_(count), xcds_(xcds), timed_(timed), weighed_(weighed), timed_open_(timed), work_(xcds) {
         if (seed == 0 || timed || count < 2) return;
         // i -> first + i * step (mod count) meets every workgroup once when step and count have no common divisor.
         // Odd seeds run backwards, more or less, even ones forwards.
@@ -60,19 +99,23 @@ public:
     [[nodiscard]] std::uint64_t timed_total() const { return timed_ ? (count_ + xcds_ - 1) / xcds_ : 0; }
     [[nodiscard]] std::uint64_t count() const { return count_; }
     /// A workgroup has come to its end after so many instructions of its waves.
-    void end_one(std::uint64_t instructions) {
+    void end_one(std::uint64_t group, std::uint64_t instructions) {
+        if (weighed_) work_.add(group, instructions);
         ended_.fetch_add(1, std::memory_order_relaxed);
         instructions_.fetch_add(instructions, std::memory_order_relaxed);
     }
     [[nodiscard]] std::uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t ended() const { return ended_.load(std::memory_order_relaxed); }
     [[nodiscard]] EndedGroups whole() const { return {ended(), instructions()}; }
+    /// By XCD; nothing unless they are weighed.
+    [[nodiscard]] const XcdWork& work() const { return work_; }
 
 private:
     std::uint64_t count_, xcds_;
     std::uint64_t first_ = 0, step_ = 1;
-    bool timed_;
+    bool timed_, weighed_;
     std::atomic<bool> timed_open_;
+    XcdWork work_;
     // Every thread writes the last two: in cache lines of their own, so that what all only read stays with each.
     alignas(64) std::atomic<std::uint64_t> timed_next_{0};
     alignas(64) std::atomic<std::uint64_t> functional_next_{0};

@@ -168,7 +168,7 @@ void XcdSimulator::Model::retire(Cu& cu, std::size_t slot, std::int64_t t) {
         release_if_all_arrived(cu, group, t);
         return;
     }
-    groups.end_one(group.executed);
+    groups.end_one(group.number, group.executed);
     ++result.ended.count;
     result.ended.instructions += group.executed;
     cu.lds_used -= shape.lds;
