@@ -45,7 +45,8 @@ struct LineTotals {
     int count = 0;
     int sectors = 0;                          // distinct 64-byte halves
     int accesses = 0;                         // what the L1 counts as accesses (TCP_TOTAL_ACCESSES)
-    int lookups = 0;                          // tag look-ups, four accesses at a time (TCP_TOTAL_CACHE_ACCESSES)
+    int lookups = 0;                          // tag look-ups, one for each line of what is served together (TCP_TOTAL_CACHE_ACCESSES)
+    int cycles = 0;                           // that the L1 needs for them
 };
 
 /// Distinct cache lines of one access, in order of first touch.
@@ -132,12 +133,13 @@ inline void lines_of_run(std::uint64_t begin, unsigned bytes, Lines& lines) {
     lines.parts[count - 1] = static_cast<std::uint8_t>((2U << (last >> kPartBits) % parts) - 1U);
     lines.parts[0] &= static_cast<std::uint8_t>(0xfU << (begin >> kPartBits) % parts);
     // See count_lookups: a quarter of the lanes at a time, or four of those that are wider.
+    lines.cycles = bytes > 4 ? kLanes / 4 : kLanes / 16;
     lines.accesses = bytes > 4 ? kLanes : kLanes / 4;
     lines.lookups = bytes > 4 ? kLanes / 4 : (begin & (16U * bytes - 1U)) == 0 ? 4 : 3 + count;
 }
 
-/// Those of any other access to global memory.
-void collect_lines(const MemoryAccess& access, Lines& lines);
+/// Those of any other access to global memory. The L1's banks hold blocks of 1 << `block_bits` bytes, a line at most.
+void collect_lines(const MemoryAccess& access, unsigned block_bits, Lines& lines);
 
 /// Cycles that the LDS needs for an access and those of them that bank conflicts add.
 struct LdsCost {

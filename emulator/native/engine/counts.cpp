@@ -188,7 +188,7 @@ void CountingObserver::global(PatternCounts& row, Known& known, const MemoryAcce
             return;
         }
     }
-    collect_lines(access, lines_);
+    collect_lines(access, l1_block_bits_, lines_);
     row.add(lines_, static_cast<std::uint64_t>(std::popcount(access.lanes)), 1);
     for (int i = 0; i < lines_.count; ++i) went_to(row, known, lines_.line[i], lines_.line[i] + 1);
     if (atomic) {

@@ -116,11 +116,13 @@ class CountingObserver {
 public:
     static constexpr bool active = true;
     /// `history`: where the pages of global memory are marked that accesses go to, or nullptr. The next dispatch finds them in the MALL.
-    CountingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory* history)
+    /// `l1_block_bits`: see collect_lines; no count depends on it, only the cycles of Lines.
+    CountingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory* history, unsigned l1_block_bits = kLineBits)
         : slots_(slots.slot.data()),
           executions_(counts.executions.data()),
           patterns_(counts.patterns.data()),
           history_(history),
+          l1_block_bits_(l1_block_bits),
           known_(slots.count) {}
 
     /// The instructions [first, end), one after the other.
@@ -218,6 +220,7 @@ private:
     ExecutionCounts* executions_;
     PatternCounts* patterns_;
     MallHistory* history_;
+    unsigned l1_block_bits_;
     Lines lines_;
     const KnownLines::Entry* like_ = nullptr;  // the last access to global memory was like this one, else `lines_` has it
     std::uint64_t moved_ = 0;                  // by so many lines

@@ -52,6 +52,7 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.store_bytes_per_cycle, "store_bytes_per_cycle");
     set(c.l1_bytes, "l1_bytes");
     set(c.l1_ways, "l1_ways");
+    set(c.l1_block_bytes, "l1_block_bytes");
     set(c.l1_latency, "l1_latency");
     set(c.utcl1_entries, "utcl1_entries");
     set(c.utcl1_fragment_bytes, "utcl1_fragment_bytes");

@@ -14,6 +14,8 @@ constexpr int kLine = 1 << kLineBits;
 constexpr int kHalf = 1 << kSectorBits;
 constexpr std::uint64_t kSeenBytes = Memory::reserved >> kLineBits >> 3U;
 
+constexpr unsigned kParts = 8;  // of a cycle, as a power of two
+
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /// How many times as long as a full one a write request takes that fills a part of its 32-byte sectors only: what is left of a
@@ -150,19 +152,26 @@ std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
 
 std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, CachePolicy policy, std::uint32_t pc, std::int64_t start,
                              CacheCounts& counts) {
-    const int address_cycles = std::max(access.lookups * c_.l1_line_cycles,
+    const int address_cycles = std::max(access.l1_cycles * c_.l1_line_cycles,
                                         ceil_div(access.lanes * access.bytes, c_.return_bytes_per_cycle));
     cu.l1.prefetch_entry(access.line[0]);
     for (int i = kFetchedAhead; i < access.lines; ++i) prefetch(cu, access.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
-    for (int i = 0; i < access.lines; ++i, t += c_.l1_line_cycles) {
+    // Its lines are found one after the other; those that are not there are asked for one at a time.
+    const int each = access.lines == 0 ? 0 : (address_cycles << kParts) / access.lines;
+    int passed = 0, worked = 0;
+    for (int i = 0; i < access.lines; ++i) {
         const std::uint64_t line = access.line[i];
         ++counts.lines;
         t = cu.translate(line, t, pc);
+        const int to_next = ((passed + each) >> kParts) - (passed >> kParts);
+        passed += each;
         if (const L1Lines::Line* hit = policy.past_l1 ? nullptr : cu.l1.find(line)) {
             ++counts.l1_hits;
             done = std::max({done, t + c_.l1_latency, hit->filled});
+            t += to_next;
+            worked += to_next;
             continue;
         }
         const InFlight::Request& oldest = cu.misses.oldest();
@@ -181,15 +190,17 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, CachePolicy po
         cu.misses.push(arrival, pc, false);
         if (!policy.past_l1) cu.l1.insert(line).filled = arrival;
         done = std::max(done, arrival);
+        t += std::max(to_next, c_.l1_line_cycles);
+        worked += std::max(to_next, c_.l1_line_cycles);
     }
     cu.address_free = std::max(start + address_cycles, t);
-    cu.busy += std::max<std::int64_t>(address_cycles, std::int64_t{access.lines} * c_.l1_line_cycles);
+    cu.busy += std::max(address_cycles, worked);
     return done;
 }
 
 std::int64_t XcdMemory::store(CuMemory& cu, const Touched& access, CachePolicy policy, std::uint32_t pc, std::int64_t start,
                               CacheCounts& counts) {
-    const int data_cycles = std::max(access.lookups * c_.l1_line_cycles,
+    const int data_cycles = std::max(access.l1_cycles * c_.l1_line_cycles,
                                      ceil_div(access.lanes * access.bytes, c_.store_bytes_per_cycle));
     for (int i = kFetchedAhead; i < access.lines; ++i) l2_.prefetch(access.line[i]);
     const double request_cost = l2_write_cost_ * partial_write_factor(access, c_.partial_write_factor);

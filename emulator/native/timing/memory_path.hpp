@@ -53,7 +53,7 @@ struct Touched {
     std::uint8_t bytes = 0;
     std::uint8_t lanes = 0;             // how many
     int lds_cycles = 0, lds_addresses = 1;  // of a lane
-    int lookups = 0, lines = 0;         // see Lines
+    int l1_cycles = 0, lines = 0;       // see Lines; a store is taken line by line
     std::uint64_t address = 0;          // of a scalar load
     const std::uint64_t* line = nullptr;
     const std::uint8_t* parts = nullptr;
@@ -62,7 +62,7 @@ struct Touched {
     /// Where the lines are not spelled out, those of a run are known by its ends only.
     static Touched from(const MemoryAccess& access, const Lines& lines, const LdsCost& lds) {
         return {access.space, access.kind, access.bytes, static_cast<std::uint8_t>(std::popcount(access.lanes)), lds.cycles,
-                access.addresses, lines.lookups, lines.count, access.address[0][0], lines.line, lines.parts, &access};
+                access.addresses, access.kind == AccessKind::store ? lines.lookups : lines.cycles, lines.count, access.address[0][0], lines.line, lines.parts, &access};
     }
 };
 

@@ -16,7 +16,7 @@ struct NotedAccess {
     std::uint64_t where;       // global: the first line, or where its lines begin in the list; scalar: the address; LDS: cycles, and addresses from bit 32 on
     Space space;
     AccessKind kind;
-    std::uint8_t bytes, lanes, lookups, lines;
+    std::uint8_t bytes, lanes, l1_cycles, lines;
     std::uint8_t ends;         // parts of the first and (in the upper half) of the last line; those between are touched whole
     bool listed;               // its lines do not simply follow each other
 };
@@ -94,7 +94,7 @@ struct BranchNotes {
 };
 
 inline void AccessNotes::add(const Touched& touched, bool run) {
-    NotedAccess note{0, touched.space, touched.kind, touched.bytes, touched.lanes, static_cast<std::uint8_t>(touched.lookups), 0, 0, false};
+    NotedAccess note{0, touched.space, touched.kind, touched.bytes, touched.lanes, static_cast<std::uint8_t>(touched.l1_cycles), 0, 0, false};
     switch (touched.space) {
         case Space::lds: note.where = static_cast<std::uint64_t>(touched.lds_cycles) | static_cast<std::uint64_t>(touched.lds_addresses) << 32U; break;
         case Space::scalar: note.where = touched.address; break;
@@ -130,7 +130,7 @@ inline void AccessNotes::add(const Touched& touched, bool run) {
 inline Touched AccessNotes::take(std::uint64_t* line, std::uint8_t* parts) {
     const NotedAccess& note = next();
     ++next_;
-    Touched touched{note.space, note.kind, note.bytes, note.lanes, 0, 1, note.lookups, note.lines, 0, line, parts, nullptr};
+    Touched touched{note.space, note.kind, note.bytes, note.lanes, 0, 1, note.l1_cycles, note.lines, 0, line, parts, nullptr};
     switch (note.space) {
         case Space::lds:
             touched.lds_cycles = static_cast<int>(note.where & 0xffffffffU);

@@ -2,6 +2,7 @@
 #include "timing/xcd.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -26,6 +27,10 @@ unsigned what_may_run_early(const TimedLaunch& timed) {
     return early;
 }
 
+unsigned l1_block_bits(const TimingConstants& c) {
+    return std::min(kLineBits, static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(c.l1_block_bytes))));
+}
+
 }  // namespace
 
 XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, TimingLimits limit)
@@ -33,7 +38,7 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       launch(timed.launch),
       memory(timed.memory),
       groups(timed.groups),
-      observer(timed.slots, counts, nullptr),
+      observer(timed.slots, counts, nullptr, l1_block_bits(timed.constants)),
       slots(timed.slots),
       limits(limit),
       info(timed.info),
