@@ -59,6 +59,7 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.utcl1_miss_cycles, "utcl1_miss_cycles");
     set(c.l2_bytes, "l2_bytes");
     set(c.l2_ways, "l2_ways");
+    set(c.l2_scattered_bytes, "l2_scattered_bytes");
     set(c.l2_channels, "l2_channels");
     set(c.l2_latency, "l2_latency");
     set(c.memory_latency, "memory_latency");

@@ -73,7 +73,8 @@ bool XcdMemory::seen(std::uint64_t line) {
 std::int64_t XcdMemory::from_memory(std::uint64_t line, std::int64_t t) {
     const std::int64_t served = mall_.serve(t, mall_cost_);
     counts_.mall_bytes += kLine;
-    if (seen(line) || history_.resident(line)) return served + c_.mall_latency;
+    const bool again = seen(line);
+    if (c_.mall_bytes >= kLine && (again || history_.resident(line))) return served + c_.mall_latency;
     counts_.hbm_read_bytes += kLine;
     return hbm_.serve(served, hbm_read_cost_) + c_.memory_latency;
 }

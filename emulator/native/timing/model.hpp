@@ -23,7 +23,7 @@ struct TimingStorage::Parts {
 
     /// The tags of the L2, empty.
     Tags& empty_l2(const TimingConstants& c) {
-        if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways);
+        if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways, c.l2_scattered_bytes);
         l2->clear();
         return *l2;
     }

@@ -25,8 +25,11 @@ public:
         static constexpr unsigned kNumberBits = 56;
     };
 
-    Tags(int bytes, int line_bytes, int ways)
-        : ways_(static_cast<std::size_t>(ways)),
+    /// `scattered_bytes`: pieces of memory of this size have their sets by chance; 0: lines are spread over the sets evenly.
+    Tags(int bytes, int line_bytes, int ways, int scattered_bytes = 0)
+        : scattered_(scattered_bytes > 0),
+          piece_bits_(static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(std::max(1, scattered_bytes / line_bytes))))),
+          ways_(static_cast<std::size_t>(ways)),
           sets_(std::bit_floor(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways)))),
           bits_(static_cast<unsigned>(std::countr_zero(sets_))),
           padded_((ways_ + 7) / 8 * 8),
@@ -180,6 +183,7 @@ private:
     }
     /// All address bits folded into the set's number, so that strides spread evenly.
     [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
+        if (scattered_) return set_by_chance(line);
         std::uint64_t folded = line;
         if (bits_ >= 8) {
             for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= line >> shift;
@@ -189,6 +193,18 @@ private:
         return folded & (sets_ - 1);
     }
 
+    /// The lines of a piece follow each other; where they begin has nothing to do with its neighbours. (The mixing is that of
+    /// SplitMix64: a product alone spreads numbers that follow each other more evenly than chance does.)
+    [[nodiscard]] std::size_t set_by_chance(std::uint64_t line) const {
+        std::uint64_t mixed = line >> piece_bits_;
+        mixed = (mixed ^ mixed >> 30U) * 0xbf58476d1ce4e5b9ULL;
+        mixed = (mixed ^ mixed >> 27U) * 0x94d049bb133111ebULL;
+        mixed ^= mixed >> 31U;
+        return (mixed << piece_bits_ | (line & ((std::uint64_t{1} << piece_bits_) - 1))) & (sets_ - 1);
+    }
+
+    bool scattered_;
+    unsigned piece_bits_;  // of a line's number
     std::size_t ways_, sets_;
     unsigned bits_;
     std::size_t padded_, blocks_;  // tags of a set, and blocks

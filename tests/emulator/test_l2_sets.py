@@ -1,0 +1,97 @@
+"""Known answers for the L2: what it keeps of an array from one pass to the next, and where what it lost comes from."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.config import Config
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.emulator.devices import device_table, write_device_config
+from hipscope.emulator.raw import RawDispatch, read_dispatches
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+
+L2_LINES = device_table()["mi300x"]["l2_bytes"] // 128
+WAYS = 16
+SOURCE = """
+#include <hip/hip_runtime.h>
+// One workgroup reads a word of each line, so many times over.
+__global__ void passes(const float* a, float* sums, int lines, int times) {
+    float sum = 0;
+    for (int pass = 0; pass < times; ++pass) {
+        for (int line = threadIdx.x; line < lines; line += 1024) sum += a[line * 32];
+        __syncthreads();  // else older waves would come to the lines again before younger ones read theirs
+    }
+    sums[threadIdx.x] = sum;
+}
+int main() {
+    float *a, *sums;
+    if (hipMalloc(&a, LINES * 128) != hipSuccess || hipMalloc(&sums, 4096) != hipSuccess) return 1;
+    for (int times : {1, 2}) passes<<<1, 1024>>>(a, sums, LINES, times);
+    return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
+def once_and_twice(folder: Path, lines: int, **changes: float) -> tuple[RawDispatch, RawDispatch]:
+    """One pass over so many lines, and a launch of two, on an MI300X with some of its rows changed."""
+    source = folder / "passes.hip"
+    source.write_text(SOURCE.replace("LINES", str(lines)))
+    toolchain = find_toolchain(Config())
+    built = build_program(resolve_project(source), toolchain)
+    device = write_device_config("mi300x", folder / "device.txt")
+    rows = dict(line.split(maxsplit=1) for line in device.read_text().splitlines())
+    rows |= {key: str(value) for key, value in changes.items()}
+    device.write_text("".join(f"{key} {value}\n" for key, value in rows.items()))
+    options = EmulatorOptions(
+        out=folder / "out", objdump=toolchain.objdump, device_config=device, profile_launches=2
+    )
+    environment = {**os.environ, **built.env, **emulator_environment(options)}
+    subprocess.run(built.argv, env=environment, check=True, timeout=300)
+    once, twice = read_dispatches(folder / "out")
+    return once, twice
+
+
+def missed_again(folder: Path, lines: int, **changes: float) -> float:
+    """The share of the lines that a second pass has to fetch again."""
+    fetched = [d.counters["TCC_EA0_RDREQ_sum"] for d in once_and_twice(folder, lines, **changes)]
+    return (fetched[1] - fetched[0]) / lines
+
+
+@pytest.mark.parametrize(("part", "missed"), [(7 / 8, 0), (1, 0), (1.1, 1)])
+def test_an_array_is_kept_as_a_whole_where_lines_spread_evenly(
+    tmp_path: Path, part: float, missed: float
+) -> None:
+    assert missed_again(tmp_path, round(part * L2_LINES)) == pytest.approx(missed, abs=0.03)
+
+
+@pytest.mark.parametrize("part", [0.5, 7 / 8, 1, 1.25])
+@pytest.mark.parametrize("piece", [128, 4096])
+def test_where_sets_are_chosen_by_chance_those_with_too_many_lines_lose_them(
+    tmp_path: Path, part: float, piece: int
+) -> None:
+    """A line that comes again is lost when 16 others or more share its set: Poisson's law."""
+    others = part * WAYS
+    kept = sum(math.exp(-others) * others**n / math.factorial(n) for n in range(WAYS))
+    # Of 256 places for pages of 4 KiB chance makes more or less of them.
+    found = missed_again(tmp_path, round(part * L2_LINES), l2_scattered_bytes=piece)
+    assert found == pytest.approx(1 - kept, abs=0.03 if piece == 128 else 0.12)
+
+
+@pytest.mark.parametrize(("mall_bytes", "passes"), [(1, 2), (256 << 20, 0)])
+def test_without_a_mall_what_the_l2_lost_comes_from_memory_again(
+    tmp_path: Path, mall_bytes: int, passes: int
+) -> None:
+    """A MALL has all of it from the launch before."""
+    rate, lines = 1e9, 2 * L2_LINES
+    twice = once_and_twice(tmp_path, lines, mall_bytes=mall_bytes, hbm_read_bytes_per_s=rate)[1]
+    assert twice.end_ns is not None
+    assert twice.start_ns is not None
+    seconds = (twice.end_ns - twice.start_ns) * 1e-9
+    assert seconds == pytest.approx(passes * lines * 128 / rate, rel=0.1, abs=0.001)
