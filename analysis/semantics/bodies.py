@@ -1,7 +1,7 @@
 """The body of one function as a tree that knows its parents, with the declarations of its variables.
 
 Takes the definition of a function, gives its expressions and, for each variable, what changes it. Lambdas in it are
-functions of their own; what is not evaluated (`sizeof`) is left out.
+functions of their own, but for what they change; what is not evaluated (`sizeof`) is left out.
 """
 
 from __future__ import annotations
@@ -146,9 +146,18 @@ class Body:
             if item.kind == Kind.VARIABLE and (start := _initialiser(item)) is not None:
                 self.initialisers[cursor.key] = start
         elif item.kind == Kind.NAME and (variable := self.declared(item)) is not None:
-            change = self._change(item, variable)
+            change = self.change(item, variable)
             if change is not None:
                 self._merge(variable.key, change)
+        elif item.kind == Kind.LAMBDA:
+            self._note_lambda(item.cursor)
+
+    def _note_lambda(self, cursor: Cursor) -> None:
+        """What a lambda changes, at another time than where it stands."""
+        for item in tree_below(cursor).walk():
+            variable = self.declared(item)
+            if variable is not None and self.change(item, variable) is not None:
+                self._merge(variable.key, Changes(escapes=True))
 
     def _merge(self, key: int, change: Changes) -> None:
         known = self.changes.setdefault(key, Changes())
@@ -157,8 +166,8 @@ class Body:
         known.members |= change.members
         known.escapes |= change.escapes
 
-    def _change(self, item: Item, variable: Cursor) -> Changes | None:
-        """What the use of a variable changes about it."""
+    def change(self, item: Item, variable: Cursor) -> Changes | None:
+        """What the use of a variable, or of an element of it, changes about it."""
         if variable.type.kind in REFERENCES:
             return None
         whole = item

@@ -13,12 +13,14 @@ from hipscope.analysis.semantics.accesses import accesses
 from hipscope.analysis.semantics.bodies import Body, Item, Reading
 from hipscope.analysis.semantics.calls import calls
 from hipscope.analysis.semantics.cursors import FUNCTIONS, RECORDS, ClangType, Cursor, Kind, walk
-from hipscope.analysis.semantics.launches import launches
+from hipscope.analysis.semantics.launches import assignments, host_calls, launches
 from hipscope.analysis.semantics.loops import loops
 from hipscope.analysis.semantics.records import (
     Diagnostic,
     FunctionInstance,
     FunctionKey,
+    HostAssignment,
+    HostCall,
     KernelLaunch,
     Place,
     Type,
@@ -32,16 +34,20 @@ _NAMING = frozenset((Kind.NAME, Kind.MEMBER, Kind.CALL))
 
 @dataclass(frozen=True)
 class Found:
-    """All functions of a program by key, and its launches."""
+    """All functions of a program by key, its launches, and what its host code calls and sets."""
 
     functions: dict[FunctionKey, FunctionInstance]
     launches: tuple[KernelLaunch, ...]
+    calls: tuple[HostCall, ...]
+    assignments: tuple[HostAssignment, ...]
 
 
 def find_functions(reading: Reading, errors: tuple[Diagnostic, ...]) -> Found:
     """Everything that the program's own files define, and the instances that these use."""
     found: dict[FunctionKey, FunctionInstance] = {}
     launched: list[KernelLaunch] = []
+    called: list[HostCall] = []
+    assigned: list[HostAssignment] = []
     waiting = list(_outer_functions(reading, reading.unit.top.children))
     seen: set[int] = set()
     while waiting:
@@ -57,8 +63,11 @@ def find_functions(reading: Reading, errors: tuple[Diagnostic, ...]) -> Found:
         if function is not None:
             found[function.key] = function
             launched += launches(body)
+            called += host_calls(body)
+            assigned += assignments(body)
         waiting += _used(body)
-    return Found(found, tuple(sorted(set(launched), key=lambda launch: launch.place.span)))
+    by_place = sorted(set(launched), key=lambda launch: launch.place.span)
+    return Found(found, tuple(by_place), tuple(dict.fromkeys(called)), tuple(dict.fromkeys(assigned)))
 
 
 def _outer_functions(reading: Reading, cursors: Iterable[Cursor]) -> Iterator[Cursor]:

@@ -1,18 +1,29 @@
 """How host code computes the sizes of a launch: through variables, macros and small helpers, down to written numbers.
 
-Takes the grid or the block of a launch, gives a HostExpression for each of its three sides. What only a run says (an
-argument, the result of a call) stays a name; a variable that is set more than once is such a one.
+Takes the grid or the block of a launch, gives a HostExpression for each of its three sides. What only a run says (the
+result of a call) stays a name; a variable that is set more than once is such a one, with its values. So are parameters,
+members and variables outside of functions, which say what they are: `host_values` has what the program gives them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
-from hipscope.analysis.semantics.bodies import Body, Item, tree_below
+from hipscope.analysis.semantics.bodies import Body, Changes, Item, memory_of, tree_below
 from hipscope.analysis.semantics.calls import callee_of, name_of
-from hipscope.analysis.semantics.cursors import CASTS, INTEGERS, Cursor, Kind
-from hipscope.analysis.semantics.records import HostExpression, HostSizes, Place
+from hipscope.analysis.semantics.cursors import (
+    CASTS,
+    FUNCTIONS,
+    INTEGERS,
+    REFERENCES,
+    ClangType,
+    Cursor,
+    Kind,
+)
+from hipscope.analysis.semantics.loops import constant
+from hipscope.analysis.semantics.records import HostExpression, HostParameter, HostSizes, HostVariable, Place
 
 Known = Mapping[int, HostExpression]
 """What the parameters of a helper are, by their keys."""
@@ -21,11 +32,23 @@ _NUMBER = re.compile(rb"(?:0|[1-9][0-9]*)(?=(?:\.0*)?[uUlLfF]*(?![\w.]))")  # de
 _SIDES = "xyz"
 _ONE = HostExpression("number", value=1)
 _DEPTH = 24  # of nested variables and helpers
+_TYPE_PARTS = frozenset((Kind.TYPE_REF, Kind.TEMPLATE_REF, Kind.NAMESPACE_REF))
+_NAMED = frozenset((Kind.FUNCTION, Kind.METHOD))  # what is called by a name that stands at every call
 
 
 def sizes_of(body: Body, item: Item) -> HostSizes | None:
     """The three sides of a grid or block; None where the compiler does not say."""
     return _sizes(body, item, {}, 0)
+
+
+def number_of(body: Body, item: Item) -> HostExpression:
+    """How a number is computed."""
+    return _expression(body, item, {}, 0)
+
+
+def is_dim3(kind: ClangType) -> bool:
+    """Whether a type is the one of grids and blocks."""
+    return kind.referred.canonical.unqualified.spelling == "dim3"
 
 
 def _sizes(body: Body, item: Item, known: Known, depth: int) -> HostSizes | None:
@@ -48,8 +71,20 @@ def _variable_sizes(body: Body, variable: Cursor, known: Known, depth: int) -> H
     """Those of a `dim3` that nothing changes."""
     if depth > _DEPTH or body.changes.get(variable.key) is not None:
         return None
+    if (parameter := _parameter(body, variable)) is not None:
+        return _given_sides(variable, parameter)
     start = body.initialisers.get(variable.key) or _outside(body, variable)
     return None if start is None else _sizes(body, start, known, depth + 1)
+
+
+def _given_sides(variable: Cursor, parameter: HostParameter) -> HostSizes:
+    """Those of a `dim3` that a function is given."""
+    names = [f"{variable.spelling}.{side}:{variable.key}" for side in _SIDES]
+    x, y, z = (
+        HostExpression("name", name=name, origin=replace(parameter, side=side))
+        for side, name in enumerate(names)
+    )
+    return x, y, z
 
 
 def _side(body: Body, part: Item, known: Known, depth: int) -> HostExpression:
@@ -68,7 +103,7 @@ def _record(body: Body, part: Item) -> Cursor | None:
 
 
 def _is_dim3(variable: Cursor) -> bool:
-    return variable.type.referred.canonical.unqualified.spelling == "dim3"
+    return is_dim3(variable.type)
 
 
 def _outside(body: Body, variable: Cursor) -> Item | None:
@@ -101,6 +136,8 @@ def _expression(body: Body, item: Item, known: Known, depth: int) -> HostExpress
         return _named(body, item, known, depth, integer)
     if item.kind == Kind.CALL:
         return _call(body, item, known, depth, integer)
+    if item.kind == Kind.SUBSCRIPT:
+        return _element(body, item, known, depth, integer)
     return _unknown(body, item, integer)
 
 
@@ -129,7 +166,31 @@ def _member(body: Body, item: Item, known: Known, depth: int, integer: bool) -> 
         sizes = _variable_sizes(body, base, known, depth)
         if sizes is not None:
             return sizes[_SIDES.index(side)]
-    return _unknown(body, item, integer)
+    return replace(_unknown(body, item, integer), origin=member(item))
+
+
+def member(item: Item) -> HostVariable | None:
+    """The member that an expression is, of a class whose members only its own text sets: one with a constructor.
+
+    Without one, `{...}` may set them, which names no member.
+    """
+    field = item.cursor.referenced
+    if not field.exists or field.kind != Kind.FIELD or field.type.canonical.kind not in INTEGERS:
+        return None
+    owner = field.parent
+    own = [c for c in owner.children if c.kind == Kind.CONSTRUCTOR and c.name_offset != owner.name_offset]
+    if not own or any(child.kind not in _TYPE_PARTS for child in field.children):
+        return None  # the second: a value where it is declared, or a width
+    return HostVariable(owner.type.canonical.spelling, field.spelling)
+
+
+def outer(variable: Cursor) -> HostVariable | None:
+    """The variable outside of functions that a number is kept in; None for one with memory on the device."""
+    if variable.kind != Kind.VARIABLE or variable.type.kind in REFERENCES or memory_of(variable) is not None:
+        return None
+    if variable.type.canonical.kind not in INTEGERS or variable.parent.kind in FUNCTIONS:
+        return None
+    return HostVariable("", variable.mangled or variable.spelling)
 
 
 def _named(body: Body, item: Item, known: Known, depth: int, integer: bool) -> HostExpression:
@@ -142,7 +203,86 @@ def _named(body: Body, item: Item, known: Known, depth: int, integer: bool) -> H
     if start is not None:
         below = _expression(body, start, known, depth + 1)
         return below if below.integer == integer else HostExpression("cast", (below,), integer=integer)
-    return HostExpression("name", name=f"{variable.spelling}:{variable.key}", integer=integer)
+    name = f"{variable.spelling}:{variable.key}"
+    if (parameter := _parameter(body, variable)) is not None:
+        return HostExpression("name", name=name, integer=integer, origin=parameter)
+    values = _all_values(body, variable, known, depth)
+    origin = None if body.is_local(variable) else outer(variable)
+    return HostExpression(
+        "name", name=name, integer=integer, values=values or (), origin=origin if values else None
+    )
+
+
+def _all_values(body: Body, variable: Cursor, known: Known, depth: int) -> tuple[HostExpression, ...] | None:
+    """What a variable starts with and what this function sets it to; None where something else changes it."""
+    if body.is_local(variable):
+        starts = [body.initialisers[variable.key]] if variable.key in body.initialisers else []
+        changes = body.changes.get(variable.key, Changes())
+        if variable.kind == Kind.PARAMETER or changes.steps or changes.members or changes.escapes:
+            return None
+        starts += changes.values
+    else:
+        starts = [tree_below(variable.initialiser)] if variable.initialiser.exists else []
+    inside = {**known, variable.key: HostExpression("name", name=f"{variable.spelling}:{variable.key}")}
+    return tuple(_expression(body, start, inside, depth + 1) for start in starts) or None
+
+
+def _parameter(body: Body, variable: Cursor) -> HostParameter | None:
+    """The parameter that a variable is, with the value that the caller gave it; None for any other variable."""
+    function = body.function
+    if function.kind not in _NAMED or not body.is_local(variable) or variable.key in body.changes:
+        return None
+    keys = [parameter.key for parameter in function.arguments]
+    return HostParameter(function.spelling, keys.index(variable.key)) if variable.key in keys else None
+
+
+def _element(body: Body, item: Item, known: Known, depth: int, integer: bool) -> HostExpression:
+    """`sizes[1]` of an array of the function, where that element is set once."""
+    start = _element_value(body, item) if depth <= _DEPTH else None
+    if start is None:
+        return _unknown(body, item, integer)
+    below = _expression(body, start, known, depth + 1)
+    return below if below.integer == integer else HostExpression("cast", (below,), integer=integer)
+
+
+def _element_value(body: Body, item: Item) -> Item | None:
+    """The only value of an element of a local array that nothing changes out of sight."""
+    array, index = _bare(item.expressions[0]), constant(item.expressions[1])
+    variable = body.declared(array)
+    if index is None or variable is None or not body.is_local(variable):
+        return None
+    start = body.initialisers.get(variable.key)
+    values = start.expressions[index : index + 1] if start is not None else []
+    for use in body.top.walk():
+        if use.kind == Kind.LAMBDA or (start is not None and start.kind != Kind.INITIALISERS):
+            return None
+        if (name := body.declared(use)) is None or name.key != variable.key:
+            continue
+        element = _subscript(use)
+        if element is None:
+            return None
+        change = body.change(element, variable)
+        if change is None:
+            continue
+        other = constant(element.expressions[1])
+        if other is None or change.steps or change.members or change.escapes:
+            return None
+        values = [*values, *(change.values if other == index else ())]
+    return values[0] if len(values) == 1 else None
+
+
+def _bare(item: Item) -> Item:
+    while item.kind in CASTS and len(item.expressions) == 1:
+        item = item.expressions[0]
+    return item
+
+
+def _subscript(use: Item) -> Item | None:
+    """The element that the name of an array is used for; None for any other use."""
+    parent = use.parent
+    while parent is not None and parent.kind in CASTS:
+        use, parent = parent, parent.parent
+    return parent if parent is not None and parent.kind == Kind.SUBSCRIPT and use.is_first() else None
 
 
 def _value(body: Body, variable: Cursor) -> Item | None:
@@ -187,7 +327,11 @@ def _returned(callee: Cursor) -> Item | None:
 
 
 def _unknown(body: Body, item: Item, integer: bool) -> HostExpression:
-    """What only a run says; the same text is the same."""
+    """A constant that is written nowhere as a number (a template's argument); or what only a run says, and then the
+    same text is the same.
+    """
+    if integer and (value := constant(item)) is not None:
+        return HostExpression("number", value=value)
     place = body.reading.places.of(item.cursor)
     text = body.reading.places.text(place.file) if place is not None else None
     if place is None or text is None:

@@ -1,20 +1,31 @@
-"""The launches in a host function: which kernel, with which instance, grid and workgroup.
+"""The launches in a host function, with grid and workgroup; and the calls and assignments that these may come from.
 
 Takes a body, gives records. `kernel<<<...>>>(...)` and the macros that become it; a launch through a variable names no
-kernel that the compiler could tell, and is left out unless the variable is set once.
+kernel that the compiler could tell, and is left out unless the variable is set once. A call through a pointer names no
+function, and is none of the calls.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from math import prod
 
-from hipscope.analysis.semantics.bodies import Body, Item
-from hipscope.analysis.semantics.calls import CONFIGURING, is_launch, name_of
-from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, Cursor, Kind
-from hipscope.analysis.semantics.host_sizes import sizes_of
+from hipscope.analysis.semantics.bodies import Body, Item, binds_reference
+from hipscope.analysis.semantics.calls import CONFIGURING, callee_of, is_launch, name_of
+from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, INTEGERS, RECORD, Cursor, Kind
+from hipscope.analysis.semantics.host_sizes import is_dim3, member, number_of, outer, sizes_of
 from hipscope.analysis.semantics.loops import constant
-from hipscope.analysis.semantics.records import FunctionKey, KernelLaunch, Place
+from hipscope.analysis.semantics.records import (
+    FunctionKey,
+    HostAssignment,
+    HostCall,
+    HostExpression,
+    HostSizes,
+    HostVariable,
+    KernelLaunch,
+    Place,
+)
 
 
 def launches(body: Body) -> Iterator[KernelLaunch]:
@@ -112,3 +123,97 @@ def _size(body: Body, part: Item) -> int | None:
     if variable is None or variable.key in body.changes or variable.key not in body.initialisers:
         return None
     return constant(body.initialisers[variable.key]) if body.is_local(variable) else None
+
+
+def host_calls(body: Body) -> Iterator[HostCall]:
+    """The calls of the program's own functions."""
+    for item in body.top.walk() if _on_host(body) else ():
+        if item.kind == Kind.CALL and not is_launch(item) and (call := _call(body, item)) is not None:
+            yield call
+
+
+def assignments(body: Body) -> Iterator[HostAssignment]:
+    """What a function sets members and variables outside of functions to."""
+    if not _on_host(body):
+        return
+    for item in body.top.walk():
+        if item.kind == Kind.MEMBER and (variable := member(item)) is not None:
+            yield from _set(body, item, variable)
+        elif item.kind == Kind.NAME and (named := body.declared(item)) is not None:
+            if not body.is_local(named) and (variable := outer(named)) is not None:
+                yield from _set(body, item, variable)
+        elif item.kind == Kind.CONSTRUCTOR:
+            yield from _initialised(body, item)
+        elif item.kind == Kind.SIZEOF:  # how a class is read and copied as bytes
+            for part in item.cursor.children:
+                kind = (part.referenced.type if part.kind == Kind.TYPE_REF else part.type).canonical
+                if kind.kind == RECORD:
+                    yield HostAssignment(HostVariable(kind.unqualified.spelling, ""), None)
+
+
+def _set(body: Body, item: Item, variable: HostVariable) -> Iterator[HostAssignment]:
+    """What one use of a variable changes about it."""
+    used, parent = item, item.parent
+    while parent is not None and parent.kind == Kind.PARENTHESES:
+        used, parent = parent, parent.parent
+    if parent is None:
+        return
+    operator, first = parent.cursor.operator, used.is_first()
+    if parent.kind == Kind.BINARY and operator == "=" and first:
+        yield HostAssignment(variable, number_of(body, parent.children[1]))
+    elif (
+        (parent.kind == Kind.COMPOUND_ASSIGNMENT and first)
+        or (parent.kind == Kind.UNARY and operator in ("++", "--", "&"))
+        or binds_reference(parent, used)
+    ):
+        yield HostAssignment(variable, None)
+
+
+def _initialised(body: Body, constructor: Item) -> Iterator[HostAssignment]:
+    """The members that a constructor sets before its body."""
+    for name, value in itertools.pairwise(constructor.children):
+        if name.kind == Kind.MEMBER_REF and (variable := member(name)) is not None:
+            yield HostAssignment(variable, number_of(body, value))
+
+
+def _on_host(body: Body) -> bool:
+    attributes = {child.kind for child in body.function.children}
+    on_device = Kind.DEVICE_ATTRIBUTE in attributes and Kind.HOST_ATTRIBUTE not in attributes
+    return not on_device and Kind.KERNEL_ATTRIBUTE not in attributes
+
+
+def _call(body: Body, item: Item) -> HostCall | None:
+    callee, name_at = callee_of(item), _name_at(body, item)
+    if callee is None or name_at is None or not body.reading.ours(callee):
+        return None
+    given = [argument.node for argument in item.cursor.arguments]
+    parts = {part.cursor.node: part for part in item.expressions}
+    parameters = callee.arguments
+    if len(given) > len(parameters):
+        return HostCall(callee.spelling, name_at, ())  # an operator with its object, or `...`
+    arguments = [_argument(body, parts.get(node), p) for node, p in zip(given, parameters, strict=False)]
+    return HostCall(callee.spelling, name_at, tuple(arguments))
+
+
+def _name_at(body: Body, call: Item) -> Place | None:
+    """Where the called function is named: not in a macro."""
+    for item in call.children[0].walk() if call.children else ():
+        named = item.cursor.referenced if item.kind in (Kind.NAME, Kind.MEMBER) else None
+        if named is None or named.key != call.cursor.referenced.key:
+            continue
+        at = item.cursor.name_offset
+        path = body.reading.unit.path(at.file)
+        text = body.reading.places.text(path) if path is not None else None
+        end = at.offset + len(named.spelling.encode())
+        if path is None or text is None or text[at.offset : end] != named.spelling.encode():
+            return None
+        return Place(path, (at.offset, end))
+    return None
+
+
+def _argument(body: Body, part: Item | None, parameter: Cursor) -> HostExpression | HostSizes | None:
+    if part is None or (part.kind == Kind.UNEXPOSED and not part.children):
+        return None  # a default, which has no text of its own
+    if is_dim3(parameter.type):
+        return sizes_of(body, part)
+    return number_of(body, part) if parameter.type.canonical.kind in INTEGERS else None

@@ -19,6 +19,8 @@ from hipscope.analysis.semantics.records import (
     Diagnostic,
     FunctionInstance,
     FunctionKey,
+    HostAssignment,
+    HostCall,
     KernelLaunch,
     Library,
     Place,
@@ -43,6 +45,8 @@ class Meaning:
     includes: tuple[Path, ...]
     by_key: Mapping[FunctionKey, FunctionInstance] = field(repr=False)
     all_launches: tuple[KernelLaunch, ...] = field(repr=False)
+    host_calls: tuple[HostCall, ...] = field(default=(), repr=False)
+    host_assignments: tuple[HostAssignment, ...] = field(default=(), repr=False)
 
     def functions(self, at: Place) -> tuple[FunctionInstance, ...]:
         """Every function around a place, or each instance of it; the innermost (a lambda) first."""
@@ -135,7 +139,8 @@ def _read(unit: Unit, texts: SourceTexts, tail: bytes) -> Meaning:
     reading = Reading(unit, Places(unit, texts), Types())
     errors = tuple(e for e in unit.errors() if not _behind(e, file, len(text)))
     found = find_functions(reading, errors)
-    return Meaning(file, errors, unit.includes(), found.functions, found.launches)
+    given = (found.calls, found.assignments)
+    return Meaning(file, errors, unit.includes(), found.functions, found.launches, *given)
 
 
 def _behind(error: Diagnostic, file: Path, end: int) -> bool:

@@ -165,12 +165,31 @@ class CountedLoop:
 
 
 @dataclass(frozen=True)
+class HostParameter:
+    """A parameter of a function by that function's name and its position; `side` is that of a `dim3` (0, 1, 2)."""
+
+    function: str
+    index: int
+    side: int | None = None
+
+
+@dataclass(frozen=True)
+class HostVariable:
+    """A member of a class, or a variable outside of functions (`owner` is then empty), by its name."""
+
+    owner: str
+    name: str
+
+
+@dataclass(frozen=True)
 class HostExpression:
     """How host code computes a number, through its variables, macros and helpers of one `return`.
 
     `operator` is "number", "name" (what only a run says), "cast", "call", "?" or an operator of C with its `operands`.
     A number has its `place` where its digits are written, also inside a macro's definition; None where that is no file
     of the program. A call has one, too. `integer`: its type is one, so that divisions round towards 0.
+    What a name stands for may have several values: those of `values`, and those that the program gives to the `origin`,
+    a parameter that its function leaves alone or a variable that is not the function's own. Without both a run says.
     """
 
     operator: str
@@ -179,6 +198,8 @@ class HostExpression:
     name: str = ""
     place: Place | None = None
     integer: bool = True
+    values: tuple[HostExpression, ...] = ()
+    origin: HostParameter | HostVariable | None = None
 
     def walk(self) -> Iterator[HostExpression]:
         """This and everything below."""
@@ -188,6 +209,30 @@ class HostExpression:
 
 
 HostSizes = tuple[HostExpression, HostExpression, HostExpression]
+
+
+@dataclass(frozen=True)
+class HostCall:
+    """A call of a function of the program in host code. `name_at` is where the function is named.
+
+    `arguments` are by the position of the parameter how a number is computed, or the sides of a `dim3`; None for
+    other types, and for a parameter without an argument of its own.
+    """
+
+    function: str
+    name_at: Place
+    arguments: tuple[HostExpression | HostSizes | None, ...]
+
+
+@dataclass(frozen=True)
+class HostAssignment:
+    """A value that host code gives to a member or a variable outside of functions; None: any, by whatever way.
+
+    Without a name in `variable` all members of the class are meant.
+    """
+
+    variable: HostVariable
+    value: HostExpression | None
 
 
 @dataclass(frozen=True)

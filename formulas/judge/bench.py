@@ -42,9 +42,10 @@ from hipscope.analysis.system.process import Stop
 from hipscope.analysis.toolchain.build import compile_device, source_command
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.libclang import units_for
-from hipscope.analysis.toolchain.project import Project
+from hipscope.analysis.toolchain.project import Project, find_sources
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.called_functions import CalledFunction, called_functions, hottest
+from hipscope.formulas.facts.host_values import HostCode
 from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
 from hipscope.formulas.facts.source_types import source_types
@@ -53,6 +54,8 @@ from hipscope.formulas.judge.timed_replay import Measured, measure, read_measure
 from hipscope.formulas.propose.candidate import Candidate
 
 BASELINE = "baseline"
+_MOST_SOURCES = 16  # that the compiler is asked about for the size of a launch
+_HIP_ONLY = (".cu", ".cuh", ".hip")  # what no compiler of host code alone reads
 
 
 class CannotJudge(HipscopeError):
@@ -325,12 +328,44 @@ def _written(
     """The largest workgroup of all launches in the program's text; None where a run decides the size of one."""
     name = base_name(kernel.name)
     encoded = f"{len(name)}{name}"  # as it stands in the mangled name of every instance
-    sources = [s for s in dict.fromkeys(project.sources) if name.encode() in (run.texts.read(s) or b"")]
-    read = [_meaning(project, session, source, run, symbols) for source in sources]
-    found = {launch for meaning in read if meaning is not None for launch in meaning.launches()}
-    sizes = [x.block_value for x in found if x.kernel == name or encoded in x.kernel]
+    sources = list(dict.fromkeys(project.sources))
+    there = [s for s in sources if name.encode() in (run.texts.read(s) or b"")]
+    read = _meanings(project, session, there, run, symbols)
+    launches = {launch for meaning in read or () for launch in meaning.launches()}
+    mine = [launch for launch in launches if launch.kernel == name or encoded in launch.kernel]
+    if read is None or not mine:
+        return None
+    sizes = [launch.block_value for launch in mine]
+    if None in sizes:
+        compiled = [source for source in sources if source not in project.headers]
+        few = len(compiled) <= _MOST_SOURCES
+        read = _meanings(project, session, compiled, run, symbols) if few else None
+        host = _host_code(project, read, run) if read is not None else None
+        sizes = [host.most_threads(launch) for launch in mine] if host is not None else sizes
     known = [size for size in sizes if size is not None]
-    return max(known) if known and len(known) == len(sizes) and None not in read else None
+    return max(known) if len(known) == len(sizes) else None
+
+
+def _host_code(project: Project, read: Iterable[Meaning], run: Run) -> HostCode:
+    """All host code of a program of which each source was read."""
+    own = {file.absolute() for file in project.sources}
+    built = find_sources(project.directory, project.config) if project.build_kind == "command" else ()
+    others = [file for file in built if file.suffix not in _HIP_ONLY and file.absolute() not in own]
+    return HostCode(
+        [call for meaning in read for call in meaning.host_calls],
+        [one for meaning in read for one in meaning.host_assignments],
+        {file: run.texts.read(file) or b"" for file in own},
+        [run.texts.read(file) or b"" for file in others],
+    )
+
+
+def _meanings(
+    project: Project, session: ProfileSession, sources: Iterable[Path], run: Run, symbols: Collection[str]
+) -> list[Meaning] | None:
+    """What the compiler says of all of these; None where it cannot be asked about one."""
+    read = [_meaning(project, session, source, run, symbols) for source in sources]
+    known = [meaning for meaning in read if meaning is not None]
+    return known if len(known) == len(read) else None
 
 
 def _meaning(

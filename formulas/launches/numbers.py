@@ -18,7 +18,8 @@ from hipscope.analysis.semantics.records import HostExpression, KernelLaunch, Pl
 from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.parse import parse
 from hipscope.formulas.detect.grid_stride import strides
-from hipscope.formulas.launches.coverage import NotKnown, Numbers, depends_on, reaches_all, value_of
+from hipscope.formulas.facts.host_values import NotKnown, Numbers, depends_on, value_of
+from hipscope.formulas.launches.coverage import reaches_all
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 Sides = tuple[int, int, int]
