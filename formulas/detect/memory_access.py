@@ -18,10 +18,10 @@ from hipscope.analysis.metrics.memory_patterns import (
 )
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
-from hipscope.analysis.source.text_queries import column_range
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
+from hipscope.formulas.detect.loaded_index import has_loaded_index
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
@@ -233,6 +233,8 @@ def _finding(
     excess = (pattern.lines_used - pattern.lines_needed) / moved.touched
     hits = None if pattern.l1_hits is None or not pattern.lines_used else pattern.l1_hits / pattern.lines_used
     launch = launch_of(kernel, site.file, texts)
+    loaded = has_loaded_index(texts, site.file, site.line, site.column)
+    manner = "at scattered places" if loaded else "with a stride"
     verb = "reads and writes" if len(kinds) > 1 else "writes" if "store" in kinds else "reads"
     return finding_at(
         formula,
@@ -240,7 +242,7 @@ def _finding(
         site,
         share=smaller(_at_stake(kernel, patterns, moved), limit),
         message=(
-            f"{verb} global memory {_manner(site, texts)}: "
+            f"{verb} global memory {manner}: "
             f"each access of a wave touches {used:.0f} cache lines "
             f"where {needed:.0f} would hold its data"
         ),
@@ -253,17 +255,6 @@ def _finding(
         ),
         related=() if launch is None else (launch,),
     )
-
-
-def _manner(site: Site, texts: SourceTexts) -> str:
-    """An index that is itself read from an array scatters the lanes; anything else strides."""
-    start, end = column_range(texts, site.file, site.line, site.column)
-    text = texts.line(site.file, site.line) if start else None
-    depth = deepest = 0
-    for character in (text or b"")[max(0, start - 1) : max(0, end - 1)].decode("utf-8", "replace"):
-        depth += {"[": 1, "]": -1}.get(character, 0)
-        deepest = max(deepest, depth)
-    return "at scattered places" if deepest > 1 else "with a stride"
 
 
 _WIDEST = 8.0  # lines of the widest dense access: 64 lanes of 16 bytes, 128 bytes per line
