@@ -125,14 +125,30 @@ def _finding(
     )
 
 
-def few_workgroups(profile: Profile, kernel: Kernel, texts: SourceTexts) -> Related | None:
-    """What the kernel's longest launch leaves idle at this size of the problem, at the place of the launch."""
+def idle_at_this_size(
+    profile: Profile, kernel: Kernel, texts: SourceTexts, *, lanes: bool = True
+) -> tuple[Related, ...]:
+    """What the kernel's longest launch leaves idle though no other shape saves time now, at the place of the launch.
+
+    Without `lanes`, which a finding speaks of already, the CUs only.
+    """
     launches = [d for d in kernel.dispatches if d.profiled and workgroups(d) and d.time_ns > 0]
-    if not launches or not long_enough(kernel):
-        return None
-    said = room_left(kernel, max(launches, key=lambda d: d.time_ns), profile)
     place = _place(kernel, texts)
-    return Related(place.file, place.line, said) if said is not None and place.file else None
+    if not launches or not long_enough(kernel) or not place.file:
+        return ()
+    longest = max(launches, key=lambda d: d.time_ns)
+    said = [room_left(kernel, longest, profile), _idle_lanes(longest, profile.device) if lanes else None]
+    return tuple(Related(place.file, place.line, words) for words in said if words is not None)
+
+
+def _idle_lanes(launch: Dispatch, device: Device) -> str | None:
+    """What the waves of a workgroup leave idle, in words; None when most of their lanes have work."""
+    size = math.prod(launch.workgroup)
+    lanes = -(-size // device.wave_size) * device.wave_size
+    if size > THRESHOLDS["launchConfig.busy"] * lanes:
+        return None
+    used = f"workgroups of {size} work-item{'' if size == 1 else 's'} use {size} of the {lanes} lanes of their waves"
+    return f"{used}: where the device is full, whole waves take up to {lanes / size:.2g} times less time"
 
 
 def _groups_at_once(profile: Profile, kernel: Kernel, size: int) -> int:

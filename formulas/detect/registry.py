@@ -18,7 +18,7 @@ from hipscope.formulas.detect.bank_conflict import BankConflict
 from hipscope.formulas.detect.branch_divergence import BranchDivergence
 from hipscope.formulas.detect.diagnose_only import DiagnoseOnly, explain_lines
 from hipscope.formulas.detect.latency_hiding import LatencyHiding
-from hipscope.formulas.detect.launch_config import LaunchConfig, few_workgroups
+from hipscope.formulas.detect.launch_config import LaunchConfig, idle_at_this_size
 from hipscope.formulas.detect.launch_overhead import LaunchOverhead
 from hipscope.formulas.detect.load_imbalance import LoadImbalance
 from hipscope.formulas.detect.memory_access import MemoryAccess
@@ -129,8 +129,9 @@ def _with_workload(profile: Profile, findings: Sequence[Finding], texts: SourceT
     for finding in findings:
         kernel = profile.kernel(finding.mangled) if finding.mangled not in told else None
         told.add(finding.mangled)
-        few = few_workgroups(profile, kernel, texts) if kernel is not None else None
-        found.append(finding if few is None else replace(finding, related=(*finding.related, few)))
+        lanes = finding.formula != LaunchConfig.name
+        idle = idle_at_this_size(profile, kernel, texts, lanes=lanes) if kernel is not None else ()
+        found.append(replace(finding, related=(*finding.related, *idle)) if idle else finding)
     return found
 
 

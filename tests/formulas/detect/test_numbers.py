@@ -386,6 +386,21 @@ def test_few_workgroups_are_said_apart_from_what_the_code_should_change() -> Non
     )
 
 
+@pytest.mark.parametrize(("size", "times"), [(4, "16"), (96, "1.3"), (56, None)])
+def test_idle_lanes_are_said_where_filling_them_saves_nothing_yet(size: int, times: str | None) -> None:
+    made = profile_of(other(10000), groups=304, size=size, time_ns=6000, bound_by="latency")
+    kernel = made.kernels[0].model_copy(update={"file": FILE, "line": 3})
+    (found,) = diagnose(made.model_copy(update={"kernels": (kernel,)}), [], SourceTexts())
+
+    said = [related.message for related in found.related]
+    lanes = 64 if size < 64 else 128
+    words = (
+        f"workgroups of {size} work-items use {size} of the {lanes} lanes of their waves: where the device is full, "
+        f"whole waves take up to {times} times less time"
+    )
+    assert said == ([] if times is None else [words])
+
+
 def test_waves_that_wait_fill_a_round_up_to_the_occupancy() -> None:
     # 8 waves per SIMD of 4 SIMDs: 8 workgroups of 4 waves on each CU at once, so 305 are one round.
     profile = profile_of(groups=305, bound_by="latency", resources=Resources(vgprs=64))
