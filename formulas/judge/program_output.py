@@ -1,7 +1,8 @@
 """Compares what a program printed with and without a rewrite; what times it took may differ.
 
 Takes texts, gives what differs in words, or the lines that need not be equal. No project, no runs. A number that
-changes by itself is held to what it can be: of the size of a time or a rate that was seen, or close to a sum.
+changes by itself is held to what it can be: of the size of a time or a rate that was seen, or close to a sum. An error
+that is printed is a difference of nearly equal numbers: what rounds them otherwise changes more of its digits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from itertools import zip_longest
 _NUMBER = re.compile(r"([-+]?(?<![\w.])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
 _NEARLY_EQUAL = 1e-3  # a time differs more from run to run, a sum in another order less
 _SPREADS = 100  # of nearly equal numbers: as far away as this many times what they differ by
+OF_ERRORS = 1e-2  # of a printed error may change where results may be rounded otherwise
+_ERROR = re.compile(
+    r"(?<![a-z])(?:err|errors?|rmse|mse|rms|residuals?|deviations?|diff|differences?)(?![a-z])", re.I
+)
 _LARGER = 10  # of all others: as large as this many times the largest
 
 
@@ -29,7 +34,11 @@ def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | 
     different = [(a, b) for a, b in zip_longest(old, new, fillvalue="") if a != b]
     # Beside `PASS` that is now `FAIL` a time that changes from run to run says nothing.
     worded = (pair for pair in different if _NUMBER.split(pair[0])[::2] != _NUMBER.split(pair[1])[::2])
-    was, now = next(worded, different[0])
+    return changed_line(*next(worded, different[0]))
+
+
+def changed_line(was: str, now: str) -> str:
+    """A line of the output that differs, in words."""
     return (
         f"The program's output changes: `{now.strip()}` instead of `{was.strip()}`. If it may differ, name it in "
         "optimize.ignore_output in hipscope.toml."
@@ -40,12 +49,21 @@ def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | 
 class Varied:
     """Lines in which numbers change from run to run; `beyond` says which of them no such change explains, if any.
 
-    `rounded` are other lines, in which numbers with decimals differ by no more than rounding does.
+    `rounded` are other lines, in which numbers with decimals differ by no more than rounding does; `errors` those of
+    them that print an error, which may differ more. `changed` is the first line with a number that is the same in all
+    runs of the original, before and after.
     """
 
     lines: tuple[str, ...]
     beyond: str | None = None
     rounded: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    changed: tuple[str, str] | None = None
+
+    @property
+    def explained(self) -> bool:
+        """Whether nothing else changes."""
+        return self.beyond is None and self.changed is None
 
 
 def lines_that_vary(
@@ -58,35 +76,38 @@ def lines_that_vary(
     """The lines in which `after` differs from the first of the originals only in numbers that change by themselves.
 
     `originals` are outputs of several runs of the same program, `faster` is how many times as fast `after` may be,
-    `rounding` the relative difference that is one of rounding. None if anything else differs.
+    `rounding` the relative difference that is one of rounding. None if more than numbers differ.
     """
     texts = [_kept(text, ignored) for text in (*originals, after)]
     if len({len(lines) for lines in texts}) > 1:
         return None
     found: list[str] = []
     rounded: list[str] = []
+    errors: list[str] = []
     beyond: str | None = None
+    changed: tuple[str, str] | None = None
     for lines in zip(*texts, strict=True):
         if lines[0] == lines[-1]:
             continue
         parts = [_NUMBER.split(line) for line in lines]
         if len({" ".join("".join(p[::2]).split()) for p in parts}) > 1 or len({len(p) for p in parts}) > 1:
             return None
+        is_error = rounding > 0 and _ERROR.search(lines[0]) is not None
         rounds = varies = False
         for *seen, now in zip(*(p[1::2] for p in parts), strict=True):
             if now in seen:
                 varies = varies or now != seen[0]
                 continue
             if len(set(seen)) == 1:
-                if not _rounded(seen[0], now, rounding):
-                    return None
+                if not _rounded(seen[0], now, max(rounding, OF_ERRORS) if is_error else rounding):
+                    changed = changed or (lines[0], lines[-1])
                 rounds = True
                 continue
             varies = True
             if beyond is None and not _may_be([float(n) for n in seen], float(now), faster):
                 beyond = f"`{lines[-1].strip()}`: {now}, where {len(seen)} runs of the original print {', '.join(seen)}"
-        (rounded if rounds and not varies else found).append(lines[0].strip())
-    return Varied(tuple(found), beyond, tuple(rounded))
+        (found if varies or not rounds else errors if is_error else rounded).append(lines[0].strip())
+    return Varied(tuple(found), beyond, tuple(rounded), tuple(errors), changed)
 
 
 def _rounded(seen: str, now: str, rounding: float) -> bool:

@@ -23,7 +23,13 @@ from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.outcome import ProgramTimes
-from hipscope.formulas.judge.program_output import Varied, lines_that_vary, output_difference
+from hipscope.formulas.judge.program_output import (
+    OF_ERRORS,
+    Varied,
+    changed_line,
+    lines_that_vary,
+    output_difference,
+)
 
 _OTHERS_SLOWER = 1.03
 _OTHER_CLOCKS_PERCENT = (137, 73)  # so that no time that a program prints is the same as with the right clock
@@ -141,7 +147,9 @@ class Rehearsals:
             return Rehearsed(
                 f"{_BEYOND} {varied.beyond}. If it may, name the line in optimize.ignore_output."
             )
-        printed = was if varied.lines or varied.rounded else session.profile
+        if varied.changed is not None:
+            return Rehearsed(changed_line(*varied.changed))
+        printed = was if varied.lines or varied.rounded or varied.errors else session.profile
         now = session.profile.model_copy(
             update={"program": session.profile.program.model_copy(update={"output": printed.program.output})}
         )
@@ -156,6 +164,9 @@ class Rehearsals:
             different = compared.difference
             notes += [compared.note] if compared.note else []
         notes += [f"Compared within {rounding:g} of each number: `{line}`." for line in varied.rounded]
+        notes += [
+            f"Compared within {OF_ERRORS:g} of each number, as an error: `{line}`." for line in varied.errors
+        ]
         if not self._timed:
             return Rehearsed(different, tuple(notes))
         notes += _slower_instances(was, session.profile, bench.symbols)
@@ -205,7 +216,8 @@ class Rehearsals:
         before, after = was.program.output, new.program.output
         if output_difference(before, after, ignored) is None:
             return nothing
-        if (rounded := lines_that_vary([before], after, ignored, rounding=rounding)) is not None:
+        rounded = lines_that_vary([before], after, ignored, rounding=rounding)
+        if rounded is not None and rounded.explained:
             return rounded
         # What a program prints as a rate grows as its kernels become faster.
         faster = max([1.0, *_times_as_fast(was, new, self._bench.symbols)])
@@ -216,11 +228,12 @@ class Rehearsals:
             except (BuildFailed, ProgramFailed):
                 return nothing
             originals = self._originals[:runs]
-            if before not in originals and lines_that_vary(originals, before, ignored) is None:
+            own = None if before in originals else lines_that_vary(originals, before, ignored)
+            if before not in originals and (own is None or own.changed is not None):
                 continue
             varied = lines_that_vary(originals, after, ignored, faster, rounding)
             # A number that two runs happen to print alike may still be another one in the third.
-            if varied is not None and varied.beyond is None:
+            if varied is not None and varied.explained:
                 break
         return varied or nothing
 

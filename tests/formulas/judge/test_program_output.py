@@ -12,8 +12,10 @@ def test_only_numbers_that_change_by_themselves_may_change() -> None:
     varied = lines_that_vary(originals, "sum 4.5 in 7.5 ms\nend\n", [])
     assert varied == Varied(("sum 4.5 in 10.25 ms",))
     assert lines_that_vary(originals, originals[0], []) == Varied(())
+    result = lines_that_vary(originals, "sum 4.6 in 7.5 ms\nend\n", [])
+    assert result is not None
+    assert result.changed == ("sum 4.5 in 10.25 ms", "sum 4.6 in 7.5 ms")
     for other in (
-        "sum 4.6 in 7.5 ms\nend\n",  # a result
         "sum 4.5 in 7.5 s\nend\n",
         "sum 4.5 in nan ms\nend\n",
         "sum 4.5 in 7.5 ms\n",
@@ -21,7 +23,9 @@ def test_only_numbers_that_change_by_themselves_may_change() -> None:
         "sum 4.5 in 7.5 ms 3\nend\n",
     ):
         assert lines_that_vary(originals, other, []) is None
-    assert lines_that_vary(["a 1\n", "a 1\n"], "a 2\n", []) is None
+    same = lines_that_vary(["a 1\n", "a 1\n"], "a 2\n", [])
+    assert same is not None
+    assert same.changed == ("a 1", "a 2")
     assert lines_that_vary(["a 1\nb 1\n", "a 2\nb 2\n"], "a 3\nb 1\n", ["^b"]) == Varied(("a 1",))
 
 
@@ -68,9 +72,40 @@ def test_a_number_that_changes_by_itself_keeps_its_size(
     ],
 )
 def test_what_is_printed_may_be_rounded_otherwise(before: str, after: str, *, right: bool) -> None:
-    assert lines_that_vary([before], after, []) is None
+    exact = lines_that_vary([before], after, [])
     rounded = lines_that_vary([before], after, [], rounding=1e-5)
-    assert rounded == (Varied((), rounded=(before,)) if right else None)
+    assert exact is None or exact.changed == (before, after)
+    if right:
+        assert rounded == Varied((), rounded=(before,))
+    else:
+        assert rounded is None or rounded.changed == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "right"),
+    [
+        ("Root-mean-square error: 2.476055e-05", "Root-mean-square error: 2.476456e-05", True),
+        ("RMSE = 0.000133", "RMSE = 0.000134", True),
+        ("max diff 1.5e-7", "max diff 1.6e-7", False),
+        ("L2 error 1e-10", "L2 error 1e-3", False),
+        ("error 3", "error 4", False),
+        ("mirrored 2.476055e-05", "mirrored 2.476456e-05", False),  # no error, the word only holds one
+    ],
+)
+def test_a_printed_error_may_change_more_where_results_are_rounded_otherwise(
+    before: str, after: str, *, right: bool
+) -> None:
+    time = ("took 5.5 ms", "took 2.5 ms", "took 4.5 ms")
+    first, other, now = (f"{t}\n{e}" for t, e in zip(time, (before, before, after), strict=True))
+    exact = lines_that_vary([first, other], now, [])
+    rounded = lines_that_vary([first, other], now, [], rounding=1e-5)
+    assert exact is not None
+    assert exact.changed == (before, after)
+    assert rounded is not None
+    if right:
+        assert rounded == Varied((time[0],), errors=(before,))
+    else:
+        assert rounded.changed == (before, after)
 
 
 def test_output_is_compared_line_by_line() -> None:
