@@ -32,6 +32,8 @@ _NUMBER = re.compile(rb"(?:0|[1-9][0-9]*)(?=(?:\.0*)?[uUlLfF]*(?![\w.]))")  # de
 _SIDES = "xyz"
 _ONE = HostExpression("number", value=1)
 _DEPTH = 24  # of nested variables and helpers
+_STEPS = 4  # of them for what is only perhaps the size of a launch: any call has arguments
+_MOST_VALUES = 8  # of one variable
 _TYPE_PARTS = frozenset((Kind.TYPE_REF, Kind.TEMPLATE_REF, Kind.NAMESPACE_REF))
 _NAMED = frozenset((Kind.FUNCTION, Kind.METHOD))  # what is called by a name that stands at every call
 
@@ -41,9 +43,14 @@ def sizes_of(body: Body, item: Item) -> HostSizes | None:
     return _sizes(body, item, {}, 0)
 
 
+def sizes_given(body: Body, item: Item) -> HostSizes | None:
+    """As `sizes_of`, of a `dim3` that is handed on: through fewer variables."""
+    return _sizes(body, item, {}, _DEPTH - _STEPS)
+
+
 def number_of(body: Body, item: Item) -> HostExpression:
-    """How a number is computed."""
-    return _expression(body, item, {}, 0)
+    """How a number is computed that is handed on or assigned."""
+    return _expression(body, item, {}, _DEPTH - _STEPS)
 
 
 def is_dim3(kind: ClangType) -> bool:
@@ -206,14 +213,14 @@ def _named(body: Body, item: Item, known: Known, depth: int, integer: bool) -> H
     name = f"{variable.spelling}:{variable.key}"
     if (parameter := _parameter(body, variable)) is not None:
         return HostExpression("name", name=name, integer=integer, origin=parameter)
-    values = _all_values(body, variable, known, depth)
+    values = _all_values(body, variable, known)
     origin = None if body.is_local(variable) else outer(variable)
     return HostExpression(
         "name", name=name, integer=integer, values=values or (), origin=origin if values else None
     )
 
 
-def _all_values(body: Body, variable: Cursor, known: Known, depth: int) -> tuple[HostExpression, ...] | None:
+def _all_values(body: Body, variable: Cursor, known: Known) -> tuple[HostExpression, ...] | None:
     """What a variable starts with and what this function sets it to; None where something else changes it."""
     if body.is_local(variable):
         starts = [body.initialisers[variable.key]] if variable.key in body.initialisers else []
@@ -223,8 +230,10 @@ def _all_values(body: Body, variable: Cursor, known: Known, depth: int) -> tuple
         starts += changes.values
     else:
         starts = [tree_below(variable.initialiser)] if variable.initialiser.exists else []
+    if not 0 < len(starts) <= _MOST_VALUES:
+        return None
     inside = {**known, variable.key: HostExpression("name", name=f"{variable.spelling}:{variable.key}")}
-    return tuple(_expression(body, start, inside, depth + 1) for start in starts) or None
+    return tuple(_expression(body, start, inside, _DEPTH) for start in starts)
 
 
 def _parameter(body: Body, variable: Cursor) -> HostParameter | None:

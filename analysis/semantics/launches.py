@@ -14,7 +14,7 @@ from math import prod
 from hipscope.analysis.semantics.bodies import Body, Item, binds_reference
 from hipscope.analysis.semantics.calls import CONFIGURING, callee_of, is_launch, name_of
 from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, INTEGERS, RECORD, Cursor, Kind
-from hipscope.analysis.semantics.host_sizes import is_dim3, member, number_of, outer, sizes_of
+from hipscope.analysis.semantics.host_sizes import is_dim3, member, number_of, outer, sizes_given, sizes_of
 from hipscope.analysis.semantics.loops import constant
 from hipscope.analysis.semantics.records import (
     FunctionKey,
@@ -215,5 +215,5 @@ def _argument(body: Body, part: Item | None, parameter: Cursor) -> HostExpressio
     if part is None or (part.kind == Kind.UNEXPOSED and not part.children):
         return None  # a default, which has no text of its own
     if is_dim3(parameter.type):
-        return sizes_of(body, part)
+        return sizes_given(body, part)
     return number_of(body, part) if parameter.type.canonical.kind in INTEGERS else None

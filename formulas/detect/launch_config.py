@@ -102,7 +102,7 @@ def _finding(
         return None
     gain = launch_gain(kernel, launch, device, texts)
     named = "cus" if parts["cus"] <= THRESHOLDS["launchConfig.busy"] else worst
-    what = f"a launch of {groups:,} workgroup{'' if groups == 1 else 's'} of {size} work-items"
+    what = f"a launch of {_several(groups, 'workgroup')} of {_several(size, 'work-item')}"
     messages = {
         "cus": f"{what} leaves {device.compute_units - groups} of {device.compute_units} CUs without work",
         "simds": f"{what} leaves {simds - waves:,} of {simds:,} SIMDs without a wave",
@@ -147,8 +147,12 @@ def _idle_lanes(launch: Dispatch, device: Device) -> str | None:
     lanes = -(-size // device.wave_size) * device.wave_size
     if size > THRESHOLDS["launchConfig.busy"] * lanes:
         return None
-    used = f"workgroups of {size} work-item{'' if size == 1 else 's'} use {size} of the {lanes} lanes of their waves"
+    used = f"workgroups of {_several(size, 'work-item')} use {size} of the {lanes} lanes of their waves"
     return f"{used}: where the device is full, whole waves take up to {lanes / size:.2g} times less time"
+
+
+def _several(number: int, one: str) -> str:
+    return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def _groups_at_once(profile: Profile, kernel: Kernel, size: int) -> int:

@@ -49,7 +49,9 @@ class LaunchOverhead(Formula):
             return []
         share = min(1.0, THRESHOLDS["any.launch_floor_ns"] / mean) * (1 - 1 / number)
         largest = max((workgroups(d) for d in kernel.dispatches), default=0)
-        groups = f" of up to {largest:,} workgroups" if largest else ""
+        groups = (
+            f" of up to {largest:,} workgroups" if largest > 1 else " of one workgroup" if largest else ""
+        )
         sequence = _sequence(profile, kernel)
         small = largest and largest < profile.device.compute_units
         grows = (

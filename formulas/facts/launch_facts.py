@@ -33,13 +33,14 @@ class SourceTypes:
     """The types of one kernel in one text of its file.
 
     `elements` maps the names of pointer parameters to the number type that they lead to by another name, where no
-    template decides that. `sizes` maps
-    names of types as they are written (an alias, a macro) to their bytes.
+    template decides that. `sizes` maps names of types as they are written (an alias, a macro) to their bytes. `numbers`
+    are the parameters that hold numbers and nothing else, also in structures.
     """
 
     text: bytes = b""
     elements: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    numbers: frozenset[str] = frozenset()
     spans: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
 
     def of(self, source: bytes, node: Node) -> str | None:

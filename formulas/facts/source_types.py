@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from hipscope.analysis.semantics.meaning import Meaning
-from hipscope.analysis.semantics.records import FunctionInstance, VariableDeclaration
+from hipscope.analysis.semantics.records import FunctionInstance, Type, VariableDeclaration
 from hipscope.analysis.source.number_types import NUMBER_TYPES, element_bytes
 from hipscope.formulas.facts.launch_facts import SourceTypes
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+_POINTER_BYTES = 8
 _QUALIFIER = re.compile(r"\b(const|volatile|struct|__restrict__?|restrict)\b")
 
 
@@ -35,6 +36,7 @@ def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: b
         text=text,
         elements=_agreed([_elements(function.declared) for function in same]),
         sizes=_agreed([_sizes(function) for function in same]),
+        numbers=frozenset.intersection(*(_numbers(function) for function in same)),
         spans=_agreed([_spans(function, file) for function in same]),
     )
 
@@ -57,6 +59,33 @@ def _sizes(function: FunctionInstance) -> dict[str, int]:
     variables = [*function.parameters, *(d for a in function.accesses for way in a.bases for d in way)]
     types = [t for v in variables for t in (v.type, v.type.element) if t is not None]
     return {_bare(t.spelling): t.bytes for t in types if t.bytes is not None}
+
+
+def _numbers(function: FunctionInstance) -> frozenset[str]:
+    return frozenset(p.name for p in function.parameters if p.name and _holds_numbers(p.type))
+
+
+def _holds_numbers(kind: Type) -> bool:
+    """Whether nothing in a value of this type can be a pointer: no member is one, and none is left out.
+
+    The members of base classes and a pointer to virtual functions are not among the members; they leave a gap.
+    """
+    if "*" in kind.canonical or "&" in kind.canonical or kind.bytes is None:
+        return False
+    if (
+        kind.bytes < _POINTER_BYTES
+        or element_bytes(_bare(kind.spelling)) is not None
+        or kind.plain in NUMBER_TYPES
+    ):
+        return True
+    if kind.element is not None:
+        return _holds_numbers(kind.element)
+    end = 0
+    for member in kind.fields:
+        if member.offset is None or member.type.bytes is None or member.offset - end >= _POINTER_BYTES:
+            return False
+        end = max(end, member.offset + member.type.bytes)
+    return kind.bytes - end < _POINTER_BYTES and all(_holds_numbers(member.type) for member in kind.fields)
 
 
 def _spans(function: FunctionInstance, file: Path) -> dict[tuple[int, int], str]:

@@ -57,7 +57,8 @@ def _plain_parameters(asked: _Asked) -> str | None:
     for parameter, size in zip(parameters, known, strict=True):
         if parameter.type.count("*") > 1 or "&" in parameter.type or "[" in parameter.type:
             return f"`{parameter.name}` is no plain pointer: what it leads to is not known"
-        if not parameter.pointer and size >= _POINTER_BYTES and not set(parameter.type.split()) <= _PLAIN:
+        plain = set(parameter.type.split()) <= _PLAIN or parameter.name in asked.facts.types.numbers
+        if not parameter.pointer and size >= _POINTER_BYTES and not plain:
             return f"`{parameter.name}` may hold pointers too"
     return None
 

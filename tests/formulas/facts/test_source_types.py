@@ -143,3 +143,21 @@ def test_the_size_of_a_shared_arrays_elements(units: Units, tmp_path: Path) -> N
 
     assert isinstance(proposed(pad_lds, source, "tiled", SourceTypes()), Refusal)
     assert not isinstance(proposed(pad_lds, source, "tiled", types), Refusal)
+
+
+HELD = """
+struct Plain { int n[8]; float4 v; double d; enum { one } e; };
+struct Inner { Plain p[2]; };
+struct Pointing { int n; Plain p; float* data; };
+struct Derived : Pointing { int more; };
+struct Virtual { virtual int of() const; int n; };
+union Either { long n; float* p; };
+extern "C" __global__ void k(float* p, Plain plain, Inner inner, Pointing pointing, Derived derived, Virtual object,
+                             Either either, float4 vector, long number, void (*function)(), Plain* pointer) {}
+"""
+
+
+def test_a_parameter_without_a_pointer_in_it_holds_numbers(units: Units, tmp_path: Path) -> None:
+    _, types = types_of(units, tmp_path, HELD, "k")
+
+    assert types.numbers == {"plain", "inner", "vector", "number"}
