@@ -216,9 +216,10 @@ def _partial(
         if d.stopped is not None
     ]
     if estimates.unlike:
+        factors = " to ".join(dict.fromkeys(f"{n:.2g}" for n in (estimates.least, estimates.most)))
         reasons.append(
-            f"{estimates.unlike} of {len(launches)} launches did {estimates.least:.2g} to {estimates.most:.2g} times"
-            " the work of any that was profiled; their times are scaled by the instructions that they executed"
+            f"{estimates.unlike} of {len(launches)} launches did {factors} times the work of any that was profiled;"
+            " their times are scaled by the instructions that they executed"
         )
     untimed = [d.kernel for d in launches if d.start_ns is None and d.id not in faulted]
     if untimed:
