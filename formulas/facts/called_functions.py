@@ -26,7 +26,7 @@ from hipscope.formulas.facts.source_types import source_types
 _Value = TypeVar("_Value")
 _INTEGERS = frozenset({"int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"})
 _HOT = 0.1  # of the kernel's cycles: a function with less than that has little to give
-_MOST = 3
+_MOST = 6  # outer functions spend what those that they call do, so the one with the work is some way in
 
 
 @dataclass(frozen=True)

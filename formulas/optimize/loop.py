@@ -42,7 +42,14 @@ from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
 from hipscope.formulas.judge.judge import Judgement, judge_candidate, over_program
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.judge.selection import IN_PROGRAM, ask_recipes, contest, unasked_candidates, unfinished
+from hipscope.formulas.judge.selection import (
+    IN_PROGRAM,
+    Offers,
+    ask_recipes,
+    contest,
+    unasked_candidates,
+    unfinished,
+)
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
 from hipscope.formulas.launches.judge_launches import RECIPE, judge_launches
 from hipscope.formulas.optimize.model_rewrites import (
@@ -315,6 +322,8 @@ def _optimize_kernel(
             if (earlier := work.earlier) is not None:
                 here = tuple(f for f in bench.functions if earlier.edits(f.file))
                 bench = replace(bench, functions=here)
+                if not earlier.edits(bench.source):
+                    return _try_functions(work, bench, kernel, findings, attempts)
             for finding in findings if work.options.rewriter != "llm" else ():
                 try:
                     result = (
@@ -404,6 +413,17 @@ def _try_variants(
         judged = judge_variants(
             bench, variants, work.run, recipes=more, rehearsals=rehearsals, again=_again(work, kernel)
         )
+        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
+
+
+def _try_functions(
+    work: Optimizing, bench: Bench, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
+) -> OptimizeResult | None:
+    """The fastest rewrite of a function that the kernel calls, which is proved; its own text stays as it is."""
+    offered = tuple(c for c in unasked_candidates(bench, ()) if c.function is not None)
+    finding = findings[0] if findings else _diagnosis(work, kernel)
+    with Rehearsals(bench, work.run) as rehearsals:
+        judged = contest(bench, Offers(offered, (), (), ()), None, work.run, rehearsals=rehearsals)
         return _first_verified(work, bench, finding, judged, rehearsals, attempts)
 
 

@@ -41,12 +41,12 @@ class Earlier:
     done: frozenset[str]
 
     def allows(self, kernel: Kernel) -> bool:
-        """Whether the next round may be about this kernel: one edit is of one file."""
+        """Whether the next round may be about this kernel: one edit is of one file. A kernel that stands elsewhere has
+        gained by a function of that file, and may call others.
+        """
         name = base_name(kernel.name)
-        elsewhere = kernel.file is not None and not self.edits(Path(kernel.file))
-        if elsewhere or (kernel.file is None and name != self.kernel):
-            return False
-        return name == self.kernel or name not in self.done
+        here = kernel.file is not None and self.edits(Path(kernel.file))
+        return name == self.kernel or (here and name not in self.done)
 
     def edits(self, file: Path) -> bool:
         """Whether this is the file that the rounds before have edited."""

@@ -18,6 +18,7 @@ from hipscope.formulas.propose.recipes import (
     block_reduce,
     data_layout,
     division,
+    dpp_shuffle,
     fast_math,
     fixed_trips,
     float_math,
@@ -66,13 +67,14 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 }
 # What is tried on every hot kernel, whatever was found in it.
 ANYWHERE: tuple[Recipe, ...] = (
-    fixed_trips.propose, hoist_guard.propose, lds_column.propose, masked_loads.propose, uniform_table.propose,
+    dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, lds_column.propose, masked_loads.propose,
+    uniform_table.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(
     {
-        division.propose, fast_math.advise, fast_math.propose, fixed_trips.propose, float_math.propose,
-        masked_loads.propose, reciprocal.propose, skip_zeros.propose,
+        division.propose, dpp_shuffle.propose, fast_math.advise, fast_math.propose, fixed_trips.propose,
+        float_math.propose, masked_loads.propose, reciprocal.propose, skip_zeros.propose,
     }
 )  # fmt: skip
 # Those whose text the host's compiler does not take.

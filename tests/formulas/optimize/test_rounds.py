@@ -8,11 +8,13 @@ import pytest
 
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.config import Config
+from hipscope.analysis.profile import Kernel, KernelName, Resources
 from hipscope.analysis.run import Run
-from hipscope.analysis.toolchain.project import Project
+from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import loop
 from hipscope.formulas.optimize.loop import OptimizeOptions
+from hipscope.formulas.optimize.options import Earlier
 from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.verified_edit import edit_between
@@ -117,3 +119,61 @@ def test_after_the_last_gain_of_a_kernel_the_next_one_is_asked(
     assert [k.kernel for k in whole.kernels] == ["k", "other"]
     assert whole.edit is not None
     assert whole.edit.applied_to(TEXTS[0]) == TEXTS[2]
+
+
+REDUCE = """#pragma once
+__device__ inline float wave_sum(float value) {
+  for (int mask = 8; mask > 0; mask >>= 1) value += __shfl_xor(value, mask);
+  return value;
+}
+__device__ inline float wave_max(float value) {
+  for (int mask = 8; mask > 0; mask >>= 1) value = fmaxf(value, __shfl_xor(value, mask));
+  return value;
+}
+"""
+SOFTMAX = """#include <hip/hip_runtime.h>
+#include <vector>
+#include "reduce.h"
+__global__ void softmax(float* rows) {
+  float own = rows[threadIdx.x];
+  own = expf(own - wave_max(own));
+  own /= wave_sum(own);
+  own -= wave_max(own);
+  rows[threadIdx.x] = own / wave_sum(own);
+}
+int main() {
+  std::vector<float> host(64);
+  for (int i = 0; i < 64; ++i) host[i] = i % 37;
+  float* rows;
+  (void)hipMalloc(&rows, 256);
+  (void)hipMemcpy(rows, host.data(), 256, hipMemcpyHostToDevice);
+  softmax<<<1, 64>>>(rows);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.slow
+def test_functions_of_one_header_gain_one_after_the_other(tmp_path: Path) -> None:
+    header, source = tmp_path / "reduce.h", tmp_path / "main.hip"
+    header.write_text(REDUCE)
+    source.write_text(SOFTMAX)
+    project = resolve_project(source, config=Config(backend="emulator"))
+    whole = loop.optimize_project(project, options=OptimizeOptions(rounds=None))
+    assert whole.edit is not None, whole.message
+    assert Path(whole.edit.file) == header
+    text = whole.edit.applied_to(header.read_bytes())
+    assert text.count(b"+= xor_lane(value, mask)") == text.count(b"fmaxf(value, xor_lane(value, mask))") == 1
+    assert [(k.kernel.partition("(")[0], k.rounds) for k in whole.kernels] == [("softmax", 2)]
+
+
+def test_a_kernel_beside_the_edited_file_is_asked_while_a_function_there_gains(tmp_path: Path) -> None:
+    header, source = tmp_path / "reduce.h", tmp_path / "main.hip"
+    earlier = Earlier(header, "softmax", frozenset({"softmax", "norm"}))
+    asked = [("softmax", source), ("norm", header), ("norm", source), ("scale", header), ("scale", source)]
+    allowed = [earlier.allows(profiled(name, file)) for name, file in asked]
+    assert allowed == [True, False, False, True, False]
+
+
+def profiled(name: str, file: Path) -> Kernel:
+    return Kernel(name=KernelName(name), mangled=name, file=str(file), dispatches=(), resources=Resources())

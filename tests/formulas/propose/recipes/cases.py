@@ -22,6 +22,7 @@ from hipscope.formulas.propose.recipes import (
     Recipe,
     block_reduce,
     division,
+    dpp_shuffle,
     fast_math,
     fixed_trips,
     float_math,
@@ -51,9 +52,10 @@ BY_NAME: dict[str, Recipe] = {
     **{
         m.NAME: m.propose
         for m in (
-            block_reduce, division, fast_math, fixed_trips, float_math, hoist_guard, index_swap, launch_bounds,
-            lds_column, lds_histogram, masked_loads, merge_branches, packed_float, pad_lds, reciprocal, register_cache,
-            restrict, sequential_tree, skip_zeros, tile_transpose, uniform_table, xcd_remap, xor_swizzle,
+            block_reduce, division, dpp_shuffle, fast_math, fixed_trips, float_math, hoist_guard, index_swap,
+            launch_bounds, lds_column, lds_histogram, masked_loads, merge_branches, packed_float, pad_lds, reciprocal,
+            register_cache, restrict, sequential_tree, skip_zeros, tile_transpose, uniform_table, xcd_remap,
+            xor_swizzle,
         )
     },
     "unroll": unroll.deepen,
