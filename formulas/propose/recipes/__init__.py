@@ -31,6 +31,7 @@ from hipscope.formulas.propose.recipes import (
     merge_branches,
     packed_float,
     pad_lds,
+    prefetch,
     reciprocal,
     register_cache,
     restrict,
@@ -68,6 +69,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 # What is tried on every hot kernel, whatever was found in it.
 ANYWHERE: tuple[Recipe, ...] = (
     dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, lds_column.propose, masked_loads.propose,
+    prefetch.propose,
     uniform_table.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.

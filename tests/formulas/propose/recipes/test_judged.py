@@ -102,6 +102,18 @@ __global__ void filtered(const float* in, float* out, int taps, int n) {
   }
   out[i] = sum;
 }
+__global__ void tiled(const float* in, float* out, int width, int n) {
+  __shared__ float tile[128];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0.0f;
+  for (int t = 0; t < width; ++t) {
+    tile[threadIdx.x] = i + t < n ? in[i + t] : 1.0f;
+    __syncthreads();
+    sum = sum * 0.5f + tile[threadIdx.x ^ 1];
+    __syncthreads();
+  }
+  if (i < n) out[i] = sum;
+}
 int main(int argc, char**) {
   const int block = argc > 1 ? 256 : 128;
   const int n = 2600;
@@ -125,6 +137,7 @@ int main(int argc, char**) {
   looped<<<5, block>>>(in, out, n);
   divided<<<21, 128>>>(in, out, 1.7f, n);
   filtered<<<21, 128>>>(in, out, 5, n);
+  tiled<<<21, 128>>>(in, out, 5, n);
   return hipDeviceSynchronize();
 }
 """
@@ -166,6 +179,7 @@ JUDGED = [
     ("packed_float", "looped", [("both ? other : i", "i"), ("[other] = t.y", "[other] = t.x")]),
     ("fixed_trips", "filtered", [("q < 5", "q < 4"), ("int q = 0; q < taps", "int q = 1; q < taps")]),
     ("masked_loads", "filtered", [("? i + q : 0", "? i : 0"), ("inside ? next_sum : sum", "next_sum")]),
+    ("prefetch", "tiled", [("load_next(t + 1)", "load_next(t)"), ("load_next(0)", "load_next(1)")]),
     ("reciprocal", "divided", [("1.0f / scale", "1.001f / scale"), ("(t + 1.0f)", "(t + 1.01f)")]),
     ("xor_swizzle", "turned", [("c ^ (r & 127)", "c ^ (r & 63)"), ("= tile[c][r ^ (c & 127)]", "= tile[c][r]")]),
 ]  # fmt: skip

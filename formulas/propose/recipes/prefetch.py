@@ -1,0 +1,490 @@
+"""What the next step of a loop reads from memory is loaded while this step is computed, across the barriers between.
+
+A tile is loaded, the workgroup waits at a barrier, computes with the tile, and waits again: each step is a trip to
+memory with nothing to do. Here the loads of the next step are begun right behind the barrier, into variables, and
+stored to LDS when its turn comes. Only elements that no kernel of the launch stores to, only in steps that run: the
+same loads, earlier. Results stay the same bit for bit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import (
+    LOOPS,
+    ancestors,
+    child_of,
+    declared_name,
+    names_in,
+    squeeze,
+    text_of,
+    walk,
+)
+from hipscope.analysis.source.syntax import KernelSyntax, Subscript
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
+    changed_within,
+    is_plain,
+    other_names,
+)
+from hipscope.formulas.propose.recipes.shared.backward_slice import (
+    CannotSlice,
+    Slice,
+    can_be_made_early,
+    top_level_barriers,
+)
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    Style,
+    before_directives,
+    declared_type,
+    fresh_name,
+    indentation,
+    is_pure,
+    line_start,
+    style_of,
+    used_otherwise,
+)
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "prefetch"
+
+_MOST_LOADS = 8  # registers that live across the whole step
+_LEAVING = frozenset({"return_statement", "goto_statement", "break_statement", "continue_statement"})
+_UNREAD = frozenset({"lambda_expression", "gnu_asm_expression", "labeled_statement"})
+
+
+@dataclass(frozen=True)
+class _Change:
+    """`name += operand`; None is 1. `operator` is "" for a change that is not read."""
+
+    name: str
+    operator: str
+    operand: Node | None
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """A variable that goes from step to step, its value before the loop and, behind the barrier, the next step's."""
+
+    name: str
+    type: str
+    begin: str
+    then: str
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A loop that loads before a barrier: its statements, the place of the barrier, what is loaded before it.
+
+    `first` are the variables of the loop's head with what they begin with, `further` the changes of variables behind
+    the barrier and in the head.
+    """
+
+    loop: Node
+    condition: Node
+    statements: tuple[Node, ...]
+    barrier: int
+    loads: tuple[Subscript, ...]
+    first: Mapping[str, tuple[str, Node]]
+    further: tuple[_Change, ...]
+
+
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """One candidate in which every such loop loads a step ahead."""
+    del finding
+    style = style_of(source, kernel)
+    given: list[str] = []
+    splices: list[Splice] = []
+    lines: list[str] = []
+    bases: dict[str, None] = {}
+    reasons: list[str] = []
+    for loop in walk(kernel.body_node):
+        if loop.type not in LOOPS or not any(True for _ in top_level_barriers(_body(loop))):
+            continue
+        try:
+            step = _step(loop, kernel, facts)
+            splices += _splices(source, step, kernel, facts, style, given)
+        except CannotSlice as reason:
+            reasons.append(f"the loop on line {loop.start_point.row + 1} {reason}")
+            continue
+        lines.append(str(loop.start_point.row + 1))
+        bases |= dict.fromkeys(load.base for load in step.loads)
+    if not lines:
+        return Refusal(NAME, "; ".join(reasons) or "the kernel has no loop with a barrier")
+    assumed = [base for base in bases if not _is_promised(base, kernel, facts)]
+    names = ", ".join(f"`{base}`" for base in assumed)
+    return [
+        Candidate(
+            recipe=NAME,
+            title=f"Load what the next step needs before this one is computed (line {', '.join(lines)})",
+            text=apply_splices(source, splices),
+            expected="Loads of the next step are under way while this one is computed; results stay the same bit for "
+            "bit.",
+            assumes=(
+                f"no launch of `{kernel.name}` lets another argument overlap {names} (none did in the recorded ones)",
+            )
+            if assumed
+            else (),
+        )
+    ]
+
+
+def _step(loop: Node, kernel: KernelSyntax, facts: LaunchFacts) -> _Step:
+    """The loop, if what it loads before a barrier can be loaded a step ahead. Raises CannotSlice."""
+    condition = loop.child_by_field_name("condition")
+    if loop.type == "while_statement" and condition is not None:
+        condition = condition.child_by_field_name("value")
+    if condition is None or loop.type not in ("for_statement", "while_statement"):
+        raise CannotSlice("does not begin with its condition")
+    if loop.parent is None or loop.parent.type != "compound_statement" or loop.has_error:
+        raise CannotSlice("is not a statement of a block that is read in whole")
+    for node in walk(loop):
+        if node.type in _UNREAD or (node.type in _LEAVING and _leaves(node, loop)):
+            raise CannotSlice("can be left in the middle, or is not read in whole")
+        directive = node.type.startswith("preproc_") and text_of(node).startswith("#")
+        if directive and not text_of(node).removeprefix("#").lstrip().startswith("pragma"):
+            raise CannotSlice("holds a directive")
+        if node.type == "expression_statement" and [n.type for n in node.named_children] == ["identifier"]:
+            raise CannotSlice(f"holds `{text_of(node)}`, which is not read")
+    statements = _body(loop)
+    for barrier in top_level_barriers(statements):
+        loads = tuple(_loads(statements[:barrier], kernel, facts))
+        if loads and any(_stores_for_others(s, kernel) for s in statements[:barrier]):
+            if all(s.type == "comment" for s in statements[barrier + 1 :]):
+                raise CannotSlice("computes nothing behind the barrier")
+            further = (*_changes(loop.child_by_field_name("update")), *_changes_behind(statements[barrier:]))
+            return _Step(loop, condition, statements, barrier, loads, _first(loop), further)
+    raise CannotSlice(
+        "stores nothing for other threads before a barrier that it loads from what the launch leaves as it is"
+    )
+
+
+def _splices(
+    source: bytes, step: _Step, kernel: KernelSyntax, facts: LaunchFacts, style: Style, given: list[str]
+) -> list[Splice]:
+    """The loads of a step before the loop and behind the barrier, and what uses them. Raises CannotSlice."""
+    names, slice_, inside = _slice(step, kernel, facts, style, given)
+    loads = [load for load in step.loads if load.node.id in names]
+    carried = [_carried(name, step, kernel) for name in _moving(slice_.needed, step, kernel)]
+    own = sorted(slice_.assigned - {one.name for one in carried})
+    function = fresh_name("load_next", style, [*given, *names.values()])
+    given += [*names.values(), function]
+    pointers = pointers_of(kernel, facts)
+    block = [f"if ({squeeze(text_of(step.condition))}) {{", *(style.step + line for line in inside), "}"]
+    block[:0] = [f"{_type_before(name, step, kernel)} {name};" for name in own]
+    head = [
+        *(f"{pointers[load.base]} {names[load.node.id]}{{}};" for load in loads),
+        f"const auto {function} = [&]({', '.join(f'{one.type} {one.name}' for one in carried)}) {{",
+        *(style.step + line for line in block),
+        "};",
+        f"{function}({', '.join(one.begin for one in carried)});",
+    ]
+    outer = indentation(source, step.loop.start_byte)
+    place = before_directives(source, step.loop.start_byte)
+    barrier = step.statements[step.barrier]
+    again = f"{function}({', '.join(one.then for one in carried)});"
+    behind = style.newline + indentation(source, barrier.start_byte) + again
+    return [
+        Splice(place, place, "".join(outer + line + style.newline for line in head).encode()),
+        *(Splice(load.span.start, load.span.end, names[load.node.id].encode()) for load in loads),
+        *(_removal(source, declaration) for declaration in _left_over(slice_, step)),
+        Splice(barrier.end_byte, barrier.end_byte, behind.encode()),
+    ]
+
+
+def _slice(
+    step: _Step, kernel: KernelSyntax, facts: LaunchFacts, style: Style, given: Sequence[str]
+) -> tuple[dict[int, str], Slice, list[str]]:
+    """Variables for the loads, by the ids of these, and the lines that make them. Raises CannotSlice.
+
+    A load that says where another one is stays in its step, and is made once more for the next one.
+    """
+    loads = list(step.loads)
+    while loads and len(loads) <= _MOST_LOADS:
+        names: dict[int, str] = {}
+        for load in loads:
+            names[load.node.id] = _variable(load, style, [*given, *names.values()])
+        found = Slice(kernel, names, lambda node: _reads_only(node, kernel, facts), style.step)
+        found.lines(step.statements[: step.barrier])
+        if not found.within:
+            comments = {d.id: [squeeze(text_of(c)) for c in _comments_of(d)] for d in _left_over(found, step)}
+            found = Slice(kernel, names, found.reads_only, style.step, comments)
+            lines = found.lines(step.statements[: step.barrier])
+            found.use(step.condition)
+            return names, found, lines
+        loads = [load for load in loads if load.node.id not in found.within]
+    raise CannotSlice("loads too many elements in a step, or only such as say where others are")
+
+
+def _left_over(found: Slice, step: _Step) -> list[Node]:
+    """The declarations that nothing in the loop uses any more, once the loads are made elsewhere."""
+    gone = set(found.loads)
+    unused: list[Node] = []
+    for declaration in found.declarations:
+        named = [declared_name(d) for d in declaration.children_by_field_name("declarator")]
+        names = {text_of(n) for n in named if n is not None}
+        mentions = (n for n in _outside(step.loop, gone) if n.type == "identifier" and text_of(n) in names)
+        if sum(1 for _ in mentions) == len(named):
+            unused.append(declaration)
+            gone.add(declaration.id)
+    return unused
+
+
+def _outside(node: Node, gone: set[int]) -> Iterator[Node]:
+    """The node and all below it but what is gone."""
+    if node.id not in gone:
+        yield node
+        for child in node.children:
+            yield from _outside(child, gone)
+
+
+def _comments_of(declaration: Node) -> list[Node]:
+    """The comments right above a declaration, and behind it on its line."""
+    found: list[Node] = []
+    below, above = declaration, declaration.prev_sibling
+    while above is not None and above.type == "comment" and above.end_point.row + 1 == below.start_point.row:
+        if above.prev_sibling is not None and above.prev_sibling.end_point.row == above.start_point.row:
+            break  # it belongs to what stands before it on its line
+        found.insert(0, above)
+        below, above = above, above.prev_sibling
+    behind = declaration.next_sibling
+    if (
+        behind is not None
+        and behind.type == "comment"
+        and behind.start_point.row == declaration.end_point.row
+    ):
+        found.append(behind)
+    return found
+
+
+def _removal(source: bytes, declaration: Node) -> Splice:
+    """A declaration and its comments taken out, with their lines where nothing else stands there."""
+    all_of_it = [declaration, *_comments_of(declaration)]
+    first, last = min(n.start_byte for n in all_of_it), max(n.end_byte for n in all_of_it)
+    start, end = line_start(source, first), source.find(b"\n", last) + 1
+    if source[start:first].strip() or source[last:end].strip():
+        return Splice(declaration.start_byte, declaration.end_byte, b"")
+    above = line_start(source, start - 1)
+    below = source.find(b"\n", end) + 1
+    if not source[above:start].strip() and not source[end:below].strip():
+        end = below  # one empty line is enough
+    return Splice(start, end, b"")
+
+
+def _variable(load: Subscript, style: Style, given: Sequence[str]) -> str:
+    """A name for what the next step has loaded."""
+    stem, number = f"next_{load.base.replace('.', '_')}", 2
+    name = style.fresh(stem)
+    while name in given or name != style.fresh(name):
+        name, number = style.fresh(f"{stem}_{number}"), number + 1
+    return name
+
+
+def _body(loop: Node) -> tuple[Node, ...]:
+    body = child_of(loop, "body")
+    return tuple(body.named_children) if body.type == "compound_statement" else (body,)
+
+
+def _leaves(node: Node, loop: Node) -> bool:
+    """Whether a statement leaves a step of this loop: a `break` of a loop inside does not."""
+    if node.type in ("return_statement", "goto_statement"):
+        return True
+    inside = LOOPS | {"switch_statement"} if node.type == "break_statement" else LOOPS
+    return not any(outer.type in inside for outer in ancestors(node, loop))
+
+
+def _loads(statements: Sequence[Node], kernel: KernelSyntax, facts: LaunchFacts) -> Iterator[Subscript]:
+    """The elements that these statements, outside of loops inside, read for something else than a condition."""
+    for use in kernel.subscripts:
+        statement = _statement_around(use.node, statements)
+        if statement is None or use.use != "read" or not use.whole or use.node.type != "subscript_expression":
+            continue
+        if _is_kept(use.base, kernel, facts) and can_be_made_early(use.node, statement):
+            yield use
+
+
+def _statement_around(node: Node, statements: Sequence[Node]) -> Node | None:
+    """The statement that a load is a part of, if only branches stand around that one; None for others."""
+    inner: Node | None = None
+    current: Node | None = node
+    while current is not None and all(current.id != s.id for s in statements):
+        if inner is None and current.type in ("expression_statement", "declaration"):
+            inner = current
+        elif inner is not None and current.type not in ("compound_statement", "if_statement", "else_clause"):
+            return None
+        current = current.parent
+    if current is None:
+        return None
+    if inner is None:
+        return current if current.type in ("expression_statement", "declaration") else None
+    return inner if current.type in ("compound_statement", "if_statement") else None
+
+
+def _stores_for_others(statement: Node, kernel: KernelSyntax) -> bool:
+    """Whether an element of something else than an argument is stored: of LDS, most likely."""
+    stores = (child_of(n, "left") for n in walk(statement) if n.type == "assignment_expression")
+    return any(
+        kernel.parameter(text_of(n)) is None
+        for left in stores
+        if left.type == "subscript_expression"
+        for n in [next(inner for inner in walk(left) if inner.type == "identifier")]
+    )
+
+
+def _is_kept(base: str, kernel: KernelSyntax, facts: LaunchFacts) -> bool:
+    """Whether what the pointer leads to stays the same in the whole launch: nothing stores there."""
+    parameter = kernel.parameter(base)
+    if base not in pointers_of(kernel, facts) or (parameter is not None and "volatile" in parameter.type):
+        return False
+    uses = [s for s in kernel.subscripts if s.base == base]
+    if any(s.use != "read" for s in uses) or not (
+        base in facts.disjoint or _is_promised(base, kernel, facts)
+    ):
+        return False
+    renamings = (n for n in walk(kernel.body_node) if n.id in kernel.through.names)
+    known = [*(s.node for s in uses), *_moves(base, kernel), *renamings]
+    return used_otherwise(base, known, kernel) is None
+
+
+def _moves(base: str, kernel: KernelSyntax) -> Iterator[Node]:
+    """Where the pointer itself goes on to other elements."""
+    for node in walk(kernel.body_node):
+        if node.type == "assignment_expression" and text_of(child_of(node, "left")) == base:
+            value, operator = child_of(node, "right"), text_of(child_of(node, "operator"))
+            if operator == "+=" and is_plain(value):
+                yield node
+
+
+def _is_promised(base: str, kernel: KernelSyntax, facts: LaunchFacts) -> bool:
+    parameter = kernel.parameter(base)
+    return base in facts.promised or (parameter is not None and "restrict" in parameter.type)
+
+
+def _reads_only(node: Node, kernel: KernelSyntax, facts: LaunchFacts) -> bool:
+    known = [s for s in kernel.subscripts if s.node.id == node.id]
+    return bool(known) and known[0].whole and _is_kept(known[0].base, kernel, facts)
+
+
+def _first(loop: Node) -> dict[str, tuple[str, Node]]:
+    """The variables that a loop's head declares or sets, with their types ("" for those from before) and values."""
+    head = loop.child_by_field_name("initializer")
+    found: dict[str, tuple[str, Node]] = {}
+    if head is None:
+        return found
+    kind = squeeze(text_of(child_of(head, "type"))) if head.type == "declaration" else ""
+    for node in walk(head):
+        if node.type == "init_declarator":
+            found[text_of(child_of(node, "declarator"))] = kind, child_of(node, "value")
+        elif node.type == "assignment_expression":
+            found[text_of(child_of(node, "left"))] = "", child_of(node, "right")
+    return found
+
+
+def _changes(update: Node | None) -> Iterator[_Change]:
+    """What a loop's head changes in each step. Raises CannotSlice for what is not read."""
+    if update is None:
+        return
+    if update.type == "comma_expression":
+        yield from _changes(child_of(update, "left"))
+        yield from _changes(child_of(update, "right"))
+        return
+    if update.type == "update_expression":
+        sign = "+" if "++" in text_of(update) else "-"
+        yield _Change(text_of(child_of(update, "argument")), sign, None)
+        return
+    name = text_of(child_of(update, "left"))
+    operator, value = text_of(child_of(update, "operator")), child_of(update, "right")
+    if update.type == "assignment_expression" and operator != "=" and name.isidentifier():
+        yield _Change(name, operator.removesuffix("="), value)
+    elif value.type == "binary_expression" and text_of(child_of(value, "left")) == name:
+        yield _Change(name, text_of(child_of(value, "operator")), child_of(value, "right"))
+    else:
+        raise CannotSlice(f"goes on by `{squeeze(text_of(update))}`")
+
+
+def _changes_behind(statements: Sequence[Node]) -> Iterator[_Change]:
+    """The same for statements behind the barrier; the operator is "" for what is changed in another way."""
+    for statement in statements:
+        plain = statement.type == "expression_statement" and len(statement.named_children) == 1
+        try:
+            changes = list(_changes(statement.named_children[0])) if plain else []
+        except CannotSlice:
+            changes = []
+        yield from changes
+        unread = changed_within(statement) - {change.name for change in changes}
+        yield from (_Change(name, "", None) for name in sorted(unread))
+
+
+def _moving(needed: set[str], step: _Step, kernel: KernelSyntax) -> list[str]:
+    """Of the names that the loads need, those that the loop changes. Raises CannotSlice where others may change one."""
+    shared = {array.name for array in kernel.shared}
+    if wrong := sorted(needed & shared):
+        raise CannotSlice(f"reads `{wrong[0]}`, which other threads change, to know where it loads")
+    changed = needed & changed_within(step.loop)
+    moving = [name for name in step.first if name in changed] + sorted(changed - step.first.keys())
+    elsewhere = other_names(kernel) | _addressed(kernel)
+    if wrong := [name for name in moving if name in elsewhere]:
+        raise CannotSlice(f"changes `{wrong[0]}` by a pointer or a reference")
+    return moving
+
+
+def _addressed(kernel: KernelSyntax) -> frozenset[str]:
+    """The variables whose address is taken."""
+    taken = (n for n in walk(kernel.body_node) if n.type == "pointer_expression" and text_of(n)[0] == "&")
+    return frozenset(name for node in taken for name in names_in(node))
+
+
+def _carried(name: str, step: _Step, kernel: KernelSyntax) -> _Carried:
+    """A variable that goes from step to step. Raises CannotSlice for one of an unknown type or value."""
+    kind, value = step.first.get(name, ("", None))
+    if value is not None and (not is_pure(value, kernel) or names_in(value) & step.first.keys()):
+        raise CannotSlice(f"begins with `{name}` at what cannot be computed twice")
+    begin = name if value is None else squeeze(text_of(value))
+    kind = kind or _type_before(name, step, kernel)
+    changes = [change for change in step.further if change.name == name]
+    if not changes:
+        return _Carried(name, kind, begin, name)
+    change = changes[0]
+    if len(changes) > 1 or not change.operator or not _stays(change.operand, step.loop):
+        raise CannotSlice(f"changes `{name}` behind the barrier in a way that is not known before")
+    operand = "1" if change.operand is None else squeeze(text_of(change.operand))
+    weak = change.operand is not None and change.operand.type == "binary_expression"
+    return _Carried(name, kind, begin, f"{name} {change.operator} {f'({operand})' if weak else operand}")
+
+
+def _stays(operand: Node | None, loop: Node) -> bool:
+    return operand is None or (is_plain(operand) and not names_in(operand) & changed_within(loop))
+
+
+def _type_before(name: str, step: _Step, kernel: KernelSyntax) -> str:
+    """The type of a number that is declared once, before the loop. Raises CannotSlice for anything else."""
+    parameter = kernel.parameter(name)
+    if parameter is not None:
+        if "&" in parameter.type or "[" in parameter.type:
+            raise CannotSlice(f"changes `{name}`, whose type is not certain")
+        bare = re.sub(r"\s*\b(?:__restrict__|__restrict|restrict)\b", "", parameter.type)
+        return bare if parameter.pointer else parameter.element_type
+    declarators = [
+        declarator
+        for node in walk(kernel.body_node)
+        if node.type == "declaration"
+        for declarator in node.children_by_field_name("declarator")
+        if (named := declared_name(declarator)) is not None and text_of(named) == name
+    ]
+    kind = declared_type(name, kernel)
+    plain = [
+        d for d in declarators if d.type == "identifier" or child_of(d, "declarator").type == "identifier"
+    ]
+    before = all(d.start_byte < step.loop.start_byte for d in declarators)
+    if len(declarators) != 1 or len(plain) != 1 or not before or kind in (None, "auto"):
+        raise CannotSlice(f"changes `{name}`, whose type is not certain")
+    return kind or ""
