@@ -25,9 +25,9 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.hints.loop_memory import LoopMemory, memory_of
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import BUILT_IN, changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type
+from hipscope.formulas.propose.recipes.shared.loop_memory import LoopMemory, memory_of
 
 _SIGNED = frozenset({"int", "long", "long long", "short", "int32_t", "int64_t", "ptrdiff_t"})
 _UNSIGNED = frozenset(

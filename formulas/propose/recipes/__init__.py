@@ -23,6 +23,7 @@ from hipscope.formulas.propose.recipes import (
     fixed_trips,
     float_math,
     hoist_guard,
+    hoist_loads,
     index_swap,
     launch_bounds,
     lds_column,
@@ -68,9 +69,8 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 }
 # What is tried on every hot kernel, whatever was found in it.
 ANYWHERE: tuple[Recipe, ...] = (
-    dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, lds_column.propose, masked_loads.propose,
-    prefetch.propose,
-    uniform_table.propose,
+    dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose, lds_column.propose,
+    masked_loads.propose, prefetch.propose, uniform_table.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(

@@ -46,10 +46,16 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     fresh_name,
     indentation,
     is_pure,
-    line_start,
+    numbered_name,
     style_of,
-    used_otherwise,
 )
+from hipscope.formulas.propose.recipes.shared.kept_arrays import (
+    is_kept,
+    is_promised,
+    reads_only,
+    statement_around,
+)
+from hipscope.formulas.propose.recipes.shared.moved_declarations import comments_of, removal
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -110,17 +116,18 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     for loop in walk(kernel.body_node):
         if loop.type not in LOOPS or not any(True for _ in top_level_barriers(_body(loop))):
             continue
+        line = str(loop.start_point.row + 1)
         try:
-            step = _step(loop, kernel, facts)
-            splices += _splices(source, step, kernel, facts, style, given)
+            step, more = _edit(source, loop, kernel, facts, style, given)
         except CannotSlice as reason:
-            reasons.append(f"the loop on line {loop.start_point.row + 1} {reason}")
+            reasons.append(f"the loop on line {line} {reason}")
             continue
-        lines.append(str(loop.start_point.row + 1))
+        splices += more
+        lines.append(line)
         bases |= dict.fromkeys(load.base for load in step.loads)
     if not lines:
         return Refusal(NAME, "; ".join(reasons) or "the kernel has no loop with a barrier")
-    assumed = [base for base in bases if not _is_promised(base, kernel, facts)]
+    assumed = [base for base in bases if not is_promised(base, kernel, facts)]
     names = ", ".join(f"`{base}`" for base in assumed)
     return [
         Candidate(
@@ -138,8 +145,23 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     ]
 
 
-def _step(loop: Node, kernel: KernelSyntax, facts: LaunchFacts) -> _Step:
-    """The loop, if what it loads before a barrier can be loaded a step ahead. Raises CannotSlice."""
+def _edit(
+    source: bytes, loop: Node, kernel: KernelSyntax, facts: LaunchFacts, style: Style, given: list[str]
+) -> tuple[_Step, list[Splice]]:
+    """The step that loads ahead of its last barrier that this can be done for, and how. Raises CannotSlice."""
+    refusal = CannotSlice(
+        "stores nothing for other threads before a barrier that it loads from what the launch leaves as it is"
+    )
+    for step in _steps(loop, _condition(loop), kernel, facts):
+        try:
+            return step, _splices(source, step, kernel, facts, style, given)
+        except CannotSlice as reason:
+            refusal = reason
+    raise refusal
+
+
+def _condition(loop: Node) -> Node:
+    """The condition of a loop whose steps are whole. Raises CannotSlice for other loops."""
     condition = loop.child_by_field_name("condition")
     if loop.type == "while_statement" and condition is not None:
         condition = condition.child_by_field_name("value")
@@ -155,17 +177,21 @@ def _step(loop: Node, kernel: KernelSyntax, facts: LaunchFacts) -> _Step:
             raise CannotSlice("holds a directive")
         if node.type == "expression_statement" and [n.type for n in node.named_children] == ["identifier"]:
             raise CannotSlice(f"holds `{text_of(node)}`, which is not read")
-    statements = _body(loop)
-    for barrier in top_level_barriers(statements):
+    return condition
+
+
+def _steps(loop: Node, condition: Node, kernel: KernelSyntax, facts: LaunchFacts) -> Iterator[_Step]:
+    """The step with each barrier before which it loads something for other threads, the last one first."""
+    statements, first = _body(loop), _first(loop)
+    barriers = list(top_level_barriers(statements))
+    for before, barrier in reversed(list(zip([0, *barriers], barriers, strict=False))):
+        loaded = any(True for _ in _loads(statements[before:barrier], kernel, facts))
+        stored = any(_stores_for_others(s, kernel) for s in statements[before:barrier])
+        if not loaded or not stored or all(s.type == "comment" for s in statements[barrier + 1 :]):
+            continue
         loads = tuple(_loads(statements[:barrier], kernel, facts))
-        if loads and any(_stores_for_others(s, kernel) for s in statements[:barrier]):
-            if all(s.type == "comment" for s in statements[barrier + 1 :]):
-                raise CannotSlice("computes nothing behind the barrier")
-            further = (*_changes(loop.child_by_field_name("update")), *_changes_behind(statements[barrier:]))
-            return _Step(loop, condition, statements, barrier, loads, _first(loop), further)
-    raise CannotSlice(
-        "stores nothing for other threads before a barrier that it loads from what the launch leaves as it is"
-    )
+        further = (*_changes(loop.child_by_field_name("update")), *_changes_behind(statements[barrier:]))
+        yield _Step(loop, condition, statements, barrier, loads, first, further)
 
 
 def _splices(
@@ -196,7 +222,7 @@ def _splices(
     return [
         Splice(place, place, "".join(outer + line + style.newline for line in head).encode()),
         *(Splice(load.span.start, load.span.end, names[load.node.id].encode()) for load in loads),
-        *(_removal(source, declaration) for declaration in _left_over(slice_, step)),
+        *(removal(source, declaration) for declaration in _left_over(slice_, step)),
         Splice(barrier.end_byte, barrier.end_byte, behind.encode()),
     ]
 
@@ -212,11 +238,12 @@ def _slice(
     while loads and len(loads) <= _MOST_LOADS:
         names: dict[int, str] = {}
         for load in loads:
-            names[load.node.id] = _variable(load, style, [*given, *names.values()])
-        found = Slice(kernel, names, lambda node: _reads_only(node, kernel, facts), style.step)
+            stem = f"next_{load.base.replace('.', '_')}"
+            names[load.node.id] = numbered_name(stem, style, [*given, *names.values()])
+        found = Slice(kernel, names, lambda node: reads_only(node, kernel, facts), style.step)
         found.lines(step.statements[: step.barrier])
         if not found.within:
-            comments = {d.id: [squeeze(text_of(c)) for c in _comments_of(d)] for d in _left_over(found, step)}
+            comments = {d.id: [squeeze(text_of(c)) for c in comments_of(d)] for d in _left_over(found, step)}
             found = Slice(kernel, names, found.reads_only, style.step, comments)
             lines = found.lines(step.statements[: step.barrier])
             found.use(step.condition)
@@ -247,48 +274,6 @@ def _outside(node: Node, gone: set[int]) -> Iterator[Node]:
             yield from _outside(child, gone)
 
 
-def _comments_of(declaration: Node) -> list[Node]:
-    """The comments right above a declaration, and behind it on its line."""
-    found: list[Node] = []
-    below, above = declaration, declaration.prev_sibling
-    while above is not None and above.type == "comment" and above.end_point.row + 1 == below.start_point.row:
-        if above.prev_sibling is not None and above.prev_sibling.end_point.row == above.start_point.row:
-            break  # it belongs to what stands before it on its line
-        found.insert(0, above)
-        below, above = above, above.prev_sibling
-    behind = declaration.next_sibling
-    if (
-        behind is not None
-        and behind.type == "comment"
-        and behind.start_point.row == declaration.end_point.row
-    ):
-        found.append(behind)
-    return found
-
-
-def _removal(source: bytes, declaration: Node) -> Splice:
-    """A declaration and its comments taken out, with their lines where nothing else stands there."""
-    all_of_it = [declaration, *_comments_of(declaration)]
-    first, last = min(n.start_byte for n in all_of_it), max(n.end_byte for n in all_of_it)
-    start, end = line_start(source, first), source.find(b"\n", last) + 1
-    if source[start:first].strip() or source[last:end].strip():
-        return Splice(declaration.start_byte, declaration.end_byte, b"")
-    above = line_start(source, start - 1)
-    below = source.find(b"\n", end) + 1
-    if not source[above:start].strip() and not source[end:below].strip():
-        end = below  # one empty line is enough
-    return Splice(start, end, b"")
-
-
-def _variable(load: Subscript, style: Style, given: Sequence[str]) -> str:
-    """A name for what the next step has loaded."""
-    stem, number = f"next_{load.base.replace('.', '_')}", 2
-    name = style.fresh(stem)
-    while name in given or name != style.fresh(name):
-        name, number = style.fresh(f"{stem}_{number}"), number + 1
-    return name
-
-
 def _body(loop: Node) -> tuple[Node, ...]:
     body = child_of(loop, "body")
     return tuple(body.named_children) if body.type == "compound_statement" else (body,)
@@ -305,28 +290,11 @@ def _leaves(node: Node, loop: Node) -> bool:
 def _loads(statements: Sequence[Node], kernel: KernelSyntax, facts: LaunchFacts) -> Iterator[Subscript]:
     """The elements that these statements, outside of loops inside, read for something else than a condition."""
     for use in kernel.subscripts:
-        statement = _statement_around(use.node, statements)
+        statement = statement_around(use.node, statements)
         if statement is None or use.use != "read" or not use.whole or use.node.type != "subscript_expression":
             continue
-        if _is_kept(use.base, kernel, facts) and can_be_made_early(use.node, statement):
+        if is_kept(use.base, kernel, facts) and can_be_made_early(use.node, statement):
             yield use
-
-
-def _statement_around(node: Node, statements: Sequence[Node]) -> Node | None:
-    """The statement that a load is a part of, if only branches stand around that one; None for others."""
-    inner: Node | None = None
-    current: Node | None = node
-    while current is not None and all(current.id != s.id for s in statements):
-        if inner is None and current.type in ("expression_statement", "declaration"):
-            inner = current
-        elif inner is not None and current.type not in ("compound_statement", "if_statement", "else_clause"):
-            return None
-        current = current.parent
-    if current is None:
-        return None
-    if inner is None:
-        return current if current.type in ("expression_statement", "declaration") else None
-    return inner if current.type in ("compound_statement", "if_statement") else None
 
 
 def _stores_for_others(statement: Node, kernel: KernelSyntax) -> bool:
@@ -338,40 +306,6 @@ def _stores_for_others(statement: Node, kernel: KernelSyntax) -> bool:
         if left.type == "subscript_expression"
         for n in [next(inner for inner in walk(left) if inner.type == "identifier")]
     )
-
-
-def _is_kept(base: str, kernel: KernelSyntax, facts: LaunchFacts) -> bool:
-    """Whether what the pointer leads to stays the same in the whole launch: nothing stores there."""
-    parameter = kernel.parameter(base)
-    if base not in pointers_of(kernel, facts) or (parameter is not None and "volatile" in parameter.type):
-        return False
-    uses = [s for s in kernel.subscripts if s.base == base]
-    if any(s.use != "read" for s in uses) or not (
-        base in facts.disjoint or _is_promised(base, kernel, facts)
-    ):
-        return False
-    renamings = (n for n in walk(kernel.body_node) if n.id in kernel.through.names)
-    known = [*(s.node for s in uses), *_moves(base, kernel), *renamings]
-    return used_otherwise(base, known, kernel) is None
-
-
-def _moves(base: str, kernel: KernelSyntax) -> Iterator[Node]:
-    """Where the pointer itself goes on to other elements."""
-    for node in walk(kernel.body_node):
-        if node.type == "assignment_expression" and text_of(child_of(node, "left")) == base:
-            value, operator = child_of(node, "right"), text_of(child_of(node, "operator"))
-            if operator == "+=" and is_plain(value):
-                yield node
-
-
-def _is_promised(base: str, kernel: KernelSyntax, facts: LaunchFacts) -> bool:
-    parameter = kernel.parameter(base)
-    return base in facts.promised or (parameter is not None and "restrict" in parameter.type)
-
-
-def _reads_only(node: Node, kernel: KernelSyntax, facts: LaunchFacts) -> bool:
-    known = [s for s in kernel.subscripts if s.node.id == node.id]
-    return bool(known) and known[0].whole and _is_kept(known[0].base, kernel, facts)
 
 
 def _first(loop: Node) -> dict[str, tuple[str, Node]]:

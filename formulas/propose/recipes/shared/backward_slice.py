@@ -76,7 +76,7 @@ class Slice:
     def lines(self, statements: Sequence[Node], *, always: bool = True) -> list[str]:
         """The lines of these statements that the slice has. `always`: whenever the step is begun, they all run."""
         kept = [self._of_statement(statement, always=always) for statement in reversed(statements)]
-        return _merged([line for lines in reversed(kept) for line in lines], self.step)
+        return merged([line for lines in reversed(kept) for line in lines], self.step)
 
     def _of_statement(self, statement: Node, *, always: bool) -> list[str]:
         if statement.type in _IGNORED:
@@ -113,7 +113,9 @@ class Slice:
                 holds = child.id == child_of(outer, "consequence").id
                 asked.insert(0, _closed(condition) if holds else negated(condition, self.kernel))
             child = outer
-        self.use(load)
+        self.needed |= names_in(child_of(load, "argument"))
+        for index in child_of(load, "indices").named_children:
+            self.use(index)
         line = f"{self.loads[load.id]} = {squeeze(text_of(load))};"
         return [f"if ({_joined(asked)}) {line}" if asked else line]
 
@@ -132,6 +134,8 @@ class Slice:
         self.use(value)
         if not inside:
             return [f"if ({negated(value, self.kernel)}) {{", *(self.step + line for line in after), "}"]
+        if not after and len(inside) == 1 and not inside[0].startswith("if"):
+            return [f"if ({squeeze(text_of(value))}) {inside[0]}"]
         closing = ["} else {", *(self.step + line for line in after), "}"] if after else ["}"]
         return [f"if ({squeeze(text_of(value))}) {{", *(self.step + line for line in inside), *closing]
 
@@ -211,7 +215,7 @@ def top_level_barriers(statements: Iterable[Node]) -> Iterator[int]:
             yield number
 
 
-def _merged(lines: list[str], step: str) -> list[str]:
+def merged(lines: list[str], step: str) -> list[str]:
     """One block for loads below the same condition."""
     merged: list[str] = []
     for asked, group in groupby(lines, lambda line: m[1] if (m := _GUARDED.fullmatch(line)) else ""):

@@ -59,6 +59,15 @@ def fresh_name(name: str, style: Style, given: Iterable[str]) -> str:
     return candidate
 
 
+def numbered_name(name: str, style: Style, given: Iterable[str]) -> str:
+    """As `fresh_name`, with the number as a word of its own: `next_u1_2`."""
+    used, number = set(given), 2
+    candidate = style.fresh(name)
+    while candidate in used or candidate in style.taken:
+        candidate, number = style.fresh(f"{name}_{number}"), number + 1
+    return candidate
+
+
 def style_of(source: bytes, kernel: KernelSyntax) -> Style:
     """The style of the kernel's text."""
     first = next((c for c in kernel.body_node.named_children if c.type != "comment"), None)

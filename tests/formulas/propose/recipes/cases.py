@@ -27,6 +27,7 @@ from hipscope.formulas.propose.recipes import (
     fixed_trips,
     float_math,
     hoist_guard,
+    hoist_loads,
     index_swap,
     launch_bounds,
     lds_column,
@@ -53,10 +54,10 @@ BY_NAME: dict[str, Recipe] = {
     **{
         m.NAME: m.propose
         for m in (
-            block_reduce, division, dpp_shuffle, fast_math, fixed_trips, float_math, hoist_guard, index_swap,
-            launch_bounds, lds_column, lds_histogram, masked_loads, merge_branches, packed_float, pad_lds, prefetch,
-            reciprocal,
-            register_cache, restrict, sequential_tree, skip_zeros, tile_transpose, uniform_table, xcd_remap,
+            block_reduce, division, dpp_shuffle, fast_math, fixed_trips, float_math, hoist_guard, hoist_loads,
+            index_swap, launch_bounds, lds_column, lds_histogram, masked_loads, merge_branches, packed_float,
+            pad_lds, prefetch, reciprocal, register_cache, restrict, sequential_tree, skip_zeros, tile_transpose,
+            uniform_table, xcd_remap,
             xor_swizzle,
         )
     },

@@ -114,6 +114,16 @@ __global__ void tiled(const float* in, float* out, int width, int n) {
   }
   if (i < n) out[i] = sum;
 }
+__global__ void edges(const float* in, const float* factor, float* out, int n) {
+  __shared__ float tile[130];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  tile[threadIdx.x + 1] = in[i];
+  if (threadIdx.x == 0) tile[0] = i > 0 ? in[i - 1] : 0.0f;
+  if (threadIdx.x == blockDim.x - 1 || i == n - 1) tile[threadIdx.x + 2] = in[i + 1];
+  __syncthreads();
+  out[i] = tile[threadIdx.x] + tile[threadIdx.x + 2] * factor[i & 15];
+}
 int main(int argc, char**) {
   const int block = argc > 1 ? 256 : 128;
   const int n = 2600;
@@ -138,6 +148,7 @@ int main(int argc, char**) {
   divided<<<21, 128>>>(in, out, 1.7f, n);
   filtered<<<21, 128>>>(in, out, 5, n);
   tiled<<<21, 128>>>(in, out, 5, n);
+  edges<<<21, 128>>>(in, factor, out, n);
   return hipDeviceSynchronize();
 }
 """
@@ -180,6 +191,7 @@ JUDGED = [
     ("fixed_trips", "filtered", [("q < 5", "q < 4"), ("int q = 0; q < taps", "int q = 1; q < taps")]),
     ("masked_loads", "filtered", [("? i + q : 0", "? i : 0"), ("inside ? next_sum : sum", "next_sum")]),
     ("prefetch", "tiled", [("load_next(t + 1)", "load_next(t)"), ("load_next(0)", "load_next(1)")]),
+    ("hoist_loads", "edges", [("= in[i - 1];", "= in[i];"), ("in_value_2 = in[i + 1]", "in_value_2 = in[i]")]),
     ("reciprocal", "divided", [("1.0f / scale", "1.001f / scale"), ("(t + 1.0f)", "(t + 1.01f)")]),
     ("xor_swizzle", "turned", [("c ^ (r & 127)", "c ^ (r & 63)"), ("= tile[c][r ^ (c & 127)]", "= tile[c][r]")]),
 ]  # fmt: skip

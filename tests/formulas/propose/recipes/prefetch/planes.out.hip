@@ -13,9 +13,7 @@ __global__ void k(const float *__restrict__ in, const int *__restrict__ order, f
         if (firstPlane < planes) {
             if (active) {
                 int number = order[firstPlane];
-                if (number < planes) {
-                    nextIn = in[number * pitch + here];
-                }
+                if (number < planes) nextIn = in[number * pitch + here];
             }
         }
     };

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.source.array_accesses import pointer_of
-from hipscope.analysis.source.nodes import child_of, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, child_of, declared_name, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
+from hipscope.formulas.propose.recipes.shared.edit_helpers import changed_names
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,24 @@ def memory_of(kernel: KernelSyntax, facts: LaunchFacts, statements: tuple[Node, 
     )
 
 
+def lds_names(kernel: KernelSyntax) -> frozenset[str]:
+    """The `__shared__` arrays, and the pointers that begin in one and are given no other value."""
+    found = {array.name for array in kernel.shared}
+    moved = changed_names(kernel)
+    for node in walk(kernel.body_node):
+        if node.type != "init_declarator" or child_of(node, "declarator").type != "pointer_declarator":
+            continue
+        named, value = declared_name(child_of(node, "declarator")), child_of(node, "value")
+        while value.type == "cast_expression":
+            value = child_of(value, "value")
+        if text_of(value).startswith("reinterpret_cast") and len(arguments_of(value)) == 1:
+            value = arguments_of(value)[0]
+        begin = pointer_of(value)
+        if named is not None and begin is not None and begin[0] in found and text_of(named) not in moved:
+            found.add(text_of(named))
+    return frozenset(found)
+
+
 def _stored(
     kernel: KernelSyntax,
     statements: tuple[Node, ...],
@@ -98,7 +117,7 @@ def _stored(
         return None
     atomics = [a for a in kernel.atomics if _within(a.node, statements)]
     places = list(_atomic_places(kernel, statements))
-    own = {a.name for a in kernel.shared} | set(_arrays(kernel))
+    own = lds_names(kernel) | set(_arrays(kernel))
     stored = {s.base for s in inside if s.use in ("write", "update")} | {base for base, _ in places}
     if len(places) < len(atomics) or not stored <= own | pointers:
         return None
