@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -153,11 +153,29 @@ def _edit(
         "stores nothing for other threads before a barrier that it loads from what the launch leaves as it is"
     )
     for step in _steps(loop, _condition(loop), kernel, facts):
-        try:
-            return step, _splices(source, step, kernel, facts, style, given)
-        except CannotSlice as reason:
-            refusal = reason
+        edit = _try(source, step, kernel, facts, style, given)
+        if isinstance(edit, CannotSlice):
+            refusal = edit
+            singles = (replace(step, loads=(load,)) for load in step.loads)
+            apart = [
+                s.loads[0] for s in singles if isinstance(_try(source, s, kernel, facts, style, given), list)
+            ]
+            step = replace(step, loads=tuple(apart))
+            edit = _try(source, step, kernel, facts, style, given) if apart else edit
+        if isinstance(edit, list):
+            given += {word for splice in edit for word in re.findall(r"\w+", splice.text.decode())}
+            return step, edit
     raise refusal
+
+
+def _try(
+    source: bytes, step: _Step, kernel: KernelSyntax, facts: LaunchFacts, style: Style, given: Sequence[str]
+) -> list[Splice] | CannotSlice:
+    """How a step loads ahead, or why it can't."""
+    try:
+        return _splices(source, step, kernel, facts, style, given)
+    except CannotSlice as reason:
+        return reason
 
 
 def _condition(loop: Node) -> Node:
@@ -195,7 +213,7 @@ def _steps(loop: Node, condition: Node, kernel: KernelSyntax, facts: LaunchFacts
 
 
 def _splices(
-    source: bytes, step: _Step, kernel: KernelSyntax, facts: LaunchFacts, style: Style, given: list[str]
+    source: bytes, step: _Step, kernel: KernelSyntax, facts: LaunchFacts, style: Style, given: Sequence[str]
 ) -> list[Splice]:
     """The loads of a step before the loop and behind the barrier, and what uses them. Raises CannotSlice."""
     names, slice_, inside = _slice(step, kernel, facts, style, given)
@@ -203,7 +221,6 @@ def _splices(
     carried = [_carried(name, step, kernel) for name in _moving(slice_.needed, step, kernel)]
     own = sorted(slice_.assigned - {one.name for one in carried})
     function = fresh_name("load_next", style, [*given, *names.values()])
-    given += [*names.values(), function]
     pointers = pointers_of(kernel, facts)
     block = [f"if ({squeeze(text_of(step.condition))}) {{", *(style.step + line for line in inside), "}"]
     block[:0] = [f"{_type_before(name, step, kernel)} {name};" for name in own]
@@ -298,8 +315,10 @@ def _loads(statements: Sequence[Node], kernel: KernelSyntax, facts: LaunchFacts)
 
 
 def _stores_for_others(statement: Node, kernel: KernelSyntax) -> bool:
-    """Whether an element of something else than an argument is stored: of LDS, most likely."""
-    stores = (child_of(n, "left") for n in walk(statement) if n.type == "assignment_expression")
+    """Whether LDS is stored to, or an element of something else that is no argument."""
+    stores = [child_of(n, "left") for n in walk(statement) if n.type == "assignment_expression"]
+    if {text_of(left) for left in stores} & {array.name for array in kernel.shared}:
+        return True
     return any(
         kernel.parameter(text_of(n)) is None
         for left in stores

@@ -39,6 +39,7 @@ OFFSET = "__device__ float offset() { return 0.5f * threadIdx.x; } "
 NEXT = "__device__ float next(const float* p, int i) { while (p[i] < 0.0f) ++i; return p[i]; } "
 SUM = "__device__ float sum(const float* p, int i) { return p[i] + p[i + 1]; } "
 ONE = [[[4096, 1, 1], [256, 1, 1]]]
+_ONE_LOAD = [("order[firstPlane]", "firstPlane")]
 _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
 
 
@@ -426,12 +427,24 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         (
             "prefetch",
             "planes",
-            [("here += pitch", "int* p = &here; *p += pitch")],
+            [*_ONE_LOAD, ("here += pitch", "int* p = &here; *p += pitch")],
             {},
             "changes `here` by a pointer",
         ),
-        ("prefetch", "planes", [("int here =", "auto here =")], {}, "`here`, whose type is not certain"),
-        ("prefetch", "planes", [("number * pitch", "plane[0]")], {}, "which may change, to know where"),
+        (
+            "prefetch",
+            "planes",
+            [*_ONE_LOAD, ("int here =", "auto here =")],
+            {},
+            "`here`, whose type is not certain",
+        ),
+        (
+            "prefetch",
+            "planes",
+            [*_ONE_LOAD, ("number * pitch", "plane[0]")],
+            {},
+            "which may change, to know where",
+        ),
         (
             "prefetch",
             "planes",
@@ -442,14 +455,14 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         (
             "prefetch",
             "planes",
-            [("int number", "here = plane[3]; int number")],
+            [*_ONE_LOAD, ("int number", "here = plane[3]; int number")],
             {},
             "reads `plane[3]`, which may change",
         ),
         (
             "prefetch",
             "planes",
-            [("int number", "while (here < 9) here++; int number")],
+            [*_ONE_LOAD, ("int number", "while (here < 9) here++; int number")],
             {},
             "in a way that is not",
         ),
@@ -461,7 +474,13 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             "holds a directive",
         ),
         ("prefetch", "planes", [("here += pitch;", "ADVANCE;")], {}, "`ADVANCE;`, which is not read"),
-        ("prefetch", "tiles", [("down = 0", "down = t")], {}, "cannot be computed twice"),
+        (
+            "prefetch",
+            "tiles",
+            [("? row[column]", "? 3.0f"), ("down = 0", "down = t")],
+            {},
+            "cannot be computed twice",
+        ),
         (
             "lds_column",
             "ranks",
