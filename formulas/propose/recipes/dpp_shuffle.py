@@ -56,6 +56,7 @@ static __device__ T LANE(T value, int mask, int width = warpSize) {
 }
 
 """
+_DPP = ("__builtin_amdgcn_mov_dpp", "__builtin_amdgcn_update_dpp")
 _TILE = re.compile(r"\b(?:thread_block_tile|tiled_partition)\s*<")
 
 
@@ -74,6 +75,8 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     del finding, facts
     every = list(_shuffles(kernel))
     chosen = [s for s in every if _number(s.mask) in (None, *_MASKS)]
+    if any(called(n) in _DPP for n in walk(kernel.body_node)):
+        return Refusal(NAME, "the kernel itself exchanges values by DPP already")
     if not every:
         return Refusal(NAME, "the kernel itself exchanges nothing by `__shfl_xor`")
     if not chosen:
@@ -88,8 +91,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             title=f"Exchange values within rows of 16 lanes by DPP (line {lines})",
             text=apply_splices(source, splices),
             expected="Values of near lanes come from their registers and no longer through the LDS unit. Every lane "
-            "gets the value that it got, so results stay the same bit for bit.",
-            assumes=("this source is compiled for AMD GPUs only: DPP is theirs",),
+            "gets the value that it got, so results stay the same bit for bit. Only AMD's compiler knows DPP.",
         )
     ]
 

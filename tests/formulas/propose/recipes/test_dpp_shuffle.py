@@ -76,6 +76,9 @@ def test_a_helper_that_is_there_is_used_again() -> None:
     (once,) = candidates(dpp_shuffle.propose(first + second, device_functions(first)[0], None, LaunchFacts()))
     (twice,) = candidates(ask("dpp_shuffle", once.text, LaunchFacts()))
     assert twice.text == once.text.replace(b"__shfl_xor(x[1], 8)", b"xor_lane(x[1], 8)")
+    helper = device_functions(twice.text)[0]
+    assert helper.name == "xor_lane_word"
+    assert isinstance(dpp_shuffle.propose(twice.text, helper, None, LaunchFacts()), Refusal)
 
 
 @pytest.mark.parametrize(
