@@ -420,6 +420,8 @@ def _try_functions(
     work: Optimizing, bench: Bench, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
 ) -> OptimizeResult | None:
     """The fastest rewrite of a function that the kernel calls, which is proved; its own text stays as it is."""
+    if not (work.tells_compiler and work.edits("kernel")):
+        return None
     offered = tuple(c for c in unasked_candidates(bench, ()) if c.function is not None)
     finding = findings[0] if findings else _diagnosis(work, kernel)
     with Rehearsals(bench, work.run) as rehearsals:
