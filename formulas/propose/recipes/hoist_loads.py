@@ -27,11 +27,12 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, other_names
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.backward_slice import (
     CannotSlice,
     Slice,
     can_be_made_early,
+    changed_elsewhere,
     merged,
 )
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
@@ -261,7 +262,7 @@ def _from(
     top = {s.id for s in statements}
     if any(declaration.id not in top for declaration in found.declarations):
         raise CannotSlice("depends on what is declared inside a branch")
-    unknown = found.needed & (other_names(kernel) | {array.name for array in kernel.shared})
+    unknown = found.needed & (changed_elsewhere(kernel) | {array.name for array in kernel.shared})
     declared = {
         text_of(named)
         for statement in statements

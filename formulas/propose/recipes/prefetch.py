@@ -31,12 +31,12 @@ from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
     changed_within,
     is_plain,
-    other_names,
 )
 from hipscope.formulas.propose.recipes.shared.backward_slice import (
     CannotSlice,
     Slice,
     can_be_made_early,
+    changed_elsewhere,
     top_level_barriers,
 )
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
@@ -382,18 +382,10 @@ def _moving(needed: set[str], step: _Step, kernel: KernelSyntax) -> list[str]:
     shared = {array.name for array in kernel.shared}
     if wrong := sorted(needed & shared):
         raise CannotSlice(f"reads `{wrong[0]}`, which other threads change, to know where it loads")
+    if wrong := sorted(needed & changed_elsewhere(kernel)):
+        raise CannotSlice(f"depends on `{wrong[0]}`, which a pointer, a reference or a lambda may change")
     changed = needed & changed_within(step.loop)
-    moving = [name for name in step.first if name in changed] + sorted(changed - step.first.keys())
-    elsewhere = other_names(kernel) | _addressed(kernel)
-    if wrong := [name for name in moving if name in elsewhere]:
-        raise CannotSlice(f"changes `{wrong[0]}` by a pointer or a reference")
-    return moving
-
-
-def _addressed(kernel: KernelSyntax) -> frozenset[str]:
-    """The variables whose address is taken."""
-    taken = (n for n in walk(kernel.body_node) if n.type == "pointer_expression" and text_of(n)[0] == "&")
-    return frozenset(name for node in taken for name in names_in(node))
+    return [name for name in step.first if name in changed] + sorted(changed - step.first.keys())
 
 
 def _carried(name: str, step: _Step, kernel: KernelSyntax) -> _Carried:

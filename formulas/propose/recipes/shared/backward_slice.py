@@ -125,6 +125,10 @@ class Slice:
         others = [n for n in other.named_children if n.type != "comment"] if other is not None else []
         after = self._arm(others[0]) if others else []
         inside = self._arm(child_of(statement, "consequence"))
+        if changed_within(condition) & self.needed:
+            raise CannotSlice(
+                f"changes what its loads depend on in a condition, on line {statement.start_point.row + 1}"
+            )
         if not inside and not after:
             return []
         value = condition.child_by_field_name("value")
@@ -132,12 +136,11 @@ class Slice:
         if value is None or value.type == "declaration" or constant:
             raise CannotSlice("declares something in a condition of a load")
         self.use(value)
-        if not inside:
-            return [f"if ({negated(value, self.kernel)}) {{", *(self.step + line for line in after), "}"]
-        if not after and len(inside) == 1 and not inside[0].startswith("if"):
-            return [f"if ({squeeze(text_of(value))}) {inside[0]}"]
-        closing = ["} else {", *(self.step + line for line in after), "}"] if after else ["}"]
-        return [f"if ({squeeze(text_of(value))}) {{", *(self.step + line for line in inside), *closing]
+        if inside and after and changed_within(child_of(statement, "consequence")) & names_in(value):
+            raise CannotSlice(f"changes the condition of a load, on line {statement.start_point.row + 1}")
+        # Two branches: the sides of one would store to their variables through one pointer, and so into scratch memory.
+        yes, no = squeeze(text_of(value)), negated(value, self.kernel)
+        return [*_guarded(yes, inside, self.step), *_guarded(no, after, self.step)]
 
     def _arm(self, arm: Node) -> list[str]:
         inner = arm.named_children if arm.type == "compound_statement" else [arm]
@@ -205,6 +208,29 @@ def can_be_made_early(load: Node, statement: Node) -> bool:
     return True
 
 
+def changed_elsewhere(kernel: KernelSyntax) -> frozenset[str]:
+    """Variables that may change where their names do not stand: by references, pointers and lambdas; and references."""
+    found = {p.name for p in kernel.parameters if "&" in p.type}
+    for node in walk(kernel.body_node):
+        if node.type == "lambda_expression":
+            found |= changed_within(node)
+        elif node.type == "reference_declarator":
+            found |= names_in(node)
+            if node.parent is not None and node.parent.type == "init_declarator":
+                found |= _variable_of(child_of(node.parent, "value"))
+        elif node.type == "pointer_expression" and text_of(node).startswith("&"):
+            found |= _variable_of(child_of(node, "argument"))
+    return frozenset(found)
+
+
+def _variable_of(place: Node) -> frozenset[str]:
+    """The variable that a place is, or is a part of: of `a.x[i]` it is `a`."""
+    while place.type in ("subscript_expression", "field_expression", "parenthesized_expression"):
+        inner = place.child_by_field_name("argument")
+        place = inner if inner is not None else place.named_children[0]
+    return names_in(place)
+
+
 def top_level_barriers(statements: Iterable[Node]) -> Iterator[int]:
     """The places of the workgroup barriers among these statements."""
     for number, statement in enumerate(statements):
@@ -225,6 +251,13 @@ def merged(lines: list[str], step: str) -> list[str]:
         else:
             merged += [f"{asked} {{", *(step + line[len(asked) + 1 :] for line in same), "}"]
     return merged
+
+
+def _guarded(asked: str, inside: list[str], step: str) -> list[str]:
+    """The lines below a condition."""
+    if len(inside) == 1 and not inside[0].startswith("if"):
+        return [f"if ({asked}) {inside[0]}"]
+    return [f"if ({asked}) {{", *(step + line for line in inside), "}"] if inside else []
 
 
 def _closed(condition: Node) -> str:

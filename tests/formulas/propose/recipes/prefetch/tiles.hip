@@ -20,7 +20,7 @@ __global__ void k(const float* a, const float* b, const int* places, float* __re
     if (t + y < n)
       left[y][x] = (column < n) ? row[column] : 0.0f;
     else
-      left[y][x] = 1.0f;
+      left[y][x] = b[x];
     right[y][x] = t + y < n ? 2.0f * b[at] : 0.0f;
     __syncthreads();
     for (int i = 0; i < TILE; ++i) sum += left[y][i] * right[i][x];

@@ -11,6 +11,7 @@ __global__ void k(const float* a, const float* b, const int* places, float* __re
   int column;
   float next_a{};
   float next_b{};
+  float next_b_2{};
   const auto load_next = [&](int t, int down) {
     int column;
     if (t < n) {
@@ -22,7 +23,8 @@ __global__ void k(const float* a, const float* b, const int* places, float* __re
       if (t + y < n) {
         if (column < n) next_a = row[column];
       }
-      if (t + y < n) next_b = b[at];
+      if (!(t + y < n)) next_b = b[x];
+      if (t + y < n) next_b_2 = b[at];
     }
   };
   load_next(0, 0);
@@ -33,8 +35,8 @@ __global__ void k(const float* a, const float* b, const int* places, float* __re
     if (t + y < n)
       left[y][x] = (column < n) ? next_a : 0.0f;
     else
-      left[y][x] = 1.0f;
-    right[y][x] = t + y < n ? 2.0f * next_b : 0.0f;
+      left[y][x] = next_b;
+    right[y][x] = t + y < n ? 2.0f * next_b_2 : 0.0f;
     __syncthreads();
     load_next(t + TILE, down + (TILE * width));
     for (int i = 0; i < TILE; ++i) sum += left[y][i] * right[i][x];
