@@ -31,7 +31,7 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.detect.causes import line_causes, time_by_cause
 from hipscope.formulas.detect.diagnose_only import LAUNCHING
-from hipscope.formulas.detect.launch_config import few_workgroups
+from hipscope.formulas.detect.launch_config import idle_at_this_size
 from hipscope.formulas.detect.registry import detect_all, diagnose, explain
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,10 +96,9 @@ def judge(entry: dict[str, Any], words: dict[str, list[str]], results: Path) -> 
     causes = {
         c.causes[0][0] for c in line_causes(profile, kernel) if (c.file, c.line) in told and c.share >= HOT
     }
-    few = few_workgroups(
-        profile, kernel, texts
-    )  # said beside the finding, as a larger problem would change it
-    if few is not None and any(few in f.related for f in (*found, *whole)):
+    # Said beside the finding, as a larger problem would change it.
+    idle = idle_at_this_size(profile, kernel, texts)
+    if any(one in f.related for one in idle for f in (*found, *whole)):
         causes.add("launchConfig")
     if any(e.metric == LAUNCHING for f in whole for e in f.evidence):
         causes.add("launchOverhead")

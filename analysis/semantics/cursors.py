@@ -255,9 +255,9 @@ class Cursor:
         return self.raw.data[0] or 0
 
     @property
-    def node(self) -> tuple[int, int]:
-        """The same for every cursor of one expression or statement."""
-        return self.raw.data[0] or 0, self.raw.data[1] or 0
+    def node(self) -> int:
+        """The same for every cursor of one expression or statement, whatever declaration it was reached from."""
+        return self.raw.data[1] or self.raw.data[0] or 0
 
     @property
     def spelling(self) -> str:

@@ -133,8 +133,25 @@ class HostCode:
         """The largest workgroup that a launch can have; None where a run decides it."""
         if launch.block_value is not None or launch.block_sizes is None:
             return launch.block_value
-        sides = [self.values(side) for side in launch.block_sizes]
-        return math.prod(max(side) for side in sides if side) if all(sides) else None
+        sides = [self.at_most(side) for side in launch.block_sizes]
+        known = [side for side in sides if side is not None]
+        return math.prod(known) if len(known) == len(sides) else None
+
+    def at_most(self, e: HostExpression, asked: frozenset[Origin] = frozenset()) -> int | None:
+        """The largest value of an expression, or a bound of it; None where none is known. `asked` as for `values`."""
+        if exact := self.values(e, asked):
+            return max(exact)
+        if e.operator == "name":
+            given = self._given(e, asked)
+            bounds = [self.at_most(one, inside) if one is not None else None for one, inside in given]
+            known = [bound for bound in bounds if bound is not None]
+            return max(known) if known and len(known) == len(bounds) else None
+        if e.operator == "cast":
+            return self.at_most(e.operands[0], asked)
+        if e.operator == "call" and e.name in ("min", "fmin", "fminf"):
+            least = [bound for below in e.operands if (bound := self.at_most(below, asked)) is not None]
+            return min(least, default=None)
+        return None
 
     def values(self, e: HostExpression, asked: frozenset[Origin] = frozenset()) -> frozenset[int] | None:
         """All values of an expression; None where they are not all known. `asked`: what it is a value of."""
@@ -157,17 +174,24 @@ class HostCode:
 
     def _of_name(self, leaf: HostExpression, asked: frozenset[Origin]) -> frozenset[int] | None:
         """All values of what a name stands for."""
+        given = self._given(leaf, asked)
+        found = [self.values(value, inside) if value is not None else None for value, inside in given]
+        known = [values for values in found if values is not None]
+        return frozenset().union(*known) if known and len(known) == len(found) else None
+
+    def _given(
+        self, leaf: HostExpression, asked: frozenset[Origin]
+    ) -> list[tuple[HostExpression | None, frozenset[Origin]]]:
+        """What a name stands for, each with what is asked inside; None where that is not known."""
         given: list[HostExpression | None] = [*leaf.values]
         if isinstance(leaf.origin, HostParameter):
             given += self._arguments(leaf.origin)
         elif leaf.origin is not None:
             given += self._assigned(leaf.origin)
-        if not given or leaf.origin in asked:
-            return None
+        if leaf.origin in asked:
+            return []
         inside = asked if leaf.origin is None else asked | {leaf.origin}
-        found = [self.values(value, inside) if value is not None else None for value in given]
-        known = [values for values in found if values is not None]
-        return frozenset().union(*known) if len(known) == len(found) else None
+        return [(one, inside) for one in given]
 
     def _arguments(self, parameter: HostParameter) -> Iterator[HostExpression | None]:
         """What all calls give to a parameter; None where that is not known."""

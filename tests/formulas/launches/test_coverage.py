@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.semantics.records import HostExpression, Place
-from hipscope.formulas.launches.coverage import Names, NotKnown, reaches_all, value_of
+from hipscope.formulas.facts.host_values import Names, NotKnown, value_of
+from hipscope.formulas.launches.coverage import reaches_all
 
 BLOCK = Place(Path("/main.hip"), (8, 11))
 
