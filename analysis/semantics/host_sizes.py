@@ -213,11 +213,44 @@ def _named(body: Body, item: Item, known: Known, depth: int, integer: bool) -> H
     name = f"{variable.spelling}:{variable.key}"
     if (parameter := _parameter(body, variable)) is not None:
         return HostExpression("name", name=name, integer=integer, origin=parameter)
-    values = _all_values(body, variable, known)
-    origin = None if body.is_local(variable) else outer(variable)
-    return HostExpression(
-        "name", name=name, integer=integer, values=values or (), origin=origin if values else None
-    )
+    limit = _limit(body, item, variable, known)
+    values = _all_values(body, variable, known) if limit is None else None
+    origin = None if body.is_local(variable) or not values else outer(variable)
+    return HostExpression("name", name=name, integer=integer, values=values or (), origin=origin, limit=limit)
+
+
+def _limit(body: Body, item: Item, variable: Cursor, known: Known) -> HostExpression | None:
+    """What a loop's variable does not go beyond in the loop: that counts it upwards only between two steps."""
+    step, loop = item, item.parent
+    while loop is not None:
+        parts = loop.children
+        if loop.kind == Kind.FOR and len(parts) > 2 and parts[-1] is step:
+            for part in parts[:-2]:
+                if part.kind != Kind.BINARY or part.cursor.operator not in ("<", "<="):
+                    continue
+                named = body.declared(_bare(part.children[0]))
+                if (
+                    named is not None
+                    and named.key == variable.key
+                    and _changes_in(body, variable, parts[:-1])
+                ):
+                    most = _expression(body, part.children[1], known, _DEPTH)
+                    return HostExpression("-", (most, _ONE)) if part.cursor.operator == "<" else most
+        step, loop = loop, loop.parent
+    return None
+
+
+def _changes_in(body: Body, variable: Cursor, parts: list[Item]) -> bool:
+    """Whether a local variable changes in these parts of a function only, after its start."""
+    inside = {id(below) for part in parts for below in part.walk()}
+    uses = [
+        use
+        for use in body.top.walk()
+        if (name := body.declared(use)) is not None and name.key == variable.key
+    ]
+    changing = [use for use in uses if body.change(use, variable) is not None]
+    escapes = body.changes[variable.key].escapes if variable.key in body.changes else False
+    return body.is_local(variable) and not escapes and all(id(use) in inside for use in changing)
 
 
 def _all_values(body: Body, variable: Cursor, known: Known) -> tuple[HostExpression, ...] | None:

@@ -189,7 +189,8 @@ class HostExpression:
     A number has its `place` where its digits are written, also inside a macro's definition; None where that is no file
     of the program. A call has one, too. `integer`: its type is one, so that divisions round towards 0.
     What a name stands for may have several values: those of `values`, and those that the program gives to the `origin`,
-    a parameter that its function leaves alone or a variable that is not the function's own. Without both a run says.
+    a parameter that its function leaves alone or a variable that is not the function's own. `limit` is what a loop's
+    variable does not go beyond in the loop. Without all of these a run says.
     """
 
     operator: str
@@ -200,6 +201,7 @@ class HostExpression:
     integer: bool = True
     values: tuple[HostExpression, ...] = ()
     origin: HostParameter | HostVariable | None = None
+    limit: HostExpression | None = None
 
     def walk(self) -> Iterator[HostExpression]:
         """This and everything below."""

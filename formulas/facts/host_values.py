@@ -141,6 +141,8 @@ class HostCode:
         """The largest value of an expression, or a bound of it; None where none is known. `asked` as for `values`."""
         if exact := self.values(e, asked):
             return max(exact)
+        if e.limit is not None:
+            return self.at_most(e.limit, asked)
         if e.operator == "name":
             given = self._given(e, asked)
             bounds = [self.at_most(one, inside) if one is not None else None for one, inside in given]
