@@ -13,7 +13,7 @@ from hipscope.analysis.semantics.accesses import accesses
 from hipscope.analysis.semantics.bodies import Body, Item, Reading
 from hipscope.analysis.semantics.calls import calls
 from hipscope.analysis.semantics.cursors import FUNCTIONS, RECORDS, ClangType, Cursor, Kind, walk
-from hipscope.analysis.semantics.launches import assignments, host_calls, launches
+from hipscope.analysis.semantics.launches import aliases, assignments, host_calls, launches
 from hipscope.analysis.semantics.loops import loops
 from hipscope.analysis.semantics.records import (
     Diagnostic,
@@ -47,7 +47,9 @@ def find_functions(reading: Reading, errors: tuple[Diagnostic, ...]) -> Found:
     found: dict[FunctionKey, FunctionInstance] = {}
     launched: list[KernelLaunch] = []
     called: list[HostCall] = []
-    assigned: list[HostAssignment] = []
+    assigned = [
+        one for variable in _outer_variables(reading, reading.unit.top.children) for one in aliases(variable)
+    ]
     waiting = list(_outer_functions(reading, reading.unit.top.children))
     seen: set[int] = set()
     while waiting:
@@ -81,6 +83,15 @@ def _outer_functions(reading: Reading, cursors: Iterable[Cursor]) -> Iterator[Cu
             yield from _outer_functions(reading, cursor.children)
         elif cursor.kind == Kind.VARIABLE:
             yield from _named(cursor)
+
+
+def _outer_variables(reading: Reading, cursors: Iterable[Cursor]) -> Iterator[Cursor]:
+    """The variables that stand outside of functions."""
+    for cursor in cursors:
+        if reading.ours(cursor) and cursor.kind == Kind.VARIABLE:
+            yield cursor
+        elif reading.ours(cursor) and cursor.kind in _SCOPES:
+            yield from _outer_variables(reading, cursor.children)
 
 
 def _used(body: Body) -> Iterator[Cursor]:

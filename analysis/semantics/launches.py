@@ -13,7 +13,7 @@ from math import prod
 
 from hipscope.analysis.semantics.bodies import Body, Item, binds_reference
 from hipscope.analysis.semantics.calls import CONFIGURING, callee_of, is_launch, name_of
-from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, INTEGERS, RECORD, Cursor, Kind
+from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, INTEGERS, RECORD, Cursor, Kind, walk
 from hipscope.analysis.semantics.host_sizes import is_dim3, member, number_of, outer, sizes_given, sizes_of
 from hipscope.analysis.semantics.loops import constant
 from hipscope.analysis.semantics.records import (
@@ -137,11 +137,8 @@ def assignments(body: Body) -> Iterator[HostAssignment]:
     if not _on_host(body):
         return
     for item in body.top.walk():
-        if item.kind == Kind.MEMBER and (variable := member(item)) is not None:
+        if item.kind in (Kind.MEMBER, Kind.NAME) and (variable := _kept(body, item)) is not None:
             yield from _set(body, item, variable)
-        elif item.kind == Kind.NAME and (named := body.declared(item)) is not None:
-            if not body.is_local(named) and (variable := outer(named)) is not None:
-                yield from _set(body, item, variable)
         elif item.kind == Kind.CONSTRUCTOR:
             yield from _initialised(body, item)
         elif item.kind == Kind.SIZEOF:  # how a class is read and copied as bytes
@@ -149,6 +146,25 @@ def assignments(body: Body) -> Iterator[HostAssignment]:
                 kind = (part.referenced.type if part.kind == Kind.TYPE_REF else part.type).canonical
                 if kind.kind == RECORD:
                     yield HostAssignment(HostVariable(kind.unqualified.spelling, ""), None)
+
+
+def aliases(variable: Cursor) -> Iterator[HostAssignment]:
+    """What a variable outside of functions may be another way to: all that its initialiser names, but for numbers."""
+    if variable.type.canonical.kind in INTEGERS:
+        return
+    for cursor in walk(variable):
+        if cursor.kind in (Kind.MEMBER, Kind.NAME) and (named := cursor.referenced).exists:
+            found = outer(named) or member(Item(cursor, None))
+            if found is not None:
+                yield HostAssignment(found, None)
+
+
+def _kept(body: Body, item: Item) -> HostVariable | None:
+    """The member or variable outside of functions that an expression names."""
+    named = body.declared(item)
+    if named is None:
+        return member(item)
+    return None if body.is_local(named) else outer(named)
 
 
 def _set(body: Body, item: Item, variable: HostVariable) -> Iterator[HostAssignment]:
@@ -184,8 +200,10 @@ def _on_host(body: Body) -> bool:
 
 def _call(body: Body, item: Item) -> HostCall | None:
     callee, name_at = callee_of(item), _name_at(body, item)
-    if callee is None or name_at is None or not body.reading.ours(callee):
+    if callee is None or not body.reading.ours(callee) or callee.kind not in (Kind.FUNCTION, Kind.METHOD):
         return None
+    if name_at is None:
+        return HostCall(callee.spelling, None, ())  # its name may be put together by a macro
     given = [argument.node for argument in item.cursor.arguments]
     parts = {part.cursor.node: part for part in item.expressions}
     parameters = callee.arguments

@@ -215,14 +215,14 @@ HostSizes = tuple[HostExpression, HostExpression, HostExpression]
 
 @dataclass(frozen=True)
 class HostCall:
-    """A call of a function of the program in host code. `name_at` is where the function is named.
+    """A call of a function of the program in host code. `name_at` is where the function is named; None in a macro.
 
     `arguments` are by the position of the parameter how a number is computed, or the sides of a `dim3`; None for
     other types, and for a parameter without an argument of its own.
     """
 
     function: str
-    name_at: Place
+    name_at: Place | None
     arguments: tuple[HostExpression | HostSizes | None, ...]
 
 

@@ -216,7 +216,7 @@ class HostCode:
 
     def _only_called(self, function: str, calls: Collection[HostCall]) -> bool:
         """Whether the text names a function, or another one with its name, in these calls and declarations only."""
-        called = {(call.name_at.file, call.name_at.span) for call in calls}
+        called = {(at.file, at.span) for call in calls if (at := call.name_at) is not None}
         return not self._named_elsewhere(function) and all(
             (path, node.byte_range) in called or _is_declared(node)
             for path, text in self.texts.items()
