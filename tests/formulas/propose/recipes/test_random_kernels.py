@@ -63,6 +63,14 @@ STATEMENTS = st.one_of(
 )
 GUARDS = st.sampled_from(["  if (i >= n) return;\n{}", "  if (i < n) {{\n{}  }}\n"])
 THROUGH_LDS = "  __shared__ float t[{0}][{0}];\n  const int r = threadIdx.x / {0}, c = threadIdx.x % {0};\n"
+STEP_BY_STEP = """  __shared__ float u[{threads}];
+  for (int s = 0; s < w; ++s) {{
+    u[threadIdx.x] = i + s < n ? {value} : 0.5f;
+    __syncthreads();
+    x += u[threadIdx.x ^ 1];
+    __syncthreads();
+  }}
+"""
 
 
 @st.composite
@@ -80,6 +88,8 @@ def programs(draw: st.DrawFn) -> str:
             THROUGH_LDS.format(side)
             + "  t[r][c] = i < n ? a[i] : 0.0f;\n  __syncthreads();\n  x += t[c][r];\n"
         )
+    if draw(st.booleans()):
+        head += STEP_BY_STEP.format(threads=threads, value=draw(FLOATS))
     kernel = "__global__ void k(const float* a, const int* b, float* out, int* sums, int n, int w) {\n"
     kernel += head + draw(GUARDS).format(body) + "}\n"
     return HARNESS.format(kernel=kernel, threads=threads, n=n, w=w)
