@@ -107,6 +107,8 @@ void add_part(std::uint64_t part, Lines& lines) {
 /// words in a block has different words to read, whichever is more.
 class Together {
 public:
+    static constexpr int kBanks = 4;
+
     explicit Together(unsigned block_bits) : block_bits_(block_bits), last_column_((1U << block_bits >> 2U) - 1) {}
 
     void add(std::uint64_t begin, std::uint64_t end) {
@@ -127,7 +129,7 @@ public:
     }
 
 private:
-    static constexpr int kBanks = 4, kMostBlocks = 8;  // two of each request
+    static constexpr int kMostBlocks = 8;  // two of each request
 
     void add_columns(std::uint64_t block, std::uint32_t columns) {
         int at = 0;
@@ -199,10 +201,63 @@ void count_sixteen(const MemoryAccess& access, int first, Together& together, Li
     }
 }
 
+/// How many of four values at most are different and share a place: their bits in `place`.
+std::uint64_t most_in_a_place(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d, std::uint64_t place) {
+    const std::uint64_t ab = a ^ b, ac = a ^ c, ad = a ^ d, bc = b ^ c, bd = b ^ d, cd = c ^ d;
+    const auto differ = [](std::uint64_t x) { return std::uint64_t{x != 0}; };
+    const auto meet = [place](std::uint64_t x) { return std::uint64_t{(x & place) == 0}; };
+    const std::uint64_t new_b = differ(ab), new_c = differ(ac) & differ(bc), new_d = differ(ad) & differ(bd) & differ(cd);
+    const std::uint64_t at_b = new_b + (new_b & meet(ab));
+    const std::uint64_t at_c = new_c + (new_c & meet(ac)) + (new_c & new_b & meet(bc));
+    const std::uint64_t at_d = new_d + (new_d & meet(ad)) + (new_d & new_b & meet(bd)) + (new_d & new_c & meet(cd));
+    return std::max(std::max(std::uint64_t{1}, at_b), std::max(at_c, at_d));
+}
+
+std::uint64_t how_many_differ(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
+    return std::uint64_t{1} + (a != b) + ((a != c) & (b != c)) + ((a != d) & (b != d) & (c != d));
+}
+
+/// True when no four neighbouring lanes lie within 16 bytes, and each lane lies in one word.
+HIPSCOPE_WIDEST bool all_apart(const std::uint64_t* address, unsigned bytes) {
+    std::uint64_t together = 0, across = 0;
+    for (int quad = 0; quad < kLanes; quad += 4) {
+        const std::uint64_t* a = address + quad;
+        const std::uint64_t begin = std::min(std::min(a[0], a[1]), std::min(a[2], a[3]));
+        const std::uint64_t last = std::max(std::max(a[0], a[1]), std::max(a[2], a[3]));
+        together |= std::uint64_t{last + bytes - begin <= 16};
+        across |= a[0] | a[1] | a[2] | a[3];
+    }
+    return together == 0 && (across & (bytes - 1)) == 0;
+}
+
+/// What `Together` comes to for a whole wave of lanes that are all apart, its sixteen groups at once.
+HIPSCOPE_WIDEST void count_apart(const std::uint64_t* address, unsigned block_bits, Lines& lines) {
+    constexpr int groups = kLanes / 4;
+    std::uint64_t word[4][groups];
+    for (int first = 0; first < kLanes; first += 16)
+        for (int quad = 0; quad < 4; ++quad)
+            for (int k = 0; k < 4; ++k) word[quad][first / 4 + k] = address[first + quad * 4 + k] >> 2U;
+    const unsigned words_bits = block_bits - 2;
+    const std::uint64_t column = (std::uint64_t{1} << words_bits) - 1;
+    std::uint64_t lookups = 0, cycles = 0;
+    for (int g = 0; g < groups; ++g) {
+        const std::uint64_t a = word[0][g], b = word[1][g], c = word[2][g], d = word[3][g];
+        constexpr unsigned line = kLineBits - 2;
+        lookups += how_many_differ(a >> line, b >> line, c >> line, d >> line);
+        cycles += std::max(most_in_a_place(a >> words_bits, b >> words_bits, c >> words_bits, d >> words_bits, Together::kBanks - 1),
+                           most_in_a_place(a, b, c, d, column));
+    }
+    lines.accesses = kLanes;
+    lines.lookups = static_cast<int>(lookups);
+    lines.cycles = static_cast<int>(cycles);
+}
+
 /// What the L1 counts and how long it takes. The accesses and look-ups of coalesced words of 2, 4 and 8 bytes and of a wave whose
 /// lanes all are in different lines are known from real counters of an MI300X, the cycles and what is served together
 /// from a strided benchmark of an MI210 (113 of 114 patterns of 4 and 8 bytes, RRZE gpu-benches).
 void count_lookups(const MemoryAccess& access, unsigned block_bits, Lines& lines) {
+    if (access.bytes <= 4 && access.lanes == ~0ULL && all_apart(access.address[0], access.bytes))
+        return count_apart(access.address[0], block_bits, lines);
     Together together(block_bits);
     if (access.bytes <= 4) {
         for (int first = 0; first < kLanes; first += 16)
