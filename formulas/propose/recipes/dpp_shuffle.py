@@ -31,7 +31,7 @@ _MASKS = (1, 2, 4, 8)
 # them is what LLVM's assembler calls them. Each move reads the lane itself that is asked for: a way through a third one
 # (3 and then 7 make 4) would find nothing where that one is not active. A lane that is not active gives 0.
 _HELPER = """\
-// What `__shfl_xor` gives. Within rows of 16 lanes a DPP move brings it, without a way through LDS.
+// What `__shfl_xor` gives, on AMD GPUs: within rows of 16 lanes a DPP move brings it, without a way through LDS.
 static __device__ int WORD(int word, int mask, int width) {
 \tif (mask >= width) return __shfl_xor(word, mask, width);
 \tswitch (mask) {

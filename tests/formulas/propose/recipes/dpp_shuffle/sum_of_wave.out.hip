@@ -1,6 +1,6 @@
 // facts: {"launches": [[[1024, 1, 1], [256, 1, 1]]]}
 #include <hip/hip_runtime.h>
-// What `__shfl_xor` gives. Within rows of 16 lanes a DPP move brings it, without a way through LDS.
+// What `__shfl_xor` gives, on AMD GPUs: within rows of 16 lanes a DPP move brings it, without a way through LDS.
 static __device__ int xor_lane_word(int word, int mask, int width) {
   if (mask >= width) return __shfl_xor(word, mask, width);
   switch (mask) {
