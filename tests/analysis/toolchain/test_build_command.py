@@ -17,7 +17,7 @@ from hipscope.analysis.toolchain.code_object import (
     gpu_images,
 )
 from hipscope.analysis.toolchain.discovery import Toolchain
-from hipscope.analysis.toolchain.project import Project, resolve_project
+from hipscope.analysis.toolchain.project import resolve_project
 from tests.unsaved import unsaved
 
 KERNEL = "_Z5twicePKfPfi"
@@ -25,11 +25,6 @@ KERNEL = "_Z5twicePKfPfi"
 
 def debug_files(code_object: Path, toolchain: Toolchain) -> str:
     return run_process([toolchain.bin / "llvm-dwarfdump", "--debug-line", code_object], timeout=30).text
-
-
-@pytest.fixture
-def project(program: Path) -> Project:
-    return resolve_project(program)
 
 
 class TestBuildCommand:
@@ -433,12 +428,3 @@ class TestBuildCommand:
         tree = build_program(resolve_project(made), toolchain).directory
         assert (tree / "list").read_text().startswith("data#include")
         assert (tree / "inside").resolve() == tree / "other.cpp"
-
-
-def _main(project: Project) -> Path:
-    assert project.main_source is not None
-    return project.main_source
-
-
-def _text(project: Project) -> bytes:
-    return _main(project).read_bytes()
