@@ -171,7 +171,8 @@ class Kernel(_Record):
     busy: dict[str, float] = Field(
         default_factory=dict,
         description="by unit, the part of the launches' time for which it would be busy at the highest rate that it "
-        "reaches; `launch`: an empty launch; from the emulator only",
+        "reaches; `launch`: an empty launch; `round_trip`: one with as many waves, each of which reads its "
+        "arguments, waits for memory once and stores, as far as this kernel does; from the emulator only",
     )
 
     @property

@@ -133,14 +133,9 @@ _WORDS: Mapping[Bound, str] = {
 
 def _message(profile: Profile, kernel: Kernel, roof: Roofline) -> str:
     """The roof that the kernel is at, else what bounds it and what its waves spend their time on."""
-    reachable = THRESHOLDS["memoryAccess.reachable_bandwidth"]
-    if roof.memory_fraction is not None and roof.memory_fraction >= AT_THE_ROOF * reachable:
-        return (
-            f"at the roof of the memory bandwidth: it moves {roof.memory_fraction:.0%} of the peak, and streams reach "
-            f"{reachable:.0%}; only moving fewer bytes makes it faster"
-        )
-    if roof.flops_fraction is not None and roof.flops_fraction >= AT_THE_ROOF:
-        return f"at the roof of the arithmetic: {roof.flops_fraction:.0%} of the peak; only fewer operations save time"
+    reached = roof_reached(kernel, roof)
+    if reached is not None:
+        return reached
     causes = list(time_by_cause(profile, kernel).items())[:_TOP]
     if not causes:
         return _WORDS[roof.bound]
@@ -150,6 +145,25 @@ def _message(profile: Profile, kernel: Kernel, roof: Roofline) -> str:
         for row in _launching(kernel)
     )
     return f"{_WORDS[roof.bound]}{launching}. Of the wave time: {named}"
+
+
+def roof_reached(kernel: Kernel, roof: Roofline) -> str | None:
+    """The roof that the kernel is within 15 % of, and what alone makes it faster; None below all of them."""
+    reachable = THRESHOLDS["memoryAccess.reachable_bandwidth"]
+    if roof.memory_fraction is not None and roof.memory_fraction >= AT_THE_ROOF * reachable:
+        return (
+            f"at the roof of the memory bandwidth: it moves {roof.memory_fraction:.0%} of the peak, and streams reach "
+            f"{reachable:.0%}; only moving fewer bytes makes it faster"
+        )
+    if roof.flops_fraction is not None and roof.flops_fraction >= AT_THE_ROOF:
+        return f"at the roof of the arithmetic: {roof.flops_fraction:.0%} of the peak; only fewer operations save time"
+    shortest = kernel.busy.get("round_trip", 0.0)
+    if shortest >= AT_THE_ROOF:
+        return (
+            "about as short as a launch can be: one that only reads its arguments, waits for memory once and stores would "
+            f"take {shortest:.0%} of the time; only launching less often saves time"
+        )
+    return None
 
 
 def _rates(roof: Roofline) -> list[Evidence]:

@@ -60,7 +60,13 @@ from hipscope.formulas.optimize.model_rewrites import (
 )
 from hipscope.formulas.optimize.options import Earlier, OptimizeOptions
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
-from hipscope.formulas.optimize.records import judged_attempt, sentence, unjudged, verified_result
+from hipscope.formulas.optimize.records import (
+    judged_attempt,
+    nothing_to_do,
+    sentence,
+    unjudged,
+    verified_result,
+)
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.search_end import ended_sentence, nothing_begun, reason_of, too_late, with_end
@@ -246,7 +252,12 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     wanted = _select(findings, work.profile, work.options.kernel)
     kernels = _in_turn(work, [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)])
     if not kernels:
-        return OptimizeResult(status="nothing_to_do", message=_nothing(work.profile, work.options))
+        return OptimizeResult(
+            status="nothing_to_do",
+            message=nothing_to_do(
+                work.profile, _named(work.profile, work.options.kernel), work.options.kernel
+            ),
+        )
     attempts: list[Attempt] = []
     ended = None
     for number, (kernel, group) in enumerate(kernels):
@@ -264,7 +275,10 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
             return result.model_copy(update={"findings": tuple(wanted)})
     if ended is None and not wanted:
         message = " ".join(
-            [_nothing(work.profile, work.options), *(_why_not(attempts) for _ in attempts[:1])]
+            [
+                nothing_to_do(work.profile, _named(work.profile, work.options.kernel), work.options.kernel),
+                *(_why_not(attempts) for _ in attempts[:1]),
+            ]
         )
         return OptimizeResult(status="nothing_to_do", message=message, attempts=tuple(attempts))
     result = OptimizeResult(
@@ -594,10 +608,3 @@ def _why_not(attempts: Sequence[Attempt]) -> str:
 
     most = min(attempts, key=order, default=None)
     return "No recipe answers what was found." if most is None else most.reason
-
-
-def _nothing(profile: Profile, options: OptimizeOptions) -> str:
-    where = f" in {options.kernel}" if options.kernel else ""
-    if not profile.kernels:
-        return "The program runs no kernel."
-    return f"Nothing to do: no bottleneck was found{where}."

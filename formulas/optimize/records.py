@@ -5,10 +5,14 @@ Takes a bench and what the judge said, gives the records of result.py. Nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from hipscope.analysis.metrics.roofline import roofline
+from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.formulas.base import Finding
+from hipscope.formulas.detect.diagnose_only import roof_reached
 from hipscope.formulas.detect.registry import measure_all
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.judge import Judgement
@@ -129,3 +133,13 @@ def _change(bench: Bench, candidate: Candidate) -> tuple[str, bytes, bytes]:
     path = (file or bench.source).resolve()
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     return name, bench.original if file is None else bench.run.texts.needed(file), candidate.text
+
+
+def nothing_to_do(profile: Profile, kernels: Sequence[Kernel], named: str | None) -> str:
+    """What to say where no bottleneck was found in these kernels, with the roof that the longest one is at."""
+    if not profile.kernels:
+        return "The program runs no kernel."
+    longest = max(kernels, key=lambda k: k.time_ns, default=None)
+    reached = longest and roof_reached(longest, roofline(longest, profile.device, profile.provenance))
+    roof = f" {base_name(longest.name)} is {reached}." if longest and reached else ""
+    return f"Nothing to do: no bottleneck was found{f' in {named}' if named else ''}.{roof}"

@@ -104,3 +104,30 @@ def test_recorded_runs_of_before_have_no_instructions_and_take_the_mean() -> Non
 def test_a_shape_that_was_never_timed_has_no_time() -> None:
     assert with_times([launch(1, 100)], None).launches[0].start_ns is None
     assert with_times([launch(1, 100)], 7.0).launches[0].end_ns == 7.0
+
+
+CHAIN = (
+    HEADER
+    + """
+__global__ void chain(const int* next, int* out, int steps) {
+  int at = threadIdx.x;
+  for (int k = 0; k < steps; ++k) at = next[at];
+  out[threadIdx.x] = at;
+}
+int main() {
+  int *next, *out; CHECK(hipMalloc(&next, 4096)); CHECK(hipMalloc(&out, 4096));
+  CHECK(hipMemset(next, 0, 4096));
+  chain<<<1, 64>>>(next, out, STEPS);
+  CHECK(hipDeviceSynchronize());
+}
+"""
+)
+
+
+@pytest.mark.parametrize(("steps", "least", "most"), [(0, 0.8, 1.0), (1, 0.8, 1.0), (40, 0.1, 0.6)])
+def test_a_launch_that_waits_for_memory_once_is_near_the_shortest_one_and_a_chain_is_not(
+    run: Run, steps: int, least: float, most: float
+) -> None:
+    launch = run(CHAIN.replace("STEPS", str(steps))).dispatches()[0]
+    assert least <= launch.busy["round_trip"] <= most
+    assert launch.busy["round_trip"] > launch.busy["launch"]

@@ -46,8 +46,12 @@ def test_programs_near_a_roof_are_left_out_of_the_figure_and_unknown_ones_are_no
     rows = [
         program("near", "no_improvement", {"hbm": 0.9}),
         program("far", "verified", {"hbm": 0.4}),
+        program("short", "no_improvement", {"launch": 0.6, "round_trip": 0.85}),
         old,
     ]
     text = "\n".join(table(rows))
-    assert "Of the 2 programs whose kernel with the most time is not within 20% of a roof, 1 have" in text
+    assert "Of the 3 programs whose kernel with the most time is not within 20% of a roof, 1 have" in text
+    assert (
+        "within 20% of a roof or of the shortest launch, 1 have a verified edit (50%; 1.41x over all" in text
+    )
     assert "| near | passes | none | hbm 90% |" in text

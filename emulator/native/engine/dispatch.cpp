@@ -420,7 +420,8 @@ private:
         else if (worst == valu) result.bound_by = "valu";
         else if (worst == lds) result.bound_by = "lds";
         else result.bound_by = "vmem";
-        result.busy = {{"launch", c.launch_floor_ns / result.time_ns}};
+        const double shortest = std::max(c.launch_floor_ns, c.dispatch_ns + round_trip_cycles(c, t) * per_cycle);
+        result.busy = {{"launch", c.launch_floor_ns / result.time_ns}, {"round_trip", std::min(1.0, shortest / result.time_ns)}};
         if (cycles <= 0) return;
         const double part = cycles * per_cycle / result.time_ns;
         const double l2_cycles = static_cast<double>(t.l2.read_hits + t.l2.read_misses) * (1 << kLineBits) / c.l2_read_bytes_per_cycle +
@@ -428,6 +429,18 @@ private:
         const double l2 = l2_cycles * scale / (c.l2_channels * cycles);
         const std::pair<std::string_view, double> units[] = {{"hbm", hbm}, {"mall", mall}, {"l2", l2}, {"lds", lds}, {"valu", valu}, {"vmem", vmem}, {"atomic", hot / cycles}};
         for (const auto& [unit, busy] : units) result.busy.emplace_back(unit, busy * part);
+    }
+
+    /// What a launch with as many waves takes at least when each of them reads its arguments, waits once for what lies where
+    /// this one's data do, and stores: cycles. Most launches of some microseconds are little more than that.
+    [[nodiscard]] double round_trip_cycles(const TimingConstants& c, const TimedResult& t) const {
+        const std::uint64_t groups = (launch_.group_count + static_cast<unsigned>(c.xcds) - 1) / static_cast<unsigned>(c.xcds);
+        double cycles = c.workgroup_launch_cycles + static_cast<double>(groups * launch_.waves_per_group) * c.wave_launch_cycles;
+        if (t.l2.scalar_reads > 0) cycles += c.scalar_l2_cycles;
+        if (t.l2.read_hits + t.l2.read_misses > t.l2.scalar_reads)
+            cycles += t.l2.hbm_read_bytes > 0 ? c.memory_latency : t.l2.mall_bytes > 0 ? c.mall_latency : c.l2_latency;
+        if (t.l2.write_hits + t.l2.write_misses > 0) cycles += c.store_latency;
+        return cycles;
     }
 
     Engine& engine_;

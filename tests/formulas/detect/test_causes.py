@@ -124,6 +124,14 @@ def test_what_a_short_launch_itself_takes_is_said_of_what_bounds_the_kernel(
     assert any(e.metric == LAUNCHING for e in finding.evidence) == said
 
 
+@pytest.mark.parametrize(("part", "said"), [(0.9, True), (0.8, False)])
+def test_a_launch_that_can_hardly_be_shorter_is_said_to_be_so(part: float, said: bool) -> None:
+    profile = profile_of(waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, memory=access("load")))
+    kernel = profile.kernels[0].model_copy(update={"busy": {"launch": 0.6, "round_trip": part}})
+    finding = diagnose(profile.model_copy(update={"kernels": (kernel,)}), [], SourceTexts())[0]
+    assert (f"would take {part:.0%} of the time" in finding.message) == said
+
+
 def test_all_of_the_time_has_a_cause_of_the_table() -> None:
     profile = profile_of(
         waiting("v_add_f32_e32 v0, v1, v2", StallReason.OTHER),
