@@ -33,10 +33,15 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLE = Path(__file__).with_suffix(".toml")
 PAGE = ROOT / "docs" / "real-programs.md"
 BEGIN, END = "<!-- begin: real programs -->\n", "<!-- end: real programs -->\n"
+_HEADS = (
+    "program", "own check", "findings", "of roof", "before", "edit", "promised", "kernel", "program", "own check after",
+    "time",
+)  # fmt: skip
 _SHOWN = 90  # characters of a reason
 _ROOFS = ("hbm", "mall", "l2", "lds", "valu", "launch")
 _ROUND_TRIP = "round_trip"  # the shortest launch that waits for memory once
 _NEAR_ROOF = 0.8
+_LAUNCHES = "launchOverhead"
 _OF_LIMIT = 0.85  # of the time of a command: after it the search ends, the rest is for writing the result
 
 
@@ -196,7 +201,7 @@ def profiled(program: Program, project: Path, limits: Limits) -> dict[str, Any]:
         "error": report.get("error") or ("" if kernels else output[-500:]),
         "kernels": [{"name": k["name"], "time_ns": k["time_ns"], "busy": k.get("busy", {})} for k in kernels],
         "findings": [
-            {"formula": f["formula"], "kernel": f["kernel"], "share": f["share"]}
+            {key: f[key] for key in ("formula", "kernel", "share", "estimated_speedup")}
             for f in report.get("findings", ())
         ],
         "profile_seconds": time.perf_counter() - begun,
@@ -237,8 +242,8 @@ def summary(report: dict[str, Any]) -> dict[str, Any]:
 
 def table(found: list[dict[str, Any]], before: Path | None = None) -> Iterator[str]:
     """A row per program and the sums; with the results `before`, what an earlier version gave each kernel."""
-    yield "| program | own check | findings | of roof | before | edit | kernel | program | own check after | time |"
-    yield "|---|---|---|--:|--:|---|--:|--:|---|--:|"
+    yield f"| {' | '.join(_HEADS)} |"
+    yield "|---|---|---|--:|--:|---|--:|--:|--:|---|--:|"
     yield from (row(f, _earlier(before, f["name"])) for f in found)
     asked_for = [f for f in found if f.get("optimize")]
     won = [f["optimize"]["speedup"] for f in asked_for if f["optimize"]["status"] == "verified"]
@@ -261,6 +266,18 @@ def table(found: list[dict[str, Any]], before: Path | None = None) -> Iterator[s
             f"{which}, {len(helped)} have a verified edit "
             f"({len(helped) / max(1, len(room)):.0%}; {gain:.2f}x over all of them)."
         )
+    pairs = [
+        (times, f["optimize"]["speedup"])
+        for f in asked_for
+        if f["optimize"]["status"] == "verified" and (times := promised(f)) and times > 1
+    ]
+    if len(pairs) > 1:
+        low, _, high = statistics.quantiles([math.log(got) / math.log(times) for times, got in pairs], n=4)
+        yield (
+            f"Of {len(pairs)} kernels with a finding and an edit: promised over got, median "
+            f"{statistics.median(times / got for times, got in pairs):.2f}; as logarithms half of the edits brought "
+            f"{low:.2f} to {high:.2f} of what was promised."
+        )
     compiles = [n for f in asked_for if (n := f["optimize"].get("compiles")) is not None]
     if compiles:
         yield f"Texts compiled by one `optimize`: median {statistics.median(compiles):g}, at most {max(compiles)}."
@@ -270,7 +287,7 @@ def row(found: dict[str, Any], before: str = "") -> str:
     """One program's row of the table; `before`: what an earlier version gave its kernel."""
     if not found["runs"]:
         why = _short(found["error"])
-        return f"| {found['name']} | does not run: {why} | | | | | | | | {found['seconds']:.0f} s |"
+        return f"| {found['name']} | does not run: {why} | | | | | | | | | {found['seconds']:.0f} s |"
     edit, after = found.get("optimize"), found.get("after")
     names = ", ".join(dict.fromkeys(f["formula"] for f in found["findings"])) or "none"
     roof = nearest_roof(found)
@@ -282,16 +299,37 @@ def row(found: dict[str, Any], before: str = "") -> str:
         before,
     ]
     if edit is None:
-        cells += ["not asked", "", "", ""]
+        cells += ["not asked", "", "", "", ""]
     elif edit["status"] != "verified":
-        cells += [f"none: {_short(edit['message'])}", "", "", ""]
+        cells += [f"none: {_short(edit['message'])}", "", "", "", ""]
     else:
         whole = _total(found) / _total(after) if after and _total(after) else math.nan
         ok = _passed(after) if after else ""
         if (large := found.get("large")) is not None:
             ok += f", large: {_passed(large)}"
-        cells += [", ".join(edit["recipes"]), f"{edit['speedup']:.2f}x", f"{whole:.2f}x", ok]
+        expected = promised(found)
+        cells += [
+            ", ".join(edit["recipes"]),
+            f"{expected:.2f}x" if expected else "",
+            f"{edit['speedup']:.2f}x",
+            f"{whole:.2f}x",
+            ok,
+        ]
     return "| " + " | ".join([*cells, f"{found['seconds']:.0f} s"]) + " |"
+
+
+def promised(found: dict[str, Any]) -> float | None:
+    """How many times as fast the findings say that the edited kernel can become: the largest, but of those about the
+    number of launches, which no edit of a kernel changes. None without a finding.
+    """
+    times = [
+        f["estimated_speedup"]
+        for f in found["findings"]
+        if f["kernel"] == found["optimize"]["kernel"]
+        and f["formula"] != _LAUNCHES
+        and f.get("estimated_speedup")
+    ]
+    return max(times, default=None)
 
 
 def nearest_roof(

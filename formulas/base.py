@@ -44,7 +44,7 @@ class Finding:
     Lines count from 1, columns in bytes of UTF-8 from 1, as compilers count; `end_column` is behind the last byte, 0
     means that the columns are unknown. A capture without line information gives the kernel's own line, or 0. `share` is
     the part of the kernel's time at stake, 0..1. `estimated_speedup`: about how many times as fast the kernel can
-    become; None when not known.
+    become; None when not known. `usual_speedup`: the range in which half of the edits of such findings end.
     """
 
     formula: str
@@ -60,6 +60,7 @@ class Finding:
     evidence: tuple[Evidence, ...]
     related: tuple[Related, ...] = ()
     estimated_speedup: float | None = None
+    usual_speedup: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -160,8 +160,8 @@ def roof_reached(kernel: Kernel, roof: Roofline) -> str | None:
     shortest = kernel.busy.get("round_trip", 0.0)
     if shortest >= AT_THE_ROOF:
         return (
-            "about as short as a launch can be: one that only reads its arguments, waits for memory once and stores would "
-            f"take {shortest:.0%} of the time; only launching less often saves time"
+            "about as short as a launch can be: one that only reads its arguments, waits for memory once and stores "
+            f"would take {shortest:.0%} of the time; only launching less often saves time"
         )
     return None
 

@@ -28,7 +28,7 @@ from hipscope.formulas.detect.precision import Precision
 from hipscope.formulas.detect.register_pressure import RegisterPressure
 from hipscope.formulas.detect.sites import underlined
 from hipscope.formulas.detect.thresholds import THRESHOLDS
-from hipscope.formulas.detect.time_at_stake import estimated_speedup
+from hipscope.formulas.detect.time_at_stake import estimated_speedup, speedup_limit, usual_speedup
 
 FORMULAS: tuple[Formula, ...] = (
     BankConflict(),
@@ -235,4 +235,7 @@ def _bounded(profile: Profile, kernel: Kernel, formula: Formula, finding: Findin
     if formula.fewer_launches:
         return replace(finding, estimated_speedup=1 / (1 - finding.share) if finding.share < 1 else None)
     times = estimated_speedup(profile, kernel, finding.share, formula.keeps)
-    return replace(finding, estimated_speedup=times)
+    if times is None:
+        return finding
+    usual = usual_speedup(times, speedup_limit(profile, kernel, formula.keeps))
+    return replace(finding, estimated_speedup=times, usual_speedup=usual)

@@ -6,6 +6,7 @@ how long a shared unit is busy. The smaller one counts, because neither alone ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 
 from hipscope.analysis.metrics.roofline import BOUND_FRACTION, roofline
@@ -89,19 +90,37 @@ def estimated_speedup(
     """About how many times as fast the kernel can become; None when nothing bounds it.
 
     Whatever is at stake is gone: 1 / (1 - share), an estimate, because the share is one: waves that wait less also
-    hide each other's waits better, so a rewrite can bring somewhat more. No launch takes less than an empty one. And no
-    faster than the device's peaks allow for the work that stays: peak over achieved rate (roofline). A rate above the
-    HBM peak says that a cache served it, and bounds nothing.
+    hide each other's waits better, so a rewrite can bring somewhat more; never more than `speedup_limit`.
     """
-    bounds = [1 / (1 - share)] if share < 1 else []
+    limit = speedup_limit(profile, kernel, keeps)
+    times = min(1 / (1 - share) if share < 1 else math.inf, limit)
+    return None if math.isinf(times) else times
+
+
+def speedup_limit(profile: Profile, kernel: Kernel, keeps: Collection[Work]) -> float:
+    """How many times as fast the kernel can become at most; infinite when nothing is known to bound it.
+
+    No launch takes less than an empty one, and none that waits for memory less than the model's shortest such launch.
+    And none is faster than the device's peaks allow for the work that stays: peak over achieved rate (roofline). A rate
+    above the HBM peak says that a cache served it, and bounds nothing.
+    """
+    bounds = [math.inf]
     profiled = [d.time_ns for d in kernel.dispatches if d.profiled and d.time_ns > 0]
     if profiled:
         bounds.append(max(1.0, sum(profiled) / len(profiled) / THRESHOLDS["any.launch_floor_ns"]))
+    if kernel.busy.get("round_trip"):
+        bounds.append(1 / kernel.busy["round_trip"])
     roof = roofline(kernel, profile.device, profile.provenance)
     for work, fraction in (("bytes", roof.memory_fraction), ("flops", roof.flops_fraction)):
         if work in keeps and fraction and fraction <= 1:
             bounds.append(1 / fraction)
-    return min(bounds) if bounds else None
+    return min(bounds)
+
+
+def usual_speedup(times: float, limit: float) -> tuple[float, float]:
+    """Where half of the edits end whose finding promises a kernel `times` as fast; no more than the `limit`."""
+    least, most = THRESHOLDS["any.gain_least"], THRESHOLDS["any.gain_most"]
+    return times**least, max(times, min(times**most, limit))
 
 
 def unit_share(kernel: Kernel, device: Device, busy_cycles: float) -> float | None:

@@ -97,7 +97,7 @@ def possible_speedup(finding: Finding) -> str:
     times = finding.estimated_speedup
     if times is None:
         return ""
-    return f", the kernel about {times:.{1 if times < 10 else 0}f}x as fast if all of that goes"
+    return f", the kernel about {_times(times)} as fast{_usual(finding)} if all of that goes"
 
 
 def gain_sentence(finding: Finding, kernel: Kernel | None = None) -> str:
@@ -114,7 +114,19 @@ def gain_sentence(finding: Finding, kernel: Kernel | None = None) -> str:
     times = finding.estimated_speedup
     if times is None:
         return f"{start} {stake}."
-    return f"{start} {stake}: without that the kernel is about {times:.{1 if times < 10 else 0}f}x as fast."
+    return f"{start} {stake}: without that the kernel is about {_times(times)} as fast{_usual(finding)}."
+
+
+def _usual(finding: Finding) -> str:
+    """Between what half of the edits of such findings end, in brackets; empty where that is not known."""
+    if finding.usual_speedup is None:
+        return ""
+    least, most = finding.usual_speedup
+    return f" (usually {_times(least)} to {_times(most)})"
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.{1 if factor < 10 else 0}f}x"
 
 
 def instances_sentence(report: Report, finding: Finding, most: int = _INSTANCES) -> str:

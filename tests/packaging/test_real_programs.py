@@ -55,3 +55,18 @@ def test_programs_near_a_roof_are_left_out_of_the_figure_and_unknown_ones_are_no
         "within 20% of a roof or of the shortest launch, 1 have a verified edit (50%; 1.41x over all" in text
     )
     assert "| near | passes | none | hbm 90% |" in text
+
+
+def test_what_findings_promise_is_held_against_what_the_edit_of_their_kernel_brought() -> None:
+    rows = [program(name, "verified", {"hbm": 0.4}) for name in "abc"]
+    for found, times in zip(rows, (2.0, 4.0, 4.0), strict=True):
+        found["optimize"]["kernel"] = "k0"
+        found["findings"] = [
+            {"formula": "memoryAccess", "kernel": "k0", "share": 0.5, "estimated_speedup": times},
+            {"formula": "launchOverhead", "kernel": "k0", "share": 0.9, "estimated_speedup": 10.0},
+            {"formula": "memoryAccess", "kernel": "k1", "share": 0.9, "estimated_speedup": 10.0},
+        ]
+    text = "\n".join(table(rows))
+    assert "Of 3 kernels with a finding and an edit: promised over got, median 2.00" in text
+    assert "half of the edits brought 0.50 to 1.00 of what was promised" in text
+    assert "| unroll | 4.00x | 2.00x |" in text

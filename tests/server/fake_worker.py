@@ -335,6 +335,7 @@ def finding(file: str, formula: str, number: int, of: Object) -> Object:
         "evidence": [{"metric": "conflict share", "value": 0.97, "ideal": 0, "unit": "share"}],
         "related": [{"file": file, "line": of["line"], "message": "the tile is declared in this kernel"}],
         "estimated_speedup": None,
+        "usual_speedup": None,
         "title": formula,
         "remedy": [],
         "instances": [],

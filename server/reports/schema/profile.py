@@ -284,6 +284,7 @@ class Finding:
     evidence: tuple[Evidence, ...]
     related: tuple[Place, ...]
     estimated_speedup: float | None
+    usual_speedup: tuple[float, float] | None
     title: str
     remedy: tuple[str, ...]
     instances: tuple[FindingInstance, ...]

@@ -22,7 +22,7 @@ from hipscope.analysis.profile import (
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.detect.registry import FORMULAS, all_formulas, detect_all, diagnose, measure_all
-from hipscope.formulas.detect.time_at_stake import estimated_speedup
+from hipscope.formulas.detect.time_at_stake import estimated_speedup, usual_speedup
 from tests.formulas.hand_made import modelled_profile
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures"
@@ -563,6 +563,20 @@ def test_no_gain_is_larger_than_what_an_empty_launch_leaves() -> None:
     """All but 0.1 % of 6 us is at stake, but the shortest launch takes 1.5 us."""
     profile = profile_of(other(6000), time_ns=6000.0)
     assert estimated_speedup(profile, profile.kernels[0], 0.999, ()) == pytest.approx(4.0)
+
+
+def test_no_gain_is_larger_than_what_the_shortest_launch_that_waits_for_memory_leaves() -> None:
+    profile = profile_of(other(6000), time_ns=6000.0)
+    kernel = profile.kernels[0].model_copy(update={"busy": {"launch": 0.25, "round_trip": 0.4}})
+    assert estimated_speedup(profile, kernel, 0.999, ()) == pytest.approx(2.5)
+
+
+def test_a_gain_comes_with_the_range_in_which_edits_usually_end() -> None:
+    spill = instruction("scratch_load_dword v1, off, off", 3600, StallReason.SCRATCH_MEMORY, None)
+    finding = only(profile_of(spill, other(6000)), "registerPressure")
+    assert finding is not None
+    assert finding.usual_speedup == pytest.approx(((1 / 0.6) ** 0.4, (1 / 0.6) ** 1.4))
+    assert usual_speedup(4.0, 5.0) == pytest.approx((4**0.4, 5.0))  # no more than the device allows
 
 
 def test_a_kernel_with_a_finding_is_not_diagnosed() -> None:
