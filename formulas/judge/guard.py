@@ -269,6 +269,7 @@ _ELSEWHERE = b"""#pragma clang diagnostic push
 _BARRIERS = BARRIERS | {"__builtin_amdgcn_s_barrier"}
 _PRAGMA_LINES = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(unroll|nounroll|clang[ \t]+loop)\b.*$", re.MULTILINE)
 _PRAGMAS = re.compile(r"#\s*pragma\s+(unroll|nounroll|clang loop)")
+_MORE = 1.25  # times the spills of a kernel that has some: there the time decides whether a rewrite may have a few more
 _INTEGER_CAST = re.compile(r"\b(long|size_t|u?int64_t|u?intptr_t|unsigned|int)\b[^*]*$")
 
 
@@ -464,10 +465,10 @@ def _resource_reasons(before: KernelMetadata, after: KernelMetadata, facts: Laun
     needed = after.lds + max((launch.dynamic_lds for launch in facts.launches), default=0)
     if needed > facts.lds_limit:
         reasons.append(f"a workgroup would need {needed} bytes of LDS; the device has {facts.lds_limit}")
-    if after.vgpr_spills > before.vgpr_spills or after.sgpr_spills > before.sgpr_spills:
+    if after.vgpr_spills > _MORE * before.vgpr_spills or after.sgpr_spills > _MORE * before.sgpr_spills:
         was, now = before.vgpr_spills + before.sgpr_spills, after.vgpr_spills + after.sgpr_spills
         reasons.append(f"more registers are spilled to memory ({now}, before {was})")
-    if after.scratch > before.scratch:
+    if after.scratch > _MORE * before.scratch:
         reasons.append(
             f"each thread needs more scratch memory ({after.scratch} bytes, before {before.scratch})"
         )

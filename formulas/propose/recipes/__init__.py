@@ -16,6 +16,7 @@ from hipscope.formulas.propose.candidate import Proposal, Refusal
 from hipscope.formulas.propose.recipes import (
     advice,
     block_reduce,
+    cheaper_calls,
     data_layout,
     division,
     dpp_shuffle,
@@ -37,6 +38,7 @@ from hipscope.formulas.propose.recipes import (
     register_cache,
     restrict,
     sequential_tree,
+    sincos,
     skip_zeros,
     tile_transpose,
     uniform_table,
@@ -64,7 +66,13 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     "branchDivergence": (sequential_tree.propose, merge_branches.propose, advice.regroup_work),
     "memoryLocality": (xcd_remap.propose, restrict.propose, register_cache.propose),
     "latencyHiding": (fixed_trips.propose, unroll.deepen, restrict.propose, launch_bounds.propose),
-    "precision": (float_math.propose, division.propose, reciprocal.propose),
+    "precision": (
+        float_math.propose,
+        sincos.propose,
+        cheaper_calls.propose,
+        division.propose,
+        reciprocal.propose,
+    ),
     "launchConfig": (packed_float.propose, advice.launch_shape),
 }
 # What is tried on every hot kernel, whatever was found in it.
@@ -75,12 +83,13 @@ ANYWHERE: tuple[Recipe, ...] = (
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(
     {
-        division.propose, dpp_shuffle.propose, fast_math.advise, fast_math.propose, fixed_trips.propose,
-        float_math.propose, masked_loads.propose, reciprocal.propose, skip_zeros.propose,
+        cheaper_calls.propose, division.propose, dpp_shuffle.propose, fast_math.advise, fast_math.propose,
+        fixed_trips.propose, float_math.propose, masked_loads.propose, reciprocal.propose, sincos.propose,
+        skip_zeros.propose,
     }
 )  # fmt: skip
 # Those whose text the host's compiler does not take.
-FOR_THE_DEVICE: frozenset[Recipe] = frozenset({fast_math.propose, fast_math.advise})
+FOR_THE_DEVICE: frozenset[Recipe] = frozenset({cheaper_calls.propose, fast_math.propose, fast_math.advise})
 # What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
 _SEARCHED: tuple[Recipe, ...] = (
     unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,

@@ -1,9 +1,11 @@
 """precision: float divisions by something that stays the same, so that multiplying with its reciprocal does.
 
-A divisor that no step of a loop changes is inverted once, before the loop; the reciprocal of a constant is computed by
-the compiler. A quotient is then rounded twice, which makes it wrong by up to 1.5 units in the last place instead of
-0.5: results are held to the tolerances, not to equal bits. A divisor whose reciprocal is no normal float (below 1e-38
-or above 1e38 in size) would lose more; that none is, is assumed, and shown.
+A divisor that no step of a loop changes is inverted once, before the loop, one by which statements after one another
+divide (the length of a vector) before the first of them; the reciprocal of a constant is computed by the compiler.
+
+A quotient is then rounded twice, which makes it wrong by up to 1.5 units in the last place instead of 0.5: results are
+held to the tolerances, not to equal bits. A divisor whose reciprocal is no normal number (in float below 1e-38 or above
+1e38 in size) would lose more; that none is, is assumed, and shown.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
     is_plain,
     kind_of,
     loops_around,
+    number_type,
     other_names,
     parse_with_types,
     roundings,
@@ -32,12 +35,16 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     line_start,
     style_of,
 )
+from hipscope.formulas.propose.recipes.shared.steady_values import same_value, statement_of, steady_names
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
 
 NAME = "reciprocal"
+
+_ONE = {"float": "1.0f", "double": "1.0"}
+_TOO_SMALL_OR_LARGE = {"float": "below 1e-38 or above 1e38", "double": "below 1e-308 or above 1e308"}
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
@@ -60,13 +67,18 @@ def _without_divisions(
     file = parse_with_types(source, facts)
     style = style_of(source, kernel)
     splices: list[Splice] = []
-    hoisted: dict[tuple[int, str], str] = {}
+    hoisted: dict[tuple[int, str, str], str] = {}
     reasons: list[str] = []
     covered: list[tuple[int, int]] = []
-    for node in walk(kernel.body_node):
-        if lines is not None and node.start_point.row + 1 not in lines:
-            continue
-        if not _is_float_division(node, kernel, file) or _within(node, covered):
+    divisions = {
+        node: kind
+        for node in walk(kernel.body_node)
+        if (lines is None or node.start_point.row + 1 in lines)
+        and (kind := _type_of_division(node, kernel, file)) is not None
+    }
+    shared = _shared(source, list(divisions), kernel, file)
+    for node, kind in divisions.items():
+        if _within(node, covered):
             continue
         right, operator = child_of(node, "right"), child_of(node, "operator")
         sign = "*=" if text_of(operator) == "/=" else "*"
@@ -76,25 +88,26 @@ def _without_divisions(
             if _is_power_of_two(right, file):
                 reasons.append(f"{where} is a power of two, which the compiler inverts itself")
                 continue
-            factor = f"(1.0f / {divisor})"
+            factor = f"({_ONE[kind]} / {divisor})"
         else:
             anchor = _anchor(source, right, node, kernel)
             if isinstance(anchor, str):
+                anchor = shared.get(node.id, anchor)
+            if isinstance(anchor, str):
                 reasons.append(f"{where} {anchor}")
                 continue
-            key = anchor[0], divisor
+            key = *anchor[:1], divisor, kind
             if key not in hoisted:
                 name = fresh_name("inverse", style, hoisted.values())
                 start, indent = anchor
-                line = f"{indent}const float {name} = 1.0f / {divisor};{style.newline}"
+                line = f"{indent}const {kind} {name} = {_ONE[kind]} / {divisor};{style.newline}"
                 splices.append(Splice(start, start, line.encode()))
                 hoisted[key] = name
             factor = hoisted[key]
         splices.append(Splice(operator.start_byte, right.end_byte, f"{sign} {factor}".encode()))
         covered.append((right.start_byte, right.end_byte))
     if not covered:
-        return Refusal(NAME, "; ".join(reasons) if reasons else "the kernel divides no floats")
-    divisors = ", ".join(f"`{divisor}`" for divisor in dict.fromkeys(d for _, d in hoisted))
+        return Refusal(NAME, "; ".join(reasons) if reasons else "the kernel itself divides no floats")
     return Candidate(
         recipe=NAME,
         title="Multiply with the reciprocal of what stays the same",
@@ -103,17 +116,28 @@ def _without_divisions(
         "results are not the same bit for bit.",
         exact=False,
         terms=roundings(kernel),
-        assumes=(f"{divisors} is never below 1e-38 or above 1e38 in size",) if divisors else (),
+        assumes=tuple(
+            dict.fromkeys(
+                f"`{divisor}` is never {_TOO_SMALL_OR_LARGE[kind]} in size" for _, divisor, kind in hoisted
+            )
+        ),
     )
 
 
-def _is_float_division(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
-    """`a / b` or `a /= b` in float: one side is a float for sure, the other a float or an integer."""
+def _type_of_division(node: Node, kernel: KernelSyntax, file: FileSyntax) -> str | None:
+    """`float` or `double` of `a / b` and `a /= b`: that of the quotient, where both sides are certainly numbers."""
     wanted = {"binary_expression": "/", "assignment_expression": "/="}.get(node.type)
     if wanted is None or text_of(child_of(node, "operator")) != wanted:
-        return False
-    left, right = (kind_of(child_of(node, side), kernel, file) for side in ("left", "right"))
-    return None not in (left, right) and left == "float"
+        return None
+    left, right = child_of(node, "left"), child_of(node, "right")
+    if number_type(node if wanted == "/" else left, kernel, file) == "double":
+        return "double" if _is_number(left, kernel, file) and _is_number(right, kernel, file) else None
+    kinds = [kind_of(side, kernel, file) for side in (left, right)]
+    return "float" if None not in kinds and kinds[0] == "float" else None
+
+
+def _is_number(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
+    return number_type(node, kernel, file) is not None or kind_of(node, kernel, file) is not None
 
 
 def _is_constant(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
@@ -158,6 +182,34 @@ def _anchor(source: bytes, divisor: Node, division: Node, kernel: KernelSyntax) 
     if steady.parent is None or steady.parent.type != "compound_statement" or not at_line:
         return "stays the same in a loop that stands on a line with other code"
     return before_directives(source, steady.start_byte), indentation(source, start)
+
+
+def _shared(
+    source: bytes, divisions: list[Node], kernel: KernelSyntax, file: FileSyntax
+) -> dict[int, tuple[int, str]]:
+    """Where the reciprocal of a divisor can be computed by which several divisions of one list of statements divide.
+
+    By division, by its id: the start of the first statement's line and its indentation.
+    """
+    steady = steady_names(kernel, file)
+    left = [(node, statement) for node in divisions if (statement := statement_of(node, kernel)) is not None]
+    found: dict[int, tuple[int, str]] = {}
+    while left:
+        (first, statement), *left = left
+        divisor, start = child_of(first, "right"), line_start(source, statement.start_byte)
+        group = [
+            node
+            for node, other in left
+            if squeeze(text_of(child_of(node, "right"))) == squeeze(text_of(divisor))
+            and same_value(divisor, child_of(node, "right"), (statement, other), steady)
+        ]
+        in_body = statement.parent is not None and statement.parent.type == "compound_statement"
+        if not group or not in_body or source[start : statement.start_byte].strip():
+            continue
+        place = before_directives(source, statement.start_byte), indentation(source, start)
+        found |= {node.id: place for node in (first, *group)}
+        left = [(node, other) for node, other in left if node not in group]
+    return found
 
 
 def _within(node: Node, covered: list[tuple[int, int]]) -> bool:

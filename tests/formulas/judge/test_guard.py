@@ -286,6 +286,15 @@ def test_resources_and_layout_must_fit(original: CodeObject, change: dict[str, o
     assert reason in " ".join(check_code_object(original, changed(original, SYMBOL, **change), launches()))
 
 
+@pytest.mark.parametrize(("now", "refused"), [(110, False), (130, True)])
+def test_a_kernel_that_spills_may_spill_a_little_more(original: CodeObject, now: int, refused: bool) -> None:
+    before = changed(original, SYMBOL, vgpr_spills=100, scratch=400)
+    reasons = check_code_object(
+        before, changed(original, SYMBOL, vgpr_spills=now, scratch=4 * now), launches()
+    )
+    assert bool(reasons) == refused
+
+
 def test_dynamic_lds_of_the_launch_counts(original: CodeObject) -> None:
     assert "bytes of LDS" in " ".join(
         check_code_object(original, changed(original, SYMBOL, lds=4096), launches(dynamic_lds=62000))

@@ -77,6 +77,14 @@ def kind_of(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
     return "float" if "float" in found else "integer"
 
 
+def number_type(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Literal["float", "double"] | None:
+    """`float` or `double` where the expression certainly has that type: by the compiler, else by the text."""
+    told = file.types.get((node.start_byte, node.end_byte))
+    if told is None:
+        return "float" if kind_of(node, kernel, file) == "float" else None
+    return "double" if told == "double" else "float" if told == "float" else None
+
+
 def changed_within(node: Node) -> frozenset[str]:
     """Names that are assigned, counted, declared, or may be changed by reference anywhere below the node."""
     return frozenset(name for name, _ in changed_names(node))
@@ -156,6 +164,7 @@ def _keeps_arguments(call: Node) -> bool:
     """Casts, known functions and those that the file defines with values keep their arguments; others may not."""
     name = (called(call) or "").removeprefix("std::")
     known = _call(call) is not None or name in ("min", "max", "abs") or name.startswith("__builtin_")
+    known = known or f"{name}f" in _FLOAT_FUNCTIONS  # C++'s overloads
     return known or (bool(name) and _takes_values(name, call))
 
 

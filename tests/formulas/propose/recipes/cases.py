@@ -21,6 +21,7 @@ from hipscope.formulas.propose.candidate import Candidate, Family, Proposal
 from hipscope.formulas.propose.recipes import (
     Recipe,
     block_reduce,
+    cheaper_calls,
     division,
     dpp_shuffle,
     fast_math,
@@ -41,6 +42,7 @@ from hipscope.formulas.propose.recipes import (
     register_cache,
     restrict,
     sequential_tree,
+    sincos,
     skip_zeros,
     tile_transpose,
     uniform_table,
@@ -54,11 +56,10 @@ BY_NAME: dict[str, Recipe] = {
     **{
         m.NAME: m.propose
         for m in (
-            block_reduce, division, dpp_shuffle, fast_math, fixed_trips, float_math, hoist_guard, hoist_loads,
-            index_swap, launch_bounds, lds_column, lds_histogram, masked_loads, merge_branches, packed_float,
-            pad_lds, prefetch, reciprocal, register_cache, restrict, sequential_tree, skip_zeros, tile_transpose,
-            uniform_table, xcd_remap,
-            xor_swizzle,
+            block_reduce, cheaper_calls, division, dpp_shuffle, fast_math, fixed_trips, float_math, hoist_guard,
+            hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram, masked_loads, merge_branches,
+            packed_float, pad_lds, prefetch, reciprocal, register_cache, restrict, sequential_tree, sincos, skip_zeros,
+            tile_transpose, uniform_table, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

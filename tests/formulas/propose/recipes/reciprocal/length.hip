@@ -1,0 +1,15 @@
+// facts: {}
+#include <hip/hip_runtime.h>
+__global__ void unit(const float4* in, float4* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i].x, y = in[i].y, z = in[i].z;
+  float length = sqrtf(x * x + y * y + z * z);
+  x = x / length;
+  y = y / length;
+  z /= length;
+  const float far = x / (y + 2.0f) + z / (y + 2.0f);
+  length += 1.0f;
+  const float other = z / length;
+  out[i] = make_float4(x, y, far, other);
+}
