@@ -18,7 +18,12 @@ from hipscope.analysis.source.nodes import arguments_of, called, child_of, squee
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import number_type, parse_with_types, roundings
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
+    kind_of,
+    number_type,
+    parse_with_types,
+    roundings,
+)
 from hipscope.formulas.propose.recipes.shared.edit_helpers import indentation, style_of
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
@@ -121,7 +126,9 @@ def _of_power(source: bytes, node: Node, kernel: KernelSyntax, file: FileSyntax)
             Splice(base.end_byte, exponent.end_byte, b""),
         )
         return _Cheaper(node, splices, helper, None if power.signed else squeeze(text_of(base)))
-    if exponential is not None and number_type(exponent, kernel, file) == kind:
+    if exponential is not None and (
+        number_type(exponent, kernel, file) == kind or kind_of(exponent, kernel, file) == "integer"
+    ):
         splices = (
             Splice(function.start_byte, function.end_byte, f"{exponential}{_suffix(kind)}".encode()),
             Splice(base.start_byte, exponent.start_byte, b""),
