@@ -33,12 +33,14 @@ class SourceTypes:
     """The types of one kernel in one text of its file.
 
     `elements` maps the names of pointer parameters to the number type that they lead to by another name, where no
-    template decides that. `sizes` maps names of types as they are written (an alias, a macro) to their bytes. `numbers`
-    are the parameters that hold numbers and nothing else, also in structures.
+    template decides that; where one does, `instances` has the types of all instances. `sizes` maps names of types as
+    they are written (an alias, a macro) to their bytes. `numbers` are the parameters that hold numbers and nothing
+    else, also in structures.
     """
 
     text: bytes = b""
     elements: Mapping[str, str] = field(default_factory=dict)
+    instances: Mapping[str, frozenset[str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     numbers: frozenset[str] = frozenset()
     spans: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
@@ -88,3 +90,8 @@ def pointers_of(kernel: KernelSyntax, facts: LaunchFacts) -> dict[str, str]:
         **facts.member_pointers,
         **{p.name: facts.types.elements.get(p.name, p.element_type) for p in kernel.parameters if p.pointer},
     }
+
+
+def elements_of(base: str, written: str, facts: LaunchFacts) -> frozenset[str]:
+    """What a pointer leads to in each instance of the kernel; `written` where no template decides it."""
+    return facts.types.instances.get(base, frozenset({written}))

@@ -7,7 +7,7 @@ compiler complains about the kernel, or there is no libclang: nothing is guessed
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,6 +35,7 @@ def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: b
     return SourceTypes(
         text=text,
         elements=_agreed([_elements(function.declared) for function in same]),
+        instances=_instances(same),
         sizes=_agreed([_sizes(function) for function in same]),
         numbers=frozenset.intersection(*(_numbers(function) for function in same)),
         spans=_agreed([_spans(function, file) for function in same]),
@@ -53,6 +54,21 @@ def _elements(parameters: Iterable[VariableDeclaration]) -> dict[str, str]:
         for name, element in pointers
         if element.plain in NUMBER_TYPES and element_bytes(_bare(element.spelling)) is None
     }
+
+
+def _instances(functions: Sequence[FunctionInstance]) -> dict[str, frozenset[str]]:
+    """What the pointers lead to in each of the instances, where the template decides."""
+    decided = [
+        number
+        for number, p in enumerate(functions[0].declared)
+        if "*" in p.type.canonical and p.type.dependent
+    ]
+    found: dict[str, frozenset[str]] = {}
+    for number in decided:
+        elements = [f.parameters[number].type.element for f in functions]
+        known = frozenset(e.plain for e in elements if e is not None)
+        found[functions[0].declared[number].name] = known
+    return found
 
 
 def _sizes(function: FunctionInstance) -> dict[str, int]:

@@ -8,17 +8,17 @@ is the same for the whole workgroup, and nothing else in the kernel that looks a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import names_in, text_of, walk
+from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
+from hipscope.analysis.source.number_types import element_bytes, element_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
-from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite, collect_sites
+from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite, collect_sites, number_kinds
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     MAX_THREADS,
     MIN_WAVE,
@@ -42,13 +42,11 @@ if TYPE_CHECKING:
 
 NAME = "block_reduce"
 
-_ZERO = {
-    "float": "0.0f", "double": "0.0", "int": "0", "unsigned": "0u", "unsigned int": "0u", "uint32_t": "0u",
-    "int32_t": "0", "unsigned long long": "0ull", "unsigned long long int": "0ull", "unsigned long": "0ul",
-}  # fmt: skip
+# What HIP has both atomics and shuffles for.
+_ZERO = {"fp32": "0.0f", "fp64": "0.0", "int32": "0", "uint32": "0u", "uint64": "0ull"}
 _OPERATORS = {
-    "atomicAdd": "+", "unsafeAtomicAdd": "+", "atomicOr": "|", "atomicAnd": "&", "atomicXor": "^", "atomicMax": "max",
-    "atomicMin": "min",
+    "atomicAdd": "+", "unsafeAtomicAdd": "+", "atomicSub": "+", "atomicOr": "|", "atomicAnd": "&", "atomicXor": "^",
+    "atomicMax": "max", "atomicMin": "min",
 }  # fmt: skip
 _WAVES = MAX_THREADS // MIN_WAVE
 
@@ -62,9 +60,11 @@ def propose(
     if isinstance(collected, Refusal):
         return collected
     sites, returns = list(collected.sites), list(collected.returns)
-    for base in {s.base for s in sites}:
-        if len({_operator(s) for s in sites if s.base == base}) > 1:
-            return Refusal(NAME, f"what becomes of `{base}` depends on the order of its different atomics")
+    for site in sites:
+        if any(_operator(s) != _operator(site) and _may_meet(s, site) for s in sites):
+            return Refusal(
+                NAME, f"what becomes of `{site.base}` depends on the order of its different atomics"
+            )
     style = style_of(source, kernel)
     element_groups = _accumulators(sites, style)
     splices = [_declarations(source, kernel, element_groups, style)]
@@ -81,7 +81,7 @@ def propose(
     splices += indent_splices(source, kernel, returns, style, splices)
     ending = closing_braces(returns, style) + _reduction(element_groups, style)
     splices.append(at_end(source, kernel, style, ending))
-    floating = any(s.element in ("float", "double") for s in sites)
+    floating = any(s.floating for s in sites)
     return [
         Candidate(
             recipe=NAME,
@@ -96,7 +96,12 @@ def propose(
     ]
 
 
-def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> AtomicSite | str | None:
+def _may_meet(one: AtomicSite, other: AtomicSite) -> bool:
+    """Whether both may be on the same element."""
+    return one.base == other.base and (None in (one.number, other.number) or one.number == other.number)
+
+
+def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str | None:
     """What to rewrite at this atomic, why it cannot be, or None when it is none of our business (LDS)."""
     where = f"the {atomic.function} on line {atomic.span.line}"
     if not atomic.arguments:
@@ -109,18 +114,20 @@ def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> 
         return f"{where} cannot be gathered"
     if atomic.statement is None:
         return f"the result of {where} is used"
-    element = pointers.get(base) if base is not None else None
+    element = pointers_of(kernel, facts).get(base) if base is not None else None
     if base is None or element is None:
         return f"{where} is not on an element of a kernel argument"
     if thread_dependent(address, kernel.thread_dependent) or not is_pure(address, kernel):
         return f"{where} goes to a different address in each thread"
-    if element not in _ZERO:
+    kinds = number_kinds(base, element, facts)
+    if not kinds or not all(kind.name in _ZERO for kind in kinds):
         return f"{where} is on `{element}`, which cannot be shuffled between lanes"
-    if element in ("float", "double") and _OPERATORS[atomic.function] != "+":
-        return f"which of several floats {where} takes is not the same for a NaN"
     if not _known_at_end(address, kernel):
         return f"the address of {where} depends on local variables"
-    return AtomicSite(atomic, atomic.statement, address, atomic.arguments[1], base, element)
+    site = AtomicSite(atomic, atomic.statement, address, atomic.arguments[1], base, element, kinds)
+    if site.floating and _OPERATORS[atomic.function] != "+":
+        return f"which of several floats {where} takes is not the same for a NaN"
+    return site
 
 
 def _base(address: Node) -> str | None:
@@ -185,6 +192,8 @@ def _converted(site: AtomicSite, kernel: KernelSyntax) -> str:
             break
         if node.type == "number_literal" and not _literal_fits(text_of(node), site.element):
             break
+        if node.type == "cast_expression" and text_of(child_of(node, "type")) == site.element:
+            continue
         if node.type in ("call_expression", "field_expression", "conditional_expression", "cast_expression"):
             break
     else:
@@ -205,13 +214,27 @@ def _combined(site: AtomicSite, name: str, value: str) -> str:
 
 def _neutral(site: AtomicSite) -> str:
     """What changes nothing: 0 for sums and single bits, all bits, or the end of the type's range."""
-    operator, zero = _operator(site), _ZERO[site.element]
+    operator, element = _operator(site), site.element
+    if element_bytes(element) is None:
+        return _neutral_of_template(operator, element)
+    zero = _ZERO[element_of(element).name]
     unsigned = zero.startswith("0u")
     if operator == "&" or (operator == "min" and unsigned):
         return f"~{zero}"
     if operator in ("max", "min") and not unsigned:
         return "-0x7fffffff - 1" if operator == "max" else "0x7fffffff"
     return zero
+
+
+def _neutral_of_template(operator: str, element: str) -> str:
+    """The same for every integer type that a template may stand for."""
+    sign = f"{element}(1) << (8 * sizeof({element}) - 1)"
+    signed = f"{element}(-1) < {element}(0)"
+    return {
+        "&": f"{element}(-1)",
+        "max": f"({signed} ? {element}({sign}) : {element}(0))",
+        "min": f"({signed} ? {element}(~({sign})) : {element}(-1))",
+    }.get(operator, "0")
 
 
 def _literal_fits(literal: str, element: str) -> bool:

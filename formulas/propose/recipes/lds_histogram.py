@@ -6,20 +6,23 @@ copy keep going to global memory, so no number of bins has to be proved, only gu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import names_in, text_of
-from hipscope.analysis.source.number_types import element_bytes
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
-from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite, collect_sites, plain_addition
+from hipscope.formulas.propose.recipes.shared.atomic_sites import (
+    AtomicSite,
+    collect_sites,
+    number_kinds,
+    plain_addition,
+)
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     THREAD_IN_BLOCK,
     THREADS_OF_BLOCK,
@@ -42,9 +45,7 @@ if TYPE_CHECKING:
 
 NAME = "lds_histogram"
 
-_TYPES = frozenset(
-    {"float", "double", "int", "unsigned", "unsigned int", "uint32_t", "int32_t", "unsigned long long"}
-)
+_KINDS = frozenset({"fp32", "fp64", "int32", "uint32", "uint64"})
 _MAX_LDS = 16 * 1024
 _GUESSES = (256, 1024)
 
@@ -62,7 +63,7 @@ def propose(
         return Refusal(NAME, "the kernel adds to several arrays")
     base = sites[0].base
 
-    size = element_bytes(sites[0].element) or 4
+    size = max(kind.size for kind in sites[0].kinds)
     dynamic = max((launch.dynamic_lds for launch in facts.launches), default=0)
     candidates = []
     for bins in _bin_counts(base, size, facts):
@@ -72,23 +73,24 @@ def propose(
     return candidates or Refusal(NAME, "the LDS of the workgroup has no room for a copy of the bins")
 
 
-def _site(atomic: Atomic, kernel: KernelSyntax, pointers: Mapping[str, str]) -> AtomicSite | str:
+def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str:
     where = f"the {atomic.function} on line {atomic.span.line}"
     reason = plain_addition(atomic)
     if reason is not None or atomic.statement is None:
         return reason or ""
     address = atomic.arguments[0]
     base, index = _element(address)
-    element = pointers.get(base) if base is not None else None
+    element = pointers_of(kernel, facts).get(base) if base is not None else None
     if base is None or index is None or element is None:
         return f"{where} does not add to an indexed element of a kernel argument"
-    if element not in _TYPES:
+    kinds = number_kinds(base, element, facts)
+    if not kinds or not all(kind.name in _KINDS for kind in kinds):
         return f"{where} adds to `{element}`, for which there is no LDS atomic"
     if not thread_dependent(index, kernel.thread_dependent):
         return f"{where} goes to the same address in all threads of a workgroup"
     if not is_pure(index, kernel):
         return f"the index of {where} is not a plain expression"
-    return AtomicSite(atomic, atomic.statement, index, atomic.arguments[1], base, element)
+    return AtomicSite(atomic, atomic.statement, index, atomic.arguments[1], base, element, kinds)
 
 
 def _element(address: Node) -> tuple[str | None, Node | None]:
@@ -157,7 +159,7 @@ def _candidate(
         text=apply_splices(source, splices),
         expected="The additions of a workgroup meet in its own LDS; global memory sees at most one atomic per bin and "
         "workgroup.",
-        exact=element not in ("float", "double"),
+        exact=not sites[0].floating,
     )
 
 

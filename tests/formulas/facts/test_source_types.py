@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,15 @@ from hipscope.analysis.semantics.meaning import Units
 from hipscope.analysis.semantics.records import SourceCommand
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.libclang import units_for
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes, pointers_of
 from hipscope.formulas.facts.source_types import source_types
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes import block_reduce, fast_math, pad_lds, reciprocal
+
+Compile = Callable[..., CodeObject]
 
 TOTAL = """
 using data_t = double;
@@ -114,6 +119,55 @@ def test_what_a_template_decides_is_left_to_it(units: Units, tmp_path: Path) -> 
 
     assert pointers_of(kernel, LaunchFacts(types=types)) == {"p": "T", "q": "double"}
     assert isinstance(proposed(reciprocal, source, "mixed", types), Refusal)
+
+
+def test_atomics_in_a_template_are_gathered_where_every_instance_can_be(units: Units, tmp_path: Path) -> None:
+    text = """
+    template <typename T> __global__ void total(const T* in, T* sum) { atomicAdd(sum, in[threadIdx.x]); }
+    void run(float* f, double* d) { total<float><<<1, 64>>>(f, f); total<double><<<1, 64>>>(d, d); }
+    """
+    source, types = types_of(units, tmp_path, text, "_Z5totalIfEvPKT_PS0_")
+    answer = proposed(block_reduce, source, "total", types)
+    short = "__device__ short atomicAdd(short* sum, short more);" + text.replace("double", "short")
+    source, others = types_of(units, tmp_path, short, "_Z5totalIfEvPKT_PS0_")
+
+    assert types.instances["sum"] == {"float", "double"}
+    assert isinstance(answer, list)
+    assert b"T block_sum = 0;" in answer[0].text
+    assert not answer[0].exact
+    assert others.instances["sum"] == {"float", "short"}
+    assert isinstance(proposed(block_reduce, source, "total", others), Refusal)
+
+
+@pytest.mark.parametrize("others", ["unsigned", "unsigned long long"])
+def test_what_changes_nothing_is_right_for_each_integer_of_a_template(
+    units: Units, tmp_path: Path, compile_text: Compile, others: str
+) -> None:
+    text = f"""
+    template <typename T> __global__ void most(const T* in, T* best) {{
+        atomicMax(&best[0], in[threadIdx.x]);
+        atomicMin(&best[1], in[threadIdx.x]);
+        atomicAnd(&best[2], in[threadIdx.x]);
+    }}
+    void run(int* i, {others}* u) {{ most<int><<<1, 64>>>(i, i); most<{others}><<<1, 64>>>(u, u); }}
+    """
+    source, types = types_of(units, tmp_path, text, "_Z4mostIiEvPKT_PS0_")
+    answer = proposed(block_reduce, source, "most", types)
+
+    assert isinstance(answer, list)
+    assert answer[0].exact
+    compile_text(answer[0].text)
+    whole = b"""
+    template <typename T> constexpr bool right(T least, T most) {
+        return MAX == least && MIN == most && static_cast<T>(AND) == T(-1);
+    }
+    static_assert(right<int>(-2147483647 - 1, 2147483647) && right<unsigned>(0, ~0u));
+    static_assert(right<unsigned long long>(0, ~0ull));
+    """
+    neutral = dict(re.findall(rb"T (block_value(?:_\d)?) = (.*);", answer[0].text))
+    for name, value in zip((b"MAX", b"MIN", b"AND"), neutral.values(), strict=True):
+        whole = whole.replace(name, b"T(" + value + b")")
+    compile_text(whole)
 
 
 def test_a_kernel_with_an_error_in_what_it_uses_has_no_types(units: Units, tmp_path: Path) -> None:

@@ -7,14 +7,16 @@ a whole: no other access to the memory, no fence publishes it, and early returns
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, text_of
+from hipscope.analysis.source.array_accesses import pointer_of
+from hipscope.analysis.source.nodes import ancestors, child_of, text_of
+from hipscope.analysis.source.number_types import Element, element_bytes, element_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
-from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
 from hipscope.formulas.propose.candidate import Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import EarlyReturn, early_returns, used_otherwise
 
@@ -23,7 +25,10 @@ _PUBLISHING = re.compile(r"\b(__threadfence\w*|__atomic_work_item_fence|cooperat
 
 @dataclass(frozen=True)
 class AtomicSite:
-    """One `atomicAdd(address, value);`: `place` is what a recipe keeps of the address, `base` the argument."""
+    """One `atomicAdd(address, value);`: `place` is what a recipe keeps of the address, `base` the argument.
+
+    `element` is the type as it is written, `kinds` are the number types that it stands for in the kernel's instances.
+    """
 
     atomic: Atomic
     statement: Node
@@ -31,6 +36,17 @@ class AtomicSite:
     value: Node
     base: str
     element: str
+    kinds: frozenset[Element]
+
+    @property
+    def floating(self) -> bool:
+        """Whether some instance adds floats: their sum depends on the order."""
+        return any(kind.kind == "float" for kind in self.kinds)
+
+    @property
+    def number(self) -> int | None:
+        """Which element it is, where that is a number in the text."""
+        return constant_element(self.atomic.arguments[0])
 
 
 @dataclass(frozen=True)
@@ -45,12 +61,12 @@ def collect_sites(
     name: str,
     kernel: KernelSyntax,
     facts: LaunchFacts,
-    site_of: Callable[[Atomic, KernelSyntax, Mapping[str, str]], AtomicSite | str | None],
+    site_of: Callable[[Atomic, KernelSyntax, LaunchFacts], AtomicSite | str | None],
 ) -> Sites | Refusal:
     """The sites that `site_of` gives (a str is a reason, None is none of its business), if they may be moved."""
-    pointers = pointers_of(kernel, facts)
-    found = [site_of(atomic, kernel, pointers) for atomic in kernel.atomics]
+    found = [site_of(atomic, kernel, facts) for atomic in kernel.atomics]
     sites = tuple(s for s in found if isinstance(s, AtomicSite))
+    gathered = [s.atomic for s in sites]
     if not sites:
         reasons = [s for s in found if isinstance(s, str)]
         return Refusal(
@@ -62,6 +78,7 @@ def collect_sites(
             f"the kernel uses `{word[0]}`: other workgroups may rely on when each addition becomes visible",
         )
     addresses = [s.atomic.arguments[0] for s in sites]
+    addresses += [a.arguments[0] for a in kernel.atomics if a not in gathered and _is_apart(a, sites, facts)]
     for base in dict.fromkeys(s.base for s in sites):
         if (node := used_otherwise(base, addresses, kernel)) is not None:
             return Refusal(name, f"`{base}` is also used on line {node.start_point.row + 1}")
@@ -86,3 +103,37 @@ def plain_addition(atomic: Atomic) -> str | None:
     if atomic.statement is None:
         return f"the result of {where} is used"
     return None
+
+
+def number_kinds(base: str, written: str, facts: LaunchFacts) -> frozenset[Element]:
+    """The number types that a pointer leads to in the instances of a kernel; none where one of them is no number."""
+    types = elements_of(base, written, facts)
+    kinds = frozenset(element_of(name) for name in types)
+    return kinds if all(element_bytes(name) == element_of(name).size for name in types) else frozenset()
+
+
+def constant_element(address: Node) -> int | None:
+    """3 of `&p[3]` and of `p + 3`, 0 of `p`; None where the element is not a number in the text."""
+    found = pointer_of(address)
+    if found is None:
+        return None
+    index = found[1].strip("()") or "0"
+    return int(index) if index.isdigit() else None
+
+
+def _is_apart(atomic: Atomic, sites: Sequence[AtomicSite], facts: LaunchFacts) -> bool:
+    """Whether an atomic that is left as it is changes another element than all that are gathered."""
+    if atomic.statement is None or not atomic.arguments:
+        return False
+    address, width = atomic.arguments[0], 0
+    if address.type == "cast_expression":
+        size = facts.bytes_of(text_of(child_of(address, "type")).rstrip("* "))
+        address = child_of(address, "value")
+        if size is None:
+            return False
+        width = size
+    found, number = pointer_of(address), constant_element(address)
+    own = [s for s in sites if found is not None and s.base == found[0]]
+    return number is not None and all(
+        s.number not in (None, number) and all(width <= kind.size for kind in s.kinds) for s in own
+    )

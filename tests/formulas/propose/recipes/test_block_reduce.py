@@ -88,6 +88,32 @@ def test_a_value_of_another_type_is_converted_as_the_atomic_did() -> None:
     assert b"block_sum += in[i] * 2.0f;" in same
 
 
+def test_different_atomics_on_elements_that_differ_are_each_gathered(compile_text: Compile) -> None:
+    body = "  atomicAdd(&bins[0], i);\n  atomicSub(bins + 1, i);\n  atomicMax(&bins[2], i);\n"
+    left = "  atomicInc((unsigned*)&bins[3], 9u);\n"
+    text = first(block_reduce, kernel_text(body + left)).text
+    assert b"block_sum_2 += i;" in text
+    assert b"if (block_sum_2 != 0) atomicSub(bins + 1, block_sum_2);" in text
+    assert left.encode() in text
+    compiles_for_both_wave_sizes(compile_text, text)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("  atomicAdd(&bins[0], i);\n  atomicMax(&bins[n], i);\n", "the order of its different atomics"),
+        ("  atomicAdd(&bins[0], i);\n  atomicInc((unsigned*)&bins[0], 9u);\n", "`bins` is also used"),
+        (
+            "  atomicAdd(&bins[1], i);\n  atomicInc((unsigned long long*)&bins[0], 9u);\n",
+            "`bins` is also used",
+        ),
+        ("  atomicAdd(&bins[0], i);\n  sum[9] = atomicExch(&bins[1], i);\n", "`bins` is also used"),
+    ],
+)
+def test_atomics_that_may_meet_are_not_gathered(body: str, expected: str) -> None:
+    assert expected in reason(block_reduce, body)
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
