@@ -35,7 +35,8 @@ class Library:
 class SourceCommand:
     """How one file is compiled. `roots` are the directories of the program: what lies elsewhere is a library's.
 
-    `extracts` are files of which the compiler sees a part only, each with what leaves the rest out.
+    `extracts` are files of which the compiler sees a part only, each with what leaves the rest out. `copy` is a built
+    copy of a directory, and that directory: a header that is found in the copy is the user's.
     """
 
     file: Path
@@ -43,6 +44,20 @@ class SourceCommand:
     flags: tuple[str, ...]
     roots: tuple[Path, ...]
     extracts: tuple[tuple[Path, Callable[[bytes], bytes]], ...] = ()
+    copy: tuple[Path, Path] | None = None
+
+    def of_the_user(self, path: Path) -> Path:
+        """The user's file that a file of the copy stands for; a file that the build made is itself."""
+        if self.copy is None or not path.is_relative_to(self.copy[0]):
+            return path
+        own = self.copy[1] / path.relative_to(self.copy[0])
+        return own if own.exists() else path
+
+    def names_of(self, path: Path) -> tuple[Path, ...]:
+        """The names by which the compiler may ask for a user's file."""
+        if self.copy is None or not path.is_relative_to(self.copy[1]):
+            return (path,)
+        return (path, self.copy[0] / path.relative_to(self.copy[1]))
 
     def seen(self, texts: Mapping[Path, bytes], read: Callable[[Path], bytes]) -> dict[Path, bytes]:
         """These texts as the compiler sees them; `read` gives the others."""

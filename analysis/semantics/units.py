@@ -54,8 +54,9 @@ class Unit:
 
     def read(self, texts: Mapping[Path, bytes]) -> None:
         """Parse the file with these texts in place of files. Raises NotReadable where the library cannot."""
-        files = (CUnsavedFile * len(texts))()
-        for slot, (path, data) in zip(files, texts.items(), strict=True):
+        named = [(name, data) for path, data in texts.items() for name in self.command.names_of(path)]
+        files = (CUnsavedFile * len(named))()
+        for slot, (path, data) in zip(files, named, strict=True):
             slot.name, slot.contents, slot.length = os.fsencode(path), data, len(data)
         self._files.clear()
         if self._handle is not None:
@@ -103,7 +104,7 @@ class Unit:
         if name not in self._names:
             absolute = os.path.normpath(os.path.join(self.command.directory, name)) if name else ""
             ours = os.path.realpath(absolute).startswith(self._roots) if name else False
-            self._names[name] = Path(absolute) if ours else None
+            self._names[name] = self.command.of_the_user(Path(absolute)) if ours else None
         return self._names[name]
 
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -127,7 +128,8 @@ class Unit:
 
         self.bindings.getInclusions(self._handle, InclusionVisitor(visit), None)
         names = [os.path.join(self.command.directory, self.file_name(file)) for file in found]
-        return tuple(dict.fromkeys(Path(os.path.normpath(name)) for name in names))
+        paths = (Path(os.path.normpath(name)) for name in names)
+        return tuple(dict.fromkeys(map(self.command.of_the_user, paths)))
 
     def macro_uses(self) -> tuple[tuple[Path, int], ...]:
         """Where the program uses macros; only for a library that does not say so of each place."""
@@ -143,8 +145,8 @@ class Unit:
         location: CLocation = self.bindings.getDiagnosticLocation(handle)
         at = offset_of(self, self.bindings.getFileLocation, location)
         message = self.bindings.string(self.bindings.getDiagnosticSpelling(handle))
-        file = os.path.normpath(os.path.join(self.command.directory, at.file))
-        return Diagnostic(message, Place(Path(file), (at.offset, at.offset)) if at.file else None, at.line)
+        file = self.command.of_the_user(Path(os.path.normpath(os.path.join(self.command.directory, at.file))))
+        return Diagnostic(message, Place(file, (at.offset, at.offset)) if at.file else None, at.line)
 
     @property
     def _handle(self) -> int | None:

@@ -188,7 +188,7 @@ def source_command(project: Project, toolchain: Toolchain, source: Path, run: Ru
 
     Raises `UsageError` when the build does not compile it, `BuildFailed` when a build command fails.
     """
-    roots = []
+    roots, copy = [], None
     if project.build_kind == "single":
         assert project.main_source is not None
         main, command = project.main_source, _single_unit(project, project.main_source).command
@@ -197,10 +197,13 @@ def source_command(project: Project, toolchain: Toolchain, source: Path, run: Ru
         main = _compiled_file(project, tree, source.absolute())
         command = _tree_unit(project, tree, main).command
         roots.append(tree.directory)
+        copy = (tree.directory, tree.root)
     above = (project.root, *project.root.parents)
     roots = [project.root, main.parent, *(d for d in above if (d / ".git").exists()), *roots]
     flags = (*toolchain.hip_flags, *command.flags, *include_flags(project.config.env))
-    return SourceCommand(main, command.directory, flags, tuple(dict.fromkeys(roots)), _extracts(project))
+    return SourceCommand(
+        main, command.directory, flags, tuple(dict.fromkeys(roots)), _extracts(project), copy
+    )
 
 
 def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None:

@@ -170,6 +170,29 @@ def test_what_changes_nothing_is_right_for_each_integer_of_a_template(
     compile_text(whole)
 
 
+def test_a_kernel_in_a_header_that_the_build_finds_in_its_copy(units: Units, tmp_path: Path) -> None:
+    folder, copy = tmp_path / "program", tmp_path / "copy"
+    header = b"template <typename T> __global__ void total(T* sum) { atomicAdd(sum, T(1)); }\n"
+    for tree in (folder, copy):
+        (tree / "include").mkdir(parents=True)
+        (tree / "include" / "total.h").write_bytes(header)
+    main = folder / "p.hip"
+    main.write_text(
+        '#include <hip/hip_runtime.h>\n#include "total.h"\nvoid run(int* i) { total<<<1, 64>>>(i); }\n'
+    )
+    flags = (*find_toolchain(Config()).hip_flags, "-Iinclude")
+    command = SourceCommand(main, copy, flags, (folder, copy), copy=(copy, folder))
+    file, symbols = folder / "include" / "total.h", ("_Z5totalIiEvPT_",)
+    saved = units.meaning(SourceTexts(), command, symbols)
+    unsaved = units.meaning(SourceTexts({file: b"\n" + header}), command, symbols)
+
+    assert source_types(saved, symbols, file, header).instances == {"sum": {"int"}}
+    (function,) = unsaved.named("total")
+    assert function.place.file == file
+    assert function.place.span[0] == saved.named("total")[0].place.span[0] + 1
+    assert file in saved.includes
+
+
 def test_a_kernel_with_an_error_in_what_it_uses_has_no_types(units: Units, tmp_path: Path) -> None:
     text = TOTAL.replace("using data_t = double;", "using data_t = doubel;")
     _, types = types_of(units, tmp_path, text, "_Z5totalPKiPii")
