@@ -15,6 +15,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Proposal, Refusal
 from hipscope.formulas.propose.recipes import (
     advice,
+    block_coarsening,
     block_reduce,
     cheaper_calls,
     data_layout,
@@ -61,7 +62,12 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         register_cache.propose,
         data_layout.propose,
     ),
-    "atomicContention": (block_reduce.propose, lds_histogram.propose, skip_zeros.propose),
+    "atomicContention": (
+        block_reduce.propose,
+        block_coarsening.propose,
+        lds_histogram.propose,
+        skip_zeros.propose,
+    ),
     "registerPressure": (launch_bounds.propose, unroll.limit),
     "branchDivergence": (sequential_tree.propose, merge_branches.propose, advice.regroup_work),
     "memoryLocality": (xcd_remap.propose, restrict.propose, register_cache.propose),

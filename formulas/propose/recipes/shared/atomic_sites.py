@@ -57,13 +57,29 @@ class Sites:
     returns: tuple[EarlyReturn, ...]
 
 
-def collect_sites(
-    name: str,
-    kernel: KernelSyntax,
-    facts: LaunchFacts,
-    site_of: Callable[[Atomic, KernelSyntax, LaunchFacts], AtomicSite | str | None],
-) -> Sites | Refusal:
-    """The sites that `site_of` gives (a str is a reason, None is none of its business), if they may be moved."""
+# A site, a reason, or None for what is none of its business.
+SiteOf = Callable[[Atomic, KernelSyntax, LaunchFacts], AtomicSite | str | None]
+
+
+def collect_sites(name: str, kernel: KernelSyntax, facts: LaunchFacts, site_of: SiteOf) -> Sites | Refusal:
+    """The sites that `site_of` gives, if they may be moved to the end of the kernel."""
+    sites = movable_sites(name, kernel, facts, site_of)
+    if isinstance(sites, Refusal):
+        return sites
+    returns = early_returns(kernel)
+    if isinstance(returns, str):
+        return Refusal(name, returns)
+    if returns and kernel.barriers:
+        return Refusal(
+            name, "the kernel has an early return and a barrier; the barrier would end up under the guard"
+        )
+    return Sites(sites, tuple(returns))
+
+
+def movable_sites(
+    name: str, kernel: KernelSyntax, facts: LaunchFacts, site_of: SiteOf
+) -> tuple[AtomicSite, ...] | Refusal:
+    """The sites that `site_of` gives, if nobody sees when they change the memory."""
     found = [site_of(atomic, kernel, facts) for atomic in kernel.atomics]
     sites = tuple(s for s in found if isinstance(s, AtomicSite))
     gathered = [s.atomic for s in sites]
@@ -85,14 +101,7 @@ def collect_sites(
     for site in sites:
         if any(a.type == "lambda_expression" for a in ancestors(site.statement, kernel.body_node)):
             return Refusal(name, f"the atomicAdd on line {site.atomic.span.line} stands in a lambda")
-    returns = early_returns(kernel)
-    if isinstance(returns, str):
-        return Refusal(name, returns)
-    if returns and kernel.barriers:
-        return Refusal(
-            name, "the kernel has an early return and a barrier; the barrier would end up under the guard"
-        )
-    return Sites(sites, tuple(returns))
+    return sites
 
 
 def plain_addition(atomic: Atomic) -> str | None:

@@ -272,10 +272,17 @@ def indent_splices(
     source: bytes, kernel: KernelSyntax, returns: list[EarlyReturn], style: Style, others: list[Splice]
 ) -> list[Splice]:
     """One more indentation step for each line after each early return; lines inside other splices are left alone."""
+    return indented(source, kernel, [early.statement.end_byte for early in returns], style, others)
+
+
+def indented(
+    source: bytes, kernel: KernelSyntax, begins: Iterable[int], style: Style, others: list[Splice]
+) -> list[Splice]:
+    """One more indentation step for each line after each of these bytes, up to the end of the kernel's body."""
     end = line_start(source, kernel.body.end - 1)
     steps: dict[int, int] = {}
-    for early in returns:
-        position = source.find(b"\n", early.statement.end_byte) + 1
+    for begin in begins:
+        position = source.find(b"\n", begin) + 1
         while 0 < position < end:
             steps[position] = steps.get(position, 0) + 1
             position = source.find(b"\n", position) + 1

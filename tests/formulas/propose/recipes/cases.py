@@ -20,6 +20,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal
 from hipscope.formulas.propose.recipes import (
     Recipe,
+    block_coarsening,
     block_reduce,
     cheaper_calls,
     division,
@@ -56,10 +57,10 @@ BY_NAME: dict[str, Recipe] = {
     **{
         m.NAME: m.propose
         for m in (
-            block_reduce, cheaper_calls, division, dpp_shuffle, fast_math, fixed_trips, float_math, hoist_guard,
-            hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram, masked_loads, merge_branches,
-            packed_float, pad_lds, prefetch, reciprocal, register_cache, restrict, sequential_tree, sincos, skip_zeros,
-            tile_transpose, uniform_table, xcd_remap, xor_swizzle,
+            block_coarsening, block_reduce, cheaper_calls, division, dpp_shuffle, fast_math, fixed_trips, float_math,
+            hoist_guard, hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram, masked_loads,
+            merge_branches, packed_float, pad_lds, prefetch, reciprocal, register_cache, restrict, sequential_tree,
+            sincos, skip_zeros, tile_transpose, uniform_table, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

@@ -35,6 +35,7 @@ def _plain(source: str) -> dict[str, Any]:
     return data
 
 
+LAST = ("    atomicMax(most, size + blockIdx.x);\n", "")
 OFFSET = "__device__ float offset() { return 0.5f * threadIdx.x; } "
 NEXT = "__device__ float next(const float* p, int i) { while (p[i] < 0.0f) ++i; return p[i]; } "
 SUM = "__device__ float sum(const float* p, int i) { return p[i] + p[i + 1]; } "
@@ -589,6 +590,71 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             [("atomicAdd(", "atomicExch(")],
             {},
             "cannot be gathered",
+        ),
+        *(
+            ("block_coarsening", case, changes, facts, reason)
+            for case, changes, facts, reason in (
+                (
+                    "one_thread",
+                    [],
+                    {"launches": [[[32768, 1, 1], [256, 1, 1]]]},
+                    "128 workgroups are too few",
+                ),
+                (
+                    "one_thread",
+                    [("total, size", "total + blockIdx.x, size"), LAST],
+                    {},
+                    "another address in each workgroup",
+                ),
+                (
+                    "one_thread",
+                    [("const int i", "int at = 3; const int i"), ("(total,", "(total + at,"), LAST],
+                    {},
+                    "another",
+                ),
+                ("one_thread", [("in[i] &", "in[i + gridDim.x] &")], {}, "counts with the other workgroups"),
+                (
+                    "one_thread",
+                    [("  if (threadIdx.x == 0)", "  if (i > 9) return;\n  if (threadIdx.x == 0)")],
+                    {},
+                    "leave out a barrier",
+                ),
+                (
+                    "one_thread",
+                    [("= blockIdx.x *", "= 1 *"), ("+ blockIdx.x", "")],
+                    {},
+                    "does not use `blockIdx.x`",
+                ),
+                (
+                    "one_thread",
+                    [("const int i", "dim3 all(blockIdx); const int i")],
+                    {},
+                    "`blockIdx` as a whole",
+                ),
+                ("one_thread", [("most, size", "total, size")], {}, "order of its different atomics"),
+                (
+                    "one_thread",
+                    [("atomicMax(most,", "size = atomicAdd(most,")],
+                    {},
+                    "result of the atomicAdd on line 12",
+                ),
+                (
+                    "one_thread",
+                    [
+                        ("__global__", "__device__ int at() { return blockIdx.x; }\n__global__"),
+                        ("in[i]", "in[at()]"),
+                    ],
+                    {},
+                    "`at`, which the kernel uses, asks",
+                ),
+                ("early_return", [("\tif (in[i] > 0.0f) {", "\tfor (;;) {")], {}, "stands in a loop"),
+                (
+                    "early_return",
+                    [("\t\treturn;", "\t\tgoto end;"), ("\tatomicAdd(&sum[1]", "end:\n\tatomicAdd(&sum[1]")],
+                    {},
+                    "uses goto",
+                ),
+            )
         ),
         ("register_cache", "scale", [], {"disjoint": ["factor"]}, "advice: another argument may overlap"),
         (

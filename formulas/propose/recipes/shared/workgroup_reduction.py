@@ -1,0 +1,274 @@
+"""Sums (or largest and smallest values, or bits together) of a workgroup in place of atomics to one address.
+
+Takes the atomics of a kernel and gives sites, one accumulator per address, and the lines that add up what all threads
+have: wave shuffles, one LDS slot per wave, one atomic per workgroup, none when there is nothing to add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
+from hipscope.analysis.source.number_types import element_bytes, element_of
+from hipscope.analysis.source.syntax import Atomic, KernelSyntax
+from hipscope.analysis.source.thread_dependence import thread_dependent
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite, number_kinds
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    MAX_THREADS,
+    MIN_WAVE,
+    THREAD_IN_BLOCK,
+    THREADS_OF_BLOCK,
+    Style,
+    changed_names,
+    declared_type,
+    is_pure,
+    renamed,
+)
+from hipscope.formulas.propose.splice import Splice
+
+# What HIP has both atomics and shuffles for.
+_ZERO = {"fp32": "0.0f", "fp64": "0.0", "int32": "0", "uint32": "0u", "uint64": "0ull"}
+_OPERATORS = {
+    "atomicAdd": "+", "unsafeAtomicAdd": "+", "atomicSub": "+", "atomicOr": "|", "atomicAnd": "&", "atomicXor": "^",
+    "atomicMax": "max", "atomicMin": "min",
+}  # fmt: skip
+_WAVES = MAX_THREADS // MIN_WAVE
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """What each thread has for one address: `name` in the thread, `slots` the LDS for the waves."""
+
+    site: AtomicSite
+    name: str
+    slots: str
+
+
+def workgroup_site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str | None:
+    """What to rewrite at this atomic, why it cannot be, or None when it is none of our business (LDS)."""
+    where = f"the {atomic.function} on line {atomic.span.line}"
+    if not atomic.arguments:
+        return None
+    address = atomic.arguments[0]
+    base = _base(address)
+    if base is not None and any(a.name == base for a in kernel.shared):
+        return None
+    if atomic.function not in _OPERATORS or len(atomic.arguments) != 2:
+        return f"{where} cannot be gathered"
+    if atomic.statement is None:
+        return f"the result of {where} is used"
+    element = pointers_of(kernel, facts).get(base) if base is not None else None
+    if base is None or element is None:
+        return f"{where} is not on an element of a kernel argument"
+    if thread_dependent(address, kernel.thread_dependent) or not is_pure(address, kernel):
+        return f"{where} goes to a different address in each thread"
+    kinds = number_kinds(base, element, facts)
+    if not kinds or not all(kind.name in _ZERO for kind in kinds):
+        return f"{where} is on `{element}`, which cannot be shuffled between lanes"
+    if not _known_at_end(address, kernel):
+        return f"the address of {where} depends on local variables"
+    site = AtomicSite(atomic, atomic.statement, address, atomic.arguments[1], base, element, kinds)
+    if site.floating and _OPERATORS[atomic.function] != "+":
+        return f"which of several floats {where} takes is not the same for a NaN"
+    return site
+
+
+def mixed_operations(sites: Sequence[AtomicSite]) -> str | None:
+    """Why the sites cannot be gathered: one element is changed in ways of which the last one counts."""
+    for site in sites:
+        if any(operator_of(s) != operator_of(site) and _may_meet(s, site) for s in sites):
+            return f"what becomes of `{site.base}` depends on the order of its different atomics"
+    return None
+
+
+def accumulators(sites: Iterable[AtomicSite], style: Style) -> dict[str, Accumulator]:
+    """For each distinct address: what a thread has for it."""
+    groups: dict[str, Accumulator] = {}
+    for site in sites:
+        if key_of(site) not in groups:
+            number = f"_{len(groups) + 1}" if groups else ""
+            kind = "sum" if operator_of(site) == "+" else "value"
+            names = style.fresh(f"block_{kind}{number}"), style.fresh(f"wave_{kind}s{number}")
+            groups[key_of(site)] = Accumulator(site, *names)
+    return groups
+
+
+def declarations(groups: Mapping[str, Accumulator], style: Style) -> str:
+    """The accumulators, with what changes nothing."""
+    return style.lines(f"{a.site.element} {a.name} = {_neutral(a.site)};" for a in groups.values())
+
+
+def gathered(
+    sites: Iterable[AtomicSite],
+    groups: Mapping[str, Accumulator],
+    kernel: KernelSyntax,
+    names: Mapping[str, str] | None = None,
+) -> list[Splice]:
+    """Each atomic as a change of its thread's accumulator; `names` are exchanged in its value."""
+    return [
+        Splice(
+            site.statement.start_byte,
+            site.statement.end_byte,
+            _combined(site, groups[key_of(site)].name, _converted(site, kernel, names or {})).encode(),
+        )
+        for site in sites
+    ]
+
+
+def reduction(groups: Mapping[str, Accumulator], style: Style) -> str:
+    """The lines that leave one atomic for the workgroup: all of its threads must come to them."""
+    sites = [a.site for a in groups.values()]
+    thread, threads = style.fresh("thread_in_block"), style.fresh("threads_of_block")
+    offset, other, wave = style.fresh("offset"), style.fresh("other"), style.fresh("wave")
+    word = "Add up" if all(operator_of(s) == "+" for s in sites) else "Combine"
+    texts = [
+        "",
+        f"// {word} within each wave, then over the waves of the workgroup: one atomic is left.",
+        f"const unsigned {thread} = {THREAD_IN_BLOCK};",
+        f"const unsigned {threads} = {THREADS_OF_BLOCK};",
+        f"for (unsigned {offset} = warpSize / 2; {offset} > 0; {offset} /= 2) {{",
+    ]
+    for number, a in enumerate(groups.values(), 1):
+        received = other if len(groups) == 1 else style.fresh(f"other_{number}")
+        texts.append(f"\tconst {a.site.element} {received} = __shfl_down({a.name}, {offset});")
+        texts.append(f"\tif ({thread} + {offset} < {threads}) {_combined(a.site, a.name, received)}")
+    texts.append("}")
+    texts += [f"__shared__ {a.site.element} {a.slots}[{_WAVES}];" for a in groups.values()]
+    texts.append(f"if ({thread} % warpSize == 0) {{")
+    texts += [f"\t{a.slots}[{thread} / warpSize] = {a.name};" for a in groups.values()]
+    texts += ["}", "__syncthreads();", f"if ({thread} == 0) {{"]
+    texts.append(f"\tfor (unsigned {wave} = 1; {wave} * warpSize < {threads}; ++{wave}) {{")
+    texts += [f"\t\t{_combined(a.site, a.name, f'{a.slots}[{wave}]')}" for a in groups.values()]
+    texts.append("\t}")
+    for a in groups.values():
+        call = f"{a.site.atomic.function}({text_of(a.site.place)}, {a.name});"
+        nothing = "0" if operator_of(a.site) == "+" else _neutral(a.site)
+        texts.append(f"\tif ({a.name} != {nothing}) {call}")
+    texts.append("}")
+    return "".join(style.lines([t]) if t else style.newline for t in texts)
+
+
+def key_of(site: AtomicSite) -> str:
+    """The address and what is done there."""
+    return f"{text_of(site.place)}|{site.atomic.function}"
+
+
+def operator_of(site: AtomicSite) -> str:
+    """How two values become one."""
+    return _OPERATORS[site.atomic.function]
+
+
+def _may_meet(one: AtomicSite, other: AtomicSite) -> bool:
+    """Whether both may be on the same element."""
+    return one.base == other.base and (None in (one.number, other.number) or one.number == other.number)
+
+
+def _base(address: Node) -> str | None:
+    """`p` of `p`, `&p[i]`, `p + i`; `g.p` of `&g.p[i]`."""
+    node = address
+    while True:
+        if node.type in ("identifier", "field_expression"):
+            return text_of(node)
+        following = node.child_by_field_name("argument") or node.child_by_field_name("left")
+        if following is None and node.type == "parenthesized_expression":
+            following = node.named_children[0]
+        if following is None:
+            return None
+        node = following
+
+
+def declared_in(kernel: KernelSyntax) -> list[Node]:
+    """The names of the kernel's own variables, where they are declared."""
+    return [
+        name
+        for node in walk(kernel.body_node)
+        if node.type in ("declaration", "init_declarator")
+        for name in node.children_by_field_name("declarator")
+        if name.type == "identifier"
+    ]
+
+
+def _known_at_end(address: Node, kernel: KernelSyntax) -> bool:
+    """True when the address only names what is there at the end of the kernel, and has the value of then."""
+    names = [text_of(name) for name in declared_in(kernel)]
+    lasting = _lasting(kernel)
+    lost = {name for name in names if names.count(name) > 1 or name not in lasting}
+    return not (names_in(address) & (lost | changed_names(kernel)))
+
+
+def _lasting(kernel: KernelSyntax) -> frozenset[str]:
+    """The variables of the kernel's own block that are declared before it may be left."""
+    leaves = [n.start_byte for n in walk(kernel.body_node) if n.type == "return_statement"]
+    end = min(leaves, default=kernel.body.end)
+    own = [n for n in kernel.body_node.named_children if n.type == "declaration" and n.end_byte <= end]
+    return frozenset(
+        text_of(name)
+        for name in declared_in(kernel)
+        if any(d.start_byte <= name.start_byte < d.end_byte for d in own)
+    )
+
+
+def _converted(site: AtomicSite, kernel: KernelSyntax, names: Mapping[str, str]) -> str:
+    """The value, converted as the call of the atomic would have converted it."""
+    text = renamed(site.value, names)
+    if operator_of(site) in ("max", "min"):  # both arguments must be of one type
+        same = site.value.type == "identifier" and declared_type(text_of(site.value), kernel) == site.element
+        return text if same else f"static_cast<{site.element}>({text})"
+    inside = [n for n in walk(site.value) if n.type == "subscript_argument_list"]
+    indices = {n.id for listed in inside for n in walk(listed)}
+    for node in (n for n in walk(site.value) if n.id not in indices):
+        if node.type == "identifier" and declared_type(text_of(node), kernel) != site.element:
+            break
+        if node.type == "number_literal" and not _literal_fits(text_of(node), site.element):
+            break
+        if node.type == "cast_expression" and text_of(child_of(node, "type")) == site.element:
+            continue
+        if node.type in ("call_expression", "field_expression", "conditional_expression", "cast_expression"):
+            break
+    else:
+        return text
+    return f"static_cast<{site.element}>({text})"
+
+
+def _combined(site: AtomicSite, name: str, value: str) -> str:
+    operator = operator_of(site)
+    if operator in ("max", "min"):
+        return f"{name} = {operator}({name}, {value});"
+    return f"{name} {operator}= {value};"
+
+
+def _neutral(site: AtomicSite) -> str:
+    """What changes nothing: 0 for sums and single bits, all bits, or the end of the type's range."""
+    operator, element = operator_of(site), site.element
+    if element_bytes(element) is None:
+        return _neutral_of_template(operator, element)
+    zero = _ZERO[element_of(element).name]
+    unsigned = zero.startswith("0u")
+    if operator == "&" or (operator == "min" and unsigned):
+        return f"~{zero}"
+    if operator in ("max", "min") and not unsigned:
+        return "-0x7fffffff - 1" if operator == "max" else "0x7fffffff"
+    return zero
+
+
+def _neutral_of_template(operator: str, element: str) -> str:
+    """The same for every integer type that a template may stand for."""
+    sign = f"{element}(1) << (8 * sizeof({element}) - 1)"
+    signed = f"{element}(-1) < {element}(0)"
+    return {
+        "&": f"{element}(-1)",
+        "max": f"({signed} ? {element}({sign}) : {element}(0))",
+        "min": f"({signed} ? {element}(~({sign})) : {element}(-1))",
+    }.get(operator, "0")
+
+
+def _literal_fits(literal: str, element: str) -> bool:
+    if element == "float":
+        return literal.lower().endswith("f") and not literal.lower().startswith("0x")
+    if element == "double":
+        return "." in literal and not literal.lower().endswith("f")
+    return literal.rstrip("uU").isdigit() and int(literal.rstrip("uU")) < 2**31
