@@ -47,11 +47,10 @@ class SourceCommand:
     copy: tuple[Path, Path] | None = None
 
     def of_the_user(self, path: Path) -> Path:
-        """The user's file that a file of the copy stands for; a file that the build made is itself."""
+        """The user's file that a file of the copy stands for; files elsewhere are where they are."""
         if self.copy is None or not path.is_relative_to(self.copy[0]):
             return path
-        own = self.copy[1] / path.relative_to(self.copy[0])
-        return own if own.exists() else path
+        return self.copy[1] / path.relative_to(self.copy[0])
 
     def names_of(self, path: Path) -> tuple[Path, ...]:
         """The names by which the compiler may ask for a user's file."""
