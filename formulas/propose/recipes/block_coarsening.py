@@ -25,6 +25,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     accumulators,
     declarations,
     declared_in,
+    depends_on_order,
     gathered,
     mixed_operations,
     reduction,
@@ -61,7 +62,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     shares = [number for number in _SHARES if groups >= number * _LEAST_LEFT]
     if not shares:
         return Refusal(NAME, f"{groups} workgroups are too few to leave the work to a part of them")
-    floating = any(site.floating for site in sites)
+    floating = any(depends_on_order(site) for site in sites)
     return [
         Candidate(
             recipe=NAME,

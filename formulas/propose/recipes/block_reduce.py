@@ -25,6 +25,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
 from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     accumulators,
     declarations,
+    depends_on_order,
     gathered,
     mixed_operations,
     operator_of,
@@ -56,7 +57,7 @@ def propose(
     splices += guard_splices(kernel, returns)
     splices += indent_splices(source, kernel, returns, style, splices)
     splices.append(at_end(source, kernel, style, closing_braces(returns, style) + reduction(groups, style)))
-    floating = any(s.floating for s in sites)
+    floating = any(depends_on_order(s) for s in sites)
     return [
         Candidate(
             recipe=NAME,

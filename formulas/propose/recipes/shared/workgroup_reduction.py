@@ -57,24 +57,37 @@ def workgroup_site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> 
     base = _base(address)
     if base is not None and any(a.name == base for a in kernel.shared):
         return None
+    element = pointers_of(kernel, facts).get(base) if base is not None else None
+    if base is None or element is None:
+        return f"{where} is not on an element of a kernel argument"
+    site = atomic_on(atomic, base, element, facts)
+    if isinstance(site, str):
+        return site
+    if thread_dependent(address, kernel.thread_dependent) or not is_pure(address, kernel):
+        return f"{where} goes to a different address in each thread"
+    if not _known_at_end(address, kernel):
+        return f"the address of {where} depends on local variables"
+    return site
+
+
+def atomic_on(atomic: Atomic, base: str, element: str, facts: LaunchFacts) -> AtomicSite | str:
+    """An atomic whose values can be combined before it, or why they cannot."""
+    where = f"the {atomic.function} on line {atomic.span.line}"
     if atomic.function not in _OPERATORS or len(atomic.arguments) != 2:
         return f"{where} cannot be gathered"
     if atomic.statement is None:
         return f"the result of {where} is used"
-    element = pointers_of(kernel, facts).get(base) if base is not None else None
-    if base is None or element is None:
-        return f"{where} is not on an element of a kernel argument"
-    if thread_dependent(address, kernel.thread_dependent) or not is_pure(address, kernel):
-        return f"{where} goes to a different address in each thread"
     kinds = number_kinds(base, element, facts)
     if not kinds or not all(kind.name in _ZERO for kind in kinds):
         return f"{where} is on `{element}`, which cannot be shuffled between lanes"
-    if not _known_at_end(address, kernel):
-        return f"the address of {where} depends on local variables"
-    site = AtomicSite(atomic, atomic.statement, address, atomic.arguments[1], base, element, kinds)
-    if site.floating and _OPERATORS[atomic.function] != "+":
-        return f"which of several floats {where} takes is not the same for a NaN"
-    return site
+    operator, floating = _OPERATORS[atomic.function], [kind.kind == "float" for kind in kinds]
+    if any(floating) and operator in ("&", "|", "^"):
+        return f"{where} is on floats"
+    if any(floating) and operator != "+" and not all(floating):
+        return f"{where} is on floats in some instances, on integers in others"
+    return AtomicSite(
+        atomic, atomic.statement, atomic.arguments[0], atomic.arguments[1], base, element, kinds
+    )
 
 
 def mixed_operations(sites: Sequence[AtomicSite]) -> str | None:
@@ -99,7 +112,7 @@ def accumulators(sites: Iterable[AtomicSite], style: Style) -> dict[str, Accumul
 
 def declarations(groups: Mapping[str, Accumulator], style: Style) -> str:
     """The accumulators, with what changes nothing."""
-    return style.lines(f"{a.site.element} {a.name} = {_neutral(a.site)};" for a in groups.values())
+    return style.lines(f"{a.site.element} {a.name} = {neutral(a.site)};" for a in groups.values())
 
 
 def gathered(
@@ -113,7 +126,7 @@ def gathered(
         Splice(
             site.statement.start_byte,
             site.statement.end_byte,
-            _combined(site, groups[key_of(site)].name, _converted(site, kernel, names or {})).encode(),
+            change_of(site, groups[key_of(site)].name, kernel, names).encode(),
         )
         for site in sites
     ]
@@ -145,16 +158,32 @@ def reduction(groups: Mapping[str, Accumulator], style: Style) -> str:
     texts += [f"\t\t{_combined(a.site, a.name, f'{a.slots}[{wave}]')}" for a in groups.values()]
     texts.append("\t}")
     for a in groups.values():
-        call = f"{a.site.atomic.function}({text_of(a.site.place)}, {a.name});"
-        nothing = "0" if operator_of(a.site) == "+" else _neutral(a.site)
-        texts.append(f"\tif ({a.name} != {nothing}) {call}")
+        texts.append("\t" + once(a.site, a.name, text_of(a.site.place)))
     texts.append("}")
     return "".join(style.lines([t]) if t else style.newline for t in texts)
+
+
+def change_of(
+    site: AtomicSite, name: str, kernel: KernelSyntax, names: Mapping[str, str] | None = None
+) -> str:
+    """An atomic as a change of a variable; `names` are exchanged in its value."""
+    return _combined(site, name, _converted(site, kernel, names or {}))
+
+
+def once(site: AtomicSite, name: str, place: str) -> str:
+    """The atomic with what was gathered, left out where that is nothing."""
+    nothing = "0" if operator_of(site) == "+" else neutral(site)
+    return f"if ({name} != {nothing}) {site.atomic.function}({place}, {name});"
 
 
 def key_of(site: AtomicSite) -> str:
     """The address and what is done there."""
     return f"{text_of(site.place)}|{site.atomic.function}"
+
+
+def depends_on_order(site: AtomicSite) -> bool:
+    """Whether the last digits of the result do: sums of floats."""
+    return site.floating and operator_of(site) == "+"
 
 
 def operator_of(site: AtomicSite) -> str:
@@ -236,14 +265,18 @@ def _converted(site: AtomicSite, kernel: KernelSyntax, names: Mapping[str, str])
 
 def _combined(site: AtomicSite, name: str, value: str) -> str:
     operator = operator_of(site)
-    if operator in ("max", "min"):
-        return f"{name} = {operator}({name}, {value});"
-    return f"{name} {operator}= {value};"
+    if operator not in ("max", "min"):
+        return f"{name} {operator}= {value};"
+    # As the atomic of floats does: a NaN is never the largest, and stays if it is in memory.
+    function = f"f{operator}" if site.floating else operator
+    return f"{name} = {function}({name}, {value});"
 
 
-def _neutral(site: AtomicSite) -> str:
+def neutral(site: AtomicSite) -> str:
     """What changes nothing: 0 for sums and single bits, all bits, or the end of the type's range."""
     operator, element = operator_of(site), site.element
+    if site.floating and operator != "+":
+        return "-INFINITY" if operator == "max" else "INFINITY"
     if element_bytes(element) is None:
         return _neutral_of_template(operator, element)
     zero = _ZERO[element_of(element).name]

@@ -41,7 +41,9 @@ from hipscope.formulas.propose.recipes import (
     prefetch,
     reciprocal,
     register_cache,
+    register_sum,
     restrict,
+    scalar_replacement,
     sequential_tree,
     sincos,
     skip_zeros,
@@ -59,8 +61,9 @@ BY_NAME: dict[str, Recipe] = {
         for m in (
             block_coarsening, block_reduce, cheaper_calls, division, dpp_shuffle, fast_math, fixed_trips, float_math,
             hoist_guard, hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram, masked_loads,
-            merge_branches, packed_float, pad_lds, prefetch, reciprocal, register_cache, restrict, sequential_tree,
-            sincos, skip_zeros, tile_transpose, uniform_table, xcd_remap, xor_swizzle,
+            merge_branches, packed_float, pad_lds, prefetch, reciprocal, register_cache, register_sum, restrict,
+            scalar_replacement, sequential_tree, sincos, skip_zeros, tile_transpose, uniform_table, xcd_remap,
+            xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

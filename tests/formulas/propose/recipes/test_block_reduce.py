@@ -88,6 +88,16 @@ def test_a_value_of_another_type_is_converted_as_the_atomic_did() -> None:
     assert b"block_sum += in[i] * 2.0f;" in same
 
 
+def test_the_largest_of_floats_leaves_out_what_is_no_number(compile_text: Compile) -> None:
+    body = "  if (i < n) atomicMax(&sum[0], in[i]);\n  atomicMin(&sum[1], in[0]);\n"
+    candidate = first(block_reduce, kernel_text(body))
+    assert b"float block_value = -INFINITY;" in candidate.text
+    assert b"if (i < n) block_value = fmax(block_value, static_cast<float>(in[i]));" in candidate.text
+    assert b"if (block_value_2 != INFINITY) atomicMin(&sum[1], block_value_2);" in candidate.text
+    assert candidate.exact
+    compiles_for_both_wave_sizes(compile_text, candidate.text)
+
+
 def test_different_atomics_on_elements_that_differ_are_each_gathered(compile_text: Compile) -> None:
     body = "  atomicAdd(&bins[0], i);\n  atomicSub(bins + 1, i);\n  atomicMax(&bins[2], i);\n"
     left = "  atomicInc((unsigned*)&bins[3], 9u);\n"

@@ -133,6 +133,21 @@ __global__ void counted(const int* in, int* out, int n) {
   __syncthreads();
   if (threadIdx.x == blockDim.x - 1) atomicAdd(out, some * (blockIdx.x % 5 + 1));
 }
+__global__ void summed(const int* in, int* out, int* most, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (in[i] & 1) atomicAdd(&out[threadIdx.x], in[i] & 15);
+    atomicMax(most + threadIdx.x, in[i] & 255);
+  }
+}
+__global__ void chained(const float* in, float* out, int taps, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  for (int k = i % 3; k < taps; ++k) {
+    out[i] = out[i] * 0.5f + in[i + k];
+    if (in[i + k] > 20.0f) continue;
+    out[i] -= in[k];
+  }
+}
 int main(int argc, char**) {
   const int block = argc > 1 ? 256 : 128;
   const int n = 2600;
@@ -158,6 +173,8 @@ int main(int argc, char**) {
   filtered<<<21, 128>>>(in, out, 5, n);
   tiled<<<21, 128>>>(in, out, 5, n);
   edges<<<21, 128>>>(in, factor, out, n);
+  summed<<<4, 128>>>((const int*)in, (int*)twice, (int*)out, n);
+  chained<<<21, 128>>>(in, out, 4, n);
   counted<<<301, 128>>>((const int*)in, (int*)twice, 301 * 128 - 50);
   return hipDeviceSynchronize();
 }
@@ -211,6 +228,8 @@ JUDGED = [
             ("__syncthreads();  // the next", "// the next"),
         ],
     ),
+    ("register_sum", "summed", [("loop_sum += ", "loop_sum = "), ("max(loop_value, ", "max(0, ")]),
+    ("scalar_replacement", "chained", [("(i % 3) < taps", "(i % 3) < taps - 1"), ("out[i] = out_value;", ";")]),
     ("reciprocal", "divided", [("1.0f / scale", "1.001f / scale"), ("(t + 1.0f)", "(t + 1.01f)")]),
     ("xor_swizzle", "turned", [("c ^ (r & 127)", "c ^ (r & 63)"), ("= tile[c][r ^ (c & 127)]", "= tile[c][r]")]),
 ]  # fmt: skip

@@ -35,6 +35,7 @@ def _plain(source: str) -> dict[str, Any]:
     return data
 
 
+LATER = ("twice[i] = 2 * twice[i] + 1;", "")
 LAST = ("    atomicMax(most, size + blockIdx.x);\n", "")
 OFFSET = "__device__ float offset() { return 0.5f * threadIdx.x; } "
 NEXT = "__device__ float next(const float* p, int i) { while (p[i] < 0.0f) ++i; return p[i]; } "
@@ -569,9 +570,9 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         (
             "block_reduce",
             "guarded",
-            [("atomicAdd(sum, in[i])", "atomicMax(sum, in[i])")],
+            [("atomicAdd(sum, in[i])", "atomicXor(sum, in[i])")],
             {},
-            "is not the same for a NaN",
+            "is on floats",
         ),
         (
             "block_reduce",
@@ -653,6 +654,96 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                     [("\t\treturn;", "\t\tgoto end;"), ("\tatomicAdd(&sum[1]", "end:\n\tatomicAdd(&sum[1]")],
                     {},
                     "uses goto",
+                ),
+            )
+        ),
+        *(
+            ("scalar_replacement", "store_before", changes, facts, reason)
+            for changes, facts, reason in (
+                ([], {"disjoint": ["in"]}, "another argument may overlap it"),
+                (
+                    [("const float* in", "float* in"), ("/ in[i];", "/ in[i] + out[k];")],
+                    {},
+                    "`out` is also used on line 10",
+                ),
+                (
+                    [("if (k != i) ", "if (k != i) { __syncthreads(); } else ")],
+                    {},
+                    "others may look at it in the loop",
+                ),
+                (
+                    [("if (k != i) ", "if (k == n) return; else if (k != i) ")],
+                    {},
+                    "the loop is left on line 10",
+                ),
+                ([("    out[i * n + j] = 1.0f;\n", "")], {}, "nothing says that it is stored to at all"),
+                (
+                    [("    out[i * n + j] = 1.0f;\n", "    if (i) out[i * n + j] = 1.0f;\n")],
+                    {},
+                    "nothing says",
+                ),
+                (
+                    [("= 1.0f;", "= 1.0f; float* p = out + i;")],
+                    {},
+                    "nothing says that it is stored to at all",
+                ),
+                ([("float* out", "volatile float* out")], {}, "may be stored to in the loop"),
+                ([("float* out", "float4* out")], {}, "it is no number"),
+                ([("out[i * n + j] * in[k] / in[i]", "in[k]")], {}, "it is stored only"),
+            )
+        ),
+        *(
+            ("scalar_replacement", "first_step", [*changes, LATER], {}, reason)
+            for changes, reason in (
+                (
+                    [
+                        ("out[i] += in[k];", "if (k > 4) continue; out[i] += in[k];"),
+                        ("out[i] ^= in[k + 1];", ""),
+                    ],
+                    "nothing says",
+                ),
+                (
+                    [
+                        ("out[i] += in[k];", "bool b = k > 3 && out[i]++; out[i] = b ? out[i] += 2 : 1;"),
+                        ("out[i] ^= in[k + 1];", ""),
+                        ("out[i] = b ? out[i] += 2 : 1;", ""),
+                    ],
+                    "nothing says",
+                ),
+                (
+                    [("unsigned k = i; k < m", "unsigned k = i, e = 3; k < m")],
+                    "whether the loop is entered is not known",
+                ),
+                ([("k < m;", "k < rand();")], "whether the loop is entered is not known"),
+            )
+        ),
+        *(
+            ("register_sum", "own_bin", [("atomicMax(most", "atomicExch(most"), *changes], facts, reason)
+            for changes, facts, reason in (
+                ([("&bins[threadIdx.x]", "&bins[i]")], {}, "goes to another address in each step"),
+                ([("&bins[threadIdx.x]", "&bins[in[3]]")], {}, "is loaded, or has effects"),
+                ([("1u);", "1u); if (bins[0]) continue;")], {}, "`bins` is also used on line 9"),
+                (
+                    [("1u);", "1u); __threadfence();")],
+                    {},
+                    "others may look at it in the loop (`__threadfence`)",
+                ),
+                (
+                    [("1u);", "1u); __syncthreads();")],
+                    {},
+                    "others may look at it in the loop (`__syncthreads`)",
+                ),
+                ([("1u);", "1u); if (i == 7) return;")], {}, "the loop is left on line 9"),
+                (
+                    [("atomicAdd(", "most[0] = atomicAdd(")],
+                    {},
+                    "the result of the atomicAdd on line 9 is used",
+                ),
+                ([], {"disjoint": []}, "another argument may overlap it"),
+                (
+                    [("    atomicAdd(&bins", "    auto f = [&] { atomicAdd(&bins"), ("1u);", "1u); }; f();")],
+                    {},
+                    "stands in no loop",
                 ),
             )
         ),
