@@ -116,11 +116,12 @@ class AccordoConfig(_Section):
             "Of short launches up to 48 are."
         ),
     )
-    max_bytes: Count = Field(
-        512 * 1024 * 1024,
+    max_bytes: Count | None = Field(
+        None,
         description=(
-            "Bytes of device memory that one recorded launch may hold. Where more is live, only what the launch uses "
-            "is recorded: of each allocation the part from the first to the last page that it touches."
+            "Bytes of device memory that one recorded launch may hold; left out, an eighth of the free memory or disk, "
+            "whichever is less, from 512 MiB to 4 GiB. Where more is live, only what the launch uses is recorded: of "
+            "each allocation the part from the first to the last page that it touches."
         ),
     )
     replay_timeout_s: Positive = Field(60.0, description="Seconds that one replay may take.")

@@ -48,6 +48,7 @@ class EmulatorOptions:
     capture_per_shape: int | None = None
     capture_variants: int | None = None
     capture_max_bytes: int | None = None
+    capture_all_bytes: int | None = None
     effects_bytes: int | None = None
     sanitize: str | None = None
     clock_percent: int | None = None
@@ -112,6 +113,7 @@ def emulator_environment(options: EmulatorOptions, given: Mapping[str, str] = os
         "HIPSCOPE_CAPTURE_VARIANTS": options.capture_variants,
         "HIPSCOPE_EFFECTS_BYTES": options.effects_bytes,
         "HIPSCOPE_CAPTURE_MAX_BYTES": options.capture_max_bytes,
+        "HIPSCOPE_CAPTURE_ALL_BYTES": options.capture_all_bytes,
         "HIPSCOPE_SANITIZE": options.sanitize,
         "HIPSCOPE_CLOCK_PERCENT": options.clock_percent,
         "HIPSCOPE_KEEP_GOING": 1 if options.keep_going else None,

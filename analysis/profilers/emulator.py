@@ -37,6 +37,8 @@ _EFFECTS = (
     "copies*",
 )  # what launches leave and the host is given, to be compared with a rewrite's run
 _EFFECTS_BYTES = 1 << 30
+_OF_RESOURCES = 8  # a recording is in memory some times: unpacked, as the original left it, as a rewrite did
+_LEAST_RECORDING, _MOST_RECORDING = 512 << 20, 4 << 30  # bytes
 _SOME_NS = 1e5  # a launch that is not timed, for the program's events and in its profile
 
 
@@ -114,7 +116,8 @@ def run_emulated(
         capture_kernels=job.capture_kernels or (),
         capture_per_shape=config.accordo.max_dispatches_per_shape if recorded else None,
         capture_variants=config.accordo.max_variants if recorded else None,
-        capture_max_bytes=config.accordo.max_bytes if recorded else None,
+        capture_max_bytes=(config.accordo.max_bytes or largest_recording(recorded)) if recorded else None,
+        capture_all_bytes=free_disk(recorded) // 2 if recorded else None,
         effects_bytes=_EFFECTS_BYTES if job.confined or recorded else None,
         sanitize=sanitize,
         clock_percent=job.clock_percent,
@@ -140,6 +143,27 @@ def run_emulated(
         if reason := read_loss(raw):
             raise CannotWrite(reason)
     return completed
+
+
+def largest_recording(directory: Path) -> int:
+    """Bytes of device memory that one launch recorded in there may hold, where the project does not say it."""
+    room = min(_available_memory(), free_disk(directory)) // _OF_RESOURCES
+    return max(_LEAST_RECORDING, min(_MOST_RECORDING, room))
+
+
+def free_disk(directory: Path) -> int:
+    """Bytes that its disk has left, or that of the nearest folder above it that exists."""
+    nearest = next(folder for folder in (directory, *directory.absolute().parents) if folder.exists())
+    return shutil.disk_usage(nearest).free
+
+
+def _available_memory() -> int:
+    """Bytes of memory that processes can have without swapping (MemAvailable of proc(5)); 0 where nothing says it."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
 
 
 def _run_confined(job: ProfilerRun, variables: Mapping[str, str], writable: Sequence[Path]) -> Completed:

@@ -117,6 +117,34 @@ int main() { float* p; CHECK(hipMalloc(&p, 256)); CHECK(hipMemset(p, 0, 256)); h
     assert after[0:12] == b"\0\0\x80?" + b"\0\0\x80\x7f" + b"\0\0\x80?"
 
 
+TWO_SIZES = (
+    HEADER
+    + """
+__global__ void fill(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] += threadIdx.x * 40503; }
+int main() {
+  int* p;
+  CHECK(hipMalloc(&p, 1 << 20)); CHECK(hipMemset(p, 1, 1 << 20));
+  fill<<<1024, 256>>>(p);
+  fill<<<512, 256>>>(p);
+  CHECK(hipDeviceSynchronize());
+}
+"""
+)
+
+
+@pytest.mark.parametrize(("limit", "recorded"), [(1 << 20, 0), (1 << 21, 1), (1 << 23, 2)])
+def test_recordings_leave_room_on_the_disk(run: Run, limit: int, recorded: int) -> None:
+    ran = run(TWO_SIZES, capture=True, HIPSCOPE_CAPTURE_ALL_BYTES=str(limit))
+    dispatches = read_capture_set(ran.capture)
+    assert len(dispatches) == 2
+    assert sum(d.complete for d in dispatches) == recorded
+    for dispatch in dispatches[recorded:]:
+        assert dispatch.empty
+        assert dispatch.reason is not None
+        assert dispatch.reason.startswith("not recorded: it may take 2097152 bytes on disk, earlier launches")
+        assert dispatch.reason.endswith(f"of the {limit} that recordings may take")
+
+
 LARGE = (
     HEADER
     + """

@@ -82,6 +82,12 @@ std::string argument_class(const Launch& launch, const Memory& memory) {
     return Digest().add(bytes).text();
 }
 
+std::uint64_t bytes_of_files(const std::string& folder) {
+    std::uint64_t bytes = 0;
+    for (const auto& file : fs::directory_iterator(folder)) bytes += file.file_size();
+    return bytes;
+}
+
 /// Write a part of the dispatch; on an error remove all of it.
 template <class Part>
 void write_or_remove(const std::string& folder, Part part) {
@@ -187,6 +193,8 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
     for (const auto& [name, variable] : p.launch.object->variables)
         if (!name.starts_with("__hip_cuid_"))  // names the compilation, holds nothing
             record_.globals.push_back({name, variable.address, variable.bytes});
+    const bool room = has_room(2 * std::min(total, settings_.max_bytes));  // before and after
+    if (!room) record_.buffers.clear();
     write_or_remove(folder_, [&] {
         write_globals(".before");
         if (total <= settings_.max_bytes) write_buffers(".before");
@@ -194,7 +202,7 @@ bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::strin
         files_.add("code_object.co", p.launch.object->elf);
         watch_.reset();
         // More than may be recorded: the pages tell what of it the launch needs.
-        if (total > settings_.max_bytes) watch_.emplace(blocks, settings_.max_bytes);
+        if (room && total > settings_.max_bytes) watch_.emplace(blocks, settings_.max_bytes);
     });
     live_bytes_ = total;
     return true;
@@ -212,6 +220,7 @@ void Capture::after(const DispatchResult& result) {
         write_meta(files_, record_);
     });
     watch_.reset();
+    written_ += bytes_of_files(folder_);
     work_[record_.kernel] += result.instructions;
     for (const RecordedBuffer& b : record_.buffers) variant_bytes_ += record_.variant ? b.bytes : 0;
     if (!record_.variant) return;
@@ -220,6 +229,13 @@ void Capture::after(const DispatchResult& result) {
         fs::remove_all(replaced_, ignored);
     }
     classes_.at(record_.kernel).recorded(folder_);
+}
+
+bool Capture::has_room(std::uint64_t bytes) {
+    if (written_ <= settings_.all_bytes && bytes <= settings_.all_bytes - written_) return true;
+    record_.reason = "not recorded: it may take " + std::to_string(bytes) + " bytes on disk, earlier launches have " +
+                     std::to_string(written_) + " of the " + std::to_string(settings_.all_bytes) + " that recordings may take";
+    return false;
 }
 
 /// Of each block the part from the first to the last piece that the launch touched, and where its arguments point.

@@ -24,6 +24,7 @@ struct CaptureSettings {
     std::uint64_t per_shape = 1;       // and for each way in which its pointers share memory
     std::uint64_t variants = 8;        // further launches of a kernel, with other arguments, beside those
     std::uint64_t max_bytes = 1ULL << 30U;  // of one dispatch; where more is live, what it touches is recorded
+    std::uint64_t all_bytes = ~0ULL;        // of all files of a process
 };
 
 /// Of the launches of a kernel that differ in their arguments alone, those that are recorded: the first ones, and of
@@ -63,6 +64,8 @@ private:
     void write_buffers(const std::string& ending);
     void write_globals(const std::string& ending);
     void keep_touched();
+    /// Whether all files may take so many bytes more; else the launch that is being recorded says why not.
+    bool has_room(std::uint64_t bytes);
     /// Whether the launch is the first of its shape and sharing, another variant, or not recorded.
     enum class Wanted { no, first, variant };
     Wanted wants(const std::string& symbol, const std::string& shape, const std::string& pattern,
@@ -77,6 +80,7 @@ private:
     std::string replaced_;  // the folder that goes when the one that is being recorded is whole
     std::map<std::string, std::uint64_t> work_;  // by kernel: instructions of its recorded launches
     std::uint64_t variant_bytes_ = 0;  // of memory in variants, also in those that others have replaced
+    std::uint64_t written_ = 0;  // bytes of files, also of those that others have replaced
     std::string folder_;
     DispatchWriter files_;
     CapturedLaunch record_;

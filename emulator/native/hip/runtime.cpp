@@ -136,7 +136,8 @@ Runtime::Runtime() : settings(Settings::from_environment()), sampling_(settings.
     if (!settings.capture.empty())
         capture_ = std::make_unique<Capture>(
             CaptureSettings{settings.capture, settings.capture_kernels, settings.capture_per_shape,
-                            settings.capture_variants, settings.capture_max_bytes}, memory);
+                            settings.capture_variants, settings.capture_max_bytes,
+                            settings.capture_all_bytes}, memory);
 }
 
 double Runtime::number(const std::string& key, double otherwise) const {

@@ -50,6 +50,7 @@ Settings Settings::from_environment() {
     s.capture_per_shape = number("HIPSCOPE_CAPTURE_PER_SHAPE", 1);
     s.capture_variants = number("HIPSCOPE_CAPTURE_VARIANTS", s.capture_variants);
     s.capture_max_bytes = number("HIPSCOPE_CAPTURE_MAX_BYTES", s.capture_max_bytes);
+    s.capture_all_bytes = number("HIPSCOPE_CAPTURE_ALL_BYTES", s.capture_all_bytes);
     s.effects_bytes = number("HIPSCOPE_EFFECTS_BYTES", 0);
     return s;
 }

@@ -22,6 +22,7 @@ struct Settings {
     std::uint64_t capture_per_shape = 1;
     std::uint64_t capture_variants = 8;
     std::uint64_t capture_max_bytes = 1ULL << 30U;
+    std::uint64_t capture_all_bytes = ~0ULL;
     std::uint64_t effects_bytes = 0;  // of buffers that are looked at after launches, for capture/effects.hpp; 0: none of it
 
     /// Throws std::runtime_error naming the variable that is not a number.

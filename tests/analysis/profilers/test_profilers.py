@@ -14,9 +14,9 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.errors import MissingTool, ProfilerFailed, ProgramFailed, UsageError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.profile import Provenance, Source
-from hipscope.analysis.profilers import ProfilerRun, choose_profiler
+from hipscope.analysis.profilers import ProfilerRun, choose_profiler, emulator
 from hipscope.analysis.profilers.base import program_failed
-from hipscope.analysis.profilers.emulator import EmulatorProfiler
+from hipscope.analysis.profilers.emulator import EmulatorProfiler, largest_recording
 from hipscope.analysis.profilers.rocm import COUNTERS, RocmProfiler, counter_passes
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed
@@ -303,3 +303,19 @@ def test_a_program_that_the_system_ends_may_have_used_all_memory() -> None:
     assert killed.hint is not None
     assert "memory" in killed.hint
     assert crashed.hint is None
+
+
+@pytest.mark.parametrize(
+    ("memory", "disk", "expected"),
+    [(64, 800, 4), (16, 800, 2), (64, 12, 1.5), (1, 800, 0.5)],
+)
+def test_what_may_be_recorded_follows_free_memory_and_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: int, disk: int, expected: float
+) -> None:
+    monkeypatch.setattr(emulator, "_available_memory", lambda: memory << 30)
+    monkeypatch.setattr(emulator, "free_disk", lambda _directory: disk << 30)
+    assert largest_recording(tmp_path / "not there yet") == int(expected * 2**30)
+
+
+def test_free_disk_is_that_of_the_nearest_folder_that_exists(tmp_path: Path) -> None:
+    assert emulator.free_disk(tmp_path / "a" / "b") > 0
