@@ -35,12 +35,13 @@ from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, repl
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.launch_variants import launch_variants
-from hipscope.emulator.sanitize import Defect
+from hipscope.emulator.sanitize import Defect, SanitizerReport
 
 SEEDS = (1, 2)
 # On these, the sanitizers must have nothing to say of the reference at all: it may not have been made for them.
 _MADE_FOR_NONE: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
 _NATURAL = 0  # workgroups and waves in their order: what is checked is slow when it is interleaved
+_CHECKS = "all,exact-alignment"
 _MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
 
 
@@ -177,16 +178,17 @@ class Trials:
         limit = patience(self.settings.tool, self.captured.result)
         traced, again = twice(trial.dispatch, out, trial.inputs, limit)
         # A kernel that was not made for such a launch may race there unseen, and leave what another run does not.
-        return traced, replace(again, seed=_NATURAL, sanitize="all")
+        return traced, replace(again, seed=_NATURAL, sanitize=_CHECKS)
 
     def _defect(self, trial: Planned, checked: Replay) -> str | None:
         """What the sanitizers say of the reference on a trial and do not say of it on what the program did."""
         found = checked.sanitizers(trial.dispatch.code_object)
-        if found is None or not found.reports:
+        reports = [r for r in found.reports if _is_certain(r, trial.dispatch, self.types)] if found else []
+        if not reports:
             return None
         if trial.defence in _MADE_FOR_NONE:
-            return found.reports[0].message
-        return next((r.message for r in found.reports if r.defect not in self._own_defects), None)
+            return reports[0].message
+        return next((r.message for r in reports if r.defect not in self._own_defects), None)
 
     @cached_property
     def _own_defects(self) -> frozenset[Defect]:
@@ -194,7 +196,7 @@ class Trials:
         run = self.captured
         done = run.result.directory
         out = done.with_name(f"{done.name}_checked")
-        request = ReplayRequest(run.dispatch, run.dispatch.code_object, out, sanitize="all")
+        request = ReplayRequest(run.dispatch, run.dispatch.code_object, out, sanitize=_CHECKS)
         found = replay(self.settings.tool, request, cancel=self.cancel).sanitizers(run.dispatch.code_object)
         return frozenset(r.defect for r in found.reports) if found is not None else frozenset()
 
@@ -240,3 +242,21 @@ class Trials:
     def _reported(self, trial: Planned, checked: Replay) -> bool:
         found = checked.sanitizers(trial.dispatch.code_object)
         return found is not None and bool(found.reports)
+
+
+def _is_certain(report: SanitizerReport, launch: CapturedDispatch, types: Pointees) -> bool:
+    """Whether a report can mean nothing but a defect: compilers make wide accesses of narrow types, that may lie at any
+    address, but a `float` never does. One byte off, as with a length in bytes that is one less, neighbours overlap.
+    """
+    memory = report.memory
+    if report.defect != "misaligned" or memory is None or memory.space != "global":
+        return True
+    if "atomic" in report.at.instruction:
+        return True
+    pieces = pieces_of(launch, types)
+    return any(
+        piece.element.kind == "float" and piece.element.size >= 4
+        for buffer in launch.buffers
+        for piece in pieces[buffer.index]
+        if piece.start <= memory.address - buffer.address < piece.end
+    )

@@ -98,6 +98,53 @@ def test_a_copy_of_a_kernel_is_equivalent_and_trials_on_which_it_races_are_named
     assert any("races" in t.detail or "lanes of one store" in t.detail for t in named), found.explain()
 
 
+# With another length in bytes the rows' floats lie across each other's.
+BYTES = (
+    HEAD
+    + """__global__ void k(float* image, int pitch, int width) {
+  float* row = (float*)((unsigned char*)image + threadIdx.x * pitch);
+  for (int i = 1; i < width; ++i) row[i] = 0.5f * row[i - 1] - row[i];
+}
+int main() {
+  k<<<1, 64>>>(filled<float>(64 * 40, 1, 0.25f), 160, 40);
+  return hipDeviceSynchronize();
+}
+"""
+)
+# Bytes may lie anywhere, also where the compiler reads four at once.
+PACKED = (
+    HEAD
+    + """__global__ void k(const unsigned char* in, unsigned* out, int width) {
+  const unsigned char* row = in + blockIdx.x * width;
+  const int t = 4 * threadIdx.x;
+  if (t + 3 < width)
+    out[blockIdx.x * 16 + threadIdx.x] = row[t] | row[t + 1] << 8 | row[t + 2] << 16 | row[t + 3] << 24;
+}
+int main() {
+  k<<<8, 64>>>(filled<unsigned char>(8 * 64, 0, 1), filled<unsigned>(8 * 16, 0, 0), 64);
+  return hipDeviceSynchronize();
+}
+"""
+)
+ALIGNED = PACKED.replace(
+    "row[t] | row[t + 1] << 8 | row[t + 2] << 16 | row[t + 3] << 24",
+    "*(const unsigned*)((unsigned long long)(row + t) & ~3ULL)",
+)
+
+
+def test_a_trial_on_which_the_references_floats_are_misaligned_is_dropped(tmp_path: Path) -> None:
+    found = compared(tmp_path, BYTES)
+    assert found.equivalent, found.explain()
+    named = [t.detail for t in found.trials if t.outcome == "dropped"]
+    assert any("past a multiple of 4" in detail for detail in named), found.explain()
+
+
+def test_bytes_that_are_read_in_words_are_still_tried_at_other_addresses(tmp_path: Path) -> None:
+    found = compared(tmp_path, PACKED, ALIGNED)
+    assert not found.equivalent
+    assert compared(tmp_path, PACKED).equivalent
+
+
 LIST = (
     HEAD
     + """struct Node { Node* next; int value; int pad; };
