@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects, read_effects
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
-from hipscope.analysis.profile import Profile
+from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
 from hipscope.analysis.system.directories import cache_directory
@@ -33,6 +33,7 @@ from hipscope.formulas.judge.program_output import (
 
 _OTHERS_SLOWER = 1.03
 _OTHER_CLOCKS_PERCENT = (137, 73)  # so that no time that a program prints is the same as with the right clock
+_OTHER_RUNS = 2  # that show whether the number of launches varies by itself
 _VARIES = "Numbers in it change from run to run without the rewrite, too."
 _ROUNDING = 1e-5  # relative; what a single-precision result may be off by (accordo/compare/tolerance.py)
 _BEYOND = "The program's output changes further than from run to run,"
@@ -94,6 +95,7 @@ class Rehearsals:
         self._begun: dict[bytes, tuple[Stop, Future[ProfileSession]]] = {}
         self._originals: list[str] = []
         self._effects: list[Sequence[Effect]] = []  # of runs of the original
+        self._again: list[Profile] = []  # further runs of the original
         # Where a GPU decides, only what other kernels take is compared: without any, a plain run does in half the time.
         others = any(k.mangled not in bench.symbols for k in bench.session.profile.kernels)
         self._timed = others or not bench.timed_later
@@ -153,12 +155,15 @@ class Rehearsals:
         now = session.profile.model_copy(
             update={"program": session.profile.program.model_copy(update={"output": printed.program.output})}
         )
-        different = program_difference(was, now, bench.symbols, ignored)
+        different, launched = program_difference(was, now, bench.symbols, ignored), []
+        if different is not None and _other_launches(was, now):
+            different = program_difference(was, now, bench.symbols, ignored, others := self._other_runs())
+            launched = _other_numbers(was, now, others)
         command = bench.project.config.optimize.test_command
         if different is None and command is not None:
             self._asked.say("running the project's tests on the rewrite")
             different = failed_tests(bench.project, session, command, self._beside(self._stop, text))
-        notes = [f"Not compared: `{line}`. {_VARIES}" for line in varied.lines]
+        notes = [f"Not compared: `{line}`. {_VARIES}" for line in varied.lines] + launched
         if different is None:
             compared = self._device_difference(session, rounding)
             different = compared.difference
@@ -256,6 +261,15 @@ class Rehearsals:
         options = ProfileOptions(backend="emulator", confined=True, clock_percent=clock_percent)
         return profile_project(self._bench.project, self._beside(self._stop), options=options)
 
+    def _other_runs(self) -> Sequence[Profile]:
+        """Runs of the program without a rewrite, beside the one that it was profiled in; none where they fail."""
+        try:
+            while len(self._again) < _OTHER_RUNS:
+                self._again.append(self._unchanged(None).profile)
+        except (BuildFailed, ProgramFailed):
+            return ()
+        return self._again
+
     def _beside(self, stop: Stop, text: bytes | None = None) -> Run:
         """The run of something that goes on beside what is shown, with that text in place of the source's."""
         beside = self._asked.quietly().until(stop)
@@ -338,9 +352,16 @@ def failed_tests(project: Project, session: ProfileSession, command: str, run: R
 
 
 def program_difference(
-    old: Profile, new: Profile, rewritten: Collection[str], ignored: Sequence[str]
+    old: Profile,
+    new: Profile,
+    rewritten: Collection[str],
+    ignored: Sequence[str],
+    others: Sequence[Profile] = (),
 ) -> str | None:
-    """What another run of the program does otherwise, how another kernel than `rewritten` is slower; or None."""
+    """What another run of the program does otherwise, how another kernel than `rewritten` is slower; or None.
+
+    `others` are further runs of the `old` program: what they launch otherwise, the new one may as well.
+    """
     if (fault := next(iter(new.faults), None)) is not None and not old.faults:
         return f"The program with the rewrite faults: {fault.message}."
     if old.program.exit_code != new.program.exit_code:
@@ -355,16 +376,51 @@ def program_difference(
         again = new.kernel(kernel.mangled)
         if again is None:
             return f"The kernel {kernel.name} does not run any more with the rewrite."
-        if len(again.dispatches) != len(kernel.dispatches):
+        if not _launched_as_often(kernel, again, others):
             return (
                 f"The kernel {kernel.name} is launched {len(again.dispatches)} times with the rewrite, "
                 f"before {len(kernel.dispatches)} times."
             )
         if kernel.mangled in rewritten:
             continue
-        if again.time_ns > kernel.time_ns * _OTHERS_SLOWER:
+        if _each_takes(again) > _each_takes(kernel) * _OTHERS_SLOWER:
             return (
                 f"Another kernel, {kernel.name}, becomes slower: {again.time_ns / 1e3:.4g} us, "
                 f"before {kernel.time_ns / 1e3:.4g} us."
             )
     return None
+
+
+def _other_launches(old: Profile, new: Profile) -> bool:
+    """Whether a kernel that both runs have is not launched as often in both."""
+    pairs = [(k, new.kernel(k.mangled)) for k in old.kernels]
+    return any(again is not None and len(again.dispatches) != len(k.dispatches) for k, again in pairs)
+
+
+def _launched_as_often(kernel: Kernel, again: Kernel, others: Sequence[Profile]) -> bool:
+    """Whether a kernel is launched as often as in runs of the original: exactly so, or where their numbers vary, by
+    races that the program itself decides by, no farther from them than they are apart.
+    """
+    same = [k for p in others if (k := p.kernel(kernel.mangled)) is not None]
+    known = [len(k.dispatches) for k in (kernel, *same)]
+    apart = max(known) - min(known)
+    return min(known) - apart <= len(again.dispatches) <= max(known) + apart
+
+
+def _other_numbers(old: Profile, new: Profile, others: Sequence[Profile]) -> list[str]:
+    """A note for each kernel of which runs of the original launch other numbers, too."""
+    found = []
+    for kernel in old.kernels:
+        same = [k for p in (old, *others) if (k := p.kernel(kernel.mangled)) is not None]
+        known, again = [len(k.dispatches) for k in same], new.kernel(kernel.mangled)
+        if again is not None and min(known) < max(known):
+            found.append(
+                f"{kernel.name} is launched {len(again.dispatches)} times; without the rewrite {min(known)} to "
+                f"{max(known)} times, from run to run."
+            )
+    return found
+
+
+def _each_takes(kernel: Kernel) -> float:
+    """Nanoseconds of its launches on average."""
+    return kernel.time_ns / max(1, len(kernel.dispatches))

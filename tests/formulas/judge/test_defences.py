@@ -271,6 +271,37 @@ def test_the_program_runs_the_same_kernels_as_often_and_no_other_is_slower(
     assert found is None if reason is None else reason in found
 
 
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        (profile(("k", 14, 50.0), ("other", 5, 100.0)), None),
+        (profile(("k", 8, 50.0), ("other", 5, 100.0)), None),
+        (
+            profile(("k", 15, 50.0), ("other", 5, 100.0)),
+            "launched 15 times with the rewrite, before 10 times",
+        ),
+        (profile(("k", 7, 50.0), ("other", 5, 100.0)), "launched 7 times with the rewrite, before 10 times"),
+        (profile(("k", 10, 50.0), ("other", 6, 100.0)), "launched 6 times with the rewrite, before 5 times"),
+        (profile(("other", 4, 110.0), ("k", 12, 50.0)), "launched 4 times with the rewrite, before 5 times"),
+    ],
+)
+def test_where_races_decide_how_often_a_kernel_is_launched_a_rewrite_stays_about_as_near(
+    after: Profile, reason: str | None
+) -> None:
+    before = profile(("k", 10, 100.0), ("other", 5, 100.0))
+    others = [profile(("k", 12, 100.0), ("other", 5, 100.0)), profile(("k", 11, 100.0), ("other", 5, 100.0))]
+    found: Any = program_difference(before, after, {"k"}, [], others)
+    assert found is None if reason is None else reason in found
+
+
+@pytest.mark.parametrize(("takes", "slower"), [(101.0, False), (110.0, True)])
+def test_of_other_numbers_of_launches_each_may_not_be_slower(takes: float, slower: bool) -> None:
+    before, again = profile(("k", 1, 9.0), ("other", 10, 100.0)), profile(("k", 1, 9.0), ("other", 12, 100.0))
+    after = profile(("k", 1, 9.0), ("other", 14, takes))
+    found = program_difference(before, after, {"k"}, [], [again])
+    assert ("becomes slower" in (found or "")) is slower
+
+
 def test_a_time_that_no_device_can_reach_is_refused() -> None:
     device = find_device("mi300x")
     peak = device.l2_bytes_per_s or device.hbm_bytes_per_s
