@@ -7,6 +7,7 @@ neither is ever changed. Nothing is guessed: without the compiler's answer there
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -42,11 +43,13 @@ class CalledFunction:
     facts: LaunchFacts
     share: float = 0.0
     fixed: str = ""
+    host: str = ""
 
     def covers(self, file: str | None, line: int) -> bool:
         """Whether a line is one of this function's."""
-        here = file is not None and Path(file).resolve() == self.file.resolve()
-        return here and self.syntax.span.line <= line <= self.syntax.span.end_line
+        if file is None or not self.syntax.span.line <= line <= self.syntax.span.end_line:
+            return False
+        return Path(file).resolve() == self.file.resolve()
 
 
 def called_functions(
@@ -91,13 +94,18 @@ def hottest(functions: Iterable[CalledFunction], profiled: Collection[Kernel]) -
     functions = tuple(functions)
     spent = [0.0] * len(functions)
     total = 0.0
+
+    @functools.cache  # thousands of instructions come from hundreds of lines
+    def covering(file: str | None, line: int) -> frozenset[int]:
+        return frozenset(n for n, function in enumerate(functions) if function.covers(file, line))
+
     for kernel in profiled if functions else ():
         for instruction, waits in zip(kernel.instructions, blamed_stalls(kernel), strict=True):
             cost = instruction.latency - instruction.stall + sum(waits.values())
             total += cost
-            for number, function in enumerate(functions) if cost else ():
-                if any(function.covers(frame.file, frame.line) for frame in instruction.source):
-                    spent[number] += cost
+            frames = instruction.source if cost else ()
+            for number in frozenset().union(*(covering(frame.file, frame.line) for frame in frames)):
+                spent[number] += cost
     hot = [
         replace(f, share=own / total)
         for f, own in zip(functions, spent, strict=True)
