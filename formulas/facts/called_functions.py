@@ -34,7 +34,8 @@ _MOST = 6  # outer functions spend what those that they call do, so the one with
 class CalledFunction:
     """One function that a kernel runs, in `file` with the text `source`, and its `share` of the kernel's cycles.
 
-    `fixed` says why it may not be rewritten, as the end of a sentence; empty where it may.
+    `fixed` says why it may not be rewritten, as the end of a sentence; empty where it may. `host` says so of rewrites
+    that hold for what kernels do with it alone.
     """
 
     file: Path
@@ -84,8 +85,8 @@ def called_functions(
             disjoint=frozenset(),
             types=types,
         )
-        fixed = _on_host(meaning, instances, texts, own_files)
-        found.append(CalledFunction(first.place.file, source, syntax, own, fixed=fixed))
+        host = _on_host(meaning, instances, texts, own_files)
+        found.append(CalledFunction(first.place.file, source, syntax, own, host=host))
     return tuple(found)
 
 

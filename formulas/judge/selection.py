@@ -18,6 +18,7 @@ from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Stop
 from hipscope.formulas.base import Finding, Formula
+from hipscope.formulas.facts.called_functions import CalledFunction
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.compile_sweep import Admitted, Swept, sweep
 from hipscope.formulas.judge.judge import (
@@ -33,8 +34,9 @@ from hipscope.formulas.judge.judge import (
 )
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
-from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Refusal
+from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Proposal, Refusal
 from hipscope.formulas.propose.recipes import (
+    FOR_ANY_CALLER,
     FOR_THE_DEVICE,
     IN_FUNCTIONS,
     Recipe,
@@ -98,11 +100,9 @@ def _of_functions(bench: Bench, recipe: Recipe, finding: Finding | None) -> Offe
     advice: list[Advice] = []
     for function in bench.functions if recipe in IN_FUNCTIONS else ():
         name = function.syntax.name
-        fixed = function.fixed
-        if not fixed and recipe in FOR_THE_DEVICE and "__host__" in function.syntax.attributes:
-            fixed = "it is compiled for the host, too"
         at = finding if finding is not None and function.covers(finding.file, finding.line) else None
         answer = ask_recipe(recipe, function.source, function.syntax, at, function.facts)
+        fixed = function.fixed or _not_for_the_host(recipe, function, answer)
         if fixed and not isinstance(answer, Refusal):
             refused.append(Refusal("", f"in `{name}`: {fixed}"))
         elif isinstance(answer, Refusal):
@@ -117,6 +117,15 @@ def _of_functions(bench: Bench, recipe: Recipe, finding: Finding | None) -> Offe
                 for c in answer
             ]
     return Offers(tuple(single), (), tuple(refused), tuple(advice))
+
+
+def _not_for_the_host(recipe: Recipe, function: CalledFunction, answer: Proposal) -> str:
+    """Why an answer must leave a function alone that is the host's, too, as the end of a sentence; empty where not."""
+    if recipe in FOR_THE_DEVICE and "__host__" in function.syntax.attributes:
+        return function.host or "it is compiled for the host, too"
+    candidates = answer if recipe in FOR_ANY_CALLER and isinstance(answer, list) else ()
+    same = bool(candidates) and all(c.exact and not c.assumes for c in candidates)
+    return "" if same else function.host
 
 
 def unasked_candidates(bench: Bench, asked: Collection[str]) -> list[Candidate]:

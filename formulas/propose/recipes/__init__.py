@@ -105,6 +105,8 @@ IN_FUNCTIONS: frozenset[Recipe] = frozenset(
 )  # fmt: skip
 # Those whose text the host's compiler does not take.
 FOR_THE_DEVICE: frozenset[Recipe] = frozenset({cheaper_calls.propose, fast_math.propose, fast_math.advise})
+# Those that change nothing for any caller, the host included, where they keep every bit and assume nothing.
+FOR_ANY_CALLER: frozenset[Recipe] = frozenset({division.propose, fixed_trips.propose})
 # What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
 _SEARCHED: tuple[Recipe, ...] = (
     unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,

@@ -90,7 +90,7 @@ def of(read: tuple[Meaning, Path], *symbols: str) -> dict[str, CalledFunction]:
 
 def test_functions_are_found_wherever_they_stand(read: tuple[Meaning, Path]) -> None:
     found = of(read, KERNEL)
-    fixed = {name for name, function in found.items() if function.fixed}
+    fixed = {name for name, function in found.items() if function.host}
     assert set(found) - fixed >= {"weight", "moved", "inner", "outer", "of", "shared_sum"}
     assert found.keys().isdisjoint(("hidden", "twice", "uncalled"))
     assert found["shared_sum"].file == read[1] / "sum.h"
@@ -99,7 +99,7 @@ def test_functions_are_found_wherever_they_stand(read: tuple[Meaning, Path]) -> 
 
 
 def test_what_the_host_may_run_stays(read: tuple[Meaning, Path]) -> None:
-    fixed = {name: function.fixed for name, function in of(read, KERNEL).items()}
+    fixed = {name: function.host for name, function in of(read, KERNEL).items()}
     assert fixed["named"] == "the host may run it, too, through `on_host`"
     assert fixed["both"] == fixed["around_it"] == fixed["within"] == fixed["alone"] == ""
     text = (
@@ -110,7 +110,7 @@ def test_what_the_host_may_run_stays(read: tuple[Meaning, Path]) -> None:
     (read[1] / "q.hip").write_text(text)
     command = SourceCommand(read[1] / "q.hip", read[1], find_toolchain(Config()).hip_flags, (read[1],))
     meaning = units_for(find_toolchain(Config()).clang).meaning(SourceTexts(), command, (KERNEL, SECOND))
-    fixed = {name: function.fixed for name, function in of((meaning, read[1]), KERNEL).items()}
+    fixed = {name: function.host for name, function in of((meaning, read[1]), KERNEL).items()}
     assert fixed["named"] == ""
     assert fixed["around_it"] == "the host may run it, too, through `on_host`"
     assert fixed["pointed_to"] == "the host may run it, too"

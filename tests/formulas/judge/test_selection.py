@@ -15,7 +15,7 @@ from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.formulas.facts.called_functions import CalledFunction
-from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.judge import selection
 from hipscope.formulas.judge.compile_sweep import Admitted, Swept
 from hipscope.formulas.judge.judge import Judgement
@@ -193,7 +193,12 @@ __global__ void k(float* out) { out[threadIdx.x] = damped(out[threadIdx.x]) + bo
 """
 
 
-def asked(*names: str, fast_math: bool = False, fixed: str = "", text: bytes = CALLING) -> selection.Offers:
+NOTHING = LaunchFacts()
+
+
+def asked(
+    *names: str, fast_math: bool = False, host: str = "", text: bytes = CALLING, facts: LaunchFacts = NOTHING
+) -> selection.Offers:
     """What is answered to a finding in the first of these hot functions."""
     file = Path("k.hip")
     listed = [f for f in device_functions(text) if f.name in names]
@@ -203,7 +208,7 @@ def asked(*names: str, fast_math: bool = False, fixed: str = "", text: bytes = C
         kernel=parse(text).kernels[0],
         facts=LaunchFacts(),
         source=file,
-        functions=[CalledFunction(file, text, f, LaunchFacts(), fixed=fixed) for f in listed],
+        functions=[CalledFunction(file, text, f, facts, host=host) for f in listed],
         project=SimpleNamespace(config=SimpleNamespace(optimize=optimize)),
     )
     finding: Any = SimpleNamespace(formula="precision", file="k.hip", line=2, end_line=2)
@@ -232,10 +237,35 @@ def test_a_function_that_may_not_change_is_named_with_the_reason() -> None:
     assert [c.title for c in offers.single] == ["Compute in float: literals with `f` in `both`"]
     reasons = {r.recipe: r.reason for r in offers.refused}
     assert "in `both`: it is compiled for the host, too" in reasons["fast_math"]
-    offers = asked("damped", fixed="the host may run it, too")
+    offers = asked("damped", host="the host may run it, too")
     assert not offers.single
     reasons = {r.recipe: r.reason for r in offers.refused}
     assert "in `damped`: the host may run it, too" in reasons["fast_math"]
+
+
+DIVIDING = b"""
+__host__ __device__ float both(int i, int n) { int q = i / n; int r = i % n; return expf(q) * 0.5 + r; }
+__global__ void k(float* out, int n) { out[threadIdx.x] = both(threadIdx.x, n); }
+"""
+
+
+def test_a_function_of_the_host_too_takes_what_holds_for_any_caller() -> None:
+    offers = asked("both", fast_math=True, host="the host may run it, too", text=DIVIDING)
+    assert [c.recipe for c in offers.single] == ["division"]
+    assert b"i - q * n" in offers.single[0].text
+    reasons = {r.recipe: r.reason for r in offers.refused}
+    assert "in `both`: the host may run it, too" in reasons["float_math"]
+    assert "in `both`: the host may run it, too" in reasons["fast_math"]
+
+
+def test_a_function_of_the_host_too_takes_nothing_that_only_launches_show() -> None:
+    wide = DIVIDING.replace(
+        b"int i, int n) { int q = i / n; int r = i % n", b"long i, long n) { long q = i / n, r = q"
+    )
+    facts = LaunchFacts((LaunchFact((64, 1, 1), (64, 1, 1), scalars={"i": 5, "n": 7}),))
+    (shorter,) = (c for c in asked("both", text=wide, facts=facts).single if c.recipe == "division")
+    assert shorter.assumes
+    assert not asked("both", host="the host may run it, too", text=wide, facts=facts).single
 
 
 def test_advice_on_a_function_gives_way_to_what_is_said_of_it_itself() -> None:
