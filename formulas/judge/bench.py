@@ -50,6 +50,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
 from hipscope.formulas.facts.source_types import source_types
 from hipscope.formulas.facts.template_instances import instances
+from hipscope.formulas.judge.heaviest_launches import with_heaviest
 from hipscope.formulas.judge.timed_replay import Measured, measure, read_measured
 from hipscope.formulas.propose.candidate import Candidate
 
@@ -431,4 +432,4 @@ def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[Captured
             f"no launch of `{base_name(same[0].name)}` can be replayed: {dispatches[0].reason}",
             "a smaller problem size, or a larger `accordo.max_bytes` in hipscope.toml",
         )
-    return recorded
+    return with_heaviest(recorded, {d.id: d.time_ns for k in same for d in k.dispatches})

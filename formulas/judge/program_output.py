@@ -21,6 +21,11 @@ _ERROR = re.compile(
     r"(?<![a-z])(?:err|errors?|rmse|mse|rms|residuals?|deviations?|diff|differences?)(?![a-z])", re.I
 )
 _LARGER = 10  # of all others: as large as this many times the largest
+# Of what the line itself calls a time: a run whose launches are timed by the model takes the host many times as long.
+_LARGER_TIME = 1000
+_TIME = re.compile(
+    r"(?<![a-z])(?:times?|timing|elapsed|duration|[mun]?secs?|seconds?|[mun]s)(?![a-z])|\(s\)|\d\s*s\b", re.I
+)
 
 
 def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | None:
@@ -104,7 +109,8 @@ def lines_that_vary(
                 rounds = True
                 continue
             varies = True
-            if beyond is None and not _may_be([float(n) for n in seen], float(now), faster):
+            larger = _LARGER_TIME if _TIME.search(lines[0]) else _LARGER
+            if beyond is None and not _may_be([float(n) for n in seen], float(now), faster * larger):
                 beyond = f"`{lines[-1].strip()}`: {now}, where {len(seen)} runs of the original print {', '.join(seen)}"
         (found if varies or not rounds else errors if is_error else rounded).append(lines[0].strip())
     return Varied(tuple(found), beyond, tuple(rounded), tuple(errors), changed)
@@ -118,8 +124,8 @@ def _rounded(seen: str, now: str, rounding: float) -> bool:
     return abs(new - old) <= rounding * abs(old)
 
 
-def _may_be(seen: Sequence[float], now: float, faster: float) -> bool:
-    """Whether a number that was `seen` in several runs may be `now` in another one."""
+def _may_be(seen: Sequence[float], now: float, larger: float) -> bool:
+    """Whether a number that was `seen` in several runs may be `now` in another one, at most so many times as large."""
     low, high = min(seen), max(seen)
     size = max(abs(low), abs(high))
     if not math.isfinite(now):
@@ -128,7 +134,7 @@ def _may_be(seen: Sequence[float], now: float, faster: float) -> bool:
         return low - _SPREADS * (high - low) <= now <= high + _SPREADS * (high - low)
     if (low >= 0 and now < 0) or (high <= 0 and now > 0):
         return False
-    return abs(now) <= _LARGER * size * faster
+    return abs(now) <= larger * size
 
 
 def _kept(text: str, ignored: Sequence[str]) -> list[str]:

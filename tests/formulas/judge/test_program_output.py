@@ -30,6 +30,27 @@ def test_only_numbers_that_change_by_themselves_may_change() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "fits"),
+    [
+        ("Total kernel execution time {} (s)", True),
+        ("Average kernel time: {} ms", True),
+        ("took {} s", True),
+        ("sometimes {}", False),
+        ("items: {}", False),
+        ("sum {}", False),
+    ],
+)
+def test_what_a_line_calls_a_time_may_be_many_times_as_long(line: str, *, fits: bool) -> None:
+    """As HeCBench's lebesgue prints it: 0.0011 s in three runs, 0.0132 s where the launches are timed by the model."""
+    varied = lines_that_vary([line.format(n) for n in ("0.001124", "0.001108")], line.format("0.013204"), [])
+    assert varied is not None
+    assert (varied.beyond is None) is fits
+    far = lines_that_vary([line.format(n) for n in ("0.001124", "0.001108")], line.format("9.5"), [])
+    assert far is not None
+    assert far.beyond is not None
+
+
+@pytest.mark.parametrize(
     ("originals", "after", "faster", "fits"),
     [
         (["10.25", "14.04"], "0.02", 1, True),  # a time, of a kernel that is faster
