@@ -33,9 +33,9 @@ class SourceTypes:
     """The types of one kernel in one text of its file.
 
     `elements` maps the names of pointer parameters to the number type that they lead to by another name, where no
-    template decides that; where one does, `instances` has the types of all instances. `sizes` maps names of types as
-    they are written (an alias, a macro) to their bytes. `numbers` are the parameters that hold numbers and nothing
-    else, also in structures.
+    template decides that; where one does, `instances` has the types of all instances, and those of the written type
+    (`T`). `sizes` maps names of types as they are written (an alias, a macro) to their bytes. `numbers` are the
+    parameters that hold numbers and nothing else, also in structures.
     """
 
     text: bytes = b""
@@ -93,5 +93,6 @@ def pointers_of(kernel: KernelSyntax, facts: LaunchFacts) -> dict[str, str]:
 
 
 def elements_of(base: str, written: str, facts: LaunchFacts) -> frozenset[str]:
-    """What a pointer leads to in each instance of the kernel; `written` where no template decides it."""
-    return facts.types.instances.get(base, frozenset({written}))
+    """What a name leads to, or holds, in each instance of the kernel; `written` where no template decides it."""
+    known = facts.types.instances
+    return known.get(base, known.get(written, frozenset({written})))

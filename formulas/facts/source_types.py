@@ -57,7 +57,7 @@ def _elements(parameters: Iterable[VariableDeclaration]) -> dict[str, str]:
 
 
 def _instances(functions: Sequence[FunctionInstance]) -> dict[str, frozenset[str]]:
-    """What the pointers lead to in each of the instances, where the template decides."""
+    """What the pointers lead to in each of the instances, where the template decides, and what their types are."""
     decided = [
         number
         for number, p in enumerate(functions[0].declared)
@@ -67,7 +67,10 @@ def _instances(functions: Sequence[FunctionInstance]) -> dict[str, frozenset[str
     for number in decided:
         elements = [f.parameters[number].type.element for f in functions]
         known = frozenset(e.plain for e in elements if e is not None)
-        found[functions[0].declared[number].name] = known
+        declared = functions[0].declared[number]
+        found[declared.name] = known
+        if declared.type.element is not None:
+            found[_bare(declared.type.element.spelling)] = known
     return found
 
 

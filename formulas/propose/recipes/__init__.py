@@ -46,6 +46,7 @@ from hipscope.formulas.propose.recipes import (
     tile_transpose,
     uniform_table,
     unroll,
+    wave_reduce,
     xcd_remap,
     xor_swizzle,
 )
@@ -69,6 +70,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         block_reduce.propose,
         block_coarsening.propose,
         register_sum.propose,
+        wave_reduce.propose,
         lds_histogram.propose,
         skip_zeros.propose,
     ),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.source.array_accesses import pointer_of
-from hipscope.analysis.source.nodes import child_of, text_of
+from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -25,6 +25,7 @@ from hipscope.formulas.propose.recipes.shared.loop_elements import (
     around,
     assumption,
     changed_in,
+    indices_of,
     is_steady,
     loops_around,
     names_of,
@@ -118,25 +119,13 @@ def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSit
 def _loop_of(site: AtomicSite, kernel: KernelSyntax) -> Node | str:
     """The outermost loop in which the address stays the same."""
     where = f"the {site.atomic.function} on line {site.atomic.span.line}"
-    indices = list(_indices(site.place))
+    indices = list(indices_of(site.place))
     if not is_steady(indices, kernel):
         return f"the address of {where} is loaded, or has effects"
     names = names_of(indices, kernel)
     loops = loops_around(site.statement, kernel)
     steady = (loop for loop in loops if not names & changed_in([loop]))
     return next(steady, None) or f"{where} goes to another address in each step"
-
-
-def _indices(address: Node) -> Iterator[Node]:
-    """`i` of `&p[i]` and of `p + i`."""
-    if address.type == "subscript_expression":
-        yield from _indices(child_of(address, "argument"))
-        yield child_of(address, "indices")
-    elif address.type == "binary_expression":
-        yield from _indices(child_of(address, "left"))
-        yield child_of(address, "right")
-    elif address.type in ("pointer_expression", "parenthesized_expression"):
-        yield from _indices(address.named_children[0])
 
 
 def _seen(one: _LoopSum, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:

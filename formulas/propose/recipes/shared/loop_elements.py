@@ -7,7 +7,7 @@ statements would see that it is written late, or None; and the text around a loo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -54,6 +54,18 @@ def names_of(expressions: Iterable[Node], kernel: KernelSyntax) -> frozenset[str
     return frozenset(name for expression in (*expressions, *hidden) for name in names_in(expression))
 
 
+def indices_of(address: Node) -> Iterator[Node]:
+    """`i` of `&p[i]` and of `p + i`."""
+    if address.type == "subscript_expression":
+        yield from indices_of(child_of(address, "argument"))
+        yield child_of(address, "indices")
+    elif address.type == "binary_expression":
+        yield from indices_of(child_of(address, "left"))
+        yield child_of(address, "right")
+    elif address.type in ("pointer_expression", "parenthesized_expression"):
+        yield from indices_of(address.named_children[0])
+
+
 def is_steady(expressions: Sequence[Node], kernel: KernelSyntax) -> bool:
     """Whether an address can be computed again: nothing in it has effects, or is loaded."""
     return all(
@@ -80,17 +92,42 @@ def seen_before_the_end(
     others = (n for s in statements for n in walk(s) if n.type == "identifier" and text_of(n) == root)
     if (other := next((n for n in others if n.id not in known), None)) is not None:
         return f"`{base}` is also used on line {other.start_point.row + 1}"
+    if any(array.name == base for array in kernel.shared):
+        return f"a pointer may lead to `{base}`" if _is_given_away(base, kernel) else None
     memory = memory_of(kernel, facts, statements)
     if memory.stored is None:
         return "something else may be stored to in the loop"
-    in_lds = any(array.name == base for array in kernel.shared)
-    if (
-        not in_lds
-        and base not in memory.alone
-        and any(s.base in memory.pointers and s.base != base for s in memory.subscripts)
+    if base not in memory.alone and any(
+        s.base in memory.pointers and s.base != base for s in memory.subscripts
     ):
         return "another argument may overlap it"
     return None
+
+
+def _is_given_away(base: str, kernel: KernelSyntax) -> bool:
+    """Whether a variable in LDS is used other than by its name, its elements and atomics: no pointer is made of it."""
+    places = {n.id for atomic in kernel.atomics if atomic.arguments for n in walk(atomic.arguments[0])}
+    places |= {argument.id for atomic in kernel.atomics for argument in atomic.arguments[1:]}
+    arrays = {array.name for array in kernel.shared if array.dimensions}
+    declared = [(array.span.start, array.span.end) for array in kernel.shared]
+    for node in walk(kernel.body_node):
+        if node.type != "identifier" or text_of(node) != base or node.id in places or node.parent is None:
+            continue
+        outer, at = node.parent, node.start_byte
+        if any(start <= at < end for start, end in declared) or outer.type in (
+            "array_declarator",
+            "declaration",
+        ):
+            continue
+        if outer.type == "pointer_expression" or outer.type == "reference_declarator":
+            return True
+        if base in arrays and outer.type != "subscript_expression":
+            return True
+        if outer.type == "init_declarator" and any(n.type == "reference_declarator" for n in outer.children):
+            return True
+        if outer.type == "argument_list":  # a function may take it by reference
+            return True
+    return False
 
 
 def _called(statement: Node) -> frozenset[str]:

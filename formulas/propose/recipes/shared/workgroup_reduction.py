@@ -136,20 +136,15 @@ def reduction(groups: Mapping[str, Accumulator], style: Style) -> str:
     """The lines that leave one atomic for the workgroup: all of its threads must come to them."""
     sites = [a.site for a in groups.values()]
     thread, threads = style.fresh("thread_in_block"), style.fresh("threads_of_block")
-    offset, other, wave = style.fresh("offset"), style.fresh("other"), style.fresh("wave")
+    wave = style.fresh("wave")
     word = "Add up" if all(operator_of(s) == "+" for s in sites) else "Combine"
     texts = [
         "",
         f"// {word} within each wave, then over the waves of the workgroup: one atomic is left.",
         f"const unsigned {thread} = {THREAD_IN_BLOCK};",
         f"const unsigned {threads} = {THREADS_OF_BLOCK};",
-        f"for (unsigned {offset} = warpSize / 2; {offset} > 0; {offset} /= 2) {{",
+        *within_waves([(a.site, a.name) for a in groups.values()], thread, threads, style),
     ]
-    for number, a in enumerate(groups.values(), 1):
-        received = other if len(groups) == 1 else style.fresh(f"other_{number}")
-        texts.append(f"\tconst {a.site.element} {received} = __shfl_down({a.name}, {offset});")
-        texts.append(f"\tif ({thread} + {offset} < {threads}) {_combined(a.site, a.name, received)}")
-    texts.append("}")
     texts += [f"__shared__ {a.site.element} {a.slots}[{_WAVES}];" for a in groups.values()]
     texts.append(f"if ({thread} % warpSize == 0) {{")
     texts += [f"\t{a.slots}[{thread} / warpSize] = {a.name};" for a in groups.values()]
@@ -163,11 +158,29 @@ def reduction(groups: Mapping[str, Accumulator], style: Style) -> str:
     return "".join(style.lines([t]) if t else style.newline for t in texts)
 
 
+def within_waves(
+    values: Sequence[tuple[AtomicSite, str]], thread: str, threads: str, style: Style
+) -> list[str]:
+    """The lines after which the first lane of each wave has what all lanes of its wave had, of each value."""
+    offset, other = style.fresh("offset"), style.fresh("other")
+    texts = [f"for (unsigned {offset} = warpSize / 2; {offset} > 0; {offset} /= 2) {{"]
+    for number, (site, name) in enumerate(values, 1):
+        received = other if len(values) == 1 else style.fresh(f"other_{number}")
+        texts.append(f"\tconst {site.element} {received} = __shfl_down({name}, {offset});")
+        texts.append(f"\tif ({thread} + {offset} < {threads}) {_combined(site, name, received)}")
+    return [*texts, "}"]
+
+
 def change_of(
     site: AtomicSite, name: str, kernel: KernelSyntax, names: Mapping[str, str] | None = None
 ) -> str:
     """An atomic as a change of a variable; `names` are exchanged in its value."""
     return _combined(site, name, _converted(site, kernel, names or {}))
+
+
+def variable_of(site: AtomicSite, name: str, kernel: KernelSyntax) -> str:
+    """An atomic as the declaration of a variable that holds its value."""
+    return f"{site.element} {name} = {_converted(site, kernel, {})};"
 
 
 def once(site: AtomicSite, name: str, place: str) -> str:

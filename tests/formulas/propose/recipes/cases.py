@@ -50,6 +50,7 @@ from hipscope.formulas.propose.recipes import (
     tile_transpose,
     uniform_table,
     unroll,
+    wave_reduce,
     xcd_remap,
     xor_swizzle,
 )
@@ -62,8 +63,8 @@ BY_NAME: dict[str, Recipe] = {
             block_coarsening, block_reduce, cheaper_calls, division, dpp_shuffle, fast_math, fixed_trips, float_math,
             hoist_guard, hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram, masked_loads,
             merge_branches, packed_float, pad_lds, prefetch, reciprocal, register_cache, register_sum, restrict,
-            scalar_replacement, sequential_tree, sincos, skip_zeros, tile_transpose, uniform_table, xcd_remap,
-            xor_swizzle,
+            scalar_replacement, sequential_tree, sincos, skip_zeros, tile_transpose, uniform_table, wave_reduce,
+            xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

@@ -228,6 +228,7 @@ JUDGED = [
             ("__syncthreads();  // the next", "// the next"),
         ],
     ),
+    ("wave_reduce", "counted", [("offset = warpSize / 2", "offset = warpSize / 4"), ("% warpSize == 0", "% 32 == 0")]),
     ("register_sum", "summed", [("loop_sum += ", "loop_sum = "), ("max(loop_value, ", "max(0, ")]),
     ("scalar_replacement", "chained", [("(i % 3) < taps", "(i % 3) < taps - 1"), ("out[i] = out_value;", ";")]),
     ("reciprocal", "divided", [("1.0f / scale", "1.001f / scale"), ("(t + 1.0f)", "(t + 1.01f)")]),

@@ -747,6 +747,66 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                 ),
             )
         ),
+        *(
+            (
+                "wave_reduce",
+                "sums",
+                [
+                    ("    atomicOr(&flags,", "    atomicCAS(&flags, 1u,"),
+                    ("    atomicMax(", "    atomicInc("),
+                    *changes,
+                ],
+                {},
+                reason,
+            )
+            for changes, reason in (
+                ([("atomicAdd(&sum", "atomicExch(&sum")], "the atomicExch on line 10 cannot be gathered"),
+                (
+                    [("  atomicAdd(&sum, in", "  if (i > n) return;\n  atomicAdd(&sum, in")],
+                    "not all threads come to the atomicAdd on line 11",
+                ),
+                (
+                    [
+                        (
+                            "  atomicAdd(&sum, in[i] * 2)",
+                            "  if (i < n) { atomicAdd(&sum, in[i] * 2); __syncthreads(); }",
+                        )
+                    ],
+                    "others may look at it",
+                ),
+                (
+                    [
+                        (
+                            "  atomicAdd(&sum, in[i] * 2)",
+                            "  if (i < n) { atomicAdd(&sum, in[i] * 2); out[i] = sum; }",
+                        )
+                    ],
+                    "`sum` is also used on line 10",
+                ),
+                (
+                    [("  atomicAdd(&sum", "  float* p = &sum; *p = 1;\n  atomicAdd(&sum")],
+                    "a pointer may lead to `sum`",
+                ),
+                (
+                    [("  atomicAdd(&sum", "  float& p = sum; p = 1;\n  atomicAdd(&sum")],
+                    "a pointer may lead to `sum`",
+                ),
+                (
+                    [("  atomicAdd(&sum", '  printf("%f", sum);\n  atomicAdd(&sum')],
+                    "a pointer may lead to `sum`",
+                ),
+                (
+                    [
+                        ("__shared__ float sum", "__shared__ float sum[4]"),
+                        ("&sum, in", "&sum[i & 3], in"),
+                        ("sum = flags", "sum[0] = flags"),
+                        ("= sum", "= sum[0]"),
+                    ],
+                    "goes to a different address in each thread",
+                ),
+                ([("__shared__ float sum", "__shared__ half sum")], "cannot be shuffled"),
+            )
+        ),
         ("register_cache", "scale", [], {"disjoint": ["factor"]}, "advice: another argument may overlap"),
         (
             "register_cache",

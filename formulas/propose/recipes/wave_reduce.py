@@ -1,0 +1,162 @@
+"""atomicContention: all threads of a workgroup add to one variable in LDS. Add within each wave by shuffles first.
+
+The compiler reduces a wave to one atomic, too, but one lane after the other (64 steps of a scalar loop): shuffles need
+six. Needs a statement of the kernel's own block, which all threads come to, the result unused, and nothing else in that
+statement that looks at the variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.array_accesses import pointer_of
+from hipscope.analysis.source.nodes import ancestors, text_of, walk
+from hipscope.analysis.source.syntax import Atomic, KernelSyntax
+from hipscope.analysis.source.thread_dependence import thread_dependent
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    THREAD_IN_BLOCK,
+    THREADS_OF_BLOCK,
+    Style,
+    numbered_name,
+    style_of,
+)
+from hipscope.formulas.propose.recipes.shared.loop_elements import (
+    Around,
+    around,
+    changed_in,
+    indices_of,
+    is_steady,
+    names_of,
+    seen_before_the_end,
+)
+from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
+    atomic_on,
+    change_of,
+    depends_on_order,
+    key_of,
+    neutral,
+    once,
+    variable_of,
+    within_waves,
+)
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "wave_reduce"
+
+
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """One candidate in which every such atomic is one of a wave."""
+    del finding
+    groups: dict[tuple[int, str], tuple[Node, list[AtomicSite]]] = {}
+    reasons: dict[str, None] = {}
+    for atomic in kernel.atomics:
+        site = _site(atomic, kernel, facts)
+        statement = _statement(site, kernel) if isinstance(site, AtomicSite) else site
+        if isinstance(site, AtomicSite) and isinstance(statement, Node):
+            groups.setdefault((statement.id, key_of(site)), (statement, []))[1].append(site)
+        elif isinstance(statement, str):
+            reasons[statement] = None
+    found: list[tuple[Node, list[AtomicSite]]] = []
+    for statement, sites in groups.values():
+        places = [site.place for site in sites]
+        why = seen_before_the_end((statement,), sites[0].base, places, kernel, facts)
+        if why is None:
+            found.append((statement, sites))
+        else:
+            reasons[f"`{text_of(sites[0].place)}`: {why}"] = None
+    if not found:
+        return Refusal(NAME, "; ".join(reasons) or "the kernel has no atomic on a variable in LDS")
+    style = style_of(source, kernel)
+    floating = any(depends_on_order(site) for _, sites in found for site in sites)
+    return [
+        Candidate(
+            recipe=NAME,
+            title="Add up within each wave before the atomic on LDS",
+            text=apply_splices(source, _splices(source, kernel, found, style)),
+            expected="Six shuffles of a wave instead of a loop over its lanes."
+            + (" Floating-point sums are added in another order." if floating else ""),
+            exact=not floating,
+        )
+    ]
+
+
+def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str | None:
+    """An atomic on a place in LDS that is the same for all threads; None for one that is not on LDS."""
+    base = _variable(atomic.arguments[0]) if atomic.arguments else None
+    types = {array.name: array.element_type for array in kernel.shared}
+    if base not in types:
+        return None
+    indices = list(indices_of(atomic.arguments[0]))
+    if any(thread_dependent(i, kernel.thread_dependent) for i in indices) or not is_steady(indices, kernel):
+        return f"the {atomic.function} on line {atomic.span.line} goes to a different address in each thread"
+    return atomic_on(atomic, base, types[base], facts)
+
+
+def _variable(address: Node) -> str | None:
+    """`sum` of `&sum`, of `&sum[i]` and of `sum + i`."""
+    inner = address.named_children[0] if address.type == "pointer_expression" else address
+    if inner.type == "identifier":
+        return text_of(inner)
+    place = pointer_of(address)
+    return place[0] if place is not None else None
+
+
+def _statement(site: AtomicSite, kernel: KernelSyntax) -> Node | str:
+    """The statement of the kernel's own block that holds the atomic, if all threads come to its end."""
+    where = f"the {site.atomic.function} on line {site.atomic.span.line}"
+    statement = next(
+        (n for n in (site.statement, *ancestors(site.statement, kernel.body_node)) if _is_own(n, kernel)),
+        None,
+    )
+    if statement is None or any(n.type == "lambda_expression" for n in walk(statement)):
+        return f"{where} stands in a lambda"
+    before = (n for n in walk(kernel.body_node) if n.start_byte < statement.end_byte)
+    if any(n.type in ("return_statement", "goto_statement", "labeled_statement") for n in before):
+        return f"not all threads come to {where}"
+    if names_of(list(indices_of(site.place)), kernel) & changed_in([statement]):
+        return f"the address of {where} changes in its statement"
+    return statement
+
+
+def _is_own(node: Node, kernel: KernelSyntax) -> bool:
+    return node.parent is not None and node.parent.id == kernel.body_node.id
+
+
+def _splices(
+    source: bytes, kernel: KernelSyntax, found: list[tuple[Node, list[AtomicSite]]], style: Style
+) -> Iterator[Splice]:
+    thread, threads = style.fresh("thread_in_block"), style.fresh("threads_of_block")
+    names: list[str] = []
+    places: dict[int, Around] = {}
+    values: dict[int, list[tuple[AtomicSite, str]]] = {}
+    for statement, sites in found:
+        names.append(numbered_name("wave_sum", style, names))
+        lines = places.setdefault(statement.id, Around(statement))
+        values.setdefault(statement.id, []).append((sites[0], names[-1]))
+        alone = sites[0].statement.id == statement.id
+        if not alone:
+            lines.before.append(f"{sites[0].element} {names[-1]} = {neutral(sites[0])};")
+        for site in sites:
+            change = variable_of(site, names[-1], kernel) if alone else change_of(site, names[-1], kernel)
+            yield Splice(site.statement.start_byte, site.statement.end_byte, change.encode())
+    for number, lines in places.items():
+        inner = [
+            f"const unsigned {thread} = {THREAD_IN_BLOCK};",
+            f"const unsigned {threads} = {THREADS_OF_BLOCK};",
+            *within_waves(values[number], thread, threads, style),
+            f"if ({thread} % warpSize == 0) {{",
+            *(f"\t{once(site, name, text_of(site.place))}" for site, name in values[number]),
+            "}",
+        ]
+        lines.after += ["{", *(f"\t{line}" for line in inner), "}"]
+        lines.after[:] = [line.replace("\t", style.step) for line in lines.after]
+        yield from around(source, lines, style)
