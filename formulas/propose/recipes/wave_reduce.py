@@ -1,13 +1,13 @@
 """atomicContention: all threads of a workgroup add to one variable in LDS. Add within each wave by shuffles first.
 
 The compiler reduces a wave to one atomic, too, but one lane after the other (64 steps of a scalar loop): shuffles need
-six. Needs a statement of the kernel's own block, which all threads come to, the result unused, and nothing else in that
-statement that looks at the variable.
+six. Needs a statement that all threads come to, under conditions and in loops that they take alike, the result unused,
+and nothing else in that statement that looks at the variable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -15,7 +15,7 @@ from tree_sitter import Node
 from hipscope.analysis.source.array_accesses import pointer_of
 from hipscope.analysis.source.nodes import ancestors, text_of, walk
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
-from hipscope.analysis.source.thread_dependence import thread_dependent
+from hipscope.analysis.source.thread_dependence import divergence, thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite
@@ -52,27 +52,31 @@ if TYPE_CHECKING:
 
 NAME = "wave_reduce"
 
+_AROUND = {
+    "compound_statement",
+    "if_statement",
+    "else_clause",
+    "for_statement",
+    "while_statement",
+    "do_statement",
+}
+
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate in which every such atomic is one of a wave."""
     del finding
+    asked = [_site(atomic, kernel, facts) for atomic in kernel.atomics]
+    sites = [site for site in asked if isinstance(site, AtomicSite)]
+    reasons: dict[str, None] = {site: None for site in asked if isinstance(site, str)}
     groups: dict[tuple[int, str], tuple[Node, list[AtomicSite]]] = {}
-    reasons: dict[str, None] = {}
-    for atomic in kernel.atomics:
-        site = _site(atomic, kernel, facts)
-        statement = _statement(site, kernel) if isinstance(site, AtomicSite) else site
-        if isinstance(site, AtomicSite) and isinstance(statement, Node):
+    for site in sites:
+        same = [other.place for other in sites if key_of(other) == key_of(site)]
+        statement = _statement(site, same, kernel, facts)
+        if isinstance(statement, Node):
             groups.setdefault((statement.id, key_of(site)), (statement, []))[1].append(site)
-        elif isinstance(statement, str):
-            reasons[statement] = None
-    found: list[tuple[Node, list[AtomicSite]]] = []
-    for statement, sites in groups.values():
-        places = [site.place for site in sites]
-        why = seen_before_the_end((statement,), sites[0].base, places, kernel, facts)
-        if why is None:
-            found.append((statement, sites))
         else:
-            reasons[f"`{text_of(sites[0].place)}`: {why}"] = None
+            reasons[statement] = None
+    found = list(groups.values())
     if not found:
         return Refusal(NAME, "; ".join(reasons) or "the kernel has no atomic on a variable in LDS")
     style = style_of(source, kernel)
@@ -110,25 +114,45 @@ def _variable(address: Node) -> str | None:
     return place[0] if place is not None else None
 
 
-def _statement(site: AtomicSite, kernel: KernelSyntax) -> Node | str:
-    """The statement of the kernel's own block that holds the atomic, if all threads come to its end."""
+def _statement(
+    site: AtomicSite, same: Sequence[Node], kernel: KernelSyntax, facts: LaunchFacts
+) -> Node | str:
+    """The outermost statement with the atomic that all threads come to, and in which nobody looks at the variable."""
     where = f"the {site.atomic.function} on line {site.atomic.span.line}"
-    statement = next(
-        (n for n in (site.statement, *ancestors(site.statement, kernel.body_node)) if _is_own(n, kernel)),
-        None,
-    )
-    if statement is None or any(n.type == "lambda_expression" for n in walk(statement)):
+    around_it = [site.statement, *ancestors(site.statement, kernel.body_node)]
+    if any(outer.type == "lambda_expression" for outer in around_it):
         return f"{where} stands in a lambda"
-    before = (n for n in walk(kernel.body_node) if n.start_byte < statement.end_byte)
-    if any(n.type in ("return_statement", "goto_statement", "labeled_statement") for n in before):
-        return f"not all threads come to {where}"
-    if names_of(list(indices_of(site.place)), kernel) & changed_in([statement]):
-        return f"the address of {where} changes in its statement"
-    return statement
+    unlike = _unlike(kernel)
+    names = names_of(list(indices_of(site.place)), kernel)
+    why = f"not all threads come to {where}"
+    for statement in reversed(around_it):
+        if statement.parent is None or statement.parent.type != "compound_statement":
+            continue
+        if not _all_come_to(statement, kernel, unlike):
+            lost = f"not all threads come to {where}"
+            return lost if why == lost else f"{why}; inside of that {lost}"
+        seen = seen_before_the_end((statement,), site.base, same, kernel, facts)
+        if seen is None and not names & changed_in([statement]):
+            return statement
+        why = f"`{text_of(site.place)}`: {seen}" if seen is not None else f"the address of {where} changes"
+    return why
 
 
-def _is_own(node: Node, kernel: KernelSyntax) -> bool:
-    return node.parent is not None and node.parent.id == kernel.body_node.id
+def _all_come_to(statement: Node, kernel: KernelSyntax, unlike: frozenset[str]) -> bool:
+    """Whether all threads of a workgroup run a statement equally often; `unlike` are names that they may differ in."""
+    kinds = {outer.type for outer in ancestors(statement, kernel.body_node)}
+    jumps = (n for n in walk(kernel.body_node) if n.type in ("goto_statement", "labeled_statement"))
+    return (
+        kinds <= _AROUND
+        and next(jumps, None) is None
+        and divergence(statement, kernel.body_node, unlike) is None
+    )
+
+
+def _unlike(kernel: KernelSyntax) -> frozenset[str]:
+    """The names that may differ between threads, with those that a call may have changed by reference."""
+    calls = [n for n in walk(kernel.body_node) if n.type == "call_expression"]
+    return kernel.thread_dependent | changed_in(calls)
 
 
 def _splices(

@@ -807,6 +807,18 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                 ([("__shared__ float sum", "__shared__ half sum")], "cannot be shuffled"),
             )
         ),
+        *(
+            ("wave_reduce", "in_a_loop", changes, {}, "not all threads come to the atomicAdd on line 9")
+            for changes in (
+                [("block < n", "block < n + threadIdx.x")],
+                [("if (threadIdx.x == 0) size", "if (in[threadIdx.x]) break; if (threadIdx.x == 0) size")],
+                [("if (blockIdx.x > gridDim.x / 2) return", "if (in[threadIdx.x]) return")],
+                [
+                    ("__shared__ int size;", "__shared__ int size; int m = n; change(&m);"),
+                    ("block < n;", "block < m;"),
+                ],
+            )
+        ),
         ("register_cache", "scale", [], {"disjoint": ["factor"]}, "advice: another argument may overlap"),
         (
             "register_cache",
