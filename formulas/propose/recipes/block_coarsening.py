@@ -8,6 +8,7 @@ that relies on no order among them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -58,10 +59,12 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         return sites
     if (why := mixed_operations(sites)) is not None:
         return Refusal(NAME, why)
-    groups = max((launch.grid[0] // launch.workgroup[0] for launch in facts.launches), default=0)
-    shares = [number for number in _SHARES if groups >= number * _LEAST_LEFT]
+    groups, row = _workgroups(facts)
+    shares = [number for number in _SHARES if groups >= number * _LEAST_LEFT and row >= number]
     if not shares:
-        return Refusal(NAME, f"{groups} workgroups are too few to leave the work to a part of them")
+        return Refusal(
+            NAME, f"{groups} workgroups, {row} of them side by side, are too few to leave the work to a part"
+        )
     floating = any(depends_on_order(site) for site in sites)
     return [
         Candidate(
@@ -74,6 +77,12 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         )
         for number in shares
     ]
+
+
+def _workgroups(facts: LaunchFacts) -> tuple[int, int]:
+    """How many workgroups the largest launch has, and how many of them lie side by side along x."""
+    sizes = [[g // w for g, w in zip(f.grid, f.workgroup, strict=True)] for f in facts.launches]
+    return max(((math.prod(size), size[0]) for size in sizes), default=(0, 0))
 
 
 def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str | None:

@@ -13,7 +13,7 @@ from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
-from hipscope.formulas.judge.judge import admit, judge_candidate, prove
+from hipscope.formulas.judge.judge import Judgement, admit, judge_candidate, prove
 from hipscope.formulas.propose.candidate import Candidate, Family
 from tests.formulas.propose.recipes.cases import BY_NAME
 
@@ -298,7 +298,8 @@ def is_rejected(bench: Bench, slip: Candidate) -> bool:
     judged = judge_candidate(bench, slip).stage
     if judged != "not_faster":
         return judged in ("different", "refused")
-    return not prove(bench, slip, admit(bench, slip, bench.run), bench.run).equivalent
+    compiled = admit(bench, slip, bench.run)
+    return isinstance(compiled, Judgement) or not prove(bench, slip, compiled, bench.run).equivalent
 
 
 VIEW = """#pragma once

@@ -599,7 +599,13 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                     "one_thread",
                     [],
                     {"launches": [[[32768, 1, 1], [256, 1, 1]]]},
-                    "128 workgroups are too few",
+                    "128 workgroups, 128 of them side by side, are too few",
+                ),
+                (
+                    "one_thread",
+                    [],
+                    {"launches": [[[768, 999, 1], [256, 1, 1]]]},
+                    "3 of them side by side, are too few",
                 ),
                 (
                     "one_thread",
