@@ -30,6 +30,7 @@ from hipscope.formulas.judge.judge import (
     prove,
     time_candidate,
     weigh,
+    with_checked_times,
     with_proof,
 )
 from hipscope.formulas.judge.outcome import Outcome
@@ -275,6 +276,7 @@ def _proved(
         one = replace(one, candidate=replace(one.candidate, exact=False))
         quick, verdict = replace(quick, candidate=one.candidate), proofs.finish(one)
     if verdict.equivalent:
+        quick = with_checked_times(bench, quick, one.compiled, bench.run)
         return over_ranges(bench, with_proof(bench, quick, verdict), one.compiled, bench.run)
     if rehearsals is not None:
         rehearsals.drop(one.candidate.text)

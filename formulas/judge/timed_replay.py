@@ -33,7 +33,8 @@ _PROFILE = "profile.json"
 
 @dataclass(frozen=True)
 class Measured:
-    """A kernel over its recorded launches. `profile` holds nothing else. `wrong`: what a timed run left wrong.
+    """A kernel over its recorded launches. `profile` holds nothing else. `wrong`: what a timed run left wrong, if
+    that was `checked`.
 
     `texts` are those that its code was compiled from.
     """
@@ -42,6 +43,7 @@ class Measured:
     kernel: Kernel
     texts: SourceTexts
     wrong: str | None = None
+    checked: bool = False
 
     @property
     def time_ns(self) -> float:
@@ -62,7 +64,7 @@ def measure(
     work: Path,
     device: str,
     run: Run,
-    audit: Callable[[CapturedDispatch, Replay], str | None] = lambda _dispatch, _result: None,
+    audit: Callable[[CapturedDispatch, Replay], str | None] | None = None,
 ) -> Measured | str:
     """Replay every dispatch with the profiler on; `code_object` None takes each dispatch's own. A str: what failed.
 
@@ -84,7 +86,7 @@ def measure(
             result = replay(tool, request, cancel=run.cancel)
             if result.status != "ok":
                 return f"dispatch {dispatch.id} could not be timed ({result.status}): {result.message}"
-            if wrong is None and (difference := audit(dispatch, result)) is not None:
+            if audit is not None and wrong is None and (difference := audit(dispatch, result)) is not None:
                 wrong = f"the timed run of dispatch {dispatch.id} gives another result: {difference}"
             listing.write(json.dumps(_renumbered(out, merged, number)) + "\n")
             shutil.rmtree(out, ignore_errors=True)
@@ -97,7 +99,7 @@ def measure(
     profile = read_capture(capture, run.texts)
     if not profile.kernels:
         return "the replay left no profile"
-    return Measured(profile, profile.kernels[0], run.texts, wrong)
+    return Measured(profile, profile.kernels[0], run.texts, wrong, checked=audit is not None)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -333,6 +334,29 @@ def test_a_timed_run_that_leaves_another_result_is_refused(
     judgement = judge.judge_candidate(bench, Candidate("by hand", "", same.encode(), "", exact=False))
     assert judgement.stage == "different"
     assert "the timed run of dispatch" in judgement.reason
+
+
+def test_times_that_did_not_wait_for_the_reference_are_checked_once_it_is_there(
+    bench: Bench,
+) -> None:
+    from hipscope.formulas.judge import judge
+
+    text = PROGRAM.replace("-0.5f * in[i] * in[i]", "(-0.5f * in[i]) * in[i]")
+    same = Candidate("by hand", "", text.encode(), "", exact=False)
+    compiled = admit(bench, same, bench.run)
+    wrong = admit(bench, replace(same, text=text.replace("0.398942280f", "0.5f").encode()), bench.run)
+    assert not isinstance(compiled, Judgement)
+    assert not isinstance(wrong, Judgement)
+    waiting = replace(bench, ahead=replace(bench.ahead, reference=Future()))
+    after = judge.time_candidate(waiting, same, wrong, bench.run)
+    assert not isinstance(after, str)
+    assert (after.checked, after.wrong) == (False, None)
+    timed = Judgement(same, Outcome.ACCEPTED, "", after=after)
+    verdict = prove(bench, same, compiled, bench.run)
+    right = judge.with_checked_times(bench, timed, compiled, bench.run)
+    assert judge.with_proof(bench, right, verdict).accepted
+    other = judge.with_checked_times(bench, timed, wrong, bench.run)
+    assert judge.with_proof(bench, other, verdict).stage is Outcome.DIFFERENT
 
 
 SHARED_HELPER = """#include <hip/hip_runtime.h>
