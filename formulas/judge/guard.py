@@ -78,10 +78,11 @@ def check_code_object(
     *,
     proved: bool = False,
     not_launched: Collection[str] = (),
+    unknown: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Why the candidate's machine code is refused. `launches`: the changed kernel's symbols, with what was captured.
     `proved`: other kernels may be compiled differently, since they will be proved, too. `not_launched` are those that
-    may be compiled differently without: other instances of the kernel's template.
+    may be compiled differently without: other instances of the kernel's template; `unknown` are such that may not.
     """
     old, new = original.kernels.keys(), candidate.kernels.keys()
     reasons = [f"the kernel symbol {symbol} is gone: the signature changed" for symbol in sorted(old - new)]
@@ -93,6 +94,11 @@ def check_code_object(
             reasons += _resource_reasons(before, after, launches[symbol])
         elif proved or symbol in not_launched:
             reasons += _abi_reasons(before, after)
+        elif before != after and symbol in unknown:
+            reasons.append(
+                f"it changes {demangle(symbol)} as well, of which no launch shows that it may: a run that launches it, "
+                "too, would"
+            )
         elif before != after:
             reasons.append(f"another kernel, {demangle(symbol)}, is compiled differently")
     return tuple(reasons)

@@ -118,7 +118,12 @@ def admit(
     shared = candidate.function is not None or changes_helpers(original, candidate.text, unit)
     free = _need_no_proof(bench, candidate)
     if reasons := check_code_object(
-        bench.compiled, compiled, bench.facts_by_symbol, proved=shared, not_launched=free
+        bench.compiled,
+        compiled,
+        bench.facts_by_symbol,
+        proved=shared,
+        not_launched=free,
+        unknown=bench.not_launched,
     ):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
     if reasons := check_instructions(*(_mnemonics(bench, code) for code in (bench.compiled, compiled))):

@@ -304,6 +304,8 @@ def test_dynamic_lds_of_the_launch_counts(original: CodeObject) -> None:
 def test_another_kernel_must_not_change(original: CodeObject) -> None:
     candidate = changed(original, "_Z5otherPf", vgprs=200)
     assert "another kernel" in " ".join(check_code_object(original, candidate, launches()))
+    (reason,) = check_code_object(original, candidate, launches(), unknown={"_Z5otherPf"})
+    assert reason.startswith("it changes other(float*) as well, of which no launch shows that it may")
 
 
 def test_another_kernel_that_is_proved_may_change_but_for_its_signature(original: CodeObject) -> None:
