@@ -22,7 +22,8 @@ __global__ void points(double* f, const double* u, Grid g) {
                                  (u[at - slice] + u[at + slice]) * g.z2);
 }
 
-/// `rows` points of a column, each read as it is needed.
+/// `rows` points of a column, row by row: what lies in the column is read once and kept for the rows above and below; all are
+/// stored at the end.
 template <int rows>
 __global__ void column(double* f, const double* u, Grid g) {
     const int i = threadIdx.x + blockIdx.x * blockDim.x, j = rows * blockIdx.y, k = blockIdx.z;
@@ -31,13 +32,17 @@ __global__ void column(double* f, const double* u, Grid g) {
     const size_t at = i + g.nx * j + static_cast<size_t>(slice) * k;
     double sums[rows] = {};
     for (int n = 0; n < rows; ++n) {
-        if (j + n == 0 || j + n >= g.ny - 1) continue;
         const double* p = u + at + n * g.nx;
-        sums[n] = p[0] * g.centre + (p[-1] + p[1]) * g.x2;
-        sums[n] += (p[-g.nx] + p[g.nx]) * g.y2;
+        const double middle = p[0];
+        sums[n] += middle * g.centre + (p[-1] + p[1]) * g.x2;
+        if (n == 0) sums[n] += p[-g.nx] * g.y2;
+        if (n > 0) sums[n - 1] += middle * g.y2;
+        if (n < rows - 1) sums[n + 1] += middle * g.y2;
+        if (n == rows - 1) sums[n] += p[g.nx] * g.y2;
         sums[n] += (p[-slice] + p[slice]) * g.z2;
-        f[at + n * g.nx] = sums[n];
     }
+    for (int n = 0; n < rows; ++n)
+        if (j + n > 0 && j + n < g.ny - 1) f[at + n * g.nx] = sums[n];
 }
 
 /// The same, read in the order of addresses, each once.
