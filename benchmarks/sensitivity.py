@@ -1,8 +1,8 @@
 """What the constants that no source settles do to modelled times: each at both ends of its range, all kernels again.
 
-Takes the ranges in emulator/devices.toml, the programs in benchmarks/mi300a (every n-th size) and the pairs in
-benchmarks/pairs; gives for each constant the kernels that it moves by more than 5 %, the pairs whose direction it
-turns, and with all of them together the interval that a time has by what bounds its kernel:
+Takes the ranges and switches in emulator/devices.toml, the programs in benchmarks/mi300a (every n-th size) and the
+pairs in benchmarks/pairs; gives for each constant the kernels that it moves by more than 5 %, the pairs whose
+direction it turns, and with all ranges together the interval that a time has by what bounds its kernel:
 
     python benchmarks/sensitivity.py [--every 6] [--jobs 8] [--update]
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.mi300a_accuracy import measured_points
 from benchmarks.modelled import Models, duration, put_between
 from benchmarks.parallel import add_jobs, side_by_side, until_late
-from hipscope.emulator.devices import uncertain_constants
+from hipscope.emulator.devices import switches, uncertain_constants
 from hipscope.emulator.raw import RawDispatch
 
 HERE = Path(__file__).resolve().parent
@@ -57,16 +57,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=6, help="take every n-th size of the measured kernels")
     parser.add_argument("--seconds", type=float, default=3, help="leave kernels out that take longer")
+    parser.add_argument("--constant", action="append", help="only this one (may be repeated)")
     add_jobs(parser)
     parser.add_argument("--update", action="store_true", help="write the tables into docs/accuracy.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-sensitivity-") as folder:
         models = Models(Path(folder), jobs=options.jobs)
         cases = list(_cases(models, options.every))
-        text = _report(models, cases, options.seconds)
+        text = _report(models, cases, options.seconds, options.constant)
     print(text)
     if options.update:
         put_between(PAGE, "sensitivity.py", text)
+
+
+def _ranges(device: str) -> dict[str, tuple[float, float]]:
+    return uncertain_constants(device) | switches(device)
 
 
 def _cases(models: Models, every: int) -> Iterator[Case]:
@@ -88,7 +93,7 @@ def _times(
     """By constant and end; a case ends with the first of its runs that takes too long."""
 
     def launches(run: Run) -> tuple[RawDispatch, ...]:
-        ends = uncertain_constants(run.case.device)
+        ends = _ranges(run.case.device)
         changes = {run.constant: ends[run.constant][run.end]} if run.constant else {}
         return models.run(run.case.program, run.case.device, run.case.arguments, changes, seconds)[1]
 
@@ -99,15 +104,15 @@ def _times(
     return found
 
 
-def _report(models: Models, cases: list[Case], seconds: float) -> str:
+def _report(models: Models, cases: list[Case], seconds: float, only: Sequence[str] | None) -> str:
     plain = _times(models, [Run(case) for case in cases], seconds)["", 0]
-    ranges = uncertain_constants("mi300x")
+    ranges = {name: ends for name, ends in _ranges("mi300x").items() if name in (only or [name])}
     repeated = [
         Run(case, constant, end)
         for constant in ranges
         for end in range(2)
         for case in cases
-        if case.name in plain and constant in uncertain_constants(case.device)
+        if case.name in plain and constant in _ranges(case.device)
     ]
     times = _times(models, repeated, 4 * seconds)
     rows = []
@@ -117,7 +122,7 @@ def _report(models: Models, cases: list[Case], seconds: float) -> str:
         for end in range(2):
             for name, (time, _) in times[constant, end].items():
                 ratios[name].append(time / plain[name][0])
-        for name, of_ends in ratios.items():
+        for name, of_ends in ratios.items() if constant not in switches("mi300x") else ():
             everything[name][0] *= min(1, *of_ends)
             everything[name][1] *= max(1, *of_ends)
         rows.append(_row(constant, ends, ratios, _turned(plain, ratios)))

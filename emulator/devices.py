@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,17 @@ def _table() -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Constant:
-    """One row of the table; `range` is the least and the largest value where the source leaves it open."""
+    """One row of the table.
+
+    `range` is the least and the largest value where the source leaves it open. `ends` are the two values of a switch
+    for which there is none: they say how a program's launches follow each other, so a single launch has one of them.
+    """
 
     value: str | int | float
     unit: str
     source: str
     range: tuple[float, float] | None = None
+    ends: tuple[float, float] | None = None
 
 
 @functools.cache
@@ -108,6 +113,11 @@ def uncertain_constants(name: str) -> dict[str, tuple[float, float]]:
     return {key: row.range for key, row in device_constants()[name].items() if row.range is not None}
 
 
+def switches(name: str) -> dict[str, tuple[float, float]]:
+    """The switches of a device with their two values. Raises KeyError for an unknown name."""
+    return {key: row.ends for key, row in device_constants()[name].items() if row.ends is not None}
+
+
 def write_device_config(name: str, path: Path, changes: Mapping[str, float] | None = None) -> Path:
     """Write the flat "key value" file of a device for HIPSCOPE_DEVICE_CONFIG, with some values replaced.
 
@@ -126,5 +136,8 @@ def _resolve(device: Mapping[str, Any], bases: Mapping[str, Any]) -> Mapping[str
 
 
 def _constant(row: Mapping[str, Any]) -> Constant:
-    ends = row.get("range")
-    return Constant(row["value"], row["unit"], row["source"], None if ends is None else (ends[0], ends[1]))
+    return Constant(row["value"], row["unit"], row["source"], _pair(row.get("range")), _pair(row.get("ends")))
+
+
+def _pair(values: Sequence[float] | None) -> tuple[float, float] | None:
+    return None if values is None else (values[0], values[1])

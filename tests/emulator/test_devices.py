@@ -10,6 +10,7 @@ from hipscope.emulator.devices import (
     constants_at_ends,
     constants_at_mixed_ends,
     device_constants,
+    switches,
     uncertain_constants,
     write_device_config,
 )
@@ -27,6 +28,13 @@ def test_what_is_assumed_has_a_range() -> None:
     rows = device_constants()["mi300a"]
     without = [k for k, r in rows.items() if r.source.startswith("assumed") and r.range is None]
     assert without == []
+
+
+def test_a_switch_is_no_range_that_a_rewrite_must_hold_in() -> None:
+    ends = switches("mi300a")["l2_kept_lines"]
+    assert device_constants()["mi300a"]["l2_kept_lines"].value in ends
+    assert ends[0] != ends[1]
+    assert "l2_kept_lines" not in constants_at_ends("mi300a")[0]
 
 
 def test_costs_are_slow_when_large_and_capacities_when_small() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.modelled import duration
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
@@ -95,3 +96,14 @@ def test_without_a_mall_what_the_l2_lost_comes_from_memory_again(
     assert twice.start_ns is not None
     seconds = (twice.end_ns - twice.start_ns) * 1e-9
     assert seconds == pytest.approx(passes * lines * 128 / rate, rel=0.1, abs=0.001)
+
+
+def test_a_launch_finds_what_the_one_before_it_left_only_when_lines_are_kept(tmp_path: Path) -> None:
+    lines = L2_LINES // 2
+    folders = [tmp_path / name for name in ("gone", "kept")]
+    for folder in folders:
+        folder.mkdir()
+    gone, kept = (once_and_twice(f, lines, l2_kept_lines=n)[1] for n, f in enumerate(folders))
+    assert gone.counters["TCC_EA0_RDREQ_sum"] == pytest.approx(lines, rel=0.03)
+    assert kept.counters["TCC_EA0_RDREQ_sum"] < 0.03 * lines
+    assert duration(kept) < duration(gone)

@@ -21,10 +21,11 @@ struct TimingStorage::Parts {
     std::vector<L1Lines> l1;
     std::optional<Tags> l2;
 
-    /// The tags of the L2, empty.
-    Tags& empty_l2(const TimingConstants& c) {
+    /// The tags of the L2 at the begin of a launch: empty, or with what the last one left.
+    Tags& l2_at_launch(const TimingConstants& c) {
         if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways, c.l2_scattered_bytes);
-        l2->clear();
+        if (c.l2_kept_lines != 0) l2->restart_clock();
+        else l2->clear();
         return *l2;
     }
     /// The lines of an L1, none.

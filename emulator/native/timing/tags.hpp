@@ -117,6 +117,13 @@ public:
             }
         }
     }
+    /// Keep the lines for a clock that begins anew: their data is there.
+    void restart_clock() {
+        for (std::size_t set = 0; set < sets_; ++set) {
+            if (order_[set].began != began_) continue;
+            for (std::size_t way = 0; way < ways_; ++way) lines_[at(set, way)].filled = 0;
+        }
+    }
     /// Forget all lines. Costs nothing: sets are emptied when they are used again.
     void clear() { ++began_; }
 
