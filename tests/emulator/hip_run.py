@@ -96,14 +96,15 @@ def build_hip(
     )
 
 
-def record(source: Path, folder: Path, device: str, launches: int | None = None) -> Path:
-    """Run the program of a file with so many launches of each kernel profiled. Returns where the records are."""
+def record(source: Path, folder: Path, device: str, launches: int | None = None, **changes: float) -> Path:
+    """Run the program of a file with so many launches of each kernel profiled, on a device of which some rows are
+    changed. Returns where the records are."""
     toolchain = find_toolchain(Config())
     built = build_program(resolve_project(source), toolchain)
     options = EmulatorOptions(
         out=folder / "out",
         objdump=toolchain.objdump,
-        device_config=write_device_config(device, folder / "device.txt"),
+        device_config=write_device_config(device, folder / "device.txt", changes),
         profile_launches=launches,
     )
     environment = {**os.environ, **built.env, **emulator_environment(options)}

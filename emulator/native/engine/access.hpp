@@ -12,7 +12,7 @@
 
 namespace hipscope {
 
-inline constexpr unsigned kLineBits = 7;    // 128-byte lines (CDNA3 L1 and L2)
+inline constexpr unsigned kLineBits = 7;    // 128-byte lines (of the L2; CDNA3's L1 has them too)
 inline constexpr unsigned kSectorBits = 6;  // 64-byte halves, the size of write requests
 inline constexpr unsigned kPartBits = 5;    // 32-byte parts, the size of partial writes to memory
 

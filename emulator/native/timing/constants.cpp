@@ -51,6 +51,7 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.l1_line_cycles, "l1_line_cycles");
     set(c.store_bytes_per_cycle, "store_bytes_per_cycle");
     set(c.l1_bytes, "l1_bytes");
+    set(c.l1_line_bytes, "l1_line_bytes");
     set(c.l1_ways, "l1_ways");
     set(c.l1_block_bytes, "l1_block_bytes");
     set(c.l1_latency, "l1_latency");
@@ -60,8 +61,8 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.l2_bytes, "l2_bytes");
     set(c.l2_ways, "l2_ways");
     set(c.l2_scattered_bytes, "l2_scattered_bytes");
-    set(c.l2_channels, "l2_channels");
     set(c.l2_kept_lines, "l2_kept_lines");
+    set(c.l2_channels, "l2_channels");
     set(c.l2_latency, "l2_latency");
     set(c.memory_latency, "memory_latency");
     set(c.mall_latency, "mall_latency");

@@ -5,7 +5,7 @@
 
 namespace hipscope {
 
-/// Where the lines of one memory instruction were found, summed over the timed waves.
+/// Where the lines of one memory instruction were found, summed over the timed waves. `requests`: lines of the L1 that were not there.
 struct CacheCounts {
     std::uint64_t lines = 0, l1_hits = 0, l2_hits = 0, memory_lines = 0, requests = 0;
 };
@@ -20,7 +20,7 @@ struct LineCacheCounts {
     }
 };
 
-/// The L2 and what leaves it. Reads are of 128-byte lines, writes and atomics of 64-byte halves.
+/// The L2 and what leaves it. Reads are of lines or a part of one, writes and atomics of 64-byte halves.
 struct L2Counts {
     std::uint64_t read_hits = 0, read_misses = 0, write_hits = 0, write_misses = 0, atomic_hits = 0, atomic_misses = 0;
     std::uint64_t scalar_reads = 0;                             // those of the scalar caches, counted above too

@@ -37,11 +37,13 @@ XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, Tag
       atomic_channels_(static_cast<std::size_t>(constants.atomic_channels), Server(now)),
       mall_(now),
       hbm_(now),
-      active_xcds_(active_xcds) {
+      active_xcds_(active_xcds),
+      l1_pieces_(static_cast<unsigned>(kLine / constants.l1_line_bytes)) {
     const double cycles_per_s = c_.clock_mhz * 1e6;
     // The device's MALL and HBM bandwidth is shared by the XCDs that have work.
     const double share = cycles_per_s * active_xcds;
     l2_read_cost_ = kLine / c_.l2_read_bytes_per_cycle;
+    l1_fill_cost_ = c_.l1_line_bytes / c_.l2_read_bytes_per_cycle;
     l2_write_cost_ = kHalf / c_.l2_write_bytes_per_cycle;
     mall_cost_ = kLine * share / c_.mall_bytes_per_s;
     hbm_read_cost_ = kLine * share / c_.hbm_read_bytes_per_s;
@@ -114,8 +116,8 @@ Tags::Line& XcdMemory::l2_insert(const Tags::Place& place, std::int64_t filled, 
     return entry;
 }
 
-std::int64_t XcdMemory::l2_read(std::uint64_t line, std::int64_t t, Found& found, bool streams) {
-    const std::int64_t served = channel(line).serve(t, l2_read_cost_);
+std::int64_t XcdMemory::l2_read(std::uint64_t line, double cost, std::int64_t t, Found& found, bool streams) {
+    const std::int64_t served = channel(line).serve(t, cost);
     const Tags::Place place = l2_.place_of(line);
     std::int64_t arrival;
     if (const Tags::Line* hit = l2_.find(place)) {
@@ -144,18 +146,52 @@ void XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t t, boo
 
 std::int64_t XcdMemory::read_line(std::uint64_t line, std::int64_t t) {
     Found found{};
-    const std::int64_t arrival = l2_read(line, t, found);
+    const std::int64_t arrival = l2_read(line, l2_read_cost_, t, found);
     ++counts_.scalar_reads;
     ++(found == Found::l2 ? counts_.read_hits : counts_.read_misses);
     if (found == Found::memory) ++counts_.fabric_reads_64;
     return arrival;
 }
 
+/// The lines of the L1 that hold the touched parts of a line of the L2. Those that are not there are asked for in one request.
+XcdMemory::Arrival XcdMemory::look_up(CuMemory& cu, std::uint64_t line, unsigned parts, CachePolicy policy, std::uint32_t pc, std::int64_t t,
+                                      CacheCounts& counts) {
+    Arrival result{true, Found::l2, t + c_.l1_latency, t};
+    const unsigned width = 4 / l1_pieces_;  // parts of one of them
+    unsigned missing = 0, pieces = 0;
+    for (unsigned piece = 0; piece < l1_pieces_; ++piece) {
+        if (l1_pieces_ > 1 && (parts >> (piece * width) & ((1U << width) - 1)) == 0) continue;
+        if (const L1Lines::Line* hit = policy.past_l1 ? nullptr : cu.l1.find(line * l1_pieces_ + piece)) {
+            result.done = std::max(result.done, hit->filled);
+        } else {
+            missing |= 1U << piece;
+            ++pieces;
+        }
+    }
+    if (missing == 0) return result;
+    const InFlight::Request& oldest = cu.misses.oldest();
+    if (oldest.done > t) {
+        t = oldest.done;
+        cu.hold(oldest);
+    }
+    const std::int64_t data = l2_read(line, l1_fill_cost_ * pieces, t, result.found, policy.streams);
+    const std::int64_t on_bus =
+        cu.returns.serve(data - c_.l1_latency, static_cast<double>(c_.l1_line_bytes) * pieces / c_.return_bytes_per_cycle);
+    const std::int64_t arrival = std::max(data, on_bus + c_.l1_latency);
+    ++(result.found == Found::l2 ? counts_.read_hits : counts_.read_misses);
+    if (result.found == Found::memory) ++counts_.fabric_reads_128;
+    counts.requests += pieces;
+    cu.misses.push(arrival, pc, false);
+    for (unsigned piece = 0; piece < l1_pieces_ && !policy.past_l1; ++piece)
+        if ((missing >> piece & 1U) != 0) cu.l1.insert(line * l1_pieces_ + piece).filled = arrival;
+    return {false, result.found, std::max(result.done, arrival), t};
+}
+
 std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, CachePolicy policy, std::uint32_t pc, std::int64_t start,
                              CacheCounts& counts) {
     const int address_cycles = std::max(access.l1_cycles * c_.l1_line_cycles,
                                         ceil_div(access.lanes * access.bytes, c_.return_bytes_per_cycle));
-    cu.l1.prefetch_entry(access.line[0]);
+    cu.l1.prefetch_entry(access.line[0] * l1_pieces_);
     for (int i = kFetchedAhead; i < access.lines; ++i) prefetch(cu, access.line[i]);
     std::int64_t t = start;
     std::int64_t done = start + c_.l1_latency;
@@ -163,36 +199,16 @@ std::int64_t XcdMemory::load(CuMemory& cu, const Touched& access, CachePolicy po
     const int each = access.lines == 0 ? 0 : (address_cycles << kParts) / access.lines;
     int passed = 0, worked = 0;
     for (int i = 0; i < access.lines; ++i) {
-        const std::uint64_t line = access.line[i];
         ++counts.lines;
-        t = cu.translate(line, t, pc);
+        t = cu.translate(access.line[i], t, pc);
         const int to_next = ((passed + each) >> kParts) - (passed >> kParts);
         passed += each;
-        if (const L1Lines::Line* hit = policy.past_l1 ? nullptr : cu.l1.find(line)) {
-            ++counts.l1_hits;
-            done = std::max({done, t + c_.l1_latency, hit->filled});
-            t += to_next;
-            worked += to_next;
-            continue;
-        }
-        const InFlight::Request& oldest = cu.misses.oldest();
-        if (oldest.done > t) {
-            t = oldest.done;
-            cu.hold(oldest);
-        }
-        Found found{};
-        const std::int64_t data = l2_read(line, t, found, policy.streams);
-        const std::int64_t on_bus = cu.returns.serve(data - c_.l1_latency, static_cast<double>(kLine) / c_.return_bytes_per_cycle);
-        const std::int64_t arrival = std::max(data, on_bus + c_.l1_latency);
-        ++(found == Found::l2 ? counts.l2_hits : counts.memory_lines);
-        ++(found == Found::l2 ? counts_.read_hits : counts_.read_misses);
-        if (found == Found::memory) ++counts_.fabric_reads_128;
-        ++counts.requests;
-        cu.misses.push(arrival, pc, false);
-        if (!policy.past_l1) cu.l1.insert(line).filled = arrival;
-        done = std::max(done, arrival);
-        t += std::max(to_next, c_.l1_line_cycles);
-        worked += std::max(to_next, c_.l1_line_cycles);
+        const Arrival arrival = look_up(cu, access.line[i], access.parts[i], policy, pc, t, counts);
+        ++(arrival.in_l1 ? counts.l1_hits : arrival.found == Found::l2 ? counts.l2_hits : counts.memory_lines);
+        done = std::max(done, arrival.done);
+        const int cycles = arrival.in_l1 ? to_next : std::max(to_next, c_.l1_line_cycles);
+        t = arrival.next + cycles;
+        worked += cycles;
     }
     cu.address_free = std::max(start + address_cycles, t);
     cu.busy += std::max(address_cycles, worked);
@@ -250,7 +266,7 @@ std::int64_t XcdMemory::bring_for_atomic(std::uint64_t line, unsigned requests, 
         return served;
     }
     Found found{};
-    const std::int64_t ready = std::max(served, l2_read(line, served, found) - c_.l2_latency);
+    const std::int64_t ready = std::max(served, l2_read(line, l2_read_cost_, served, found) - c_.l2_latency);
     ++counts.memory_lines;
     ++counts_.atomic_misses;
     ++counts_.fabric_reads_128;

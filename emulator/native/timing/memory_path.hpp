@@ -120,7 +120,7 @@ public:
 
     /// Have at hand what an access to the line will look at.
     void prefetch(const CuMemory& cu, std::uint64_t line) const {
-        cu.l1.prefetch(line);
+        cu.l1.prefetch(line * l1_pieces_);
         l2_.prefetch(line);
     }
 
@@ -134,7 +134,14 @@ public:
 
 private:
     enum class Found : std::uint8_t { l2, memory };
-    std::int64_t l2_read(std::uint64_t line, std::int64_t t, Found& found, bool streams = false);
+    std::int64_t l2_read(std::uint64_t line, double cost, std::int64_t t, Found& found, bool streams = false);
+    /// Where the touched part of a line was found, and times: when all of it is there, and when the next line's turn comes.
+    struct Arrival {
+        bool in_l1;
+        Found found;
+        std::int64_t done, next;
+    };
+    Arrival look_up(CuMemory& cu, std::uint64_t line, unsigned parts, CachePolicy policy, std::uint32_t pc, std::int64_t t, CacheCounts& counts);
     void l2_write(std::uint64_t line, unsigned parts, std::int64_t t, bool streams);
     std::int64_t bring_for_atomic(std::uint64_t line, unsigned requests, std::int64_t served, CacheCounts& counts);
     std::int64_t change_words(const MemoryAccess& access, std::uint64_t line, int requests, std::int64_t ready);
@@ -175,8 +182,9 @@ private:
     Tags& l2_;
     std::vector<Server> channels_, atomic_channels_;
     Server mall_, hbm_;
-    double l2_read_cost_, l2_write_cost_, mall_cost_, hbm_read_cost_, hbm_write_cost_;  // cycles per line or half line
+    double l2_read_cost_, l1_fill_cost_, l2_write_cost_, mall_cost_, hbm_read_cost_, hbm_write_cost_;  // cycles per line or half line
     int active_xcds_;
+    unsigned l1_pieces_;  // lines of the L1 that make up one of the L2
     std::unordered_map<std::uint64_t, AtomicLine> atomic_lines_;
     std::uint8_t* seen_;  // one bit per line of device memory: used by this XCD in this dispatch
     L2Counts counts_;

@@ -30,7 +30,7 @@ struct TimingStorage::Parts {
     }
     /// The lines of an L1, none.
     L1Lines empty_l1(const TimingConstants& c) {
-        if (l1.empty()) return L1Lines(c.l1_bytes, 1 << kLineBits, c.l1_ways);
+        if (l1.empty()) return L1Lines(c.l1_bytes, c.l1_line_bytes, c.l1_ways);
         L1Lines lines = std::move(l1.back());
         l1.pop_back();
         lines.clear();
