@@ -186,7 +186,7 @@ def test_a_kernel_in_a_header_that_the_build_finds_in_its_copy(units: Units, tmp
     saved = units.meaning(SourceTexts(), command, symbols)
     unsaved = units.meaning(SourceTexts({file: b"\n" + header}), command, symbols)
 
-    assert source_types(saved, symbols, file, header).instances == {"sum": {"int"}}
+    assert source_types(saved, symbols, file, header).instances == {"sum": {"int"}, "T": {"int"}}
     (function,) = unsaved.named("total")
     assert function.place.file == file
     assert function.place.span[0] == saved.named("total")[0].place.span[0] + 1
