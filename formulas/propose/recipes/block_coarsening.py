@@ -183,4 +183,5 @@ def _in_lambda(node: Node, kernel: KernelSyntax) -> bool:
 
 def _waits(kernel: KernelSyntax) -> bool:
     """Whether the threads of a workgroup share LDS, or wait for each other."""
-    return bool(kernel.barriers or kernel.through.together or "__shared__" in text_of(kernel.body_node))
+    words = set(re.findall(r"\w+", text_of(kernel.body_node)))
+    return bool(kernel.barriers or kernel.through.together & words or "__shared__" in words)

@@ -663,6 +663,16 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                 ),
             )
         ),
+        (
+            "block_coarsening",
+            "early_return",
+            [
+                ("__global__", "__device__ int wait(int i) { __syncthreads(); return i; }\n__global__"),
+                ("if (i >= n)", "if (wait(i) >= n)"),
+            ],
+            {},
+            "would leave out a barrier",
+        ),
         *(
             ("scalar_replacement", "store_before", changes, facts, reason)
             for changes, facts, reason in (
