@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMostCheap = 48;  // launches that differ in their arguments alone, while
 constexpr std::uint64_t kCheapInstructions = 500'000;  // those of a kernel execute no more in all: each is replayed some times
+constexpr std::uint64_t kVariantBytes = 512ULL << 20U;  // of memory in variants of all kernels: each takes time to replay
 constexpr std::size_t kMostPatterns = 4;  // ways in which the pointers of one launch shape share memory
 
 std::string_view contents(std::uint64_t address, std::uint64_t bytes) {
@@ -147,9 +148,10 @@ Capture::Wanted Capture::wants(const std::string& symbol, const std::string& sha
             return Wanted::first;
         }
     }
-    if (variant_bytes_ >= settings_.max_bytes) return Wanted::no;
+    const std::uint64_t most = std::min(settings_.max_bytes, kVariantBytes);
+    if (variant_bytes_ >= most) return Wanted::no;
     const auto work = work_.find(symbol);
-    const bool cheap = work != work_.end() && work->second <= kCheapInstructions && variant_bytes_ <= settings_.max_bytes / 8;
+    const bool cheap = work != work_.end() && work->second <= kCheapInstructions && variant_bytes_ <= most / 8;
     return classes.wants(arguments, cheap, replaced_) ? Wanted::variant : Wanted::no;
 }
 
