@@ -46,7 +46,7 @@ from hipscope.formulas.propose.recipes import (
     tile_transpose,
     uniform_table,
     unroll,
-    wave_reduce,
+    wave_reduce, wave_tree,
     xcd_remap,
     xor_swizzle,
 )
@@ -95,7 +95,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 # What is tried on every hot kernel, whatever was found in it.
 ANYWHERE: tuple[Recipe, ...] = (
     dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose, lds_column.propose,
-    masked_loads.propose, prefetch.propose, uniform_table.propose,
+    masked_loads.propose, prefetch.propose, uniform_table.propose, wave_tree.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(

@@ -50,7 +50,7 @@ from hipscope.formulas.propose.recipes import (
     tile_transpose,
     uniform_table,
     unroll,
-    wave_reduce,
+    wave_reduce, wave_tree,
     xcd_remap,
     xor_swizzle,
 )
@@ -64,7 +64,7 @@ BY_NAME: dict[str, Recipe] = {
             hoist_guard, hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram, masked_loads,
             merge_branches, packed_float, pad_lds, prefetch, reciprocal, register_cache, register_sum, restrict,
             scalar_replacement, sequential_tree, sincos, skip_zeros, tile_transpose, uniform_table, wave_reduce,
-            xcd_remap, xor_swizzle,
+            wave_tree, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

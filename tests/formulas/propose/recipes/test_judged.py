@@ -36,6 +36,17 @@ __global__ void tree(const int* in, int* out, int n) {
   }
   if (tid == 0) out[blockIdx.x] = sums[0];
 }
+__global__ void halves(const float* in, float* out, int n) {
+  __shared__ float sums[128];
+  const unsigned tid = threadIdx.x;
+  const unsigned i = blockIdx.x * blockDim.x + tid;
+  sums[tid] = i < n ? in[i] * 0.3f : 0.0f;
+  for (unsigned s = blockDim.x / 2; s > 0; s /= 2) {
+    __syncthreads();
+    if (tid < s) sums[tid] += sums[tid + s];
+  }
+  if (tid == 0) out[blockIdx.x] = sums[0];
+}
 __global__ void rows(const float* in, float* out, int width, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -162,6 +173,7 @@ int main(int argc, char**) {
   (void)hipMemcpy(factor, host.data(), 64, hipMemcpyHostToDevice);
   literals<<<41, 64>>>(in, out, n);
   tree<<<21, 128>>>((const int*)in, (int*)out, n);
+  halves<<<21, 128>>>(in, out, n);
   rows<<<21, 128>>>(in, out, 37, n);
   scaled<<<21, 128>>>(in, factor, out, twice, n);
   columns<<<5, 128>>>(in, out, 23, 600);
@@ -207,6 +219,7 @@ JUDGED = [
     ("float_math", "literals", [("0.3f", "0.31f"), ("2.0f +", "2.0f -")]),
     ("xcd_remap", "literals", [("+ rank;", "+ rank / 2;"), (": rest)", ": 0)")]),
     ("sequential_tree", "tree", [("left / 2)", "left / 2 - 1)"), ("sums[tid + half]", "sums[tid + half - 1]")]),
+    ("wave_tree", "halves", [("warpSize / 2;", "warpSize / 4;"), ("+= other", "+= 2 * other")]),
     ("division", "rows", [("i - y * width", "i - y * n"), ("unsigned>(i) /", "unsigned>(i + 1) /")]),
     ("restrict", "scaled", [("in[i] * factor[0];\n  twice", "in[0] * factor[0];\n  twice")]),
     ("register_cache", "scaled", [("= factor[0];", "= factor[1];"), ("in_i = in[i]", "in_i = in[0]")]),
