@@ -23,6 +23,7 @@ from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import parse_with_types
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
+    MAX_THREADS,
     Style,
     changed_names,
     declared_type,
@@ -42,6 +43,9 @@ _SHUFFLED = INTEGER_TYPES | {"float", "double", "long long", "unsigned long long
 _PURE = frozenset({"max", "min", "fmax", "fmin", "fmaxf", "fminf"})
 _THREAD = ("threadIdx.x", "hipThreadIdx_x")
 _THREADS = ("blockDim.x", "hipBlockDim_x")
+_COUNTERS = INTEGER_TYPES | {"uint"}
+_POWERS = tuple(1 << power for power in range(MAX_THREADS.bit_length()))
+_LEVELS = 3  # of names for names
 _NO_STEP = "its body is not one guarded step and a barrier"
 
 
@@ -146,7 +150,7 @@ def _tree(loop: _Loop, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFact
     """The reduction that the loop is, or why it cannot end by shuffles."""
     if any(a.type in LOOPS for a in ancestors(loop.node, kernel.body_node)):
         return "it stands in another loop"
-    if any(n.type == "return_statement" for n in walk(kernel.body_node) if n.start_byte < loop.node.end_byte):
+    if any(n.start_byte < loop.node.end_byte for n in _ways_out(kernel.body_node)):
         return "threads leave the kernel before it"
     if _used_later(loop, kernel):
         return f"`{loop.counter}` is used after it"
@@ -168,6 +172,14 @@ def _tree(loop: _Loop, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFact
     return _Tree(loop, thread, step, arrays, loop.steps[-1] in barriers, sized)
 
 
+def _ways_out(node: Node) -> list[Node]:
+    """The `return`s of the kernel itself, not those of its lambdas."""
+    if node.type == "return_statement":
+        return [node]
+    inside = () if node.type == "lambda_expression" else node.named_children
+    return [way for child in inside for way in _ways_out(child)]
+
+
 def _used_later(loop: _Loop, kernel: KernelSyntax) -> bool:
     """Whether the counter lives longer than the loop and is mentioned again."""
     first = loop.node.child_by_field_name("initializer")
@@ -186,22 +198,45 @@ def _size(loop: _Loop, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFact
     if any(launch.workgroup[1:] != (1, 1) for launch in facts.launches):
         return "the workgroups have more than one dimension"
     sizes = {launch.workgroup[0] for launch in facts.launches}
-    tight = re.sub(r"\s", "", loop.start)
-    whole = re.fullmatch(r"\(*([\w.]+?)(?:/2|>>1)[uU]?\)*", tight)
-    sized = whole is not None and _stands_for(whole[1], _THREADS, kernel)
-    lengths = set(sizes) if sized else {2 * value for value in _constant(loop.start, kernel, file)}
+    start = _written_out(loop.start, kernel)
+    sized = any(f"({threads})" in start for threads in _THREADS)
+    lengths = {2 * value for size in sizes for value in _values(start, size, kernel, file)}
     if not lengths:
         return f"`{loop.start}` is not known"
     if sized and facts.written is None:
         return "a run decides the size of the workgroups"
-    lengths |= {facts.written} if sized and facts.written is not None else set()
+    promised = [size for size in _POWERS if size >= facts.wave_size]  # what the assumption allows
+    for size in (facts.written or 0, *promised) if sized else ():
+        lengths |= {2 * value for value in _values(start, size, kernel, file)}
     if any(n & (n - 1) or n < facts.wave_size for n in lengths):
         return f"it begins at `{loop.start}`, which is not half of a power of two, a wave or more"
     return "a workgroup is smaller than a wave" if min(sizes) < facts.wave_size else sized
 
 
-def _constant(text: str, kernel: KernelSyntax, file: FileSyntax) -> set[int]:
-    """The value of an expression of numbers and constants of the file, if it is one."""
+def _written_out(text: str, kernel: KernelSyntax) -> str:
+    """The expression with integers of the kernel that never change in place of their names, threads in brackets."""
+    changed = changed_names(kernel)
+    for _ in range(_LEVELS):
+        for name in {n for n in re.findall(r"(?<!\.)\b[A-Za-z_]\w*", text) if n not in changed}:
+            values = _values_of(name, kernel)
+            if len(values) == 1 and declared_type(name, kernel) in _COUNTERS:
+                text = f"({values[0]})".join(re.split(rf"(?<!\.)\b{name}\b", text))
+    return re.sub("|".join(map(re.escape, _THREADS)), lambda match: f"({match[0]})", text)
+
+
+def _values_of(name: str, kernel: KernelSyntax) -> list[str]:
+    """What the declarations of a name in the kernel begin with."""
+    return [
+        text_of(child_of(node, "value"))
+        for node in walk(kernel.body_node)
+        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == name
+    ]
+
+
+def _values(text: str, threads: int, kernel: KernelSyntax, file: FileSyntax) -> set[int]:
+    """The value of an expression of numbers, constants of the file and the size of the workgroup, if it is one."""
+    for size in _THREADS:
+        text = text.replace(size, str(threads))
     names = set(re.findall(r"[A-Za-z_]\w*", text))
     own = names & set(re.findall(r"\w+", kernel.template_head))
     if own or any(declared_type(name, kernel) is not None for name in names):
@@ -209,10 +244,8 @@ def _constant(text: str, kernel: KernelSyntax, file: FileSyntax) -> set[int]:
     root = parse(f"auto start = {text};".encode()).root
     value = next((n.child_by_field_name("value") for n in walk(root) if n.type == "init_declarator"), None)
     try:
-        wave = Wave(
-            {name: evaluate(node, Wave({}, 1)) for name, node in file.constants.items() if name in names}, 1
-        )
-        return {int(evaluate(value, wave)[0])} if value is not None else set()
+        known = {name: evaluate(node, Wave({}, 1)) for name, node in file.constants.items() if name in names}
+        return {int(evaluate(value, Wave(known, 1))[0])} if value is not None else set()
     except NotStatic:
         return set()
 
