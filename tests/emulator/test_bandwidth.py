@@ -89,7 +89,10 @@ def test_what_makes_a_launch_slow_is_busy_for_all_of_it(
     """The other units are not: all that they do would take a small part of that time."""
     busy = launches(tmp_path, **{resource: rate})[0].busy
     assert 0.75 < busy[unit] <= 1.01
-    assert sum(part for other, part in busy.items() if other != unit) < 0.1
+    within = (
+        {unit, "round_trip"} if unit == "launch" else {unit}
+    )  # no round trip is shorter than an empty launch
+    assert sum(part for other, part in busy.items() if other not in within) < 0.1
 
 
 @pytest.mark.parametrize(("capacity", "missing"), [(2.0, 0.01), (1.0, 0.54), (0.5, 1.0)])

@@ -50,7 +50,8 @@ from hipscope.formulas.propose.recipes import (
     tile_transpose,
     uniform_table,
     unroll,
-    wave_reduce, wave_tree,
+    wave_reduce,
+    wave_tree,
     xcd_remap,
     xor_swizzle,
 )
