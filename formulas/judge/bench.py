@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
+from hipscope.accordo.dispatch.heaviest_launches import with_heaviest
 from hipscope.accordo.dispatch.parameters import template_values
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.oracle.launch import WidenedKernel
@@ -50,7 +51,6 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
 from hipscope.formulas.facts.source_types import source_types
 from hipscope.formulas.facts.template_instances import instances
-from hipscope.formulas.judge.heaviest_launches import with_heaviest
 from hipscope.formulas.judge.timed_replay import Measured, measure, read_measured
 from hipscope.formulas.propose.candidate import Candidate
 

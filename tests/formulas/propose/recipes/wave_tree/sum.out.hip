@@ -3,7 +3,7 @@
 template <typename T>
 __global__ void k(const T* in, T* out, int n) {
   __shared__ T sums[256];
-  const size_t tid = threadIdx.x;
+  const int tid = threadIdx.x;
   sums[tid] = 0;
   for (int i = blockIdx.x * blockDim.x + tid; i < n; i += gridDim.x * blockDim.x) sums[tid] += in[i];
   for (int s = blockDim.x / 2; s >= warpSize; s /= 2) {
@@ -24,3 +24,4 @@ __global__ void k(const T* in, T* out, int n) {
   }
   if (tid == 0) out[blockIdx.x] = sums[tid];
 }
+template __global__ void k<float>(const float*, float*, int);

@@ -4,24 +4,25 @@
 __global__ void k(const double* in, double* out, int* count, int n) {
   __shared__ double largest[THREADS];
   __shared__ int found[THREADS];
-  const int i = blockIdx.x * THREADS + threadIdx.x;
-  largest[threadIdx.x] = i < n ? in[i] : 0.0;
-  found[threadIdx.x] = i < n && in[i] > 1.0;
+  const int t = threadIdx.x;
+  const int i = blockIdx.x * THREADS + t;
+  largest[t] = i < n ? in[i] : 0.0;
+  found[t] = i < n && in[i] > 1.0;
   __syncthreads();
   int half = THREADS / 2;
   while (half >= warpSize) {
-    if (threadIdx.x < half) {
-      double other = largest[threadIdx.x + half];
-      if (other > largest[threadIdx.x]) largest[threadIdx.x] = other;
-      found[threadIdx.x] = found[threadIdx.x] + found[threadIdx.x + half];
+    if (t < half) {
+      double other = largest[t + half];
+      if (other > largest[t]) largest[t] = other;
+      found[t] = found[t] + found[t + half];
     }
     __syncthreads();
     half >>= 1;
   }
   // One wave has the rest: its lanes exchange values without barriers.
-  if (threadIdx.x < warpSize) {
-    double value = largest[threadIdx.x];
-    int value_2 = found[threadIdx.x];
+  if (t < warpSize) {
+    double value = largest[t];
+    int value_2 = found[t];
     for (int offset = warpSize / 2; offset > 0; offset /= 2) {
       const double other2 = __shfl_down(value, offset);
       const int other_2 = __shfl_down(value_2, offset);
@@ -29,9 +30,9 @@ __global__ void k(const double* in, double* out, int* count, int n) {
       if (other > value) value = other;
       value_2 = value_2 + other_2;
     }
-    if (threadIdx.x == 0) { largest[0] = value; found[0] = value_2; }
+    if (t == 0) { largest[0] = value; found[0] = value_2; }
   }
   __syncthreads();
   if (i < n) out[i] = in[i] / largest[0];
-  if (threadIdx.x == 0) atomicAdd(count, found[0]);
+  if (t == 0) atomicAdd(count, found[0]);
 }

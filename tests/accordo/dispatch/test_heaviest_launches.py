@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.formulas.judge.heaviest_launches import with_heaviest
+from hipscope.accordo.dispatch.heaviest_launches import with_heaviest
 
 
 def launch(number: int, *, variant: bool, grid: int = 64, complete: bool = True) -> CapturedDispatch:
