@@ -161,7 +161,7 @@ def roof_reached(kernel: Kernel, roof: Roofline) -> str | None:
     if shortest >= AT_THE_ROOF:
         return (
             "about as short as a launch can be: one that only reads its arguments, waits for memory once and stores "
-            f"would take {shortest:.0%} of the time; only launching less often saves time"
+            f"would take {shortest:.0%} of the time; only launching less often, or fewer waves, saves time"
         )
     return None
 

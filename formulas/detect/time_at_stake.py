@@ -100,16 +100,13 @@ def estimated_speedup(
 def speedup_limit(profile: Profile, kernel: Kernel, keeps: Collection[Work]) -> float:
     """How many times as fast the kernel can become at most; infinite when nothing is known to bound it.
 
-    No launch takes less than an empty one, and none that waits for memory less than the model's shortest such launch.
-    And none is faster than the device's peaks allow for the work that stays: peak over achieved rate (roofline). A rate
-    above the HBM peak says that a cache served it, and bounds nothing.
+    No launch takes less than an empty one, and none is faster than the device's peaks allow for the work that stays: peak
+    over achieved rate (roofline). A rate above the HBM peak says that a cache served it, and bounds nothing.
     """
     bounds = [math.inf]
     profiled = [d.time_ns for d in kernel.dispatches if d.profiled and d.time_ns > 0]
     if profiled:
         bounds.append(max(1.0, sum(profiled) / len(profiled) / THRESHOLDS["any.launch_floor_ns"]))
-    if kernel.busy.get("round_trip"):
-        bounds.append(1 / kernel.busy["round_trip"])
     roof = roofline(kernel, profile.device, profile.provenance)
     for work, fraction in (("bytes", roof.memory_fraction), ("flops", roof.flops_fraction)):
         if work in keeps and fraction and fraction <= 1:

@@ -565,12 +565,6 @@ def test_no_gain_is_larger_than_what_an_empty_launch_leaves() -> None:
     assert estimated_speedup(profile, profile.kernels[0], 0.999, ()) == pytest.approx(4.0)
 
 
-def test_no_gain_is_larger_than_what_the_shortest_launch_that_waits_for_memory_leaves() -> None:
-    profile = profile_of(other(6000), time_ns=6000.0)
-    kernel = profile.kernels[0].model_copy(update={"busy": {"launch": 0.25, "round_trip": 0.4}})
-    assert estimated_speedup(profile, kernel, 0.999, ()) == pytest.approx(2.5)
-
-
 def test_a_gain_comes_with_the_range_in_which_edits_usually_end() -> None:
     spill = instruction("scratch_load_dword v1, off, off", 3600, StallReason.SCRATCH_MEMORY, None)
     finding = only(profile_of(spill, other(6000)), "registerPressure")
