@@ -100,8 +100,8 @@ def estimated_speedup(
 def speedup_limit(profile: Profile, kernel: Kernel, keeps: Collection[Work]) -> float:
     """How many times as fast the kernel can become at most; infinite when nothing is known to bound it.
 
-    No launch takes less than an empty one, and none is faster than the device's peaks allow for the work that stays: peak
-    over achieved rate (roofline). A rate above the HBM peak says that a cache served it, and bounds nothing.
+    No launch takes less than an empty one, and none is faster than the device's peaks allow for the work that stays:
+    peak over achieved rate (roofline). A rate above the HBM peak says that a cache served it, and bounds nothing.
     """
     bounds = [math.inf]
     profiled = [d.time_ns for d in kernel.dispatches if d.profiled and d.time_ns > 0]
