@@ -492,4 +492,4 @@ def test_an_instance_that_is_not_launched_may_be_compiled_differently_where_no_l
         assert any("does not launch them: 1 other" in note for note in said) or not faster.accepted, said
         relies = admit(bench, replace(hint, assumes=("no workgroup is larger",)), bench.run)
         assert isinstance(relies, Judgement)
-        assert "another kernel, void smooth<Odd, 8>" in relies.reason
+        assert "it changes void smooth<Odd, 8>" in relies.reason
