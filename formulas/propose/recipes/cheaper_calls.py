@@ -186,7 +186,7 @@ def _suffix(kind: _Type) -> str:
 
 def _value(node: Node) -> float | None:
     """The value of a literal with its sign and casts; None of anything else."""
-    text = re.sub(r"[\s()]|float\b|double\b|FLOAT\b|static_cast<\w+>", "", text_of(node))
+    text = re.sub(r"[\s()]|static_cast<(?:float|double)>|float\b|double\b", "", text_of(node))
     try:
         return float(text.rstrip("fFlL")) if re.fullmatch(r"-?[\d.]+(?:[eE][+-]?\d+)?[fFlL]?", text) else None
     except ValueError:
