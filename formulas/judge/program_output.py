@@ -21,11 +21,10 @@ _ERROR = re.compile(
     r"(?<![a-z])(?:err|errors?|rmse|mse|rms|residuals?|deviations?|diff|differences?)(?![a-z])", re.I
 )
 _LARGER = 10  # of all others: as large as this many times the largest
-# Of what the line itself calls a time: a run whose launches are timed by the model takes the host many times as long.
+# Of what its own words call a time: a run whose launches are timed by the model takes the host many times as long.
 _LARGER_TIME = 1000
-_TIME = re.compile(
-    r"(?<![a-z])(?:times?|timing|elapsed|duration|[mun]?secs?|seconds?|[mun]s)(?![a-z])|\(s\)|\d\s*s\b", re.I
-)
+_TIME = re.compile(r"(?<![a-z])(?:times?|timing|elapsed|duration)(?![a-z])", re.I)  # before the number
+_UNIT = re.compile(r"\s*\(?(?:[mun]?secs?|[mun]?s|seconds?)(?![a-z])", re.I)  # right behind it
 
 
 def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | None:
@@ -99,7 +98,7 @@ def lines_that_vary(
             return None
         is_error = rounding > 0 and _ERROR.search(lines[0]) is not None
         rounds = varies = False
-        for *seen, now in zip(*(p[1::2] for p in parts), strict=True):
+        for place, (*seen, now) in enumerate(zip(*(p[1::2] for p in parts), strict=True)):
             if now in seen:
                 varies = varies or now != seen[0]
                 continue
@@ -109,7 +108,8 @@ def lines_that_vary(
                 rounds = True
                 continue
             varies = True
-            larger = _LARGER_TIME if _TIME.search(lines[0]) else _LARGER
+            is_time = _TIME.search(parts[0][2 * place]) or _UNIT.match(parts[0][2 * place + 2])
+            larger = _LARGER_TIME if is_time else _LARGER
             if beyond is None and not _may_be([float(n) for n in seen], float(now), faster * larger):
                 beyond = f"`{lines[-1].strip()}`: {now}, where {len(seen)} runs of the original print {', '.join(seen)}"
         (found if varies or not rounds else errors if is_error else rounded).append(lines[0].strip())

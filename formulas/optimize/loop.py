@@ -252,12 +252,7 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     wanted = _select(findings, work.profile, work.options.kernel)
     kernels = _in_turn(work, [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)])
     if not kernels:
-        return OptimizeResult(
-            status="nothing_to_do",
-            message=nothing_to_do(
-                work.profile, _named(work.profile, work.options.kernel), work.options.kernel
-            ),
-        )
+        return OptimizeResult(status="nothing_to_do", message=_nothing(work))
     attempts: list[Attempt] = []
     ended = None
     for number, (kernel, group) in enumerate(kernels):
@@ -276,7 +271,7 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     if ended is None and not wanted:
         message = " ".join(
             [
-                nothing_to_do(work.profile, _named(work.profile, work.options.kernel), work.options.kernel),
+                _nothing(work),
                 *(_why_not(attempts) for _ in attempts[:1]),
             ]
         )
@@ -608,3 +603,8 @@ def _why_not(attempts: Sequence[Attempt]) -> str:
 
     most = min(attempts, key=order, default=None)
     return "No recipe answers what was found." if most is None else most.reason
+
+
+def _nothing(work: Optimizing) -> str:
+    named = work.options.kernel
+    return nothing_to_do(work.profile, _named(work.profile, named), named)

@@ -35,6 +35,8 @@ def test_only_numbers_that_change_by_themselves_may_change() -> None:
         ("Total kernel execution time {} (s)", True),
         ("Average kernel time: {} ms", True),
         ("took {} s", True),
+        ("kernel time 0.2 ms, energy {}", False),
+        ("energy {} after 0.2 ms", False),
         ("sometimes {}", False),
         ("items: {}", False),
         ("sum {}", False),

@@ -11,11 +11,14 @@ import math
 from pathlib import Path
 from typing import Any
 
+from hipscope.analysis.config import Config
+from hipscope.analysis.runs.profile_project import profile_project
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.analysis.toolchain.code_object import KernelMetadata
+from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal
 from hipscope.formulas.propose.recipes import (
@@ -119,3 +122,11 @@ def candidates(answer: Proposal) -> list[Candidate]:
     found = list(answer.candidates) if isinstance(answer, Family) else answer
     assert isinstance(found, list), answer
     return found
+
+
+def output_of(text: bytes, folder: Path) -> str:
+    """What the program prints on the emulator."""
+    folder.mkdir()
+    (folder / "main.hip").write_bytes(text)
+    project = resolve_project(folder / "main.hip", config=Config(backend="emulator"))
+    return profile_project(project).profile.program.output

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.config import Config
-from hipscope.analysis.runs.profile_project import profile_project
 from hipscope.analysis.source.parse import device_functions
-from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Refusal
 from hipscope.formulas.propose.recipes import dpp_shuffle
-from tests.formulas.propose.recipes.cases import ask, candidates
+from tests.formulas.propose.recipes.cases import ask, candidates, output_of
 
 # Lanes ask only lanes that are active, too: of others HIP says nothing.
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -52,13 +49,6 @@ int main() {
   return hipDeviceSynchronize();
 }
 """
-
-
-def output_of(text: bytes, folder: Path) -> str:
-    folder.mkdir()
-    (folder / "main.hip").write_bytes(text)
-    project = resolve_project(folder / "main.hip", config=Config(backend="emulator"))
-    return profile_project(project).profile.program.output
 
 
 def test_every_lane_gets_what_it_got(tmp_path: Path) -> None:

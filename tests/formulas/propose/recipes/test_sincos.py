@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.config import Config
-from hipscope.analysis.runs.profile_project import profile_project
 from hipscope.analysis.source.parse import parse
-from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Refusal
-from tests.formulas.propose.recipes.cases import ask, candidates
+from tests.formulas.propose.recipes.cases import ask, candidates, output_of
 
 HEAD = """#include <hip/hip_runtime.h>
 #include <cstdio>
@@ -93,13 +90,6 @@ int main() {
 }
 """
 )
-
-
-def output_of(text: bytes, folder: Path) -> str:
-    folder.mkdir()
-    (folder / "main.hip").write_bytes(text)
-    project = resolve_project(folder / "main.hip", config=Config(backend="emulator"))
-    return profile_project(project).profile.program.output
 
 
 def test_sine_and_cosine_are_the_same_bit_for_bit(tmp_path: Path) -> None:
