@@ -24,7 +24,7 @@ from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
     parse_with_types,
     roundings,
 )
-from hipscope.formulas.propose.recipes.shared.edit_helpers import indentation, style_of
+from hipscope.formulas.propose.recipes.shared.edit_helpers import helper_above, indentation, style_of
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -170,14 +170,13 @@ def _helper(source: bytes, kernel: KernelSyntax, power: _Power, kind: _Type) -> 
         "SQRT", f"sqrt{_suffix(kind)}"
     )
     indent = indentation(source, kernel.span.start)
-    above, number, stem = source[: kernel.span.start].decode("utf-8", "replace"), 2, name
-    while True:
+
+    def define(name: str) -> str:
         line = f"static __device__ {kind} {name}({kind} x) {{ return {body}; }}"
-        if line in above:
-            return "", name
-        if re.search(rb"\b%s\b" % name.encode(), source) is None:
-            return f"{line}{style.newline}{style.newline}{indent}", name
-        name, number = f"{stem}{number}", number + 1
+        return f"{line}{style.newline}{style.newline}{indent}"
+
+    name, definition = helper_above(source, kernel, name, define)
+    return definition, name
 
 
 def _suffix(kind: _Type) -> str:

@@ -18,7 +18,12 @@ from hipscope.analysis.source.nodes import arguments_of, called, child_of, text_
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.edit_helpers import Style, indentation, style_of
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    Style,
+    helper_above,
+    indentation,
+    style_of,
+)
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -136,13 +141,9 @@ def _number(node: Node) -> int | None:
 
 def _helper(source: bytes, kernel: KernelSyntax) -> tuple[str, str]:
     """The name of the helper and the text that defines it; no text where it stands above the kernel already."""
-    style, above = style_of(source, kernel), source[: kernel.span.start].decode("utf-8", "replace")
-    name, number = "xorLane" if style.camel_case else "xor_lane", 2
-    while (text := _definition(name, style, indentation(source, kernel.span.start))) not in above:
-        if re.search(rb"\b%s" % name.encode(), source) is None:
-            return name, text
-        name, number = f"{name.rstrip('0123456789')}{number}", number + 1
-    return name, ""
+    style, indent = style_of(source, kernel), indentation(source, kernel.span.start)
+    stem = "xorLane" if style.camel_case else "xor_lane"
+    return helper_above(source, kernel, stem, lambda name: _definition(name, style, indent))
 
 
 def _definition(name: str, style: Style, indent: str) -> str:

@@ -7,7 +7,6 @@ makes all three functions of the same steps, so that results stay the same bit f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     fresh_name,
+    helper_above,
     indentation,
     line_start,
     style_of,
@@ -134,21 +134,13 @@ def _names(argument: Node) -> tuple[str, str]:
 
 def _helper(source: bytes, kernel: KernelSyntax, style: Style) -> tuple[str, str]:
     """The name of the helper and its definition; no definition where it stands above."""
-    name = "sineAndCosine" if style.camel_case else "sine_and_cosine"
-    above, indent = (
-        source[: kernel.span.start].decode("utf-8", "replace"),
-        indentation(source, kernel.span.start),
-    )
-    stem, number = name, 2
-    while True:
-        lines = [line.replace("NAME", name) for line in _HELPER]
-        if all(line in above for line in lines):
-            return name, ""
-        if re.search(rb"\b%s\b" % name.encode(), source) is None:
-            return name, "".join(
-                f"{line}{style.newline}{indent}" for line in lines
-            ) + f"{style.newline}{indent}"
-        name, number = f"{stem}{number}", number + 1
+    indent = indentation(source, kernel.span.start)
+
+    def define(name: str) -> str:
+        lines = (line.replace("NAME", name) for line in _HELPER)
+        return "".join(f"{line}{style.newline}{indent}" for line in lines) + f"{style.newline}{indent}"
+
+    return helper_above(source, kernel, "sineAndCosine" if style.camel_case else "sine_and_cosine", define)
 
 
 def _joined(

@@ -6,7 +6,7 @@ Takes syntax nodes, gives texts and splices. Nothing here knows a bottleneck.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -133,6 +133,18 @@ def before_directives(source: bytes, position: int) -> int:
         if depth == 0 and kind not in (b"else", b"elif"):
             place = start
     return place
+
+
+def helper_above(
+    source: bytes, kernel: KernelSyntax, stem: str, define: Callable[[str], str]
+) -> tuple[str, str]:
+    """A free name for a helper before the kernel and the text that defines it; no text where it stands above."""
+    above, name, number = source[: kernel.span.start].decode("utf-8", "replace"), stem, 2
+    while (text := define(name)) not in above:
+        if re.search(rb"\b%s" % name.encode(), source) is None:
+            return name, text
+        name, number = f"{stem}{number}", number + 1
+    return name, ""
 
 
 def renamed(node: Node, names: Mapping[str, str], replaced: Mapping[int, str] | None = None) -> str:
