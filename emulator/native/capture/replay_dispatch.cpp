@@ -9,11 +9,11 @@
 
 #include "capture/mapped_file.hpp"
 #include "capture/meta.hpp"
-#include "capture/page_table.hpp"
 #include "capture/poison.hpp"
 #include "capture/runs.hpp"
 #include "capture/trace.hpp"
 #include "core/files.hpp"
+#include "core/page_table.hpp"
 #include "engine/bundle.hpp"
 #include "engine/host_services.hpp"
 #include "engine/json.hpp"

@@ -65,6 +65,10 @@ public:
     /// Let kernels use a range of ordinary host memory (hipHostRegister) until `forget_host` names its start.
     void register_host(std::uint64_t address, std::uint64_t bytes);
     bool forget_host(std::uint64_t address);
+    /// Whether the host may read and write what kernels use while they run.
+    [[nodiscard]] bool shared_with_host() const {
+        return !host_ranges_.empty() || std::ranges::any_of(blocks_, [](const auto& block) { return block.second.host_visible; });
+    }
 
     /// For the sanitizers: freed blocks stay unusable and known while there is address space, and guard zones are wider.
     void keep_freed();

@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "core/byte_count.hpp"
+#include "core/memory_copy.hpp"
 #include "engine/functional.hpp"
 #include "engine/nearest_variable.hpp"
 #include "engine/stopped.hpp"
@@ -149,16 +150,17 @@ private:
 
 class Engine::Run {
 public:
-    Run(Engine& engine, const PreparedLaunch& launch, bool profile)
+    /// Profiled when one XCD is to be timed.
+    Run(Engine& engine, const PreparedLaunch& launch, std::optional<std::uint64_t> timed_xcd)
         : engine_(engine),
           launch_(launch),
-          profile_(profile),
+          profile_(timed_xcd.has_value()),
           any_order_(!order_matters(launch.launch)),
-          groups_(launch.group_count, profile ? static_cast<std::uint64_t>(engine.timing_->xcds) : 1, profile,
-                  profile && any_order_, engine.settings_.seed),
+          groups_(launch.group_count, profile_ ? static_cast<std::uint64_t>(engine.timing_->xcds) : 1, timed_xcd,
+                  profile_ && any_order_, engine.settings_.seed),
           schedule_{.seed = engine.settings_.seed, .max_instructions = engine.settings_.max_instructions} {
         if (launch.launch.cooperative) max_active_ = std::numeric_limits<std::size_t>::max();
-        if (!profile) return;
+        if (!profile_) return;
         const Program& program = launch.launch.object->code->program;
         slots_.emplace(program);
         counts_ = std::make_unique<DispatchCounts>(program.instructions.size(), slots_->count);
@@ -178,12 +180,16 @@ public:
         if (profile_) {
             result.timed = simulator_->take_result(groups_.whole());
             take_counts(result);
-            engine_.history_->commit();
             judge(result);
         }
         result.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
         result.cpu_ms = cpu_ms() - cpu_begin;
         return result;
+    }
+
+    /// The XCD that is likely to take longer than the timed one.
+    [[nodiscard]] std::optional<std::uint64_t> busier(const DispatchResult& result) const {
+        return knows_others(result) ? groups_.work().busier_than(groups_.xcd(), pace(*result.timed)) : std::nullopt;
     }
 
     DispatchResult trace(const std::function<void(const MemoryAccess&)>& observe) { return alone(TracingObserver(observe)); }
@@ -390,20 +396,34 @@ private:
         if (!fault_ || group < fault_->first) fault_.emplace(group, std::move(told));
     }
 
-    /// Kernel time: dispatch cost, then the slowest of the slowest XCD's time and the busiest atomic line. Of the XCDs that
-    /// are not timed it is known what they executed, unless that depends on the order in which workgroups come.
+    /// Whether it is known what the XCDs execute that are not timed: not where that depends on the order in which workgroups come.
+    [[nodiscard]] bool knows_others(const DispatchResult& result) const { return any_order_ && !result.fault; }
+
+    [[nodiscard]] XcdPace pace(const TimedResult& t) const {
+        const TimingConstants& c = *engine_.timing_;
+        const double each = t.instructions > 0 ? t.wave_cycles / static_cast<double>(t.instructions) : 1;
+        const double cus = c.cus_per_xcd();
+        return {.cus = cus, .resident_waves = std::max(1.0, t.occupancy * c.simds_per_cu * cus),
+                .waves_per_group = static_cast<double>(launch_.waves_per_group), .cycles_each = each};
+    }
+
+    /// Of the slowest XCD.
+    [[nodiscard]] double slowest_cycles(const DispatchResult& result) const {
+        const TimedResult& t = *result.timed;
+        return knows_others(result) ? groups_.work().slowest(groups_.xcd(), t.cycles, pace(t), cost_of_others_) : t.cycles;
+    }
+
+    /// Kernel time: dispatch cost, then the slowest of the slowest XCD's time and the busiest atomic line.
     void judge(DispatchResult& result) const {
         const TimingConstants& c = *engine_.timing_;
         const TimedResult& t = *result.timed;
         const double scale = t.covered > 0 ? 1 / t.covered : 1;
         const double hot = t.hottest_atomic_cycles * scale;
-        const XcdWork& work = groups_.work();
-        const bool known = any_order_ && !result.fault;
-        const double cycles = std::max(t.cycles * (known ? work.slowest(c.cus_per_xcd(), cost_of_others_) : 1), hot);
+        const double cycles = std::max(slowest_cycles(result), hot);
         const double per_cycle = 1e3 / c.clock_mhz;  // ns
         result.time_ns = std::max(c.launch_floor_ns, c.dispatch_ns + cycles * per_cycle);
         const double xcds = static_cast<double>(std::min<std::uint64_t>(static_cast<unsigned>(c.xcds), launch_.group_count));
-        const double active = known ? work.all_of_first() : xcds;
+        const double active = knows_others(result) ? groups_.work().all_for_each_of(groups_.xcd()) : xcds;
         const double seconds = cycles * per_cycle * 1e-9;
         const double hbm = seconds > 0 ? (t.l2.hbm_read_bytes / c.hbm_read_bytes_per_s + t.l2.hbm_write_bytes / c.hbm_write_bytes_per_s) * scale * active / seconds : 0;
         const double mall = seconds > 0 ? t.l2.mall_bytes / c.mall_bytes_per_s * scale * active / seconds : 0;
@@ -473,7 +493,37 @@ Engine::Engine(Memory& memory, const EngineSettings& settings, std::optional<Tim
 
 DispatchResult Engine::run(const PreparedLaunch& launch, bool profile) {
     const bool cold = code_is_cold(launch);
-    return Run(*this, launch, profile && can_profile()).run(cold);
+    if (!profile || !can_profile()) return Run(*this, launch, std::nullopt).run(cold);
+    DispatchResult result = time_busiest(launch, cold);
+    history_->commit();
+    return result;
+}
+
+/// Which XCD takes longest is known when a launch has ended: that one is timed in the next launch with as many workgroups, and
+/// the launch itself is run once more where it may be. Launches of kernels whose XCDs were even so far are not prepared for that.
+DispatchResult Engine::time_busiest(const PreparedLaunch& launch, bool cold) {
+    const auto [known, first] = timed_xcds_.try_emplace({launch.launch.object->code, launch.launch.kernel->entry, launch.group_count});
+    TimedXcd& of_kernel = known->second;
+    std::optional<MemoryCopy> before;
+    if ((first || of_kernel.uneven) && may_run_twice(launch)) before = MemoryCopy::of(memory_);
+    Run run(*this, launch, of_kernel.number);
+    DispatchResult result = run.run(cold);
+    const auto busier = run.busier(result);
+    if (!busier) return result;
+    of_kernel = {.number = *busier, .uneven = true};
+    if (!before) return result;
+    before->put_back();  // what this one uses of the MALL, the other run marked as well
+    DispatchResult again = Run(*this, launch, *busier).run(cold);
+    DispatchResult& slower = again.timed && again.timed->cycles < result.timed->cycles ? result : again;
+    slower.wall_ms = result.wall_ms + again.wall_ms;
+    slower.cpu_ms = result.cpu_ms + again.cpu_ms;
+    return std::move(slower);
+}
+
+/// Nothing but device memory has a part in it, and of that there is not too much to be kept.
+bool Engine::may_run_twice(const PreparedLaunch& launch) const {
+    constexpr std::uint64_t kKept = 64ULL << 20U;
+    return launch.services == nullptr && launch.group_count > 1 && timing_->xcds > 1 && memory_.in_use() <= kKept && !memory_.shared_with_host();
 }
 
 bool Engine::code_is_cold(const PreparedLaunch& launch) {
@@ -482,7 +532,7 @@ bool Engine::code_is_cold(const PreparedLaunch& launch) {
 }
 
 DispatchResult Engine::trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe) {
-    return Run(*this, launch, false).trace(observe);
+    return Run(*this, launch, std::nullopt).trace(observe);
 }
 
 const std::vector<InstructionInfo>& Engine::infos(const std::shared_ptr<Disassembly>& code) {
@@ -492,7 +542,7 @@ const std::vector<InstructionInfo>& Engine::infos(const std::shared_ptr<Disassem
 }
 
 DispatchResult Engine::check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe) {
-    return Run(*this, launch, false).alone(sanitize::SanitizeObserver(sanitizer, observe));
+    return Run(*this, launch, std::nullopt).alone(sanitize::SanitizeObserver(sanitizer, observe));
 }
 
 void Engine::touched(std::uint64_t address, std::uint64_t bytes) {

@@ -1,4 +1,4 @@
-// Runs one dispatch: plainly, or profiled (exact counts over all waves, timing of XCD 0).
+// Runs one dispatch: plainly, or profiled (exact counts over all waves, timing of one XCD).
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -74,8 +75,14 @@ public:
 
 private:
     class Run;
+    struct TimedXcd {
+        std::uint64_t number = 0;
+        bool uneven = false;  // one took longer than another in an earlier launch
+    };
 
     const std::vector<InstructionInfo>& infos(const std::shared_ptr<Disassembly>& code);
+    DispatchResult time_busiest(const PreparedLaunch& launch, bool cold);
+    [[nodiscard]] bool may_run_twice(const PreparedLaunch& launch) const;
     /// Whether this is the kernel's first launch: its code is in no instruction cache yet.
     bool code_is_cold(const PreparedLaunch& launch);
 
@@ -86,6 +93,8 @@ private:
     TimingStorage storage_;
     std::map<std::shared_ptr<Disassembly>, std::vector<InstructionInfo>> infos_;  // what the timing model worked out
     std::set<std::pair<std::shared_ptr<Disassembly>, std::uint64_t>> launched_;    // code and entry of each kernel
+    /// By code and entry of each kernel, and the number of its workgroups.
+    std::map<std::tuple<std::shared_ptr<Disassembly>, std::uint64_t, std::uint64_t>, TimedXcd> timed_xcds_;
     ThreadPool pool_;
 };
 

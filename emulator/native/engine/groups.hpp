@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
-#include <vector>
+
+#include "engine/xcd_work.hpp"
 
 namespace hipscope {
 
@@ -18,51 +19,14 @@ struct EndedGroups {
     [[nodiscard]] double each() const { return count == 0 ? 0 : static_cast<double>(instructions) / static_cast<double>(count); }
 };
 
-/// What the workgroups of each XCD executed, and the longest one of them, in instructions.
-class XcdWork {
-public:
-    explicit XcdWork(std::uint64_t xcds) : parts_(xcds) {}
-
-    void add(std::uint64_t group, std::uint64_t instructions) {
-        Part& part = parts_[group % parts_.size()];
-        part.all.fetch_add(instructions, std::memory_order_relaxed);
-        std::uint64_t longest = part.longest.load(std::memory_order_relaxed);
-        while (longest < instructions && !part.longest.compare_exchange_weak(longest, instructions, std::memory_order_relaxed)) {}
-    }
-    [[nodiscard]] std::uint64_t of_first() const { return parts_.front().all; }
-    /// How many times as long as XCD 0 the slowest one takes, where an instruction of the others costs `cost` times one of
-    /// XCD 0: an XCD ends neither before its CUs have done their part of its work nor before its longest workgroup has.
-    [[nodiscard]] double slowest(double cus, double cost) const {
-        const auto takes = [&](const Part& part) { return std::max(static_cast<double>(part.all) / cus, static_cast<double>(part.longest)); };
-        if (of_first() == 0) return 1;
-        double others = 0;
-        for (const Part& part : parts_) others = std::max(others, &part == &parts_.front() ? 0 : takes(part) * cost);
-        const double times = others / takes(parts_.front());
-        return times < kUneven ? 1 : times;
-    }
-    /// What all XCDs execute for each instruction of XCD 0.
-    [[nodiscard]] double all_of_first() const {
-        std::uint64_t sum = 0;
-        for (const Part& part : parts_) sum += part.all;
-        return of_first() == 0 ? static_cast<double>(parts_.size()) : static_cast<double>(sum) / static_cast<double>(of_first());
-    }
-
-private:
-    static constexpr double kUneven = 1.02;  // the borders of a grid make less, too
-    struct alignas(64) Part {
-        std::atomic<std::uint64_t> all{0}, longest{0};
-    };
-    std::vector<Part> parts_;
-};
-
 class GroupSource {
 public:
-    /// Workgroup i belongs to XCD i % xcds; XCD 0 is timed when `timed`, and the work of all is noted when `weighed`. A
-    /// `seed` other than 0 shuffles the order in which untimed workgroups start, so that results which depend on it show
-    /// themselves.
-    GroupSource(std::uint64_t count, std::uint64_t xcds, bool timed, bool weighed, std::uint64_t seed = 0)
-        : count_(count), xcds_(xcds), timed_(timed), weighed_(weighed), timed_open_(timed), work_(xcds) {
-        if (seed == 0 || timed || count < 2) return;
+    /// Workgroup i belongs to XCD i % xcds; `timed` is the XCD that is timed, if one is, and the work of all is noted when
+    /// `weighed`. A `seed` other than 0 shuffles the order in which untimed workgroups start, so that results which depend on
+    /// it show themselves.
+    GroupSource(std::uint64_t count, std::uint64_t xcds, std::optional<std::uint64_t> timed, bool weighed, std::uint64_t seed = 0)
+        : count_(count), xcds_(xcds), xcd_(timed.value_or(0)), timed_(timed.has_value()), weighed_(weighed), timed_open_(timed.has_value()), work_(xcds) {
+        if (seed == 0 || timed_ || count < 2) return;
         // i -> first + i * step (mod count) meets every workgroup once when step and count have no common divisor.
         // Odd seeds run backwards, more or less, even ones forwards.
         const std::uint64_t near = 1 + seed * 0x9e3779b97f4a7c15ULL % count;
@@ -73,9 +37,7 @@ public:
 
     std::optional<std::uint64_t> next_timed() {
         if (!timed_open_.load(std::memory_order_relaxed)) return std::nullopt;
-        const std::uint64_t i = timed_next_.fetch_add(1, std::memory_order_relaxed) * xcds_;
-        if (i < count_) return i;
-        return std::nullopt;
+        return next_of_timed();
     }
     std::optional<std::uint64_t> next_functional() {
         if (!timed_) {
@@ -85,18 +47,18 @@ public:
         }
         if (xcds_ > 1) {
             const std::uint64_t k = functional_next_.fetch_add(1, std::memory_order_relaxed);
-            const std::uint64_t i = k / (xcds_ - 1) * xcds_ + k % (xcds_ - 1) + 1;
+            const std::uint64_t other = k % (xcds_ - 1);
+            const std::uint64_t i = k / (xcds_ - 1) * xcds_ + other + (other < xcd_ ? 0 : 1);
             if (i < count_) return i;
         }
         if (timed_open_.load(std::memory_order_relaxed)) return std::nullopt;
-        const std::uint64_t i = timed_next_.fetch_add(1, std::memory_order_relaxed) * xcds_;
-        if (i < count_) return i;
-        return std::nullopt;
+        return next_of_timed();
     }
     /// The timing model takes no more workgroups; functional threads do the rest of its XCD.
     void close_timed() { timed_open_ = false; }
     [[nodiscard]] bool timed_open() const { return timed_open_.load(std::memory_order_relaxed); }
-    [[nodiscard]] std::uint64_t timed_total() const { return timed_ ? (count_ + xcds_ - 1) / xcds_ : 0; }
+    [[nodiscard]] std::uint64_t xcd() const { return xcd_; }
+    [[nodiscard]] std::uint64_t timed_total() const { return timed_ ? (count_ + xcds_ - 1 - xcd_) / xcds_ : 0; }
     [[nodiscard]] std::uint64_t count() const { return count_; }
     /// A workgroup has come to its end after so many instructions of its waves.
     void end_one(std::uint64_t group, std::uint64_t instructions) {
@@ -111,7 +73,13 @@ public:
     [[nodiscard]] const XcdWork& work() const { return work_; }
 
 private:
-    std::uint64_t count_, xcds_;
+    std::optional<std::uint64_t> next_of_timed() {
+        const std::uint64_t i = timed_next_.fetch_add(1, std::memory_order_relaxed) * xcds_ + xcd_;
+        if (i < count_) return i;
+        return std::nullopt;
+    }
+
+    std::uint64_t count_, xcds_, xcd_;
     std::uint64_t first_ = 0, step_ = 1;
     bool timed_, weighed_;
     std::atomic<bool> timed_open_;

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "capture/page_table.hpp"
+#include "core/page_table.hpp"
 
 namespace hipscope {
 namespace {

@@ -146,7 +146,7 @@ TimedResult XcdSimulator::Model::finish(const EndedGroups& whole) {
     observer.add_up();
     result.started = launched;
     result.covered = groups.timed_total() == 0 ? 1 : static_cast<double>(launched) / static_cast<double>(groups.timed_total());
-    if (const auto all = static_cast<double>(groups.work().of_first()); result.covered < 1 && all > 0)
+    if (const auto all = static_cast<double>(groups.work().of(groups.xcd())); result.covered < 1 && all > 0)
         result.covered = std::min(1.0, static_cast<double>(result.ended.instructions) / all);
     if (order.time() < kNever && whole.count > 0) stop(whole);
     result.waves_end = static_cast<double>(end);
