@@ -8,6 +8,7 @@ in the grid's expression is edited with it. Whatever does not follow the problem
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -208,12 +209,25 @@ def _edit(
     if len(files) != 1 or not files <= set(texts):
         return ()
     (file,) = files
-    splices = [Splice(*place.span, str(value).encode()) for place, value in numbers.items()]
-    text = apply_splices(texts[file], splices)
+    text = renumbered(texts[file], {place.span: value for place, value in numbers.items()})
     if text == texts[file]:
         return ()
     root = parse(texts[file]).root
     return (LaunchEdit(file, text, title, shapes, all(in_host_function(root, p) for p in numbers)),)
+
+
+_IDLE = {1: re.compile(rb"(?<=[\w)])\s*/\s*$"), 0: re.compile(rb"(?<=[\w)])\s*[+-]\s*$")}
+
+
+def renumbered(text: bytes, numbers: Mapping[tuple[int, int], int]) -> bytes:
+    """Other numbers at these spans; a quotient by one and a sum with nothing become what they are equal to."""
+    splices = []
+    for (start, end), value in numbers.items():
+        plain = text[start:end].isdigit()
+        idle = _IDLE[value].search(text, max(0, start - 32), start) if plain and value in _IDLE else None
+        new = str(value).encode() if idle is None else b""
+        splices.append(Splice(start if idle is None else idle.start(), end, new))
+    return apply_splices(text, splices)
 
 
 def in_host_function(root: Node, place: Place) -> bool:

@@ -23,9 +23,9 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import Style, fresh_n
 
 
 def copied_steps(
-    kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, taken: list[str]
+    kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, taken: list[str], moved: str
 ) -> list[str]:
-    """The lines of `times` steps; `taken` are names given before."""
+    """The lines of `times` steps; `taken` are names given before. `moved`: how far right the loop itself moves."""
     given, sign = list(taken), "-" if loop.down else "+"
     steps = [StepNames({loop.counter: loop.counter})]
     lines: list[str] = []
@@ -37,7 +37,7 @@ def copied_steps(
     early = early_loads(kernel, loop)
     lines += _early_lines(early, steps, kernel, style, given)
     for names in steps:
-        lines += _step_lines(kernel, loop, early, names, style.step)
+        lines += _step_lines(kernel, loop, early, names, style.step, moved)
     return lines
 
 
@@ -80,14 +80,14 @@ def _level_lines(
 
 
 def _step_lines(
-    kernel: KernelSyntax, loop: SteppedLoop, early: tuple[Early, ...], names: StepNames, more: str
+    kernel: KernelSyntax, loop: SteppedLoop, early: tuple[Early, ...], names: StepNames, more: str, moved: str
 ) -> Iterator[str]:
     """One step in a block of its own. Its locals have their own names there."""
     body = StepNames({k: v for k, v in names.names.items() if k == loop.counter}, names.replaced)
     written = [one for one in early if isinstance(one, EarlyLoad) and one.written]
     statements = [s for s in loop.statements if s.type != "comment"]
     if len(statements) == 1 and statements[0].type == "expression_statement" and not written:
-        yield deeper(body.text(statements[0]), more)
+        yield deeper(body.text(statements[0]), moved)
         return
     yield "{"
     depth = 1
@@ -99,7 +99,7 @@ def _step_lines(
         elif statement.type == "preproc_call":
             yield text_of(statement).strip()
         else:
-            yield more * depth + deeper(body.text(statement), more * (depth + 1))
+            yield more * depth + deeper(body.text(statement), moved + more * depth)
     while depth > 1:
         depth -= 1
         yield more * depth + "}"

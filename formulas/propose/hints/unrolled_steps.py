@@ -29,9 +29,9 @@ _ONE_TYPE = re.compile(r"[A-Za-z_]\w*(?: [A-Za-z_]\w*)*")
 
 
 def unrolled_steps(
-    kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, taken: list[str]
+    kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, taken: list[str], moved: str = ""
 ) -> list[str] | None:
-    """The lines of `times` steps; `taken` are names given before."""
+    """The lines of `times` steps; `taken` are names given before. `moved`: how far right the loop itself moves."""
     if all(s.type == "comment" for s in loop.statements):
         return None
     early = early_loads(kernel, loop)
@@ -57,7 +57,7 @@ def unrolled_steps(
         lines += [f"{m.type} {arrays[id(m)]}[{times}]{' = {}' if m.guards else ''};" for m in mine]
         if mine:
             lines += unrolled.lines(_loaded(mine, early, names, kernel, style.step))
-    return lines + unrolled.lines(_body(loop, loads, names, style))
+    return lines + unrolled.lines(_body(loop, loads, names, moved + style.step))
 
 
 class _Unrolled:
@@ -144,14 +144,14 @@ def _loaded(
     return lines + under(guarded, more)
 
 
-def _body(loop: SteppedLoop, loads: list[EarlyLoad], names: StepNames, style: Style) -> list[str]:
+def _body(loop: SteppedLoop, loads: list[EarlyLoad], names: StepNames, moved: str) -> list[str]:
     """The loop's body as it was, comments too, and the stores of what it has changed in the arrays."""
     body = child_of(loop.node, "body")
     text = names.text(body)
     if body.type == "compound_statement":
         left_out = dict.fromkeys(_step_of(body), "") if loop.node.type == "while_statement" else {}
         text = StepNames(names.names, {**names.replaced, **left_out}).text(body)[1:-1]
-    lines = [deeper(text.strip(), 2 * style.step)]
+    lines = [deeper(text.strip(), moved)]
     stored = [load for load in loads if load.written]
     return lines + [f"{names.element(s)} = {names.replaced[s.uses[0].node.id]};" for s in stored]
 

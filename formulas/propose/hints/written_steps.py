@@ -28,6 +28,7 @@ from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
 from hipscope.formulas.propose.splice import Splice
 
 _MOST_COPIES = 4
+_END_OF_INT = 1 << 31
 
 
 def written_out(source: bytes, kernel: KernelSyntax, loop: SteppedLoop, times: int) -> Splice:
@@ -64,7 +65,7 @@ def can_be_written(kernel: KernelSyntax, loop: SteppedLoop, times: int) -> bool:
 
 
 def _lines(kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, outer: str) -> Iterator[str]:
-    one, two = outer + style.step, outer + 2 * style.step
+    one = outer + style.step
     given = [loop.counter]
     limit = text_of(loop.limit)
     sign = "-" if loop.down else "+"
@@ -72,33 +73,51 @@ def _lines(kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, ou
     if loop.trips is not None and loop.trips % times == 0:  # nothing is left over
         start = f"{loop.type} {loop.counter} = {loop.start}".lstrip()
         yield f"{outer}for ({start}; {loop.counter} {loop.relation} {limit}; {step}) {{  // {times} steps at once"
-        yield from (one + line for line in _steps(kernel, loop, times, style, given))
+        yield from (one + line for line in _steps(kernel, loop, times, style, given, ""))
         yield outer + "}"
         return
-    yield outer + "{"
+    declares = bool(loop.hoisted or loop.type)
+    block = declares or loop.node.parent is None or loop.node.parent.type != "compound_statement"
+    moved = style.step if block else ""
+    one = outer + moved
+    if block:
+        yield outer + "{"
     if loop.hoisted:
         limit = fresh_name("limit", style, given)
         given.append(limit)
         yield f"{one}const auto {limit} = {text_of(loop.limit)};"
-    if loop.start:
-        yield f"{one}{loop.type} {loop.counter} = {loop.start};".replace(f"{one} ", one)
+    start = f"{loop.counter} = {loop.start}" if loop.start else ""
+    if loop.type:
+        yield f"{one}{loop.type} {start};"
+        start = ""
     # In 64 bits, so that the sum does not pass the type's end where the counter itself does not.
-    ahead = f"{loop.counter} {sign} {multiple(times - 1, loop.factor, 'LL')} {loop.relation} {limit}"
+    suffix = "" if _stays_small(loop, times) else "LL"
+    ahead = f"{loop.counter} {sign} {multiple(times - 1, loop.factor, suffix)} {loop.relation} {limit}"
     inside = f"{loop.counter} {loop.relation} {limit}"
     ahead = ahead if loop.sure else f"{inside} && {ahead}"
-    yield f"{one}for (; {ahead}; {step}) {{  // {times} steps at once"
-    yield from (two + line for line in _steps(kernel, loop, times, style, given))
+    yield f"{one}for ({start}; {ahead}; {step}) {{  // {times} steps at once"
+    yield from (one + style.step + line for line in _steps(kernel, loop, times, style, given, moved))
     yield one + "}"
-    yield one + _rest(loop, limit, style.step)
-    yield outer + "}"
+    yield one + _rest(loop, limit, moved)
+    if block:
+        yield outer + "}"
 
 
-def _steps(kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, given: list[str]) -> list[str]:
+def _stays_small(loop: SteppedLoop, times: int) -> bool:
+    """Whether the loop's numbers say that the counter of a later step still is an `int`."""
+    if loop.trips is None:
+        return False
+    return abs(int(text_of(loop.limit))) + times * int(loop.step) < _END_OF_INT
+
+
+def _steps(
+    kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, given: list[str], moved: str
+) -> list[str]:
     """The shorter text of the two forms."""
-    unrolled = unrolled_steps(kernel, loop, times, style, given)
+    unrolled = unrolled_steps(kernel, loop, times, style, given, moved)
     if unrolled is not None and times > _MOST_COPIES:
         return unrolled
-    copied = copied_steps(kernel, loop, times, style, given)
+    copied = copied_steps(kernel, loop, times, style, given, moved)
     return copied if unrolled is None or _length(copied) <= _length(unrolled) else unrolled
 
 

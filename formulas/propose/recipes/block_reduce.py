@@ -27,12 +27,15 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     declarations,
     depends_on_order,
     gathered,
+    key_of,
     mixed_operations,
+    only_sums,
     operator_of,
     reduction,
+    variable_of,
     workgroup_site,
 )
-from hipscope.formulas.propose.splice import apply_splices
+from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -53,7 +56,19 @@ def propose(
         return Refusal(NAME, why)
     style = style_of(source, kernel)
     groups = accumulators(sites, style)
-    splices = [at_start(source, kernel, style, declarations(groups, style)), *gathered(sites, groups, kernel)]
+    only = only_sums(sites, kernel) if not returns else []
+    others = [s for s in sites if s not in only]
+    changed = {key_of(s): groups[key_of(s)] for s in others}
+    splices = [at_start(source, kernel, style, declarations(changed, style))] if changed else []
+    splices += gathered(others, groups, kernel)
+    splices += [
+        Splice(
+            s.statement.start_byte,
+            s.statement.end_byte,
+            variable_of(s, groups[key_of(s)].name, kernel).encode(),
+        )
+        for s in only
+    ]
     splices += guard_splices(kernel, returns)
     splices += indent_splices(source, kernel, returns, style, splices)
     splices.append(at_end(source, kernel, style, closing_braces(returns, style) + reduction(groups, style)))

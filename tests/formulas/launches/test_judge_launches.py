@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hipscope.analysis.config import Config, OptimizeConfig
 from hipscope.analysis.semantics.records import Place
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.formulas.launches.numbers import in_host_function
+from hipscope.formulas.launches.numbers import in_host_function, renumbered
 from hipscope.formulas.optimize.loop import optimize_project
 from hipscope.formulas.optimize.result import OptimizeResult
 
@@ -85,6 +86,22 @@ def test_a_number_in_a_function_of_the_host_reaches_no_kernel(text: bytes, host:
     at = text.index(b"256")
     place = Place(Path("a.hip"), (at, at + 3))
     assert in_host_function(parse(text).root, place) == host
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "becomes"),
+    [
+        (b"dim3 grid(w / 16, h / 16);", (64, 1), b"dim3 grid(w / 64, h);"),
+        (b"dim3 grid((w + 15)/16, f(h)/16);", (0, 1, 1), b"dim3 grid((w), f(h));"),
+        (b"dim3 block(16, 16);", (64, 1), b"dim3 block(64, 1);"),
+        (b"dim3 grid(w / 16u, -16);", (1, 0), b"dim3 grid(w / 1, -0);"),
+    ],
+)
+def test_what_divides_by_one_or_adds_nothing_is_left_out(
+    text: bytes, values: tuple[int, ...], becomes: bytes
+) -> None:
+    spans = [m.span() for m in re.finditer(rb"(?<![a-z])1[56]u?", text)]
+    assert renumbered(text, dict(zip(spans, values, strict=True))) == becomes
 
 
 @pytest.mark.slow

@@ -132,6 +132,20 @@ def gathered(
     ]
 
 
+def only_sums(sites: Sequence[AtomicSite], kernel: KernelSyntax) -> list[AtomicSite]:
+    """The atomics that are each thread's only addition to their address, outside of branches and loops: what they add
+    is the sum.
+    """
+    addresses = [key_of(s) for s in sites]
+    return [
+        s
+        for s in sites
+        if addresses.count(key_of(s)) == 1
+        and s.statement.parent == kernel.body_node
+        and change_of(s, "", kernel).startswith(" += ")
+    ]
+
+
 def reduction(groups: Mapping[str, Accumulator], style: Style) -> str:
     """The lines that leave one atomic for the workgroup: all of its threads must come to them."""
     sites = [a.site for a in groups.values()]

@@ -139,9 +139,34 @@ def test_a_counter_from_before_the_loop_has_its_value_behind_it() -> None:
     loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
     assert not isinstance(loop, str)
     text = apply_splices(source, [written_out(source, kernel, loop, 2)]).decode()
-    assert "    j = threadIdx.x;\n    for (; j + 64LL < n; j += 128) {  // 2 steps at once" in text
+    assert "0.0f;\n  for (j = threadIdx.x; j + 64LL < n; j += 128) {  // 2 steps at once" in text
     assert "const int j_1 = j + 64;" in text
-    assert "    for (; j < n; j += 64) s += a[j];\n  }\n  out[j] = s;" in text
+    assert "  for (; j < n; j += 64) s += a[j];\n  out[j] = s;" in text
+
+
+@pytest.mark.parametrize(
+    ("head", "ahead"),
+    [
+        ("int i = 0; i < 11; i++", "i + 3 < 11"),
+        ("int i = 0; i <= 30; i += 3", "i + 9 <= 30"),
+        ("int i = 0; i < 2147483647; i++", "i + 3LL < 2147483647"),
+        ("int i = 0; i < n; i++", "i + 3LL < n"),
+    ],
+)
+def test_looking_ahead_takes_64_bits_only_where_numbers_do_not_say_that_32_are_enough(
+    head: str, ahead: str
+) -> None:
+    kernel = f"__global__ void k(const float* a, float* out, int n) {{\n  for ({head}) out[i] = a[i];\n}}\n"
+    assert f"for (; {ahead}; " in text_of_loop(kernel, 4)
+
+
+def test_a_loop_that_is_the_only_statement_of_a_branch_stays_one() -> None:
+    text = text_of_loop("""__global__ void k(const float* a, float* out, int i, int n) {
+  if (n > 4)
+    for (; i < n; i += 64) out[i] = a[i];
+}
+""")
+    assert "  if (n > 4)\n    {\n      for (; " in text
 
 
 def text_of_loop(kernel_text: str, times: int = 2) -> str:
@@ -273,9 +298,9 @@ def test_a_while_loop_that_ends_with_its_step() -> None:
   }
 }
 """)
-    assert "    for (; i < n && i + 1LL * step < n; i += 2 * step) {  // 2 steps at once" in text
-    assert "      const int i_1 = i + step;" in text
-    assert "    while (i < n) {\n      out[i] = a[i];\n      i += step;\n    }" in text
+    assert "\n  for (; i < n && i + 1LL * step < n; i += 2 * step) {  // 2 steps at once" in text
+    assert "\n    const int i_1 = i + step;" in text
+    assert "\n  while (i < n) {\n    out[i] = a[i];\n    i += step;\n  }" in text
 
 
 def test_a_name_of_another_loop_is_no_hindrance_and_an_outer_one_is_not_confused() -> None:
@@ -333,23 +358,23 @@ def test_many_steps_keep_the_body_once_with_its_comments_but_without_a_while_loo
         8,
     )
     assert (
-        """    for (; i < n && i + 7LL * step < n; i += 8 * step) {  // 8 steps at once
-      int i_at[8];
-      #pragma unroll
-      for (int u2 = 0; u2 < 8; ++u2) i_at[u2] = i + u2 * step;
-      float a_at[8];
-      #pragma unroll
-      for (int u2 = 0; u2 < 8; ++u2) a_at[u2] = a[i_at[u2]];
-      #pragma unroll
-      for (int u2 = 0; u2 < 8; ++u2) {
-        const int i_u2 = i_at[u2];
-        // the value
-        const float x = a_at[u2];  // of this step
-        if (x > u) out[i_u2] = x * x;
-      }
-    }
-    while (i < n) {
+        """  for (; i < n && i + 7LL * step < n; i += 8 * step) {  // 8 steps at once
+    int i_at[8];
+    #pragma unroll
+    for (int u2 = 0; u2 < 8; ++u2) i_at[u2] = i + u2 * step;
+    float a_at[8];
+    #pragma unroll
+    for (int u2 = 0; u2 < 8; ++u2) a_at[u2] = a[i_at[u2]];
+    #pragma unroll
+    for (int u2 = 0; u2 < 8; ++u2) {
+      const int i_u2 = i_at[u2];
       // the value
+      const float x = a_at[u2];  // of this step
+      if (x > u) out[i_u2] = x * x;
+    }
+  }
+  while (i < n) {
+    // the value
 """
         in text
     )
