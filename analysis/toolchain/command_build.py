@@ -26,6 +26,7 @@ from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined, tool_directories
 from hipscope.analysis.toolchain.build_files import left_outside
 from hipscope.analysis.toolchain.compile_commands import recorded_units
+from hipscope.analysis.toolchain.compiler_files import compiler_variables
 from hipscope.analysis.toolchain.compiler_messages import build_error
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project
@@ -94,7 +95,9 @@ def build_in_tree(
     home = project.directory
     build = project.config.build
     assert build is not None
-    settings = [toolchain.identity, _WRAPPER, build, json.dumps(project.config.env, sort_keys=True)]
+    searched = compiler_variables(project.config.env)
+    variables = json.dumps({**project.config.env, **searched}, sort_keys=True)
+    settings = [toolchain.identity, _WRAPPER, build, variables]
     identity = hashlib.sha256("\0".join([str(project.root), str(home), *settings]).encode()).hexdigest()[:16]
     place = Path(os.path.realpath(cache_directory())) / "trees" / f"{home.name}-{identity}"
     overlay = run.texts.unsaved
@@ -119,12 +122,14 @@ def build_in_tree(
                     *(project.folders or (project.root,)),
                     *paths_in([*toolchain.hip_flags, str(toolchain.clang)]),
                     *toolchain.library_dirs,
+                    *paths_in(searched.values()),
                     *tool_directories(environment["PATH"]),
                     *project.config.optimize.read_paths,
                 ),
                 write=(slot,),
             )
-            kept = {name: value for name, value in environment.items() if os.environ.get(name) != value}
+            ours = {name: value for name, value in environment.items() if os.environ.get(name) != value}
+            kept = {**searched, **ours}
             completed = run_confined(
                 argv, box, timeout=timeout, cwd=start, env=plain_environment(kept), cancel=run.cancel
             )

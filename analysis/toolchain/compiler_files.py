@@ -35,8 +35,12 @@ def overlay_flags(files: Mapping[Path, Path], draft: Path) -> list[str]:
 
 
 def compiler_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """Of a project's variables those that decide what the compiler finds; its libraries and tools are never others."""
-    return {name: env[name] for name in _COMPILER_VARIABLES if name in env}
+    """The variables that decide what the compiler finds, as the project sets them, else as our own environment does.
+
+    On clusters `module load` puts the folders of libraries there. Its own libraries and tools are never others.
+    """
+    given = {**os.environ, **env}
+    return {name: given[name] for name in _COMPILER_VARIABLES if name in given}
 
 
 def include_flags(env: Mapping[str, str]) -> tuple[str, ...]:

@@ -63,8 +63,16 @@ class TestOneFile:
         assert sorted(project.root.rglob("*")) == before
 
     @pytest.mark.parametrize("confined", [False, True])
-    def test_a_search_path_of_the_settings_is_used(
-        self, program: Path, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory, *, confined: bool
+    @pytest.mark.parametrize("place", ["settings", "environment"])
+    def test_a_search_path_is_used_wherever_it_is_set(
+        self,
+        program: Path,
+        toolchain: Toolchain,
+        tmp_path_factory: pytest.TempPathFactory,
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        place: str,
+        confined: bool,
     ) -> None:
         elsewhere = tmp_path_factory.mktemp("elsewhere")
         for name in ("one", "two"):
@@ -72,7 +80,11 @@ class TestOneFile:
             (elsewhere / name / "which.h").write_text(f'#define WHICH "{name} of the folders"\n')
         program.write_text("#include <which.h>\nconst char* which = WHICH;\n" + program.read_text())
         for name in ("one", "two"):
-            project = resolve_project(program, config=Config(env={"CPATH": str(elsewhere / name)}))
+            searched = {"CPATH": str(elsewhere / name)}
+            if place == "environment":
+                monkeypatch.setenv("CPATH", searched["CPATH"])
+            config = Config(env=searched if place == "settings" else {})
+            project = resolve_project(program, config=config)
             built = build_program(project, toolchain, confined=confined)
             assert f"{name} of the folders".encode() in Path(built.argv[0]).read_bytes()
 

@@ -354,6 +354,23 @@ class TestBuildCommand:
         built = build_program(project, toolchain, changed, confined=True)
         assert (built.directory / "main").exists()
 
+    def test_a_confined_build_finds_the_headers_that_our_own_environment_names(
+        self,
+        made: Path,
+        toolchain: Toolchain,
+        tmp_path_factory: pytest.TempPathFactory,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """As `module load` sets it on clusters, for the libraries of a ROCm that lies anywhere."""
+        library = tmp_path_factory.mktemp("library")
+        (library / "only_there.h").write_text("#define FIVE 5\n")
+        monkeypatch.setenv("CPATH", str(library))
+        source = made / "other.cpp"
+        source.write_text("#include <only_there.h>\n" + source.read_text().replace("5", "FIVE"))
+        changed = unsaved(source, source.read_bytes() + b"// changed\n")
+        candidate = build_program(resolve_project(made), toolchain, changed, confined=True)
+        assert (candidate.directory / "app").exists()
+
     def test_the_gpu_side_of_one_file_compiles_with_the_flags_of_the_build(
         self, made: Path, toolchain: Toolchain
     ) -> None:
