@@ -67,6 +67,24 @@ int main() {
 }
 """
 
+CONSTANTS = """
+#include <hip/hip_math_constants.h>
+__global__ void put(double* out) { out[0] = HIP_INF; out[1] = HIP_PI_F; }
+int main() {
+  size_t bytes = 0;
+  CHECK(hipDeviceSetLimit(hipLimitStackSize, 2048));
+  CHECK(hipDeviceGetLimit(&bytes, hipLimitStackSize));
+  double *pinned, *seen;
+  CHECK(hipHostAlloc((void**)&pinned, 16, hipHostAllocMapped | hipHostAllocPortable));
+  CHECK(hipHostGetDevicePointer((void**)&seen, pinned, 0));
+  put<<<1, 1>>>(seen);
+  CHECK(hipDeviceSynchronize());
+  hipPointerAttribute_t about;
+  CHECK(hipPointerGetAttributes(&about, pinned));
+  std::printf("%zu %g %.3f %d %d\\n", bytes, pinned[0], pinned[1], about.type == hipMemoryTypeHost, HIP_R_16BF);
+}
+"""
+
 
 def test_indices_are_numbers(tmp_path: Path) -> None:
     ran = run_hip(INDICES, tmp_path)
@@ -77,6 +95,11 @@ def test_indices_are_numbers(tmp_path: Path) -> None:
 def test_newer_functions_and_properties_are_declared(tmp_path: Path) -> None:
     ran = run_hip(NEWER, tmp_path)
     assert ran.stdout.splitlines() == ["64 65536 1 2", "1 0", "0 8 9 hipErrorNotReady"], ran.stderr
+
+
+def test_newer_constants_and_the_kind_of_a_pointer_have_their_names(tmp_path: Path) -> None:
+    ran = run_hip(CONSTANTS, tmp_path)
+    assert ran.stdout == "2048 inf 3.142 1 14\n", ran.stderr
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "g++", "clang++"])
