@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
+import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +27,7 @@ from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.emulator_tool import replay_tool
 from hipscope.accordo.replay.replay import ReplayTool
 from hipscope.analysis.errors import HipscopeError, MissingTool, UsageError
+from hipscope.analysis.metrics.line_costs import is_foreign
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileSession
@@ -262,6 +264,11 @@ def _replayed(recording: Recording, settings: ReferenceSettings, signature: Sign
 def find_source(project: Project, kernel: Kernel, texts: SourceTexts) -> KernelText:
     """The file that defines the kernel, and the kernel in it. Raises CannotJudge."""
     name = base_name(kernel.name)
+    if kernel.file and _of_a_library(kernel, texts):
+        raise CannotJudge(
+            f"`{name}` is a kernel of a library ({kernel.file}), whose files are not edited",
+            "what the program hands to it, such as a functor, can be made faster; findings name the lines of that",
+        )
     named = [project.root / kernel.file] if kernel.file else []
     for path in [*named, *project.sources]:
         file = path.absolute()
@@ -280,6 +287,13 @@ def find_source(project: Project, kernel: Kernel, texts: SourceTexts) -> KernelT
             around = texts_with_types(texts, file, project.headers, project.root)
             return KernelText(file, syntax, around)
     raise CannotJudge(f"the source of `{kernel.name}` was not found in the project")
+
+
+def _of_a_library(kernel: Kernel, texts: SourceTexts) -> bool:
+    """Whether a header of ROCm or the system defines the kernel. The program's kernel of that name is another one."""
+    file = kernel.file or ""
+    name = re.compile(rb"\b%s\b" % re.escape(base_name(kernel.name).encode()))
+    return is_foreign(file) and name.search(texts.read(Path(file)) or b"") is not None
 
 
 def recorded_launches(

@@ -1,0 +1,30 @@
+"""Where the source of a profiled kernel is looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.formulas.judge.bench import CannotJudge, find_source
+
+KERNEL = "__global__ void reduce_kernel(float* p) { p[threadIdx.x] += 1.0f; }\n"
+
+
+def test_a_kernel_of_a_library_is_not_the_programs_of_that_name(tmp_path: Path) -> None:
+    header = tmp_path / "rocm" / "include" / "library" / "reduce.hpp"
+    header.parent.mkdir(parents=True)
+    header.write_text(KERNEL.replace("__global__", "LIBRARY_KERNEL"))
+    source = tmp_path / "app" / "main.hip"
+    source.parent.mkdir()
+    source.write_text(f"#include <hip/hip_runtime.h>\n{KERNEL}int main() {{ return 0; }}\n")
+    project, texts = resolve_project(source), SourceTexts()
+    kernel: Any = SimpleNamespace(name="library::reduce_kernel(float*)", file=str(header), line=1)
+    with pytest.raises(CannotJudge, match=r"`reduce_kernel` is a kernel of a library .*reduce\.hpp"):
+        find_source(project, kernel, texts)
+    own: Any = SimpleNamespace(name="reduce_kernel(float*)", file=str(source), line=2)
+    assert find_source(project, own, texts).file == source
