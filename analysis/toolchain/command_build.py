@@ -30,6 +30,7 @@ from hipscope.analysis.toolchain.compiler_files import compiler_variables
 from hipscope.analysis.toolchain.compiler_messages import build_error
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project
+from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 _SKIPPED_DIRECTORIES = {
     ".git",
@@ -276,6 +277,9 @@ def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str
         if toolchain.include_dirs:
             own = [str(path) for path in toolchain.include_dirs]
             env[variable] = os.pathsep.join([*own, *filter(None, [env.get(variable)])])
+    # Makefiles whose first target runs the program: what is linked with the emulator's library runs with it.
+    if toolchain.rocm_path is None and toolchain.library_dirs:
+        env |= emulator_environment(EmulatorOptions(objdump=toolchain.objdump), env)
     # A real hipcc that is called by its full path at least keeps the source positions.
     env["HIPCC_COMPILE_FLAGS_APPEND"] = (
         f"{env.get('HIPCC_COMPILE_FLAGS_APPEND', '')} -gline-tables-only".strip()

@@ -354,6 +354,22 @@ class TestBuildCommand:
         built = build_program(project, toolchain, changed, confined=True)
         assert (built.directory / "main").exists()
 
+    def test_a_build_may_run_the_program(self, tmp_path: Path, toolchain: Toolchain) -> None:
+        """Makefiles of samples often do it in their first target."""
+        if toolchain.rocm_path is not None:
+            pytest.skip("with ROCm, programs run on its GPU")
+        source = tmp_path / "main.hip"
+        source.write_text(
+            "#include <hip/hip_runtime.h>\n__global__ void put(int* p) { *p = 7; }\n"
+            "int main() { int *p, v = 0; if (hipMalloc(&p, 4)) return 1; put<<<1, 1>>>(p);\n"
+            "  return hipMemcpy(&v, p, 4, hipMemcpyDeviceToHost) != hipSuccess || v != 7; }\n"
+        )
+        (tmp_path / "Makefile").write_text("test: main\n\t./main\nmain: main.hip\n\thipcc $< -o $@\n")
+        project = resolve_project(tmp_path, config=Config(build="make", run="./main"))
+        assert (build_program(project, toolchain).directory / "main").exists()
+        changed = unsaved(source, source.read_bytes() + b"// changed\n")
+        assert (build_program(project, toolchain, changed, confined=True).directory / "main").exists()
+
     def test_a_confined_build_finds_the_headers_that_our_own_environment_names(
         self,
         made: Path,
