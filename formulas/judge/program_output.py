@@ -25,6 +25,11 @@ _LARGER = 10  # of all others: as large as this many times the largest
 _LARGER_TIME = 1000
 _TIME = re.compile(r"(?<![a-z])(?:times?|timing|elapsed|duration)(?![a-z])", re.I)  # before the number
 _UNIT = re.compile(r"\s*\(?(?:[mun]?secs?|[mun]?s|seconds?)(?![a-z])", re.I)  # right behind it
+# Of data or operations in a second, behind the number or in parentheses before it. Metres in a second are a result.
+_COUNTED = r"(?:[kmgt]i?)?(?:b(?:it|yte)?s?|flops?|ops?|elem(?:ent)?s?|items?|iter(?:ation)?s?)"
+_RATE = rf"{_COUNTED} ?/ ?s(?:ec(?:ond)?)?|[kmgt]flops"
+_RATE_BEHIND = re.compile(rf"\s*\(?(?:{_RATE})(?![a-z])", re.I)
+_RATE_BEFORE = re.compile(rf"[(\[](?:{_RATE})[)\]]\s*[:=]?\s*$", re.I)
 
 
 def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | None:
@@ -102,7 +107,8 @@ def lines_that_vary(
             if now in seen:
                 varies = varies or now != seen[0]
                 continue
-            if len(set(seen)) == 1:
+            few = _few_digits(seen[0]) if _is_rate(parts[0], place) else None
+            if len(set(seen)) == 1 and few is None:
                 if not _rounded(seen[0], now, max(rounding, OF_ERRORS) if is_error else rounding):
                     changed = changed or (lines[0], lines[-1])
                 rounds = True
@@ -110,10 +116,26 @@ def lines_that_vary(
             varies = True
             is_time = _TIME.search(parts[0][2 * place]) or _UNIT.match(parts[0][2 * place + 2])
             larger = _LARGER_TIME if is_time else _LARGER
-            if beyond is None and not _may_be([float(n) for n in seen], float(now), faster * larger):
+            sizes = [float(n) for n in seen] if few is None else few
+            if beyond is None and not _may_be(sizes, float(now), faster * larger):
                 beyond = f"`{lines[-1].strip()}`: {now}, where {len(seen)} runs of the original print {', '.join(seen)}"
         (found if varies or not rounds else errors if is_error else rounded).append(lines[0].strip())
     return Varied(tuple(found), beyond, tuple(rounded), tuple(errors), changed)
+
+
+def _is_rate(parts: Sequence[str], place: int) -> bool:
+    """Whether a number of a line calls itself so much in a second; `parts` are words and numbers in turn."""
+    before, behind = parts[2 * place], parts[2 * place + 2]
+    return _RATE_BEHIND.match(behind) is not None or _RATE_BEFORE.search(before) is not None
+
+
+def _few_digits(printed: str) -> tuple[float, float] | None:
+    """Between what a number lies that is printed with so few digits that all runs may print the same; else None."""
+    if "e" in printed.lower():
+        return None
+    half = 0.5 * 10.0 ** -len(printed.partition(".")[2])
+    number = float(printed)
+    return (number - half, number + half) if 2 * half > _NEARLY_EQUAL * abs(number) else None
 
 
 def _rounded(seen: str, now: str, rounding: float) -> bool:

@@ -53,6 +53,30 @@ def test_what_a_line_calls_a_time_may_be_many_times_as_long(line: str, *, fits: 
 
 
 @pytest.mark.parametrize(
+    ("line", "was", "now", "fits"),
+    [
+        ("latency: 10 us | bandwidth (approx): {} GB/s", "0.1", "0.0", True),
+        ("Bandwidth (GB/s): {}", "0.1", "0.2", True),
+        ("{} GFLOPS", "0.02", "0.07", True),
+        ("{} Mops/sec", "3", "5", True),
+        ("{} GB/s", "0.1", "99.9", False),
+        ("{} GB/s", "0.1", "-0.1", False),
+        ("{} GB/s", "123.456", "121.2", False),  # digits enough to differ from run to run: it did not
+        ("wind {} m/s", "0.1", "0.0", False),
+        ("{} GB in use", "0.1", "0.0", False),
+        ("GB/s: 3.1, sum {}", "0.1", "0.0", False),
+    ],
+)
+def test_a_rate_that_is_printed_with_few_digits_may_change_though_all_runs_print_the_same(
+    line: str, was: str, now: str, *, fits: bool
+) -> None:
+    """As HeCBench's bgmv prints it: 0.1 GB/s in all runs of the original, and 0.0 where the host was slower."""
+    varied = lines_that_vary([line.format(was)] * 2, line.format(now), [])
+    assert varied is not None
+    assert varied.explained is fits
+
+
+@pytest.mark.parametrize(
     ("originals", "after", "faster", "fits"),
     [
         (["10.25", "14.04"], "0.02", 1, True),  # a time, of a kernel that is faster
