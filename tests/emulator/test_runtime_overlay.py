@@ -85,6 +85,23 @@ int main() {
 }
 """
 
+FUNCTIONS = """
+__global__ void ask(unsigned long long* mask, int* third, double* most, float* least) {
+  if (threadIdx.x % 2) *mask = __activemask();
+  if (threadIdx.x == 0) *third = __fns(0xf0, 0, 3);
+  unsafeAtomicMax(most, double(threadIdx.x));
+  safeAtomicMin(least, -float(threadIdx.x));
+}
+int main() {
+  struct { unsigned long long mask; int third; double most; float least; } *d, h{};
+  CHECK(hipMalloc((void**)&d, sizeof h));
+  CHECK(hipMemset(d, 0, sizeof h));
+  ask<<<1, 64>>>(&d->mask, &d->third, &d->most, &d->least);
+  CHECK(hipMemcpy(&h, d, sizeof h, hipMemcpyDeviceToHost));
+  std::printf("%llx %d %g %g\\n", h.mask, h.third, h.most, h.least);
+}
+"""
+
 
 def test_indices_are_numbers(tmp_path: Path) -> None:
     ran = run_hip(INDICES, tmp_path)
@@ -100,6 +117,11 @@ def test_newer_functions_and_properties_are_declared(tmp_path: Path) -> None:
 def test_newer_constants_and_the_kind_of_a_pointer_have_their_names(tmp_path: Path) -> None:
     ran = run_hip(CONSTANTS, tmp_path)
     assert ran.stdout == "2048 inf 3.142 1 14\n", ran.stderr
+
+
+def test_newer_device_functions_are_there(tmp_path: Path) -> None:
+    ran = run_hip(FUNCTIONS, tmp_path)
+    assert ran.stdout == "aaaaaaaaaaaaaaaa 6 63 -63\n", ran.stderr
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "g++", "clang++"])

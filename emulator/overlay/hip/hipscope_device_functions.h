@@ -1,4 +1,4 @@
-// Device functions that HIP has since 6.2, the *_sync family, for older headers.
+// Device functions that HIP has since 6.2, the *_sync family, and a few of 5.3 to 6.2, for older headers.
 // The mask of a *_sync function names the lanes that take part, 64 bits wide; lanes of a wave on this hardware run in
 // step, so that the functions without a mask do the same for every mask that holds the calling lanes.
 #pragma once
@@ -69,5 +69,18 @@ __device__ inline void __syncwarp(Mask) {
   HIPSCOPE_CHECK_MASK(Mask);
   __syncwarp();
 }
+__device__ inline unsigned long long __activemask() { return __ballot(1); }
+
+__device__ inline int __fns(unsigned mask, unsigned base, int offset) { return __fns32(mask, base, offset); }
+
+// Maxima and minima of floats are compare-and-swap loops in HIP, safe or not.
+__device__ inline float unsafeAtomicMax(float* p, float value) { return atomicMax(p, value); }
+__device__ inline double unsafeAtomicMax(double* p, double value) { return atomicMax(p, value); }
+__device__ inline float unsafeAtomicMin(float* p, float value) { return atomicMin(p, value); }
+__device__ inline double unsafeAtomicMin(double* p, double value) { return atomicMin(p, value); }
+__device__ inline float safeAtomicMax(float* p, float value) { return atomicMax(p, value); }
+__device__ inline double safeAtomicMax(double* p, double value) { return atomicMax(p, value); }
+__device__ inline float safeAtomicMin(float* p, float value) { return atomicMin(p, value); }
+__device__ inline double safeAtomicMin(double* p, double value) { return atomicMin(p, value); }
 
 #undef HIPSCOPE_CHECK_MASK
