@@ -264,7 +264,7 @@ def _replayed(recording: Recording, settings: ReferenceSettings, signature: Sign
 def find_source(project: Project, kernel: Kernel, texts: SourceTexts) -> KernelText:
     """The file that defines the kernel, and the kernel in it. Raises CannotJudge."""
     name = base_name(kernel.name)
-    if kernel.file and _of_a_library(kernel, texts):
+    if of_a_library(kernel, texts):
         raise CannotJudge(
             f"`{name}` is a kernel of a library ({kernel.file}), whose files are not edited",
             "what the program hands to it, such as a functor, can be made faster; findings name the lines of that",
@@ -289,11 +289,12 @@ def find_source(project: Project, kernel: Kernel, texts: SourceTexts) -> KernelT
     raise CannotJudge(f"the source of `{kernel.name}` was not found in the project")
 
 
-def _of_a_library(kernel: Kernel, texts: SourceTexts) -> bool:
+def of_a_library(kernel: Kernel, texts: SourceTexts) -> bool:
     """Whether a header of ROCm or the system defines the kernel. The program's kernel of that name is another one."""
-    file = kernel.file or ""
+    if not kernel.file or not is_foreign(kernel.file):
+        return False
     name = re.compile(rb"\b%s\b" % re.escape(base_name(kernel.name).encode()))
-    return is_foreign(file) and name.search(texts.read(Path(file)) or b"") is not None
+    return name.search(texts.read(Path(kernel.file)) or b"") is not None
 
 
 def recorded_launches(

@@ -27,6 +27,7 @@ from hipscope.analysis.runs.profile_project import (
     program_of,
 )
 from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
@@ -38,7 +39,7 @@ from hipscope.formulas.detect.registry import (
     find_formula,
 )
 from hipscope.formulas.detect.sites import finding_at, kernel_site
-from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
+from hipscope.formulas.judge.bench import Bench, CannotJudge, of_a_library, open_bench
 from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
 from hipscope.formulas.judge.judge import Judgement, judge_candidate, over_program
 from hipscope.formulas.judge.outcome import Outcome
@@ -250,7 +251,8 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
         work.profile, work.run.texts, formulas=work.formulas, min_share=0.0 if asked else config.min_share
     )
     wanted = _select(findings, work.profile, work.options.kernel)
-    kernels = _in_turn(work, [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)])
+    hot = [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)]
+    kernels = _in_turn(work, own_first(hot, work.run.texts))
     if not kernels:
         return OptimizeResult(status="nothing_to_do", message=_nothing(work))
     attempts: list[Attempt] = []
@@ -264,7 +266,8 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
             result = _optimize_kernel(work, kernel, group, attempts)
         except Cancelled as cancelled:
             reason = reason_of(work.options.end, cancelled)
-            ended = ended_sentence(reason, [k.name for k, _ in kernels[number:]], attempts)
+            left = [k.name for k, _ in kernels[number:] if not of_a_library(k, work.run.texts)]
+            ended = ended_sentence(reason, left, attempts)
             break
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
@@ -287,6 +290,13 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
         place = {"formula": worst.formula, "kernel": worst.kernel, "file": worst.file, "line": worst.line}
         result = result.model_copy(update=place)
     return with_end(result, ended)
+
+
+def own_first(
+    kernels: Iterable[tuple[Kernel, list[Finding]]], texts: SourceTexts
+) -> list[tuple[Kernel, list[Finding]]]:
+    """These kernels, those of libraries last: none of them is edited, and a search ends after a few kernels."""
+    return sorted(kernels, key=lambda one: of_a_library(one[0], texts))
 
 
 def _in_turn(
