@@ -9,7 +9,7 @@ from collections import Counter
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import arguments_of, called, names_in, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.number_types import SMALL_FLOATS
 from hipscope.analysis.source.syntax import KernelSyntax
 
@@ -27,10 +27,11 @@ def store_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
     old, new = _words(before), _words(after)
     if new["double"] < old["double"]:
         reasons.append("it computes less in double precision than the original")
+    copies = _copied_elements(after)
     reasons += [
         f"it uses `{word}`, which is less precise"
         for word in sorted(SMALL_FLOATS)
-        if new[word] and not old[word]
+        if new[word] > copies[word] and not old[word]
     ]
     was, now = _checks(before), _checks(after)
     reasons += [f"the original {what} and the rewrite does not" for what in sorted((was - now).keys())]
@@ -86,6 +87,20 @@ def _made_writable(kernel: KernelSyntax, constant: set[str]) -> set[str]:
 def _words(kernel: KernelSyntax) -> Counter[str]:
     kinds = ("primitive_type", "type_identifier", "type_qualifier")
     return Counter(text_of(n) for n in walk(kernel.body_node) if n.type in kinds)
+
+
+def _copied_elements(kernel: KernelSyntax) -> Counter[str]:
+    """How many arrays hold elements of the type that the kernel is given: to load them there loses nothing."""
+    given = {p.element_type for p in kernel.parameters if p.pointer}
+    arrays = (n for n in walk(kernel.body_node) if n.type == "declaration" and _is_array(n))
+    kinds = (text_of(child_of(declaration, "type")) for declaration in arrays)
+    return Counter(kind for kind in kinds if kind in given)
+
+
+def _is_array(declaration: Node) -> bool:
+    declared = declaration.children_by_field_name("declarator")
+    bare = [child_of(d, "declarator") if d.type == "init_declarator" else d for d in declared]
+    return all(d.type == "array_declarator" for d in bare)
 
 
 def _checks(kernel: KernelSyntax) -> Counter[str]:

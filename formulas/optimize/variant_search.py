@@ -29,6 +29,7 @@ _LOOP_HINTS = (LoopHint(4), LoopHint(4, "written"), LoopHint(4, "step"), LoopHin
 _AGAIN = (LoopHint(4), LoopHint(4, "written"))  # of a kernel that was rewritten: the others have lost before
 _LARGER = (8, 16)
 _SMALLER = (LoopHint(2), LoopHint(1))
+_FEWER_STEPS = LoopHint(2, "written")  # of a loop that has less than four
 _ALL_LOOPS = (LoopHint(4), LoopHint(4, "written"))  # for all hot loops at the same time
 _MOST_TIMED = 16
 _MOST_PAIRS = 3  # for each partner
@@ -174,7 +175,9 @@ def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:
 
 
 def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
-    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer."""
+    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer. Two steps at once
+    where four gain nothing: a loop of two or three steps never comes to them.
+    """
     told = [
         (t.speedup, t.hints.loops[0][1], t.hints.restrict)
         for t in timed
@@ -188,6 +191,8 @@ def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
     more = (
         _SMALLER if speed < 1 else tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
     )
+    few = any(hint.form == "written" and speed < _PAYS for speed, hint, _ in told)
+    more = (*more, _FEWER_STEPS) if few else more
     return [Hints(((0, hint),), promise) for hint in more if _fits(variants, 0, hint)]
 
 

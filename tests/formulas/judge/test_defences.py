@@ -237,6 +237,26 @@ def test_an_output_a_const_a_precision_and_a_check_are_kept(old: str, new: str, 
     assert check_source(KERNEL.encode(), harmless.encode(), kernel) == ()
 
 
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("__half in_at[2] = {in[i], in[i]};", False),  # as it comes from memory
+        ("__half sum = in[i];", True),
+        ("__half in_at[2] = {in[i], in[i]}; __half sum = in_at[0];", True),
+        ("__hip_bfloat16 in_at[2];", True),
+    ],
+)
+def test_elements_may_be_copied_in_their_own_precision_and_no_more(line: str, refused: bool) -> None:
+    text = (
+        "__global__ void k(const __half* in, float* out, int i) {\n  float x = in[i];\n  out[i] = x * x;\n}\n"
+    )
+    kernel = parse(text.encode()).kernel("k")
+    assert kernel is not None
+    candidate = text.replace("  float x", f"  {line}\n  float x")
+    reasons = " ".join(check_source(text.encode(), candidate.encode(), kernel))
+    assert ("less precise" in reasons) is refused, reasons
+
+
 def profile(*kernels: tuple[str, int, float], output: str = "", exit_code: int = 0) -> Profile:
     """A program that launched the named kernels so often, each launch that many nanoseconds long."""
     made = []

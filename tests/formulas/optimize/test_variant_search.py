@@ -24,6 +24,8 @@ from tests.formulas.propose.hints.test_variants import FILE, SOURCE, profiled
 from tests.formulas.propose.recipes.cases import metadata
 
 Speed = Callable[[str], float]
+Judged = Callable[..., list[Judgement]]
+CYCLES: dict[tuple[int, ...], float] = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
 PROVED = Verdict(outcome="equivalent", reason="Equivalent.")
 
 
@@ -34,7 +36,7 @@ def compiled() -> list[Candidate]:
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Callable[[Speed], list[Judgement]]:
+def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Judged:
     """The judgements of all variants of a kernel whose speed is a function of its text."""
 
     def sweep(_bench: Any, tried: Sequence[Candidate], _run: Run, *, known: Sequence[Admitted]) -> Swept:
@@ -42,7 +44,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Callab
         texts = {a.candidate.text for a in known}
         return Swept(tuple(Admitted(c, None) for c in tried if c.text not in texts), ())  # type: ignore[arg-type]
 
-    def of(speed: Speed) -> list[Judgement]:
+    def of(speed: Speed, cycles: dict[tuple[int, ...], float] = CYCLES) -> list[Judgement]:
         def weigh(_bench: Any, candidate: Candidate, *_: Any) -> Judgement:
             speedup = speed(candidate.text.decode())
             stage = Outcome.ACCEPTED if speedup >= 1.03 else Outcome.NOT_FASTER
@@ -58,7 +60,6 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Callab
             threads=64,
             written=64,
         )
-        cycles = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
         variants = variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)
         bench: Any = SimpleNamespace(prepare_precision=lambda: None)
         found: list[Judgement] = []
@@ -77,7 +78,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Callab
     return of
 
 
-def test_hints_that_lose_alone_are_found_together(judged: Callable[[Speed], list[Judgement]]) -> None:
+def test_hints_that_lose_alone_are_found_together(judged: Judged) -> None:
     def speed(text: str) -> float:
         promised, unrolled = "__restrict__ a" in text, "#pragma unroll 4\n  while" in text
         return 2.78 if promised and unrolled else 1.21 if unrolled else 0.98 if promised else 1.0
@@ -87,7 +88,7 @@ def test_hints_that_lose_alone_are_found_together(judged: Callable[[Speed], list
     assert "#pragma unroll 4\n  while" in first.candidate.text.decode()
 
 
-def test_the_fastest_are_told_more(judged: Callable[[Speed], list[Judgement]]) -> None:
+def test_the_fastest_are_told_more(judged: Judged) -> None:
     def speed(text: str) -> float:
         gain = 1.2 if "#pragma unroll 16\n  while" in text else 1.0
         return gain * (1.5 if gain > 1.0 and "__launch_bounds__(64)" in text else 1.0)
@@ -97,7 +98,7 @@ def test_the_fastest_are_told_more(judged: Callable[[Speed], list[Judgement]]) -
     assert "__launch_bounds__(64)" in first.candidate.text.decode()
 
 
-def test_of_equals_the_one_that_assumes_least_is_first(judged: Callable[[Speed], list[Judgement]]) -> None:
+def test_of_equals_the_one_that_assumes_least_is_first(judged: Judged) -> None:
     best = judged(lambda text: 1.502 if "restrict" in text and "unroll 8\n  while" in text else
                   1.5 if "unroll 8\n  while" in text else 1.0)[0]  # fmt: skip
     assert "restrict" not in best.candidate.text.decode()
@@ -105,7 +106,7 @@ def test_of_equals_the_one_that_assumes_least_is_first(judged: Callable[[Speed],
 
 
 def test_what_was_timed_is_said_of_a_search_that_ends_before_its_proofs(
-    judged: Callable[[Speed], list[Judgement]], compiled: list[Candidate], monkeypatch: pytest.MonkeyPatch
+    judged: Judged, compiled: list[Candidate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first: list[int] = []
 
@@ -122,24 +123,33 @@ def test_what_was_timed_is_said_of_a_search_that_ends_before_its_proofs(
     assert all("unroll" in j.candidate.text.decode() for j in found)
 
 
-def test_the_fastest_is_named_when_none_is_fast_enough(judged: Callable[[Speed], list[Judgement]]) -> None:
+def test_the_fastest_is_named_when_none_is_fast_enough(judged: Judged) -> None:
     (only,) = judged(lambda text: 1.02 if "unroll 2\n  while" in text else 0.5)
     assert only.stage is Outcome.NOT_FASTER
     assert only.speedup == 1.02
     assert "the fastest of " in only.reason
 
 
+def test_two_steps_are_done_at_once_where_four_are_too_many(judged: Judged) -> None:
+    two = "// 2 steps at once"
+    first = judged(lambda text: 1.14 if two in text else 1.0, {(13,): 90.0})[0]
+    assert two in first.candidate.text.decode()
+
+
+def test_two_steps_are_not_tried_where_four_gain(judged: Judged, compiled: list[Candidate]) -> None:
+    judged(lambda text: 1.5 if "// 4 steps at once" in text else 1.0, {(13,): 90.0})
+    assert not any(b"// 2 steps at once" in candidate.text for candidate in compiled)
+
+
 @pytest.mark.parametrize("best", ["#pragma unroll 16\n  while", "#pragma unroll 2\n  while", "nothing"])
-def test_few_texts_are_compiled(
-    judged: Callable[[Speed], list[Judgement]], compiled: list[Candidate], best: str
-) -> None:
+def test_few_texts_are_compiled(judged: Judged, compiled: list[Candidate], best: str) -> None:
     first = judged(lambda text: 1.2 if best in text else 1.005 if "16" in best else 0.95)[0]
     assert best in first.candidate.text.decode() or best == "nothing"
     assert len(compiled) <= 15
 
 
 def test_a_hint_that_cannot_be_written_leaves_the_others(
-    judged: Callable[[Speed], list[Judgement]], monkeypatch: pytest.MonkeyPatch
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = Variants.candidate
 
@@ -156,7 +166,7 @@ def test_a_hint_that_cannot_be_written_leaves_the_others(
 
 @pytest.mark.parametrize(("written", "chosen"), [(1.53, False), (1.65, True)])
 def test_steps_that_are_written_out_have_to_gain_more_than_a_pragma(
-    judged: Callable[[Speed], list[Judgement]], written: float, chosen: bool
+    judged: Judged, written: float, chosen: bool
 ) -> None:
     first = judged(lambda text: written if "at once" in text else 1.5 if "#pragma unroll 4" in text else 1.0)[
         0
