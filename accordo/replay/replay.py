@@ -292,9 +292,10 @@ def replay_all(
     groups: Sequence[Sequence[ReplayRequest]],
     *,
     stop: bool = False,
+    jobs: int | None = None,
     cancel: threading.Event | None = None,
 ) -> list[list[Replay]]:
-    """Make the replays of each group one after the other, and groups side by side where the tool can.
+    """Make the replays of each group one after the other, and groups side by side where the tool can, `jobs` at most.
 
     A group ends with the first replay that is not "ok"; with `stop`, no group begins after such a one, but those before
     it in the list are all made. Raises ReplayBroken, CannotWrite, Cancelled.
@@ -307,7 +308,7 @@ def replay_all(
     for request in listed:
         _make_room(request)
     cores = os.cpu_count() or 1
-    jobs = min(cores, len(groups))
+    jobs = min(jobs or cores, len(groups))
     argv = [*tool.argv, "--batch", *(["--stop"] if stop else []), "--jobs", str(jobs), *_common(tool)]
     argv += ["--threads", str(max(1, cores // jobs))]
     orders = json.dumps([[r.words(tool) for r in group] for group in groups], ensure_ascii=False)

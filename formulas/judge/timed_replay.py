@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.replay.emulator_tool import with_constants
-from hipscope.accordo.replay.replay import Replay, ReplayRequest, ReplayTool, replay
+from hipscope.accordo.replay.replay import Replay, ReplayRequest, ReplayTool, replay, replay_all
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.metrics.occupancy import occupancy
@@ -76,20 +76,24 @@ def measure(
     shutil.rmtree(work, ignore_errors=True)
     merged = work / "raw"
     (merged / "code_objects").mkdir(parents=True)
+    requests = [
+        ReplayRequest(d, code_object or d.code_object, work / f"replay_{n}", seed=_SEED, profile=True)
+        for n, d in enumerate((d for d in dispatches if not d.variant), 1)
+    ]
+    # One after the other: candidates are timed side by side already, each on memory of its own.
+    groups = replay_all(tool, [[request] for request in requests], stop=True, jobs=1, cancel=run.cancel)
+    results = [result for group in groups for result in group]
+    if (failed := next((r for r in results if r.status != "ok"), None)) is not None and failed.request:
+        name = f"dispatch {failed.request.dispatch.id}"
+        return f"{name} could not be timed ({failed.status}): {failed.message}"
     wrong: str | None = None
     with (merged / "dispatches.jsonl").open("w", encoding="utf-8") as listing:
-        for number, dispatch in enumerate((d for d in dispatches if not d.variant), 1):
-            out = work / f"replay_{number}"
-            request = ReplayRequest(
-                dispatch, code_object or dispatch.code_object, out, seed=_SEED, profile=True
-            )
-            result = replay(tool, request, cancel=run.cancel)
-            if result.status != "ok":
-                return f"dispatch {dispatch.id} could not be timed ({result.status}): {result.message}"
+        for number, (request, result) in enumerate(zip(requests, results, strict=True), 1):
+            dispatch = request.dispatch
             if audit is not None and wrong is None and (difference := audit(dispatch, result)) is not None:
                 wrong = f"the timed run of dispatch {dispatch.id} gives another result: {difference}"
-            listing.write(json.dumps(_renumbered(out, merged, number)) + "\n")
-            shutil.rmtree(out, ignore_errors=True)
+            listing.write(json.dumps(_renumbered(request.out, merged, number)) + "\n")
+            shutil.rmtree(request.out, ignore_errors=True)
     capture = work / _CAPTURE
     program = ProgramInfo(command=(), exit_code=0, output="", source_line=run.texts.shown)
     # No viewer opens this: the profile does not need the waves one by one.
@@ -208,8 +212,7 @@ def _renumbered(out: Path, merged: Path, number: int) -> dict[str, object]:
     record: dict[str, object] = json.loads(lines[0])
     profile = out / f"profile_{record['id']}.json"
     if profile.exists():
-        data = json.loads(profile.read_text(encoding="utf-8"))
-        (merged / f"profile_{number}.json").write_text(json.dumps({**data, "id": number}), encoding="utf-8")
+        profile.rename(merged / f"profile_{number}.json")
     for code in (out / "code_objects").glob("*"):
         shutil.copyfile(code, merged / "code_objects" / code.name)
     return {**record, "id": number}

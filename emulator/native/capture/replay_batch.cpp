@@ -11,12 +11,14 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "capture/meta.hpp"
 #include "capture/replay_child.hpp"
+#include "capture/replay_dispatch.hpp"
 #include "engine/json_value.hpp"
 
 namespace hipscope {
@@ -63,6 +65,7 @@ private:
         if (const auto seconds = most_seconds(child.options))
             child.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
         check(child.options.dispatch);
+        if (prepared_.insert(child.options.code_object).second) prepare_code(child.options);
         const pid_t process = start_replay(child.options, {[this] { sigprocmask(SIG_SETMASK, &unblocked_, nullptr); },
                                                            [](const char* why) { std::fprintf(stderr, "hipscope-replay: %s\n", why); }});
         children_.emplace(process, std::move(child));
@@ -105,6 +108,7 @@ private:
     bool stop_;
     const msgpack::Value& groups_;
     std::vector<std::size_t> next_;  // by group: how many of its replays have begun
+    std::set<std::string> prepared_;  // code objects
     std::size_t begun_ = 0;
     std::map<pid_t, Child> children_;
     bool failed_ = false;

@@ -17,6 +17,7 @@
 #include "engine/bundle.hpp"
 #include "engine/host_services.hpp"
 #include "engine/json.hpp"
+#include "engine/kept_code.hpp"
 #include "engine/raw_output.hpp"
 #include "sanitize/sanitizer.hpp"
 
@@ -25,12 +26,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kArchitecture = "gfx942";  // where no device is given
+
 char* pointer_to(std::uint64_t address) {
     return reinterpret_cast<char*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
 std::string name_of(const char* what, std::size_t index, const char* ending) {
     return std::string(what) + std::to_string(index) + ending;
+}
+
+std::string architecture(const std::optional<DeviceConfig>& device) {
+    return device ? device->text("arch", kArchitecture) : kArchitecture;
 }
 
 class Replay {
@@ -45,8 +52,8 @@ public:
         area_.emplace(memory_);
         for (const CapturedBuffer& b : captured_.buffers)
             if (!memory_.allocate_at(b.address, b.bytes)) throw std::runtime_error("the capture's buffers overlap");
-        const std::string arch = device_ ? device_->text("arch", "gfx942") : "gfx942";
-        object_ = load_code_object(extract_code_object(o_.code_object.empty() ? captured_.files.read("code_object.co") : read_file(o_.code_object), arch), memory_, {o_.objdump, o_.cache});
+        const std::string file = o_.code_object.empty() ? captured_.files.read("code_object.co") : read_file(o_.code_object);
+        object_ = load_code_object(extract_code_object(file, architecture(device_)), memory_, {o_.objdump, o_.cache});
         EngineSettings settings;
         settings.threads = o_.trace_access && !o_.profile ? 1 : o_.threads;
         settings.seed = o_.seed;
@@ -75,7 +82,7 @@ public:
             }
         }
         fill_memory();
-        const DispatchResult result = sanitizer_ ? check(launch) : engine_->run(launch, o_.profile);
+        DispatchResult result = sanitizer_ ? check(launch) : engine_->run(launch, o_.profile);
         if (o_.profile) write_profile(launch, result);
         if (result.fault) return fault(*result.fault);
         write_buffers();
@@ -199,7 +206,9 @@ private:
         return result;
     }
 
-    void write_profile(const PreparedLaunch& launch, const DispatchResult& result) {
+    /// What the launch counts and takes, without the timeline of its waves, which no viewer opens and which is most of it.
+    void write_profile(const PreparedLaunch& launch, DispatchResult& result) {
+        if (result.timed) result.timed->traces.clear();
         RawOutput output(o_.out, device_, "hipscope-replay");
         output.add_code_object(*object_);
         output.add({1, &launch, &result, 0, {}}, engine_->timing());
@@ -261,6 +270,17 @@ ReplayOutcome replay_dispatch(const ReplayOptions& options) {
         throw;
     } catch (const std::exception& error) {
         return {"launch_error", error.what()};
+    }
+}
+
+void prepare_code(const ReplayOptions& options) {
+    if (options.code_object.empty()) return;
+    try {
+        std::optional<DeviceConfig> device;
+        if (!options.device_config.empty()) device = DeviceConfig::read(options.device_config);
+        keep_decoded(extract_code_object(read_file(options.code_object), architecture(device)), {options.objdump, options.cache});
+    } catch (const std::exception&) {
+        return;
     }
 }
 

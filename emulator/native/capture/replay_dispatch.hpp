@@ -20,6 +20,10 @@ struct ReplayOutcome {
 /// outcome. A process has one device address range, so one replay at a time.
 ReplayOutcome replay_dispatch(const ReplayOptions& options);
 
+/// Decode the code object that `options` name for all replays that this process forks from now on. What goes wrong, a
+/// replay finds as well and says so.
+void prepare_code(const ReplayOptions& options);
+
 /// Write result.json, last of all.
 void write_result(const std::string& out, const ReplayOutcome& outcome);
 

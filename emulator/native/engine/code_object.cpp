@@ -7,6 +7,7 @@
 
 #include "engine/bundle.hpp"
 #include "engine/elf.hpp"
+#include "engine/kept_code.hpp"
 #include "engine/msgpack.hpp"
 #include "isa/raise.hpp"
 
@@ -214,19 +215,29 @@ void seal(Program& program) {
     program.instructions.push_back(std::move(end));
 }
 
-std::uint32_t register_rows(const Kernel& kernel, const Program& program) {
-    std::uint32_t rows = std::max(kernel.allocated_vgprs, kernel.vgprs);
-    bool accumulators = kernel.agprs > 0;
+/// The registers that some instruction of a code object names: any of them may be reached by a call.
+struct NamedRegisters {
+    std::uint32_t rows = 0;
+    bool accumulators = false;
+};
+
+NamedRegisters named_registers(const Program& program) {
+    NamedRegisters named;
     const auto note = [&](const Operand& o) {
-        if (o.kind == OperandKind::vgpr) rows = std::max<std::uint32_t>(rows, std::uint32_t{o.index} + o.dwords);
-        if (o.kind == OperandKind::agpr) accumulators = true;
+        if (o.kind == OperandKind::vgpr) named.rows = std::max<std::uint32_t>(named.rows, std::uint32_t{o.index} + o.dwords);
+        if (o.kind == OperandKind::agpr) named.accumulators = true;
     };
     for (const Instruction& i : program.instructions) {
         for (const Operand& o : i.destination) note(o);
         for (const Operand& o : i.source) note(o);
-        if (i.unindexed != nullptr) rows = std::max(rows, 256U);  // M0 chooses the register
+        if (i.unindexed != nullptr) named.rows = std::max(named.rows, 256U);  // M0 chooses the register
     }
-    return accumulators ? 512 : std::min<std::uint32_t>(rows, 512);
+    return named;
+}
+
+std::uint32_t register_rows(const Kernel& kernel, const NamedRegisters& named) {
+    if (named.accumulators || kernel.agprs > 0) return 512;
+    return std::min<std::uint32_t>(std::max({kernel.allocated_vgprs, kernel.vgprs, named.rows}), 512);
 }
 
 std::string architecture_of(const msgpack::Value& note) {
@@ -234,6 +245,64 @@ std::string architecture_of(const msgpack::Value& note) {
     const std::size_t begin = target.find("gfx");
     if (begin == std::string::npos) return {};
     return target.substr(begin, target.find(':', begin) - begin);
+}
+
+/// What every load of the same code object has in common.
+struct Decoded {
+    std::shared_ptr<Disassembly> code;
+    NamedRegisters registers;
+};
+
+Decoded decoded(const std::string& text, const std::string& arch) {
+    auto code = std::make_shared<Disassembly>(decode(text, arch));
+    const NamedRegisters registers = named_registers(code->program);
+    seal(code->program);
+    return {std::move(code), registers};
+}
+
+/// What `keep_decoded` has kept, by the hash of the code object's bytes.
+std::map<std::string, Decoded>& kept() {
+    static std::map<std::string, Decoded> codes;
+    return codes;
+}
+
+/// Gives the instructions of a code object, from its bytes and its architecture.
+using Decoder = std::function<Decoded(const std::string& elf, const std::string& arch)>;
+
+std::unique_ptr<CodeObject> load(std::string elf_bytes, std::string hash, Memory& memory, const Decoder& decoder) {
+    auto object = std::make_unique<CodeObject>();
+    object->elf = std::move(elf_bytes);
+    object->hash = std::move(hash);
+    const Elf elf(object->elf);
+    const std::vector<Elf64_Shdr> sections = elf.sections();
+    const std::vector<Symbol> symbols = dynamic_symbols(elf, sections);
+    const msgpack::Value note = metadata(elf, sections);
+    if (note.kind != msgpack::Value::Kind::map && note.kind != msgpack::Value::Kind::nil)
+        throw std::runtime_error("the code object is damaged: its metadata is not a map");
+    object->arch = architecture_of(note);
+    const Decoded decoded = decoder(object->elf, object->arch);
+    object->code = decoded.code;
+    for (const msgpack::Value& line : note["amdhsa.printf"].items) add_printf_format(object->printf_formats, line.text);
+    const Image image = copy_segments(elf, memory);
+    object->image = image.address();
+    try {
+        relocate(elf, sections, symbols, image);
+        for (const msgpack::Value& row : note["amdhsa.kernels"].items) {
+            Kernel kernel = read_kernel(row, symbols, image);
+            object->kernels.emplace(kernel.symbol, std::move(kernel));
+        }
+    } catch (...) {
+        memory.release(object->image);
+        throw;
+    }
+    for (auto& [name, kernel] : object->kernels) {
+        note_obstacle(kernel, *object->code);
+        kernel.register_rows = register_rows(kernel, decoded.registers);
+    }
+    for (const Symbol& symbol : symbols)
+        if (symbol.type == STT_OBJECT && symbol.defined && !symbol.name.ends_with(".kd") && image.holds(symbol.value, symbol.size))
+            object->variables.emplace(symbol.name, Variable{object->image + symbol.value, symbol.size});
+    return object;
 }
 
 }  // namespace
@@ -254,43 +323,24 @@ std::uint32_t Kernel::explicit_bytes() const {
 std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memory,
                                              const DisassemblySettings& settings) {
     const std::string hash = content_hash(elf_bytes);
-    return load_code_object(std::move(elf_bytes), memory, [&](const std::string& elf) { return disassemble(elf, hash, settings); });
+    return load(std::move(elf_bytes), hash, memory, [&](const std::string& elf, const std::string& arch) {
+        const auto known = kept().find(hash);
+        return known != kept().end() ? known->second : decoded(disassemble(elf, hash, settings), arch);
+    });
 }
 
 std::unique_ptr<CodeObject> load_code_object(std::string elf_bytes, Memory& memory, const Disassembler& disassembler) {
-    auto object = std::make_unique<CodeObject>();
-    object->elf = std::move(elf_bytes);
-    object->hash = content_hash(object->elf);
-    const Elf elf(object->elf);
-    const std::vector<Elf64_Shdr> sections = elf.sections();
-    const std::vector<Symbol> symbols = dynamic_symbols(elf, sections);
-    const msgpack::Value note = metadata(elf, sections);
-    if (note.kind != msgpack::Value::Kind::map && note.kind != msgpack::Value::Kind::nil)
-        throw std::runtime_error("the code object is damaged: its metadata is not a map");
-    object->arch = architecture_of(note);
-    object->code = std::make_shared<Disassembly>(decode(disassembler(object->elf), object->arch));
-    for (const msgpack::Value& line : note["amdhsa.printf"].items) add_printf_format(object->printf_formats, line.text);
-    const Image image = copy_segments(elf, memory);
-    object->image = image.address();
-    try {
-        relocate(elf, sections, symbols, image);
-        for (const msgpack::Value& row : note["amdhsa.kernels"].items) {
-            Kernel kernel = read_kernel(row, symbols, image);
-            object->kernels.emplace(kernel.symbol, std::move(kernel));
-        }
-    } catch (...) {
-        memory.release(object->image);
-        throw;
-    }
-    for (auto& [name, kernel] : object->kernels) {
-        note_obstacle(kernel, *object->code);
-        kernel.register_rows = register_rows(kernel, object->code->program);
-    }
-    seal(object->code->program);
-    for (const Symbol& symbol : symbols)
-        if (symbol.type == STT_OBJECT && symbol.defined && !symbol.name.ends_with(".kd") && image.holds(symbol.value, symbol.size))
-            object->variables.emplace(symbol.name, Variable{object->image + symbol.value, symbol.size});
-    return object;
+    std::string hash = content_hash(elf_bytes);
+    return load(std::move(elf_bytes), std::move(hash), memory,
+                [&](const std::string& elf, const std::string& arch) { return decoded(disassembler(elf), arch); });
+}
+
+void keep_decoded(const std::string& elf, const DisassemblySettings& settings) {
+    const std::string hash = content_hash(elf);
+    if (kept().contains(hash)) return;
+    const Elf file(elf);
+    const std::string arch = architecture_of(metadata(file, file.sections()));
+    kept().emplace(hash, decoded(disassemble(elf, hash, settings), arch));
 }
 
 }  // namespace hipscope

@@ -6,6 +6,7 @@ import os
 import shutil
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -280,3 +281,27 @@ def test_runs_that_are_cut_off_are_no_runs() -> None:
     for size in (8, 17):
         with pytest.raises(ValueError, match="cut off"):
             list(read_runs(whole[:size]))
+
+
+def test_a_batch_decodes_a_code_object_once_for_all_of_its_replays(
+    captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
+) -> None:
+    calls, disassembler = tmp_path / "calls", tmp_path / "objdump"
+    objdump = find_toolchain(Config()).objdump
+    disassembler.write_text(f'#!/bin/sh\necho called >> "{calls}"\nexec "{objdump}" "$@"\n')
+    disassembler.chmod(0o755)
+    without_cache = replace(tool, options=("--objdump", str(disassembler)))
+    requests = [ReplayRequest(captured, captured.code_object, tmp_path / str(n), seed=n) for n in range(3)]
+    made = replay_all(without_cache, [[request] for request in requests])
+    assert [result.status for (result,) in made] == ["ok"] * 3
+    assert calls.read_text() == "called\n"
+
+
+def test_a_batch_of_code_that_cannot_be_decoded_says_so_of_each_replay(
+    captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.co"
+    broken.write_bytes(captured.code_object.read_bytes()[:200])
+    requests = [ReplayRequest(captured, broken, tmp_path / str(n)) for n in range(2)]
+    made = replay_all(tool, [[request] for request in requests])
+    assert [result.status for (result,) in made] == ["launch_error"] * 2
