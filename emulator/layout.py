@@ -34,7 +34,7 @@ from hipscope.emulator.launch_times import Estimates, with_times
 from hipscope.emulator.memory_analysis import MemoryAnalysisWriter
 from hipscope.emulator.placement import Placement
 from hipscope.emulator.results_json import Results, write_results
-from hipscope.emulator.symbolize import Position, Symbolizer, demangle
+from hipscope.emulator.symbolize import Position, Symbolizer, demangle, symbolizer_of
 
 SCHEMA = "hipscope.capture/1"
 _NAMED = 5  # kernels without a time are named, these many of them
@@ -249,7 +249,7 @@ class _CodeObjects:
             if source.is_file():
                 shutil.copyfile(source, f"{self._prefix}_{self._arch}_code_object_id_{number}.out")
                 try:
-                    symbols = Symbolizer(source)
+                    symbols = symbolizer_of(source)
                 except ValueError:
                     symbols = None  # a damaged object costs the positions, not the profile
             self._known[digest] = (number, symbols)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from hipscope.emulator.placement import where_used
-from hipscope.emulator.symbolize import Position, Symbolizer, demangle
+from hipscope.emulator.symbolize import Position, Symbolizer, demangle, symbolizer_of
 
 SANITIZE_FILE = "sanitize.json"
 Defect = Literal[
@@ -157,7 +157,7 @@ class _Lines:
     def _symbolizer(self, path: Path) -> Symbolizer | None:
         if path not in self._known:
             try:
-                self._known[path] = Symbolizer(path)
+                self._known[path] = symbolizer_of(path)
             except (OSError, ValueError):
                 self._known[path] = None
         return self._known[path]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import posixpath
 import shutil
 import subprocess
+import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +24,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 _LONGEST_S = 10.0  # for a demangler that is a program
+_KEPT = 8  # read files: the one that is rewritten, and the rewrites that are looked at beside it
+_reading = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,29 @@ class Symbolizer:
         self._rows.sort(key=lambda row: row.start)
         self._starts = [row.start for row in self._rows]
         return roots
+
+
+def symbolizer_of(path: Path) -> Symbolizer:
+    """The Symbolizer of a file. Files of the same contents are read once: that takes seconds for one of many kernels,
+    and a proof asks after every run.
+
+    Raises as `Symbolizer` does, and `OSError`.
+    """
+    with _reading:
+        return _read(_File(hashlib.sha256(path.read_bytes()).digest(), path))
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file by its contents."""
+
+    digest: bytes
+    path: Path = field(compare=False)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _read(file: _File) -> Symbolizer:
+    return Symbolizer(file.path)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -32,7 +32,7 @@ class ProfilerRun:
 
     `confined`: the program has unreviewed code, so it gets no network and no files but its own.
     `clock_percent`: the part of the modelled time that events report. `timed`: without, the emulator
-    executes launches and models no time.
+    executes launches and models no time. `waves`: with the timeline of single waves, for a viewer.
     """
 
     built: BuiltProgram
@@ -46,6 +46,7 @@ class ProfilerRun:
     confined: bool = False
     clock_percent: int | None = None
     timed: bool = True
+    waves: bool = True
 
 
 class Profiler(ABC):

@@ -28,7 +28,7 @@ from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, p
 from hipscope.emulator.devices import device_info, write_device_config
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 from hipscope.emulator.processes import join_processes
-from hipscope.emulator.raw import read_dispatches, read_faults, read_loss
+from hipscope.emulator.raw import RawDispatch, read_dispatches, read_faults, read_loss
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
 RECORDED_DISPATCHES = "dispatches"
@@ -75,13 +75,27 @@ class EmulatorProfiler(Profiler):
             stopped=f"the program was stopped after {job.config.timeout_s:g} s (timeout_s)"
             if completed.timed_out
             else None,
-            # What a rewrite does, no viewer opens. What is not timed is listed all the same.
-            selection=Selection(waves=not job.confined, untimed_ns=None if job.timed else _SOME_NS),
+            selection=_selection(job),
         )
         for path in (path for pattern in _EFFECTS for path in raw.glob(pattern)):
             path.rename(job.directory / path.name)
         shutil.rmtree(raw)
         return recorded
+
+
+def _selection(job: ProfilerRun) -> Selection:
+    """What is written of the launches. Those that are not timed are listed all the same.
+
+    Of a run with a rewrite, launches, times and output are compared, so it is written without its instructions.
+    """
+    untimed_ns = None if job.timed else _SOME_NS
+    if not job.confined:
+        return Selection(waves=job.waves, untimed_ns=untimed_ns)
+    return Selection(counted=_none, traced=_none, untimed_ns=untimed_ns)
+
+
+def _none(_launch: RawDispatch) -> bool:
+    return False
 
 
 def what_it_lacks(job: ProfilerRun, output: str) -> str | None:

@@ -21,7 +21,7 @@ from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.raw import RawFault, read_faults
 from hipscope.emulator.sanitize import SanitizerRun, read_sanitizer_run
-from hipscope.emulator.symbolize import Position, Symbolizer, demangle
+from hipscope.emulator.symbolize import Position, demangle, symbolizer_of
 
 # Without unaligned accesses the compiler takes no wider instruction than the C++ type's alignment allows, so that an
 # address which does not suit its instruction shows a pointer that broke the promise of its type. Private arrays that
@@ -130,6 +130,6 @@ def _failure(completed: Completed, limit_s: float) -> str | None:
 def _fault(raw: RawFault, code_object: Callable[[str], Path]) -> KernelFault:
     position = None
     if raw.address is not None and raw.code_object:
-        chain = Symbolizer(code_object(raw.code_object)).positions(raw.address)
+        chain = symbolizer_of(code_object(raw.code_object)).positions(raw.address)
         position = chain[-1] if chain else None
     return KernelFault(demangle(raw.kernel), raw.message, position, raw.kind == "launch")

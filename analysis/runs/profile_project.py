@@ -39,7 +39,8 @@ class ProfileOptions:
     dispatches of the kernels it names (mangled; empty: of all) for replay. `confined` builds and runs without network
     and without any file but the project's: for an unreviewed rewrite. `clock_percent`: of
     the modelled time, what the emulator's events report; it shows what of its output is a time. `timed`:
-    without, launches are executed and listed, and nothing says how long they take.
+    without, launches are executed and listed, and nothing says how long they take. `waves`: with the timeline of
+    single waves in the capture, which viewers show and nothing here reads.
     """
 
     device: str | None = None
@@ -49,6 +50,7 @@ class ProfileOptions:
     confined: bool = False
     clock_percent: int | None = None
     timed: bool = True
+    waves: bool = True
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def profile_project(
             confined=options.confined,
             clock_percent=options.clock_percent,
             timed=options.timed,
+            waves=options.waves,
             run=run,
         )
         capture_dir = profiler.record(job)

@@ -34,6 +34,7 @@ from hipscope.analysis.source.parse import tree_of
 from hipscope.analysis.source.texts import SourceTexts
 
 _KEPT = 4  # units; each holds some 30 MB, the first 150
+_KEPT_MEANINGS = 8  # one of a unit's text, and one with the instances that are asked for
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Units:
     def __init__(self, library: Library) -> None:
         self.library = library
         self._units: OrderedDict[SourceCommand, Unit] = OrderedDict()
+        self._known: OrderedDict[tuple[SourceCommand, bytes], tuple[SourceTexts, Meaning]] = OrderedDict()
         self._lock = threading.Lock()
 
     def meaning(self, texts: SourceTexts, command: SourceCommand, symbols: Collection[str] = ()) -> Meaning:
@@ -100,11 +102,10 @@ class Units:
         libclang cannot read it, MissingTool when there is no libclang.
         """
         with self._lock:
-            unit = self._unit(command)
-            found = _read(unit, texts, b"")
+            found = self._meaning(texts, command, b"")
             lacking = [symbol for symbol in symbols if FunctionKey(symbol) not in found.by_key]
             tail = instances_tail(lacking)
-            return _read(unit, texts, tail) if tail else found
+            return self._meaning(texts, command, tail) if tail else found
 
     def values(
         self,
@@ -123,6 +124,17 @@ class Units:
             given = command.seen(texts.unsaved, texts.needed)
             unit.read({**given, command.file: texts.needed(command.file) + tail})
             return values_in(unit, expressions, len(texts.needed(command.file)))
+
+    def _meaning(self, texts: SourceTexts, command: SourceCommand, tail: bytes) -> Meaning:
+        """What a text with that tail means, read once for a run: every kernel of a file asks, and asks again."""
+        before = self._known.pop((command, tail), None)
+        found = before if before is not None and before[0].same(texts) else None
+        if found is None:
+            found = texts, _read(self._unit(command), texts, tail)
+        self._known[command, tail] = found
+        while len(self._known) > _KEPT_MEANINGS:
+            self._known.popitem(last=False)
+        return found[1]
 
     def _unit(self, command: SourceCommand) -> Unit:
         unit = self._units.pop(command, None) or Unit(self.library, command)

@@ -60,6 +60,10 @@ class SourceTexts:
         """The same texts but for one file: a candidate in place of the original."""
         return SourceTexts({**self._unsaved, path: text}, self._sources, disk=self._disk)
 
+    def same(self, other: SourceTexts) -> bool:
+        """Whether these are the texts of the same run, with the same ones unsaved: every question has one answer."""
+        return self._disk is other._disk and self._resolved == other._resolved
+
     def read(self, path: Path | str) -> bytes | None:
         """The bytes of a file, None when it cannot be read."""
         found = self._found(path)

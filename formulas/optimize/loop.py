@@ -224,7 +224,7 @@ def _optimize_session(
             if not differs or result.ended is not None:
                 return result
             forget(ready)  # the program may have got other data: judge it on what it does now
-    recorded = ProfileOptions(backend="emulator", capture_dispatches=())
+    recorded = ProfileOptions(backend="emulator", capture_dispatches=(), waves=False)
     session = profile_project(project, run, options=recorded)
     project, run = program_of(session, project, run)
     try:

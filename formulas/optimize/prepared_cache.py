@@ -64,7 +64,7 @@ def prepare_project(project: Project, run: Run | None = None) -> bool:
     if key is None or (home := _home(project)).joinpath(key).exists():
         return False
     precompile_headers(project, toolchain, run)
-    options = ProfileOptions(backend="emulator", capture_dispatches=())
+    options = ProfileOptions(backend="emulator", capture_dispatches=(), waves=False)
     session = profile_project(project, run, options=options)
     project, run = program_of(session, project, run)
     config = project.config

@@ -18,7 +18,14 @@ from hipscope.emulator.runner import (
     emulator_environment,
     native_library_dir,
 )
-from hipscope.emulator.symbolize import Symbolizer, _enclosing, _Scope, _ScopeIndex, demangle
+from hipscope.emulator.symbolize import (
+    Symbolizer,
+    _enclosing,
+    _Scope,
+    _ScopeIndex,
+    demangle,
+    symbolizer_of,
+)
 
 SOURCE = """#include <hip/hip_runtime.h>
 __device__ __forceinline__ float inner(const float* p, int i) {
@@ -81,6 +88,21 @@ def test_positions_name_the_users_own_file(compiled: tuple[Path, Symbolizer]) ->
 def test_an_address_outside_of_the_code_is_unknown(compiled: tuple[Path, Symbolizer]) -> None:
     assert compiled[1].positions(1 << 40) == ()
     assert compiled[1].function_at(0) is None
+
+
+def test_code_is_read_once_wherever_it_lies_and_again_when_it_changes(
+    compiled: tuple[Path, Symbolizer], tmp_path: Path
+) -> None:
+    source, symbols = compiled
+    code = next((source.parent / "cache").rglob("device.co")).read_bytes()
+    here, there = tmp_path / "here.co", tmp_path / "there.co"
+    here.write_bytes(code)
+    there.write_bytes(code)
+    known = symbolizer_of(here)
+    assert symbolizer_of(there) is known
+    assert known.functions == symbols.functions
+    there.write_bytes(code + b"\0")
+    assert symbolizer_of(there) is not known
 
 
 def test_a_file_that_is_no_code_object_is_refused(tmp_path: Path) -> None:

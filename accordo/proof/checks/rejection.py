@@ -15,7 +15,7 @@ from hipscope.accordo.proof.checks.plan import Plan, Proof
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay
-from hipscope.emulator.symbolize import Symbolizer
+from hipscope.emulator.symbolize import symbolizer_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def fault(result: Replay, candidate: Path, run: ReferenceRun) -> Mismatch:
     where = ""
     address = result.fault.get("address")
     if isinstance(address, int):
-        chain = Symbolizer(candidate).positions(address)
+        chain = symbolizer_of(candidate).positions(address)
         where = f" on line {chain[-1].line} ({chain[0].function or 'kernel'})" if chain else ""
     said = result.message or str(result.fault.get("message") or result.status)
     what = {

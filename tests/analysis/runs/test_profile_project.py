@@ -153,6 +153,17 @@ def test_the_programs_own_library_path_stands_behind_the_emulators(
     assert said.strip().split(":")[1:] == ["/of/the/shell"]
 
 
+def test_a_rewrites_run_is_timed_and_listed_without_its_instructions(program: Path) -> None:
+    usual = profile(program, "2").profile
+    rewrite = profile(program, "2", options=ProfileOptions(confined=True)).profile
+    assert usual.kernels[0].instructions
+    assert rewrite.kernels[0].instructions == ()
+    assert rewrite.kernels[0].mangled == usual.kernels[0].mangled
+    assert len(rewrite.kernels[0].dispatches) == len(usual.kernels[0].dispatches) == 2
+    assert rewrite.kernels[0].time_ns == pytest.approx(usual.kernels[0].time_ns, rel=0.01)
+    assert rewrite.program.output == usual.program.output
+
+
 def test_dispatches_are_recorded_when_asked_for(program: Path) -> None:
     session = profile(program, options=ProfileOptions(capture_dispatches=()))
     assert session.capture_dir is not None

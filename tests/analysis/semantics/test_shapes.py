@@ -207,3 +207,12 @@ def test_the_type_of_an_expression(meaning: Meaning) -> None:
 
     assert found is not None
     assert (found.spelling, found.canonical) == ("const sample_t", "const double")
+
+
+def test_a_run_reads_a_file_once_and_another_run_reads_it_again(toolchain_units: Units) -> None:
+    texts, command = SourceTexts(), command_for(SHAPES, f"-isystem{PROGRAMS / 'lib'}")
+    known = toolchain_units.meaning(texts, command)
+    assert toolchain_units.meaning(texts.of(lambda: (SHAPES,)), command) is known
+    changed = texts.replacing(SHAPES, texts.needed(SHAPES) + b"__global__ void added() {}\n")
+    assert [f.name for f in toolchain_units.meaning(changed, command).named("added")] == ["added"]
+    assert toolchain_units.meaning(SourceTexts(), command) is not known
