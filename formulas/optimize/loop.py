@@ -1,4 +1,4 @@
-"""The loop from a finding to a verified edit: propose, judge, try the whole program, keep the best.
+"""The loop from a program to a verified edit: profile, search one kernel after another, again on what was rewritten.
 
 Takes a project, gives an OptimizeResult. Nothing on disk changes: the result carries the edit, and `edit.apply_edit`
 applies it if the user wants it. A result without an edit says for every attempt why not.
@@ -9,79 +9,45 @@ from __future__ import annotations
 import difflib
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
-from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, ProgramFailed, UsageError
+from hipscope.analysis.errors import Cancelled, ProgramFailed, UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.profilers import MeasuringProfiler, Profiler, choose_profiler
 from hipscope.analysis.run import Run
-from hipscope.analysis.runs.profile_project import (
-    ProfileOptions,
-    ProfileSession,
-    profile_project,
-    program_of,
-)
+from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project, program_of
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
-from hipscope.formulas.detect.registry import (
-    DIAGNOSE,
-    all_formulas,
-    ask_formula,
-    detect_all,
-    find_formula,
-)
-from hipscope.formulas.detect.sites import finding_at, kernel_site
-from hipscope.formulas.judge.bench import Bench, CannotJudge, of_a_library, open_bench
-from hipscope.formulas.judge.gpu_gate import Hardware, time_on_hardware
-from hipscope.formulas.judge.judge import Judgement, judge_candidate, over_program
+from hipscope.formulas.detect.registry import all_formulas, detect_all, find_formula
+from hipscope.formulas.judge.bench import of_a_library
+from hipscope.formulas.judge.gpu_gate import Hardware
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.judge.selection import (
-    IN_PROGRAM,
-    Offers,
-    ask_recipes,
-    contest,
-    unasked_candidates,
-    unfinished,
-)
-from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
-from hipscope.formulas.launches.judge_launches import RECIPE, judge_launches
-from hipscope.formulas.optimize.model_rewrites import (
-    ModelProposer,
-    allow_model,
-    explain_attempt,
-    kernel_findings,
-)
+from hipscope.formulas.optimize.kernel_search import Optimizing, search_kernel
+from hipscope.formulas.optimize.model_rewrites import ModelProposer, allow_model
 from hipscope.formulas.optimize.options import Earlier, OptimizeOptions
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
-from hipscope.formulas.optimize.records import (
-    judged_attempt,
-    nothing_to_do,
-    sentence,
-    unjudged,
-    verified_result,
-)
+from hipscope.formulas.optimize.records import nothing_to_do
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.search_end import ended_sentence, nothing_begun, reason_of, too_late, with_end
-from hipscope.formulas.optimize.variant_search import judge_variants
 from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit
-from hipscope.formulas.propose.hints.variants import variants_of
-from hipscope.formulas.propose.llm.client import ModelError
 
 __all__ = [
-    "Attempt", "Earlier", "OptimizeOptions", "OptimizeResult", "VerifiedEdit", "apply_edit", "judge_candidate",
-    "open_bench", "optimize_project", "try_program",
-]  # fmt: skip
+    "Attempt",
+    "Earlier",
+    "OptimizeOptions",
+    "OptimizeResult",
+    "VerifiedEdit",
+    "apply_edit",
+    "optimize_project",
+]
 
-_OF_LAUNCHES = "launchConfig"
 _NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE)
 _ROUNDS = 3  # of one kernel: each costs a profile and a search; what was tried on public programs
 _ALL_ROUNDS = 6  # of all kernels
@@ -89,42 +55,6 @@ _SHORTEST_ROUND = 0.5  # of the time of the round before: what is left of a limi
 _HOT_KERNEL = 0.05  # of the GPU's time: the share below which nothing is a finding either
 _NEXT_KERNEL = 0.1  # of the GPU's time: what another search must be able to pay for
 _MOST_KERNELS = 3  # that are searched one after another without success
-
-
-# What is wrong with one kernel or its file says nothing about the next. A full disk, a missing tool, a stop do.
-_OF_ONE_FINDING = (UsageError, BuildFailed, ProgramFailed)
-
-
-@dataclass(frozen=True)
-class Optimizing:
-    """One optimization on a profiled run of the program. `hardware` is None where the model's times count."""
-
-    project: Project
-    session: ProfileSession
-    hardware: Hardware | None
-    options: OptimizeOptions
-    proposer: ModelProposer | None
-    run: Run
-    earlier: Earlier | None = None
-
-    @property
-    def formulas(self) -> tuple[str, ...]:
-        """The names of the formulas that are asked. Raises UsageError when there is none of the wanted name."""
-        return _formulas(self.options, self.project)
-
-    @property
-    def tells_compiler(self) -> bool:
-        """Whether kernels are compiled in other ways, too, whatever was found in them."""
-        return self.options.rewriter != "llm"
-
-    def edits(self, kind: Literal["kernel", "launch"]) -> bool:
-        """Whether edits of this kind are wanted."""
-        return kind in self.project.config.optimize.edits
-
-    @property
-    def profile(self) -> Profile:
-        """The profile whose times count."""
-        return self.hardware.profile if self.hardware is not None else self.session.profile
 
 
 def optimize_project(
@@ -216,10 +146,13 @@ def _optimize_session(
     earlier: Earlier | None,
 ) -> OptimizeResult:
     """On what was prepared, if there is something, else on a new run of the program."""
+    formulas = _formulas(options, project)
     with prepared_session(project, run) as ready:
         if ready is not None:
             built, asked = program_of(ready, project, run)
-            result = _optimize_profiled(Optimizing(built, ready, hardware, options, proposer, asked, earlier))
+            result = _optimize_profiled(
+                Optimizing(built, ready, hardware, options, proposer, asked, formulas, earlier)
+            )
             differs = any(a.outcome is Outcome.PROGRAM_DIFFERS for a in result.attempts)
             if not differs or result.ended is not None:
                 return result
@@ -228,7 +161,9 @@ def _optimize_session(
     session = profile_project(project, run, options=recorded)
     project, run = program_of(session, project, run)
     try:
-        return _optimize_profiled(Optimizing(project, session, hardware, options, proposer, run, earlier))
+        return _optimize_profiled(
+            Optimizing(project, session, hardware, options, proposer, run, formulas, earlier)
+        )
     finally:
         if session.capture_dir is not None:
             shutil.rmtree(
@@ -263,7 +198,7 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
         if enough and (number >= _MOST_KERNELS or _share(work, kernel) < _NEXT_KERNEL):
             break
         try:
-            result = _optimize_kernel(work, kernel, group, attempts)
+            result = search_kernel(work, kernel, group, attempts)
         except Cancelled as cancelled:
             reason = reason_of(work.options.end, cancelled)
             left = [k.name for k, _ in kernels[number:] if not of_a_library(k, work.run.texts)]
@@ -329,215 +264,6 @@ def _check_ended(profile: Profile) -> None:
     raise ProgramFailed(
         f"{place}kernel {base_name(fault.kernel)}: {fault.message}", output=profile.program.output
     )
-
-
-def _optimize_kernel(
-    work: Optimizing, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
-) -> OptimizeResult | None:
-    """Try the findings of one kernel in turn; attempts are added to the list. None when nothing was verified."""
-    later = work.hardware is not None
-    try:
-        with open_bench(work.project, work.session, kernel, work.run, wait=False, timed_later=later) as bench:
-            if (earlier := work.earlier) is not None:
-                here = tuple(f for f in bench.functions if earlier.edits(f.file))
-                bench = replace(bench, functions=here)
-                if not earlier.edits(bench.source):
-                    return _try_functions(work, bench, kernel, findings, attempts)
-            for finding in findings if work.options.rewriter != "llm" else ():
-                try:
-                    result = (
-                        _try_launches(work, bench, finding, attempts)
-                        if finding.formula == _OF_LAUNCHES
-                        else None
-                    )
-                    if result is None and work.edits("kernel"):
-                        result = _try_recipes(work, bench, finding, attempts)
-                except _OF_ONE_FINDING as reason:
-                    attempts.append(_untried(finding, reason))
-                    continue
-                if result is not None:
-                    return result
-            if work.tells_compiler and work.edits("kernel"):
-                result = _try_variants(work, bench, kernel, findings, attempts)
-                if result is not None:
-                    return result
-            if work.tells_compiler and _OF_LAUNCHES not in (f.formula for f in findings):
-                finding = findings[0] if findings else _diagnosis(work, kernel)
-                result = _try_launches(work, bench, finding, attempts)
-                if result is not None:
-                    return result
-            if work.proposer is not None and findings and work.edits("kernel"):
-                return _ask_model(work, work.proposer, bench, kernel, attempts)
-    except (CannotJudge, *_OF_ONE_FINDING) as reason:
-        tried = {a.formula for a in attempts if a.kernel == kernel.name}
-        untried = [finding for finding in findings if finding.formula not in tried]
-        # What kept the variants from being tried is said, too, where every finding had its answer.
-        attempts += [_untried(finding, reason) for finding in untried or [_diagnosis(work, kernel)]]
-    return None
-
-
-def _untried(finding: Finding, reason: HipscopeError) -> Attempt:
-    """A finding for which nothing could be tried, with what to do about it."""
-    said = f"{reason.message} ({reason.hint})" if reason.hint else reason.message
-    return unjudged(finding, "", Outcome.CANNOT_JUDGE, said, recipe="")
-
-
-def _try_recipes(
-    work: Optimizing, bench: Bench, finding: Finding, attempts: list[Attempt]
-) -> OptimizeResult | None:
-    """The fastest recipe that is proved and with which the whole program still does the same, or None."""
-    offers = ask_recipes(bench, finding)
-    for advice in offers.advice:
-        said = f"Advice: {advice.title}. Not done here: {advice.reason}."
-        attempts.append(unjudged(finding, advice.title, Outcome.ADVICE, said, recipe=advice.recipe))
-    for refusal in offers.refused:
-        said = f"{refusal.recipe} does not apply: {refusal.reason}."
-        attempts.append(unjudged(finding, "", Outcome.NO_RECIPE, said, recipe=refusal.recipe))
-    formula = find_formula(finding.formula)
-    with Rehearsals(bench, work.run) as rehearsals:
-        judged = contest(bench, offers, formula, work.run, rehearsals=rehearsals)
-        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
-
-
-def _try_launches(
-    work: Optimizing, bench: Bench, finding: Finding, attempts: list[Attempt]
-) -> OptimizeResult | None:
-    """The fastest launch shape that is proved and with which the whole program still does the same, or None."""
-    if not work.edits("launch"):
-        return None
-    judged = judge_launches(bench, work.run)
-    if isinstance(judged, str):
-        if finding.formula == _OF_LAUNCHES:
-            attempts.append(unjudged(finding, "", Outcome.NO_RECIPE, sentence(judged), recipe=RECIPE))
-        return None
-    for one in judged:
-        judgement = one.judgement
-        if judgement.accepted and one.whole is not None:
-            judgement = _confirmed(work, bench, judgement, one.whole)
-        attempts.append(judged_attempt(bench, finding, judgement))
-        if judgement.accepted:
-            return verified_result(bench, finding, judgement, attempts)
-    return None
-
-
-def _try_variants(
-    work: Optimizing, bench: Bench, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
-) -> OptimizeResult | None:
-    """The fastest way to compile the kernel's own text that is proved, or None."""
-    profiled = [k for k in work.session.profile.kernels if k.mangled in bench.symbols]
-    variants = variants_of(bench.source, bench.original, bench.kernel, profiled, bench.facts)
-    finding = findings[0] if findings else _diagnosis(work, kernel)
-    with Rehearsals(bench, work.run) as rehearsals:
-        more = unasked_candidates(bench, {f.formula for f in findings})
-        judged = judge_variants(
-            bench, variants, work.run, recipes=more, rehearsals=rehearsals, again=_again(work, kernel)
-        )
-        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
-
-
-def _try_functions(
-    work: Optimizing, bench: Bench, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
-) -> OptimizeResult | None:
-    """The fastest rewrite of a function that the kernel calls, which is proved; its own text stays as it is."""
-    if not (work.tells_compiler and work.edits("kernel")):
-        return None
-    offered = tuple(c for c in unasked_candidates(bench, ()) if c.function is not None)
-    finding = findings[0] if findings else _diagnosis(work, kernel)
-    with Rehearsals(bench, work.run) as rehearsals:
-        judged = contest(bench, Offers(offered, (), (), ()), None, work.run, rehearsals=rehearsals)
-        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
-
-
-def _again(work: Optimizing, kernel: Kernel) -> bool:
-    """Whether an earlier round has rewritten this kernel."""
-    return work.earlier is not None and work.earlier.kernel == base_name(kernel.name)
-
-
-def _first_verified(
-    work: Optimizing,
-    bench: Bench,
-    finding: Finding,
-    judged: Iterable[Judgement],
-    rehearsals: Rehearsals,
-    attempts: list[Attempt],
-) -> OptimizeResult | None:
-    """The first accepted candidate with which the whole program still does the same, or None; each is an attempt."""
-    for judgement in judged:
-        if judgement.accepted:
-            work.run.say("running the program with the rewrite")
-            candidate = judgement.candidate
-            try:
-                whole = rehearsals.finish(candidate.text, exact=_bit_exact(judgement), file=candidate.file)
-                judgement = _confirmed(work, bench, judgement, whole)
-            except Cancelled:
-                attempts.append(judged_attempt(bench, finding, unfinished(judgement, IN_PROGRAM)))
-                raise
-        attempts.append(judged_attempt(bench, finding, judgement))
-        if judgement.accepted:
-            return verified_result(bench, finding, judgement, attempts)
-    return None
-
-
-def _diagnosis(work: Optimizing, kernel: Kernel) -> Finding:
-    """What stands for a finding where no formula has one: what bounds the kernel."""
-    found = ask_formula(DIAGNOSE, work.session.profile, kernel, work.run.texts)
-    if found:
-        return found[0]
-    return finding_at(DIAGNOSE.name, kernel, kernel_site(kernel), 0.0, "", ())
-
-
-def _bit_exact(judgement: Judgement) -> bool:
-    return judgement.verdict is not None and judgement.verdict.bit_exact
-
-
-def _confirmed(work: Optimizing, bench: Bench, judgement: Judgement, whole: Rehearsed) -> Judgement:
-    """What an accepted judgement is after the `whole` program has run."""
-    if whole.failure is not None:
-        return replace(judgement, stage=Outcome.PROGRAM_DIFFERS, reason=whole.failure)
-    judgement = replace(judgement, notes=(*judgement.notes, *whole.notes))
-    if work.hardware is None:
-        return over_program(judgement, whole.times, work.project.config.optimize.min_speedup)
-    return time_on_hardware(bench, work.hardware, judgement, work.run)
-
-
-def _ask_model(
-    work: Optimizing, proposer: ModelProposer, bench: Bench, kernel: Kernel, attempts: list[Attempt]
-) -> OptimizeResult | None:
-    """The language model's rewrites of one kernel, judged; beliefs and costs stand in the notes."""
-    findings = kernel_findings(work.project, bench.session.profile, kernel, work.run.texts, work.formulas)
-
-    def confirm(judgement: Judgement) -> Judgement:
-        whole = try_program(bench, judgement.candidate.text, work.run, exact=_bit_exact(judgement))
-        return _confirmed(work, bench, judgement, whole)
-
-    try:
-        rewrites = proposer.ask(bench, findings, work.run, confirm=confirm)
-    except ModelError as failure:
-        if work.options.rewriter == "llm":
-            raise
-        attempts.append(unjudged(findings[0], proposer.model, Outcome.MODEL_FAILED, str(failure)))
-        return None
-    if rewrites is None:
-        return None
-    for tried in rewrites.outcome.attempts:
-        judgement = rewrites.judgements.get(tried.number)
-        if judgement is None:
-            title = f"Answer without a rewrite ({proposer.model}, attempt {tried.number})"
-            why = sentence(tried.failure or "")
-            attempts.append(unjudged(findings[0], title, Outcome.UNUSABLE, why))
-            continue
-        finding = rewrites.finding(judgement, findings)
-        notes = (*judgement.notes, *explain_attempt(tried))
-        attempts.append(judged_attempt(bench, finding, judgement).model_copy(update={"notes": notes}))
-    account = rewrites.account(proposer.model)
-    accepted = [j for j in rewrites.judgements.values() if j.accepted]
-    if accepted:
-        best = max(accepted, key=lambda j: j.speedup or 0.0)
-        result = verified_result(bench, rewrites.finding(best, findings), best, attempts)
-        beliefs = explain_attempt(rewrites.attempt(best))
-        return result.model_copy(update={"notes": (*result.notes, *beliefs, account)})
-    attempts[-1] = attempts[-1].model_copy(update={"notes": (*attempts[-1].notes, account)})
-    return None
 
 
 def _formulas(options: OptimizeOptions, project: Project) -> tuple[str, ...]:

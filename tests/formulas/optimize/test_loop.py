@@ -24,7 +24,7 @@ from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.selection import Offers
 from hipscope.formulas.judge.whole_program import try_program
-from hipscope.formulas.optimize import loop
+from hipscope.formulas.optimize import kernel_search
 from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, apply_edit, optimize_project
 from hipscope.formulas.propose.candidate import Candidate
 
@@ -498,7 +498,7 @@ def test_a_kernel_that_cannot_be_tried_does_not_end_the_others(
         raise failure
         yield  # type: ignore[unreachable]  # what makes it a generator
 
-    monkeypatch.setattr(loop, "open_bench", broken)
+    monkeypatch.setattr(kernel_search, "open_bench", broken)
     result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
     assert len(asked) == 2
     assert {(a.formula, a.kernel) for a in result.attempts} == {
@@ -537,7 +537,7 @@ def test_the_instances_of_a_template_are_hot_together(
         asked.append(kernel.name)
         raise UsageError("not tried")
 
-    monkeypatch.setattr(loop, "open_bench", untried)
+    monkeypatch.setattr(kernel_search, "open_bench", untried)
     result = optimize_project(resolve_project(file, config=Config(backend="emulator")))
     assert result.findings == ()
     assert len(asked) == 1
@@ -553,7 +553,7 @@ def test_a_finding_that_cannot_be_tried_leaves_those_of_its_kernel(
     def recipes(_bench: Bench, finding: Finding) -> Offers:
         raise UsageError(f"cannot try {finding.formula}")
 
-    monkeypatch.setattr(loop, "ask_recipes", recipes)
+    monkeypatch.setattr(kernel_search, "ask_recipes", recipes)
     result = optimize_project(
         resolve_project(file, config=Config(backend="emulator")), options=OptimizeOptions(kernel="other")
     )

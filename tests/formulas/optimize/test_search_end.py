@@ -16,7 +16,7 @@ from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.optimize import loop
+from hipscope.formulas.optimize import kernel_search, loop
 from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, optimize_project
 from hipscope.formulas.optimize.result import Attempt
 from hipscope.formulas.optimize.search_end import SearchEnd, ended_sentence
@@ -144,7 +144,7 @@ def test_a_kernel_that_the_end_came_upon_is_named(
         raise Cancelled
         yield  # type: ignore[unreachable]  # what makes it a generator
 
-    monkeypatch.setattr(loop, "open_bench", ended)
+    monkeypatch.setattr(kernel_search, "open_bench", ended)
     options = OptimizeOptions(end=SearchEnd(cancel, asked=asked))
     added = resolve_project(file, config=Config(backend="emulator"))
     if how == "cancelled":

@@ -132,7 +132,7 @@ def test_a_model_hears_when_the_whole_program_goes_wrong_with_its_rewrite(
         wrong = b"kTile + 1]" in text
         return Rehearsed("The program's output changes: `FAIL` instead of `PASS`." if wrong else None)
 
-    monkeypatch.setattr("hipscope.formulas.optimize.loop.try_program", whole_program)
+    monkeypatch.setattr("hipscope.formulas.optimize.kernel_search.try_program", whole_program)
     result = optimized(project)
     assert [a.outcome for a in result.attempts] == ["program_differs", "accepted"]
     assert result.edit is not None
