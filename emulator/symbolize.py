@@ -124,19 +124,24 @@ def symbolizer_of(path: Path) -> Symbolizer:
     Raises as `Symbolizer` does, and `OSError`.
     """
     with _reading:
-        return _read(_File(hashlib.sha256(path.read_bytes()).digest(), path))
+        return _read(FileContents.of(path))
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file by its contents."""
+class FileContents:
+    """A file by what it holds, wherever it lies: what is known of one is known of every copy."""
 
     digest: bytes
     path: Path = field(compare=False)
 
+    @classmethod
+    def of(cls, path: Path) -> FileContents:
+        """A file as it is now. Raises `OSError`."""
+        return cls(hashlib.sha256(path.read_bytes()).digest(), path)
+
 
 @functools.lru_cache(maxsize=_KEPT)
-def _read(file: _File) -> Symbolizer:
+def _read(file: FileContents) -> Symbolizer:
     return Symbolizer(file.path)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.system.process import run_process
+from hipscope.emulator.symbolize import FileContents
 
 _LINE = re.compile(r"^\s+([a-z]\w*)(?: ([^\n]*?))?\s*// [0-9A-F]+:", re.MULTILINE)
 _ENCODING = re.compile(r"_(?:e32|e64|sdwa|dpp|e64_dpp)$")
@@ -30,23 +31,18 @@ def disassemble(
 ) -> tuple[AssemblyInstruction, ...]:
     """The instructions of a kernel by its mangled name, or of all of the code."""
     try:
-        changed = code_object.stat().st_mtime_ns
-    except OSError:
+        return _disassemble(FileContents.of(code_object), objdump, kernel)
+    except (OSError, HipscopeError):
         return ()
-    return _disassemble(code_object, changed, objdump, kernel)
 
 
 @lru_cache(maxsize=8)
-def _disassemble(
-    code_object: Path, _changed_ns: int, objdump: Path, kernel: str | None
-) -> tuple[AssemblyInstruction, ...]:
+def _disassemble(code: FileContents, objdump: Path, kernel: str | None) -> tuple[AssemblyInstruction, ...]:
+    """Raises HipscopeError where that fails: another try may not."""
     wanted = f"--disassemble-symbols={kernel}" if kernel else "--disassemble"
-    try:
-        done = run_process([str(objdump), wanted, str(code_object)], timeout=60)
-    except HipscopeError:
-        return ()
-    if done.returncode != 0:
-        return ()
+    done = run_process([str(objdump), wanted, str(code.path)], timeout=60)
+    if not done.ok:
+        raise HipscopeError(f"{code.path}: cannot be disassembled")
     text = done.stdout.decode("utf-8", "replace")
     return tuple(
         AssemblyInstruction(

@@ -11,12 +11,14 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble
 from hipscope.accordo.trials.solved_constants import solved_floats, solved_integers
 from hipscope.analysis.source.number_types import Element
+from hipscope.emulator.symbolize import FileContents
 
 _T = TypeVar("_T", bound=float)
 _FEW = 64
@@ -124,7 +126,21 @@ NONE = Named(frozenset(), frozenset())
 
 def named_in(code_object: Path, objdump: Path, kernel: str | None = None) -> Named:
     """The numbers in the code of a kernel, by its mangled name, or in all of the code; none if it can't be read."""
-    code = disassemble(code_object, objdump, kernel)
+    try:
+        return _named_in(FileContents.of(code_object), objdump, kernel)
+    except (OSError, _NoCode):
+        return NONE
+
+
+class _NoCode(Exception):
+    """There are no instructions, or they could not be read this time."""
+
+
+@lru_cache(maxsize=32)  # each launch of a program has a copy of its code
+def _named_in(file: FileContents, objdump: Path, kernel: str | None) -> Named:
+    """Raises _NoCode."""
+    if not (code := disassemble(file.path, objdump, kernel)):
+        raise _NoCode
     found = list(_named_words(code))
     loaded = [word for word, kind in found if kind == "loaded"]
     compared = {kind for one in code if (kind := _compared(one.mnemonic)) is not None}

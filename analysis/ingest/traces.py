@@ -183,11 +183,13 @@ def _add_sidecar(by_line: Mapping[int, TracedInstruction], sidecar: Mapping[str,
         instruction.latency = float(entry["stall"]) + float(entry["issue"])
         instruction.stalls = {StallReason(reason): float(c) for reason, c in entry["stalls"].items() if c}
         instruction.waited_for = {int(line): float(c) for line, c in entry["waited_for"].items()}
-        instruction.source = tuple(
-            Frame(file=file, line=line, column=column, function=function)
-            for file, line, column, function in entry["frames"]
-        )
+        instruction.source = tuple(_frame(*frame) for frame in entry["frames"])
         instruction.memory = _pattern(entry.get("memory"))
+
+
+@lru_cache(maxsize=4096)
+def _frame(file: str, line: int, column: int, function: str) -> Frame:
+    return Frame(file=file, line=line, column=column, function=function)
 
 
 def _pattern(data: Mapping[str, Any] | None) -> MemoryPattern | None:

@@ -75,6 +75,24 @@ def test_a_file_that_is_no_machine_code_names_nothing(tmp_path: Path) -> None:
     assert not named_in(tmp_path / "missing", OBJDUMP)
 
 
+def test_copies_of_code_are_disassembled_once_and_a_failure_is_not_kept(
+    code: CodeObject, tmp_path: Path
+) -> None:
+    calls, ready, disassembler = tmp_path / "calls", tmp_path / "ready", tmp_path / "objdump"
+    disassembler.write_text(
+        f'#!/bin/sh\necho called >> "{calls}"\n[ -e "{ready}" ] || exit 1\nexec "{OBJDUMP}" "$@"\n'
+    )
+    disassembler.chmod(0o755)
+    copies = [tmp_path / "one.co", tmp_path / "two.co"]
+    for copy in copies:
+        copy.write_bytes(code.path.read_bytes())
+    assert named_in(copies[0], disassembler) == NONE
+    ready.touch()
+    found = [named_in(copy, disassembler) for copy in copies]
+    assert found[0] == found[1] == named_in(code.path, OBJDUMP)
+    assert calls.read_text().splitlines() == ["called"] * 2
+
+
 def test_neighbours_are_tried_and_only_what_fits_the_type() -> None:
     named = Named(frozenset({100.0}), frozenset({300, -2}))
     bytes_, shorts = (named.for_integers(element_of(t)) for t in ("unsigned char", "short"))
