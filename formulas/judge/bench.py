@@ -10,6 +10,7 @@ import hashlib
 import math
 import re
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -69,11 +70,12 @@ class CannotJudge(HipscopeError):
 
 @dataclass(frozen=True)
 class BackgroundWork:
-    """What is made while candidates are thought of and compiled."""
+    """What is made while candidates are thought of and compiled; the seconds that the reference has taken so far."""
 
     pool: ThreadPoolExecutor
     baseline: Future[Measured]
     reference: Future[Reference]
+    reference_seconds: Callable[[], float]
     widened: Callable[[str], WidenedKernel | str] | None
 
 
@@ -124,6 +126,11 @@ class Bench:
     def reference(self) -> Reference:
         """The kernel as it is, ready to judge. Raises CannotJudge when no rewrite of it can be proved."""
         return self.ahead.reference.result()
+
+    @property
+    def proof_seconds(self) -> float:
+        """What a proof takes, as far as that is known: the candidate runs on all that the reference has run on."""
+        return self.ahead.reference_seconds()
 
     def prepare_precision(self) -> None:
         """Compile the kernel in double precision in the meantime: a candidate will probably ask for it."""
@@ -198,7 +205,7 @@ def open_bench(
             compiled=compiled,
             tool=tool,
             work=work,
-            ahead=BackgroundWork(pool, baseline, reference, settings.widened),
+            ahead=BackgroundWork(pool, baseline, reference, _Stopwatch(reference), settings.widened),
             run=run,
             timed_later=timed_later,
             functions=tuple(functions),
@@ -229,6 +236,21 @@ def _threads(cancel: threading.Event | None) -> Iterator[tuple[ThreadPoolExecuto
         finally:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _Stopwatch:
+    """Seconds since it was made, until the work that it is made for is done."""
+
+    def __init__(self, work: Future[Reference]) -> None:
+        self._begun = time.monotonic()
+        self._seconds: float | None = None
+        work.add_done_callback(self._stop)
+
+    def __call__(self) -> float:
+        return time.monotonic() - self._begun if self._seconds is None else self._seconds
+
+    def _stop(self, _work: Future[Reference]) -> None:
+        self._seconds = time.monotonic() - self._begun
 
 
 def kernel_folder(mangled: str) -> str:

@@ -37,6 +37,7 @@ _MOST_PROVED = 3
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the other variants and the proof
+_RESERVED = 3.0  # times what a proof takes: its own run of the program, and what only the candidate is tried on, come on top
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
 _WRITTEN_PAYS = 5  # hundredths of the time
 _PAYS = 1.01  # times as fast: where nothing gains that much, one partner is enough
@@ -75,10 +76,11 @@ def judge_variants(
     timed: list[_Timed] = []
     try:
         _time(bench, variants, first, run, timed, dropped)
-        _time(
-            bench, variants, _written(variants, _next_to_best(variants, timed), dropped), run, timed, dropped
-        )
-        _time(bench, variants, _written(variants, _paired(variants, timed), dropped), run, timed, dropped)
+        for more in (_next_to_best, _paired):
+            if _proof_comes_first(bench, timed, run):
+                break
+            told = _written(variants, more(variants, timed), dropped)
+            _time(bench, variants, told, run, timed, dropped)
     except Cancelled:
         yield from (unfinished(t.quick, PROVED) for t in timed if t.quick.accepted)
         raise
@@ -92,6 +94,12 @@ def judge_variants(
         bench.prepare_precision()
     with Proofs(bench, run) as proofs:
         yield from prove_in_order(bench, [(t.quick, t.admitted) for t in hopeful], proofs, rehearsals)
+
+
+def _proof_comes_first(bench: Bench, timed: Sequence[_Timed], run: Run) -> bool:
+    """Whether a time limit leaves no more than the proof of what is fast enough already, and its program, will take."""
+    hopeful = any(t.quick.accepted for t in timed)
+    return hopeful and run.seconds_left < _RESERVED * bench.proof_seconds
 
 
 def _written(

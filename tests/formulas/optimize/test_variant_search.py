@@ -13,6 +13,7 @@ from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.parse import parse
+from hipscope.analysis.system.process import Stop
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.judge.compile_sweep import Admitted, Swept
 from hipscope.formulas.judge.judge import Judgement
@@ -24,8 +25,7 @@ from tests.formulas.propose.hints.test_variants import FILE, SOURCE, profiled
 from tests.formulas.propose.recipes.cases import metadata
 
 Speed = Callable[[str], float]
-Judged = Callable[..., list[Judgement]]
-CYCLES: dict[tuple[int, ...], float] = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
+Judging = Callable[..., list[Judgement]]
 PROVED = Verdict(outcome="equivalent", reason="Equivalent.")
 
 
@@ -36,7 +36,7 @@ def compiled() -> list[Candidate]:
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Judged:
+def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Judging:
     """The judgements of all variants of a kernel whose speed is a function of its text."""
 
     def sweep(_bench: Any, tried: Sequence[Candidate], _run: Run, *, known: Sequence[Admitted]) -> Swept:
@@ -44,7 +44,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Judged
         texts = {a.candidate.text for a in known}
         return Swept(tuple(Admitted(c, None) for c in tried if c.text not in texts), ())  # type: ignore[arg-type]
 
-    def of(speed: Speed, cycles: dict[tuple[int, ...], float] = CYCLES) -> list[Judgement]:
+    def of(speed: Speed, run: Run | None = None) -> list[Judgement]:
         def weigh(_bench: Any, candidate: Candidate, *_: Any) -> Judgement:
             speedup = speed(candidate.text.decode())
             stage = Outcome.ACCEPTED if speedup >= 1.03 else Outcome.NOT_FASTER
@@ -60,11 +60,12 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Judged
             threads=64,
             written=64,
         )
+        cycles = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
         variants = variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)
-        bench: Any = SimpleNamespace(prepare_precision=lambda: None)
+        bench: Any = SimpleNamespace(prepare_precision=lambda: None, proof_seconds=100.0)
         found: list[Judgement] = []
         with contextlib.suppress(Cancelled):
-            for one in variant_search.judge_variants(bench, variants, Run()):
+            for one in variant_search.judge_variants(bench, variants, run or Run()):
                 found.append(one)  # noqa: PERF402  # the search may end between two of them
         return found
 
@@ -78,7 +79,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Judged
     return of
 
 
-def test_hints_that_lose_alone_are_found_together(judged: Judged) -> None:
+def test_hints_that_lose_alone_are_found_together(judged: Judging) -> None:
     def speed(text: str) -> float:
         promised, unrolled = "__restrict__ a" in text, "#pragma unroll 4\n  while" in text
         return 2.78 if promised and unrolled else 1.21 if unrolled else 0.98 if promised else 1.0
@@ -88,7 +89,7 @@ def test_hints_that_lose_alone_are_found_together(judged: Judged) -> None:
     assert "#pragma unroll 4\n  while" in first.candidate.text.decode()
 
 
-def test_the_fastest_are_told_more(judged: Judged) -> None:
+def test_the_fastest_are_told_more(judged: Judging) -> None:
     def speed(text: str) -> float:
         gain = 1.2 if "#pragma unroll 16\n  while" in text else 1.0
         return gain * (1.5 if gain > 1.0 and "__launch_bounds__(64)" in text else 1.0)
@@ -98,7 +99,7 @@ def test_the_fastest_are_told_more(judged: Judged) -> None:
     assert "__launch_bounds__(64)" in first.candidate.text.decode()
 
 
-def test_of_equals_the_one_that_assumes_least_is_first(judged: Judged) -> None:
+def test_of_equals_the_one_that_assumes_least_is_first(judged: Judging) -> None:
     best = judged(lambda text: 1.502 if "restrict" in text and "unroll 8\n  while" in text else
                   1.5 if "unroll 8\n  while" in text else 1.0)[0]  # fmt: skip
     assert "restrict" not in best.candidate.text.decode()
@@ -106,7 +107,7 @@ def test_of_equals_the_one_that_assumes_least_is_first(judged: Judged) -> None:
 
 
 def test_what_was_timed_is_said_of_a_search_that_ends_before_its_proofs(
-    judged: Judged, compiled: list[Candidate], monkeypatch: pytest.MonkeyPatch
+    judged: Judging, compiled: list[Candidate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first: list[int] = []
 
@@ -123,33 +124,38 @@ def test_what_was_timed_is_said_of_a_search_that_ends_before_its_proofs(
     assert all("unroll" in j.candidate.text.decode() for j in found)
 
 
-def test_the_fastest_is_named_when_none_is_fast_enough(judged: Judged) -> None:
+@pytest.mark.parametrize(("seconds", "more"), [(290.0, False), (310.0, True)])
+def test_a_limit_that_is_near_ends_the_search_in_time_for_a_proof(
+    judged: Judging, compiled: list[Candidate], seconds: float, *, more: bool
+) -> None:
+    found = judged(lambda text: 1.5 if "unroll 4" in text else 1.0, Run(Stop(None, seconds)))
+    assert found[0].speedup == 1.5
+    assert any("unroll 16" in c.text.decode() for c in compiled) is more
+
+
+def test_without_anything_to_prove_a_limit_leaves_the_search_as_it_is(
+    judged: Judging, compiled: list[Candidate]
+) -> None:
+    judged(lambda text: 0.95, Run(Stop(None, 10.0)))
+    assert any("unroll 2" in c.text.decode() for c in compiled)
+
+
+def test_the_fastest_is_named_when_none_is_fast_enough(judged: Judging) -> None:
     (only,) = judged(lambda text: 1.02 if "unroll 2\n  while" in text else 0.5)
     assert only.stage is Outcome.NOT_FASTER
     assert only.speedup == 1.02
     assert "the fastest of " in only.reason
 
 
-def test_two_steps_are_done_at_once_where_four_are_too_many(judged: Judged) -> None:
-    two = "// 2 steps at once"
-    first = judged(lambda text: 1.14 if two in text else 1.0, {(13,): 90.0})[0]
-    assert two in first.candidate.text.decode()
-
-
-def test_two_steps_are_not_tried_where_four_gain(judged: Judged, compiled: list[Candidate]) -> None:
-    judged(lambda text: 1.5 if "// 4 steps at once" in text else 1.0, {(13,): 90.0})
-    assert not any(b"// 2 steps at once" in candidate.text for candidate in compiled)
-
-
 @pytest.mark.parametrize("best", ["#pragma unroll 16\n  while", "#pragma unroll 2\n  while", "nothing"])
-def test_few_texts_are_compiled(judged: Judged, compiled: list[Candidate], best: str) -> None:
+def test_few_texts_are_compiled(judged: Judging, compiled: list[Candidate], best: str) -> None:
     first = judged(lambda text: 1.2 if best in text else 1.005 if "16" in best else 0.95)[0]
     assert best in first.candidate.text.decode() or best == "nothing"
     assert len(compiled) <= 15
 
 
 def test_a_hint_that_cannot_be_written_leaves_the_others(
-    judged: Judged, monkeypatch: pytest.MonkeyPatch
+    judged: Judging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = Variants.candidate
 
@@ -166,7 +172,7 @@ def test_a_hint_that_cannot_be_written_leaves_the_others(
 
 @pytest.mark.parametrize(("written", "chosen"), [(1.53, False), (1.65, True)])
 def test_steps_that_are_written_out_have_to_gain_more_than_a_pragma(
-    judged: Judged, written: float, chosen: bool
+    judged: Judging, written: float, chosen: bool
 ) -> None:
     first = judged(lambda text: written if "at once" in text else 1.5 if "#pragma unroll 4" in text else 1.0)[
         0
