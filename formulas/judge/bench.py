@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
 from hipscope.accordo.dispatch.heaviest_launches import with_heaviest
@@ -57,6 +58,7 @@ from hipscope.formulas.facts.template_instances import instances
 from hipscope.formulas.judge.timed_replay import Measured, measure, read_measured
 from hipscope.formulas.propose.candidate import Candidate
 
+_T = TypeVar("_T")
 BASELINE = "baseline"
 _MOST_SOURCES = 16  # that the compiler is asked about for the size of a launch
 _HIP_ONLY = (".cu", ".cuh", ".hip")  # what no compiler of host code alone reads
@@ -68,14 +70,47 @@ class CannotJudge(HipscopeError):
     exit_code = 1
 
 
+class OnDemand(Generic[_T]):
+    """Work of a pool that begins when it is first asked for. Safe to ask from several threads."""
+
+    def __init__(self, pool: ThreadPoolExecutor, work: Callable[[], _T]) -> None:
+        self._pool, self._work = pool, work
+        self._lock = threading.Lock()
+        self._future: Future[_T] | None = None
+        self._begun = self._ended = math.inf
+
+    def begin(self) -> Future[_T]:
+        """The work, which goes on beside what the caller does."""
+        with self._lock:
+            if self._future is None:
+                self._begun = time.monotonic()
+                self._future = self._pool.submit(self._work)
+                self._future.add_done_callback(self._end)
+            return self._future
+
+    def done(self) -> bool:
+        """Whether its result is there."""
+        return self._future is not None and self._future.done()
+
+    @property
+    def seconds(self) -> float:
+        """What it has taken so far."""
+        return max(0.0, min(self._ended, time.monotonic()) - self._begun)
+
+    def _end(self, _future: Future[_T]) -> None:
+        self._ended = time.monotonic()
+
+
 @dataclass(frozen=True)
 class BackgroundWork:
-    """What is made while candidates are thought of and compiled; the seconds that the reference has taken so far."""
+    """What is made while candidates are thought of and compiled.
+
+    The reference is most of the work, and only what is fast enough is held against it: it waits for the first such one.
+    """
 
     pool: ThreadPoolExecutor
     baseline: Future[Measured]
-    reference: Future[Reference]
-    reference_seconds: Callable[[], float]
+    reference: OnDemand[Reference]
     widened: Callable[[str], WidenedKernel | str] | None
 
 
@@ -125,12 +160,12 @@ class Bench:
     @property
     def reference(self) -> Reference:
         """The kernel as it is, ready to judge. Raises CannotJudge when no rewrite of it can be proved."""
-        return self.ahead.reference.result()
+        return self.ahead.reference.begin().result()
 
     @property
     def proof_seconds(self) -> float:
         """What a proof takes, as far as that is known: the candidate runs on all that the reference has run on."""
-        return self.ahead.reference_seconds()
+        return self.ahead.reference.seconds
 
     def prepare_precision(self) -> None:
         """Compile the kernel in double precision in the meantime: a candidate will probably ask for it."""
@@ -152,9 +187,9 @@ def open_bench(
 ) -> Iterator[Bench]:
     """Prepare the judgement of rewrites of `kernel`: find its source, replay and time the reference.
 
-    Without `wait` the bench is there before its `baseline` and `reference` are: reading them waits. Both are
-    taken up when the session has them prepared. Raises CannotJudge with the reason, or what the build raises. All that
-    is written is removed at the end, unless `work` names a directory for it.
+    Without `wait` the bench is there before its `baseline` is, and its `reference` begins when it is asked for: reading
+    them waits. Both are taken up when the session has them prepared. Raises CannotJudge with the reason, or what the
+    build raises. All that is written is removed at the end, unless `work` names a directory for it.
     """
     run = run or Run()
     found = find_source(project, kernel, run.texts)
@@ -187,10 +222,11 @@ def open_bench(
         ready = _prepared_folder(session, kernel)
         if ready is None:
             baseline = pool.submit(_timed, recording, work / BASELINE)
-            reference = pool.submit(_replayed, recording, settings, signature)
+            reference = OnDemand(pool, lambda: _replayed(recording, settings, signature))
         else:
             baseline = pool.submit(read_measured, ready / BASELINE, run.texts)
-            reference = pool.submit(read_reference, ready, ready.parent, settings, signature)
+            reference = OnDemand(pool, lambda: read_reference(ready, ready.parent, settings, signature))
+            reference.begin()
         bench = Bench(
             project=project,
             session=session,
@@ -205,14 +241,15 @@ def open_bench(
             compiled=compiled,
             tool=tool,
             work=work,
-            ahead=BackgroundWork(pool, baseline, reference, _Stopwatch(reference), settings.widened),
+            ahead=BackgroundWork(pool, baseline, reference, settings.widened),
             run=run,
             timed_later=timed_later,
             functions=tuple(functions),
         )
         if wait:
+            reference.begin()
             baseline.result()
-            reference.result()
+            reference.begin().result()
         yield bench
 
 
@@ -236,21 +273,6 @@ def _threads(cancel: threading.Event | None) -> Iterator[tuple[ThreadPoolExecuto
         finally:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-class _Stopwatch:
-    """Seconds since it was made, until the work that it is made for is done."""
-
-    def __init__(self, work: Future[Reference]) -> None:
-        self._begun = time.monotonic()
-        self._seconds: float | None = None
-        work.add_done_callback(self._stop)
-
-    def __call__(self) -> float:
-        return time.monotonic() - self._begun if self._seconds is None else self._seconds
-
-    def _stop(self, _work: Future[Reference]) -> None:
-        self._seconds = time.monotonic() - self._begun
 
 
 def kernel_folder(mangled: str) -> str:

@@ -345,10 +345,11 @@ class Proofs:
         return self._begun[_key(one)][1].result()
 
     def _prove(self, one: Admitted, stop: Stop) -> Verdict:
-        while not self._bench.ahead.reference.done():
+        reference = self._bench.ahead.reference.begin()
+        while not reference.done():
             if stop.is_set():
                 raise Cancelled
-            wait([self._bench.ahead.reference], timeout=_LOOK_SECONDS)
+            wait([reference], timeout=_LOOK_SECONDS)
         return prove(self._bench, one.candidate, one.compiled, self._run.until(stop))
 
 

@@ -131,6 +131,7 @@ def _largest(bench: Bench) -> int:
 
 def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Judged]:
     run.say(f"timing {min(len(edits), _MOST_TIMED)} launch shapes of `{bench.kernel.name}`")
+    bench.ahead.reference.begin()  # each shape is checked against it
     begun, seconds = time.monotonic(), min(_SECONDS, run.seconds_left * _SHARE)
 
     def timed(numbered: tuple[int, LaunchEdit]) -> _Timed | Judgement | None:

@@ -37,7 +37,7 @@ _MOST_PROVED = 3
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the other variants and the proof
-_RESERVED = 3.0  # times what a proof takes: its own run of the program, and what only the candidate is tried on, come on top
+_RESERVED = 3.0  # times what a proof takes: the program runs with the rewrite, too, and some inputs are its own
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
 _WRITTEN_PAYS = 5  # hundredths of the time
 _PAYS = 1.01  # times as fast: where nothing gains that much, one partner is enough
@@ -165,7 +165,11 @@ def _time(
         return _Timed(by_text[one.candidate.text][0], weigh(bench, one.candidate, None, after, None), one)
 
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        timed += (t for t in pool.map(measured, enumerate(admitted, len(timed))) if t is not None)
+        for one in pool.map(measured, enumerate(admitted, len(timed))):
+            if one is not None:
+                timed.append(one)
+                if one.quick.accepted:
+                    bench.ahead.reference.begin()  # it will be proved, or one that is faster
 
 
 def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:

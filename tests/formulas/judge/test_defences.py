@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Pro
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.formulas.judge.bench import Bench, open_bench
+from hipscope.formulas.judge.bench import Bench, OnDemand, open_bench
 from hipscope.formulas.judge.guard import check_source
 from hipscope.formulas.judge.judge import Judgement, admit, judge_candidate, over_ranges, prove
 from hipscope.formulas.judge.outcome import Outcome
@@ -367,7 +366,8 @@ def test_times_that_did_not_wait_for_the_reference_are_checked_once_it_is_there(
     wrong = admit(bench, replace(same, text=text.replace("0.398942280f", "0.5f").encode()), bench.run)
     assert not isinstance(compiled, Judgement)
     assert not isinstance(wrong, Judgement)
-    waiting = replace(bench, ahead=replace(bench.ahead, reference=Future()))
+    later = OnDemand(bench.ahead.pool, lambda: bench.reference)
+    waiting = replace(bench, ahead=replace(bench.ahead, reference=later))
     after = judge.time_candidate(waiting, same, wrong, bench.run)
     assert not isinstance(after, str)
     assert (after.checked, after.wrong) == (False, None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.formulas.facts.called_functions import CalledFunction
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.judge import selection
+from hipscope.formulas.judge.bench import OnDemand
 from hipscope.formulas.judge.compile_sweep import Admitted, Swept
 from hipscope.formulas.judge.judge import Judgement
 from hipscope.formulas.judge.outcome import Outcome
@@ -26,11 +28,15 @@ SAME = Verdict(outcome="equivalent", reason="Equivalent.")
 
 
 @pytest.fixture
-def bench() -> Any:
-    """A bench whose reference is ready."""
-    reference: Future[None] = Future()
-    reference.set_result(None)
-    return SimpleNamespace(ahead=SimpleNamespace(reference=reference))
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(max_workers=1) as threads:
+        yield threads
+
+
+@pytest.fixture
+def bench(pool: ThreadPoolExecutor) -> Any:
+    """A bench whose reference is ready at once."""
+    return SimpleNamespace(ahead=SimpleNamespace(reference=OnDemand(pool, lambda: None)))
 
 
 def admitted(text: bytes, *, exact: bool = True) -> Any:
@@ -82,19 +88,39 @@ def test_an_unneeded_proof_ends(bench: Any, monkeypatch: pytest.MonkeyPatch, how
 
 
 def test_a_proof_waits_for_the_reference_but_not_longer_than_it_is_wanted(
-    monkeypatch: pytest.MonkeyPatch,
+    pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selection, "prove", lambda *_, **__: SAME)
-    reference: Future[None] = Future()
-    waiting = SimpleNamespace(ahead=SimpleNamespace(reference=reference))
+    ready = threading.Event()
+    waiting = SimpleNamespace(ahead=SimpleNamespace(reference=OnDemand(pool, ready.wait)))
     with proofs(waiting) as begun:
         begun.begin(admitted(b"one"))
         begun.drop(admitted(b"one"))
         with pytest.raises(Cancelled):
             begun.finish(admitted(b"one"))
         begun.begin(admitted(b"two"))
-        reference.set_result(None)
+        ready.set()
         assert begun.finish(admitted(b"two")) is SAME
+
+
+def test_the_reference_begins_with_the_first_proof_and_tells_its_seconds(pool: ThreadPoolExecutor) -> None:
+    ready, begun = threading.Event(), threading.Event()
+
+    def work() -> str:
+        begun.set()
+        assert ready.wait(20)
+        return "reference"
+
+    reference = OnDemand(pool, work)
+    assert not reference.done()
+    assert reference.seconds == 0.0
+    assert reference.begin() is reference.begin()
+    assert begun.wait(20)
+    assert not reference.done()
+    ready.set()
+    assert reference.begin().result() == "reference"
+    assert reference.done()
+    assert 0.0 < reference.seconds < 40.0
 
 
 @pytest.mark.parametrize(

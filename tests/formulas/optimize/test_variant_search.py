@@ -36,7 +36,13 @@ def compiled() -> list[Candidate]:
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Judging:
+def begun() -> list[str]:
+    """What was begun beside the search."""
+    return []
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: list[str]) -> Judging:
     """The judgements of all variants of a kernel whose speed is a function of its text."""
 
     def sweep(_bench: Any, tried: Sequence[Candidate], _run: Run, *, known: Sequence[Admitted]) -> Swept:
@@ -62,7 +68,10 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate]) -> Judgin
         )
         cycles = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
         variants = variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)
-        bench: Any = SimpleNamespace(prepare_precision=lambda: None, proof_seconds=100.0)
+        reference = SimpleNamespace(begin=lambda: begun.append("reference"))
+        bench: Any = SimpleNamespace(
+            prepare_precision=lambda: None, proof_seconds=100.0, ahead=SimpleNamespace(reference=reference)
+        )
         found: list[Judgement] = []
         with contextlib.suppress(Cancelled):
             for one in variant_search.judge_variants(bench, variants, run or Run()):
@@ -122,6 +131,14 @@ def test_what_was_timed_is_said_of_a_search_that_ends_before_its_proofs(
     assert {j.stage for j in found} == {Outcome.ENDED}
     assert {j.speedup for j in found} == {1.5}
     assert all("unroll" in j.candidate.text.decode() for j in found)
+
+
+@pytest.mark.parametrize(("speed", "needed"), [(1.5, True), (1.01, False)])
+def test_the_reference_is_only_made_for_what_is_fast_enough(
+    judged: Judging, begun: list[str], speed: float, *, needed: bool
+) -> None:
+    judged(lambda text: speed if "unroll 4" in text else 0.9)
+    assert bool(begun) is needed
 
 
 @pytest.mark.parametrize(("seconds", "more"), [(290.0, False), (310.0, True)])
