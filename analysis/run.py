@@ -19,17 +19,17 @@ Progress = Callable[[str, float | None], None]
 """Takes what is being done, and how much of it is done (0..1, None when that is not known)."""
 
 
-class Compiles:
-    """How many texts of device code were given to the compiler; what its cache had counts as well."""
+class Count:
+    """How often something was done, counted by any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.number = 0
 
-    def add(self) -> None:
-        """One more, from any thread."""
+    def add(self, more: int = 1) -> None:
+        """So many more."""
         with self._lock:
-            self.number += 1
+            self.number += more
 
 
 def silent(_message: str, _share: float | None) -> None:
@@ -40,13 +40,15 @@ def silent(_message: str, _share: float | None) -> None:
 class Run:
     """One request on its way. `cancel` None is never set; `texts` are what is built, searched and edited.
 
-    All its parts count their `compiles` together.
+    All its parts count together: `compiles` are texts of device code that were given to the compiler (what its cache
+    had counts as well), `replays` recorded launches that were made again.
     """
 
     cancel: threading.Event | None = None
     progress: Progress = silent
     texts: SourceTexts = field(default_factory=SourceTexts)
-    compiles: Compiles = field(default_factory=Compiles, compare=False, repr=False)
+    compiles: Count = field(default_factory=Count, compare=False, repr=False)
+    replays: Count = field(default_factory=Count, compare=False, repr=False)
 
     def say(self, message: str, share: float | None = None) -> None:
         """Report what is being done."""

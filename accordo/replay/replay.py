@@ -25,6 +25,7 @@ from hipscope.accordo.dispatch.access_map import AccessMap, read_runs
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.analysis.errors import CannotWrite, HipscopeError
+from hipscope.analysis.run import Count
 from hipscope.analysis.system.process import Completed, Limits, ProcessStreams, run_process
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
 from hipscope.emulator.sanitize import SANITIZE_FILE, SanitizerRun, read_sanitizer_run
@@ -49,7 +50,7 @@ class ReplayBroken(HipscopeError):
 class ReplayTool:
     """How to call the replay executable: `argv` is its command, `options` what every call gets.
 
-    `batches` says that it is the emulator's, which takes `--batch` and `--runs`.
+    `batches` says that it is the emulator's, which takes `--batch` and `--runs`. `replays` counts what it makes.
     """
 
     argv: tuple[str, ...]
@@ -57,6 +58,7 @@ class ReplayTool:
     env: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 60.0
     batches: bool = False
+    replays: Count = field(default_factory=Count, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -274,6 +276,7 @@ def patience(tool: ReplayTool, known: Replay) -> float:
 def replay(tool: ReplayTool, request: ReplayRequest, *, cancel: threading.Event | None = None) -> Replay:
     """Make one replay. Raises ReplayBroken, CannotWrite, Cancelled."""
     _make_room(request)
+    tool.replays.add()
     done = _run(tool, [*tool.argv, *_common(tool), *request.words(tool)], request.seconds(tool), cancel)
     if done.timed_out:
         text = f"it did not end within {request.seconds(tool):g} s"
@@ -316,6 +319,7 @@ def replay_all(
     if done.timed_out or done.returncode != 0:
         raise _broken(listed[0], done)
     made = [[found for r in group if (found := read_result(r)) is not None] for group in groups]
+    tool.replays.add(sum(map(len, made)))
     if not made[0]:
         raise _broken(listed[0], done)
     return made

@@ -212,7 +212,7 @@ def open_bench(
         work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
         _threads(run.cancel) as (pool, stop),
     ):
-        tool = replay_tool(project.config, session.toolchain, work)
+        tool = replace(replay_tool(project.config, session.toolchain, work), replays=run.replays)
         until = run.quietly().until(stop)
         recording = Recording(
             syntax.name, dispatches, found.file, project, session.toolchain, tool, work, until

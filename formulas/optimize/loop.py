@@ -77,7 +77,7 @@ def optimize_project(
     with ThreadPoolExecutor(max_workers=1) as early:
         early.submit(isolation)  # tried out once, and every candidate needs to know
         result = _go_on(project, options, proposer, run)
-    return result.model_copy(update={"compiles": run.compiles.number})
+    return result.model_copy(update={"compiles": run.compiles.number, "replays": run.replays.number})
 
 
 def _go_on(

@@ -92,3 +92,6 @@ class OptimizeResult(FrozenRecord):
         None, description="why the search ended before all was tried, and what is left; None when all was"
     )
     compiles: int = Field(0, description="texts of device code that were compiled for all attempts")
+    replays: int = Field(
+        0, description="recorded launches that were made again, of the original and of all attempts"
+    )

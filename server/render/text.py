@@ -170,7 +170,10 @@ def _print_verdict(found: Optimization, console: Console) -> None:
 def _compiled(found: Optimization) -> str:
     """What the search cost."""
     texts = plural(found.compiles, "text of device code was", "texts of device code were")
-    return f"{texts} compiled for {plural(len(found.attempts), 'attempt', 'attempts')}."
+    launches = plural(found.replays, "launch", "launches")
+    return (
+        f"{texts} compiled and {launches} replayed for {plural(len(found.attempts), 'attempt', 'attempts')}."
+    )
 
 
 def kernel_table(report: Report, kernels: Sequence[Kernel], width: int = _WIDE) -> Table:

@@ -369,6 +369,7 @@ def optimize(request: Object, file: str, text: str) -> Object:
         "gpu_speedup": None,
         "ended": None,
         "compiles": 0,
+        "replays": 0,
     }
     if "// worker: refuse" in text or start < 0:
         attempt: Object = {

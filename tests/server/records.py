@@ -46,6 +46,7 @@ _OPTIMIZATION = Optimization(
     gpu_speedup=None,
     ended=None,
     compiles=0,
+    replays=0,
 )
 
 

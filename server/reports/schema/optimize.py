@@ -129,6 +129,7 @@ class Optimization:
     gpu_speedup: float | None
     ended: str | None
     compiles: int
+    replays: int
 
     @property
     def provenance(self) -> Provenance | None:

@@ -18,6 +18,7 @@ from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, write_
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay, ReplayBroken, ReplayRequest, ReplayTool, replay, replay_all
 from hipscope.analysis.config import Config
+from hipscope.analysis.run import Count
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
@@ -290,11 +291,12 @@ def test_a_batch_decodes_a_code_object_once_for_all_of_its_replays(
     objdump = find_toolchain(Config()).objdump
     disassembler.write_text(f'#!/bin/sh\necho called >> "{calls}"\nexec "{objdump}" "$@"\n')
     disassembler.chmod(0o755)
-    without_cache = replace(tool, options=("--objdump", str(disassembler)))
+    without_cache = replace(tool, options=("--objdump", str(disassembler)), replays=Count())
     requests = [ReplayRequest(captured, captured.code_object, tmp_path / str(n), seed=n) for n in range(3)]
     made = replay_all(without_cache, [[request] for request in requests])
     assert [result.status for (result,) in made] == ["ok"] * 3
     assert calls.read_text() == "called\n"
+    assert without_cache.replays.number == 3
 
 
 def test_a_batch_of_code_that_cannot_be_decoded_says_so_of_each_replay(

@@ -153,6 +153,7 @@ def test_an_edit_of_two_kernels_shows_each_and_their_sum() -> None:
         kernel="first(int)",
         speedup=2.0,
         compiles=7,
+        replays=90,
         gpu_speedup=1.6,
         kernels=(
             KernelGain("first(int)", 1, 9e3, 2.0, 1),
@@ -164,7 +165,7 @@ def test_an_edit_of_two_kernels_shows_each_and_their_sum() -> None:
     text = stream.getvalue()
     assert "1.25x as fast (all launches of a run: 3.00 us before, 2.40 us after): second." in text
     assert "All kernels of a run together: 1.60x as fast." in text
-    assert "7 texts of device code were compiled for 0 attempts." in text
+    assert "7 texts of device code were compiled and 90 launches replayed for 0 attempts." in text
 
 
 def test_blocks_are_the_same_in_markdown_and_in_plain_text() -> None:
