@@ -2,6 +2,16 @@
 #include "isa/access.hpp"
 
 namespace hipscope::HIPSCOPE_ISA {
+namespace {
+
+/// Whether the offsets of all active lanes are `last` at most: a loop without branches, for arrays in private memory.
+bool inside_scratch(const u32* row, u32 base, u32 last, u64 active) {
+    u64 outside = 0;
+    for (std::size_t i = 0; i < kLanes; ++i) outside |= (active >> i) & static_cast<u64>(u32{base + row[i]} > last);
+    return outside == 0;
+}
+
+}  // namespace
 
 bool resolve_flat(Wave& w, const u64* address, u64 active, u32 bytes, bool write, void** pointer) {
     const Apertures a = apertures(address, active);
@@ -34,6 +44,11 @@ bool resolve_scratch(Wave& w, const Instruction& in, int saddr, u64 active, u32 
         const std::size_t stride = w.scratch_per_lane;
         for (std::size_t i = 0; i < kLanes; ++i) pointer[i] = first + i * stride;
         for (u64& address : w.access.address[0]) address = base;
+        return true;
+    }
+    if (row != nullptr && bytes <= w.scratch_per_lane && inside_scratch(row, base, w.scratch_per_lane - bytes, active)) {
+        for (std::size_t i = 0; i < kLanes; ++i) pointer[i] = w.scratch + i * w.scratch_per_lane + u32{base + row[i]};
+        for (std::size_t i = 0; i < kLanes; ++i) w.access.address[0][i] = u32{base + row[i]};
         return true;
     }
     for (u64 left = active; left != 0; left &= left - 1) {

@@ -113,6 +113,16 @@ bool resolve(Wave& w, const Instruction& in, int saddr, u64 active, u32 bytes, A
     return true;
 }
 
+/// `visit(lane)` of each active lane in turn; mostly that is all of them.
+template <class Visit>
+HIPSCOPE_INLINE void each_lane(u64 active, const Visit& visit) {
+    if (active == ~u64{0}) {
+        for (int lane = 0; lane < kLanes; ++lane) visit(lane);
+        return;
+    }
+    for (u64 left = active; left != 0; left &= left - 1) visit(std::countr_zero(left));
+}
+
 template <Segment segment, class Format>
 Step load(Wave& w, const Instruction& in) {
     const u64 active = w.exec();
@@ -126,10 +136,7 @@ Step load(Wave& w, const Instruction& in) {
     void* pointer[kLanes];
     if (!resolve<segment>(w, in, 1, active, Format::bytes, AccessKind::load, pointer)) return Step::fault;
     u32(*to)[kLanes] = w.vgpr + in.destination[0].index;
-    for (u64 left = active; left != 0; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        load_lane<Format>(pointer[lane], to, lane);
-    }
+    each_lane(active, [&](int lane) { load_lane<Format>(pointer[lane], to, lane); });
     return Step::next;
 }
 
@@ -146,10 +153,7 @@ Step store(Wave& w, const Instruction& in) {
     void* pointer[kLanes];
     if (!resolve<segment>(w, in, 2, active, Format::bytes, AccessKind::store, pointer)) return Step::fault;
     const u32(*from)[kLanes] = w.vgpr + in.source[1].index;
-    for (u64 left = active; left != 0; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        store_lane<Format>(pointer[lane], from, lane);
-    }
+    each_lane(active, [&](int lane) { store_lane<Format>(pointer[lane], from, lane); });
     return Step::next;
 }
 

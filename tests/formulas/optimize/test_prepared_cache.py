@@ -82,6 +82,11 @@ def found(project: Project, run: Run | None = None) -> bool:
         return session is not None
 
 
+def found_by(result: OptimizeResult) -> OptimizeResult:
+    """The result without what the search cost: what is prepared is not replayed again."""
+    return result.model_copy(update={"replays": 0})
+
+
 def test_the_result_is_the_same_with_and_without(
     project: Project, cold: OptimizeResult, entry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +98,7 @@ def test_the_result_is_the_same_with_and_without(
     monkeypatch.setattr(build, "_call", never)
     monkeypatch.setattr(build, "_check", never)  # also of the linker
     monkeypatch.setattr(prepare, "replay_all", never)
-    assert optimize_project(project, options=OPTIONS) == cold
+    assert found_by(optimize_project(project, options=OPTIONS)) == found_by(cold)
     assert entry.exists()
 
 
@@ -112,7 +117,7 @@ def test_the_results_in_double_precision_are_prepared_too(
         raise AssertionError("this was prepared")
 
     monkeypatch.setattr(double_precision, "write_widened", never)
-    assert optimize_project(project, options=OptimizeOptions(formula="precision")) == cold
+    assert found_by(optimize_project(project, options=OptimizeOptions(formula="precision"))) == found_by(cold)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +283,7 @@ def test_a_project_with_a_build_command_is_prepared_too(
     monkeypatch.setattr(loop, "profile_project", never)
     monkeypatch.setattr(bench, "prepare_reference", never)
     monkeypatch.setattr(prepare, "replay_all", never)
-    assert optimize_project(project, options=OPTIONS) == cold
+    assert found_by(optimize_project(project, options=OPTIONS)) == found_by(cold)
 
 
 def only_as_it_is(
