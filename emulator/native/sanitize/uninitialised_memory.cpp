@@ -17,6 +17,15 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
+/// Whether all these lanes access the same offset of their private memory, as where a loop's counter is the index.
+bool lanes_agree(const u64* address, u64 lanes) {
+    if (lanes == 0) return false;
+    const u64 first = address[std::countr_zero(lanes)];
+    u64 other = 0;
+    for (std::size_t i = 0; i < kLanes; ++i) other |= (address[i] ^ first) & (u64{0} - ((lanes >> i) & 1U));
+    return other == 0;
+}
+
 /// A spill or a fixed stack slot: no VGPR in the address, which is the same in all lanes.
 bool is_one_place(const Instruction& in) { return in.unit == Unit::scratch && in.source[0].kind != OperandKind::vgpr && in.source[0].kind != OperandKind::agpr; }
 
@@ -114,7 +123,7 @@ bool Uninitialised::defined(const Wave& wave, const Instruction& in, const WaveS
     const u32 bytes = made.bytes;
     if (made.space == Space::scratch) {
         const u64* address = made.address[0];
-        if (is_one_place(in)) return s.scratch.defined(made.lanes, address[std::countr_zero(made.lanes)], bytes);
+        if (is_one_place(in) || lanes_agree(address, made.lanes)) return s.scratch.defined(made.lanes, address[std::countr_zero(made.lanes)], bytes);
         for (u64 left = made.lanes; left != 0; left &= left - 1)
             if (!s.scratch.defined(left & (~left + 1), address[std::countr_zero(left)], bytes)) return false;
         return true;
@@ -163,7 +172,7 @@ void Uninitialised::define(const Wave& wave, const Instruction& in, WaveShadow& 
         if (lds) {
             for (u64 left = made.lanes; left != 0; left &= left - 1) clear(recent_->lds.data() + address[std::countr_zero(left)], made.bytes);
         } else if (made.space == Space::scratch) {
-            if (is_one_place(in)) return s.scratch.define(made.lanes, address[std::countr_zero(made.lanes)], made.bytes);
+            if (is_one_place(in) || lanes_agree(address, made.lanes)) return s.scratch.define(made.lanes, address[std::countr_zero(made.lanes)], made.bytes);
             for (u64 left = made.lanes; left != 0; left &= left - 1) s.scratch.define(left & (~left + 1), address[std::countr_zero(left)], made.bytes);
         } else if (!memory_.defined_span(shape_->span, made.bytes)) {
             for (u64 left = made.lanes; left != 0; left &= left - 1) memory_.define(address[std::countr_zero(left)], made.bytes);
