@@ -252,6 +252,7 @@ def _ask_model(
 ) -> OptimizeResult | None:
     """The language model's rewrites of one kernel, judged; beliefs and costs stand in the notes."""
     findings = kernel_findings(work.project, bench.session.profile, kernel, work.run.texts, work.formulas)
+    bench.ahead.reference.begin()  # an answer takes as long, and is proved before it is timed
 
     def confirm(judgement: Judgement) -> Judgement:
         whole = try_program(bench, judgement.candidate.text, work.run, exact=_bit_exact(judgement))
