@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.system.process import run_process
-from hipscope.emulator.symbolize import FileContents
+from hipscope.emulator.symbolize import FileContents as FileContents
 
 _LINE = re.compile(r"^\s+([a-z]\w*)(?: ([^\n]*?))?\s*// [0-9A-F]+:", re.MULTILINE)
 _ENCODING = re.compile(r"_(?:e32|e64|sdwa|dpp|e64_dpp)$")

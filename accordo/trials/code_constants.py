@@ -15,10 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble
+from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, FileContents, disassemble
 from hipscope.accordo.trials.solved_constants import solved_floats, solved_integers
 from hipscope.analysis.source.number_types import Element
-from hipscope.emulator.symbolize import FileContents
 
 _T = TypeVar("_T", bound=float)
 _FEW = 64
