@@ -28,7 +28,12 @@ from hipscope.formulas.propose.hints.written_steps import can_be_written
 _LOOP_HINTS = (LoopHint(4), LoopHint(4, "written"), LoopHint(4, "step"), LoopHint(4, "vectors"))
 _AGAIN = (LoopHint(4), LoopHint(4, "written"))  # of a kernel that was rewritten: the others have lost before
 _LARGER = (8, 16)
-_SMALLER = (LoopHint(2), LoopHint(1))
+_LARGEST = 32
+_OTHERS = (
+    LoopHint(2),
+    LoopHint(1),
+    LoopHint(16),
+)  # four copies also lose to more that the compiler makes unasked
 _FEWER_STEPS = LoopHint(2, "written")  # of a loop that has less than four
 _ALL_LOOPS = (LoopHint(4), LoopHint(4, "written"))  # for all hot loops at the same time
 _MOST_TIMED = 16
@@ -187,8 +192,9 @@ def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:
 
 
 def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
-    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer. Two steps at once
-    where four gain nothing: a loop of two or three steps never comes to them.
+    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer, or many.
+
+    Two steps at once where four gain nothing: a loop of two or three steps never comes to them.
     """
     told = [
         (t.speedup, t.hints.loops[0][1], t.hints.restrict)
@@ -200,20 +206,19 @@ def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
     speed, best, promise = max(
         told, key=lambda one: one[0], default=(0.0, LoopHint(4), variants.can_restrict)
     )
-    more = (
-        _SMALLER if speed < 1 else tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
-    )
+    more = _OTHERS if speed < 1 else tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
     few = any(hint.form == "written" and speed < _PAYS for speed, hint, _ in told)
     more = (*more, _FEWER_STEPS) if few else more
     return [Hints(((0, hint),), promise) for hint in more if _fits(variants, 0, hint)]
 
 
 def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
-    """More for the fastest ones: the launch bounds, the loops that are left as they are, and less promised."""
+    """More for the fastest ones: the launch bounds, the loops that are left as they are, less promised, more copies."""
     told_more = [(t.speedup, t.hints) for t in timed if t.hints is not None and t.speedup >= _NEAR]
     partners = _PARTNERS if any(speed >= _PAYS for speed, _ in told_more) else 1
-    found: list[Hints] = []
-    for _, hints in sorted(told_more, key=lambda one: -one[0])[:partners]:
+    fastest = sorted(told_more, key=lambda one: -one[0])[:partners]
+    found = [h for _, hints in fastest[:1] for h in _many_more(hints)]
+    for _, hints in fastest:
         told = dict(hints.loops)
         more = [replace(hints, bounds=b) for b in variants.bounds if hints.bounds is None][:1]
         if variants.can_restrict and (told or not hints.restrict):
@@ -227,6 +232,14 @@ def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
         found += more[:_MOST_PAIRS]
     tried = {t.hints for t in timed}
     return [h for h in dict.fromkeys(found) if h not in tried]
+
+
+def _many_more(hints: Hints) -> list[Hints]:
+    """Twice the copies of a loop that has gone as far as it is tried otherwise, by itself; first without a promise."""
+    if [hint.factor for _, hint in hints.loops] != [max(_LARGER)]:
+        return []
+    loops = tuple((number, replace(hint, factor=_LARGEST)) for number, hint in hints.loops)
+    return [replace(hints, loops=loops, restrict=promised) for promised in sorted({False, hints.restrict})]
 
 
 def _fits(variants: Variants, number: int, hint: LoopHint) -> bool:

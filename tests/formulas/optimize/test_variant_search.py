@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -21,12 +22,30 @@ from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import variant_search
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.variants import Hints, Variants, variants_of
-from tests.formulas.propose.hints.test_variants import FILE, SOURCE, profiled
+from tests.formulas.propose.hints.test_variants import FILE, SOURCE, nest, profiled
 from tests.formulas.propose.recipes.cases import metadata
 
 Speed = Callable[[str], float]
 Judging = Callable[..., list[Judgement]]
+CYCLES: dict[tuple[int, ...], float] = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
 PROVED = Verdict(outcome="equivalent", reason="Equivalent.")
+
+
+def _three_loops(cycles: dict[tuple[int, ...], float] = CYCLES) -> Variants:
+    kernel = parse(SOURCE.encode()).kernel("k")
+    assert kernel is not None
+    facts = LaunchFacts(
+        launches=(LaunchFact((256, 1, 1), (64, 1, 1)),),
+        needs=metadata(),
+        disjoint=frozenset({"a", "out"}),
+        threads=64,
+        written=64,
+    )
+    return variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)
+
+
+def _only_last() -> Variants:
+    return _three_loops({(13,): 90.0})
 
 
 @pytest.fixture
@@ -50,24 +69,16 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
         texts = {a.candidate.text for a in known}
         return Swept(tuple(Admitted(c, None) for c in tried if c.text not in texts), ())  # type: ignore[arg-type]
 
-    def of(speed: Speed, run: Run | None = None) -> list[Judgement]:
+    def of(
+        speed: Speed, run: Run | None = None, shape: Callable[[], Variants] = _three_loops
+    ) -> list[Judgement]:
         def weigh(_bench: Any, candidate: Candidate, *_: Any) -> Judgement:
             speedup = speed(candidate.text.decode())
             stage = Outcome.ACCEPTED if speedup >= 1.03 else Outcome.NOT_FASTER
             return Judgement(candidate, stage, f"{speedup:.2f}x.", speedup=speedup)
 
         monkeypatch.setattr(variant_search, "weigh", weigh)
-        kernel = parse(SOURCE.encode()).kernel("k")
-        assert kernel is not None
-        facts = LaunchFacts(
-            launches=(LaunchFact((256, 1, 1), (64, 1, 1)),),
-            needs=metadata(),
-            disjoint=frozenset({"a", "out"}),
-            threads=64,
-            written=64,
-        )
-        cycles = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
-        variants = variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)
+        variants = shape()
         reference = SimpleNamespace(begin=lambda: begun.append("reference"))
         bench: Any = SimpleNamespace(
             prepare_precision=lambda: None, proof_seconds=100.0, ahead=SimpleNamespace(reference=reference)
@@ -162,6 +173,55 @@ def test_the_fastest_is_named_when_none_is_fast_enough(judged: Judging) -> None:
     assert only.stage is Outcome.NOT_FASTER
     assert only.speedup == 1.02
     assert "the fastest of " in only.reason
+
+
+def test_two_steps_are_done_at_once_where_four_are_too_many(judged: Judging) -> None:
+    two = "// 2 steps at once"
+    first = judged(lambda text: 1.14 if two in text else 1.0, shape=_only_last)[0]
+    assert two in first.candidate.text.decode()
+
+
+def test_two_steps_are_not_tried_where_four_gain(judged: Judging, compiled: list[Candidate]) -> None:
+    judged(lambda text: 1.5 if "// 4 steps at once" in text else 1.0, shape=_only_last)
+    assert not any(b"// 2 steps at once" in candidate.text for candidate in compiled)
+
+
+def test_many_copies_are_tried_where_four_are_fewer_than_the_compiler_makes(judged: Judging) -> None:
+    def speed(text: str) -> float:
+        found = re.search(r"unroll (\d+)\n  while", text)
+        return {2: 0.57, 4: 0.8, 16: 1.14, 32: 1.21}.get(int(found[1]) if found else 0, 1.0)
+
+    first = judged(speed)[0]
+    assert first.speedup == 1.21
+    assert "restrict" not in first.candidate.text.decode()
+
+
+def test_many_copies_are_tried_beside_a_form_that_gains(judged: Judging) -> None:
+    def speed(text: str) -> float:
+        copies = 0.8 if "unroll 4\n" in text else 1.14 if "unroll 16\n" in text else 1.0
+        return copies if copies != 1.0 else 1.02 if "steps at once" in text else 1.0
+
+    first = judged(speed, shape=_only_last)[0]
+    assert first.speedup == 1.14
+
+
+def test_as_many_copies_are_not_tried_of_a_loop_that_has_no_use_for_sixteen(
+    judged: Judging, compiled: list[Candidate]
+) -> None:
+    judged(lambda text: 1.2 if "unroll 8\n  while" in text else 1.1 if "unroll" in text else 1.0)
+    assert not any(b"unroll 32" in candidate.text for candidate in compiled)
+
+
+@pytest.mark.parametrize(
+    ("factor", "loop"), [(4, "\n  for (int i"), (16, "\n  for (int i"), (4, "\n    for (int j")]
+)
+def test_a_loop_around_one_that_the_compiler_unrolled_is_told_alone_and_more(
+    judged: Judging, factor: int, loop: str
+) -> None:
+    def speed(text: str) -> float:
+        return 1.4 if f"#pragma unroll {factor}{loop}" in text and text.count("#pragma") == 1 else 1.01
+
+    assert judged(speed, shape=lambda: nest({(3, 3): 1.0, (5,): 95.0, (3,): 4.0}, {2: 0}))[0].speedup == 1.4
 
 
 @pytest.mark.parametrize("best", ["#pragma unroll 16\n  while", "#pragma unroll 2\n  while", "nothing"])
