@@ -29,11 +29,8 @@ _LOOP_HINTS = (LoopHint(4), LoopHint(4, "written"), LoopHint(4, "step"), LoopHin
 _AGAIN = (LoopHint(4), LoopHint(4, "written"))  # of a kernel that was rewritten: the others have lost before
 _LARGER = (8, 16)
 _LARGEST = 32
-_OTHERS = (
-    LoopHint(2),
-    LoopHint(1),
-    LoopHint(16),
-)  # four copies also lose to more that the compiler makes unasked
+_SMALLER = (LoopHint(2), LoopHint(1))
+_MANY = LoopHint(16)  # where four copies lose to more that the compiler makes unasked
 _FEWER_STEPS = LoopHint(2, "written")  # of a loop that has less than four
 _ALL_LOOPS = (LoopHint(4), LoopHint(4, "written"))  # for all hot loops at the same time
 _MOST_TIMED = 16
@@ -192,9 +189,10 @@ def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:
 
 
 def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
-    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer, or many.
+    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer.
 
-    Two steps at once where four gain nothing: a loop of two or three steps never comes to them.
+    Two steps at once where four gain nothing: a loop of two or three steps never comes to them. Many copies where four
+    are far slower than what the compiler does unasked.
     """
     told = [
         (t.speedup, t.hints.loops[0][1], t.hints.restrict)
@@ -206,9 +204,13 @@ def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
     speed, best, promise = max(
         told, key=lambda one: one[0], default=(0.0, LoopHint(4), variants.can_restrict)
     )
-    more = _OTHERS if speed < 1 else tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
+    more = (
+        _SMALLER if speed < 1 else tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
+    )
     few = any(hint.form == "written" and speed < _PAYS for speed, hint, _ in told)
     more = (*more, _FEWER_STEPS) if few else more
+    unasked = any(hint == LoopHint(4) and speed < _NEAR for speed, hint, _ in told)
+    more = (*more, _MANY) if unasked else more
     return [Hints(((0, hint),), promise) for hint in more if _fits(variants, 0, hint)]
 
 
