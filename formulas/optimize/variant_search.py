@@ -181,7 +181,12 @@ def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:
     promise, loops = variants.can_restrict, range(len(variants.loops))
     found = [Hints(restrict=True)] if promise else []
     found += [Hints(bounds=text) for text in variants.bounds]
-    found += [Hints(((0, hint),), promise) for hint in hints if loops and _fits(variants, 0, hint)]
+    found += [
+        Hints(((number, hint),), promise)
+        for number in variants.leading
+        for hint in hints
+        if _fits(variants, number, hint)
+    ]
     for hint in _ALL_LOOPS if len(loops) > 1 else ():
         if told := tuple((number, hint) for number in loops if _fits(variants, number, hint)):
             found.append(Hints(told, promise))
@@ -195,23 +200,26 @@ def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
     are far slower than what the compiler does unasked.
     """
     told = [
-        (t.speedup, t.hints.loops[0][1], t.hints.restrict)
+        (t.speedup, *t.hints.loops[0], t.hints.restrict)
         for t in timed
-        if t.hints is not None and [number for number, _ in t.hints.loops] == [0]
+        if t.hints is not None and len(t.hints.loops) == 1 and t.hints.loops[0][0] in variants.leading
     ]
     if not variants.loops:
         return []
-    speed, best, promise = max(
-        told, key=lambda one: one[0], default=(0.0, LoopHint(4), variants.can_restrict)
+    inner = variants.leading[-1]
+    speed, number, best, promise = max(
+        told, key=lambda one: one[0], default=(0.0, inner, LoopHint(4), variants.can_restrict)
     )
-    more = (
-        _SMALLER if speed < 1 else tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
-    )
-    few = any(hint.form == "written" and speed < _PAYS for speed, hint, _ in told)
-    more = (*more, _FEWER_STEPS) if few else more
-    unasked = any(hint == LoopHint(4) and speed < _NEAR for speed, hint, _ in told)
-    more = (*more, _MANY) if unasked else more
-    return [Hints(((0, hint),), promise) for hint in more if _fits(variants, 0, hint)]
+    if speed < 1:
+        number, more = inner, _SMALLER
+    else:
+        more = tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
+    alone = [(gain, hint) for gain, loop, hint, _ in told if loop == number]
+    if any(hint.form == "written" and gain < _PAYS for gain, hint in alone):
+        more = (*more, _FEWER_STEPS)
+    if any(hint == LoopHint(4) and gain < _NEAR for gain, hint in alone):
+        more = (*more, _MANY)
+    return [Hints(((number, hint),), promise) for hint in more if _fits(variants, number, hint)]
 
 
 def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:

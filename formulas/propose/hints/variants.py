@@ -14,10 +14,11 @@ from typing import Literal
 from tree_sitter import Node
 
 from hipscope.analysis.metrics.stalls import blamed_stalls
-from hipscope.analysis.profile import Kernel
+from hipscope.analysis.profile import Instruction, Kernel
 from hipscope.analysis.source.nodes import LOOPS, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.detect.dataflow import loops as machine_loops
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
@@ -35,12 +36,16 @@ _MOST_LOOPS = 4
 
 @dataclass(frozen=True)
 class HotLoop:
-    """A loop of the kernel, or of a function that is inlined into it, and its share of the kernel's cycles."""
+    """A loop of the kernel, or of a function that is inlined into it, and its share of the kernel's cycles.
+
+    `unrolled`: the machine code has none like it, but others.
+    """
 
     node: Node
     share: float
     in_kernel: bool
     counted: SteppedLoop | None = None
+    unrolled: bool = False
 
     @property
     def line(self) -> int:
@@ -95,6 +100,15 @@ class Variants:
     loops: tuple[HotLoop, ...]
     can_restrict: bool
     bounds: tuple[str, ...]
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The loops that are told something alone: the hottest, and one inside it that the compiler has unrolled."""
+        if not self.loops:
+            return ()
+        first = self.loops[0].node
+        gone = [n for n, loop in enumerate(self.loops) if n and loop.unrolled and _contains(first, loop.node)]
+        return (0, *gone[:1])
 
     def candidate(self, hints: Hints) -> Candidate:
         """The text with these hints."""
@@ -152,23 +166,49 @@ def _hot_loops(
 ) -> list[HotLoop]:
     """The loops of the kernel and of other functions in the file that its cycles are spent in, hottest first.
 
-    Cycles count for the innermost loop around them, in the function that is inlined or in its caller.
+    Cycles count for the innermost loop around them, in the function that is inlined or in its caller. Where the
+    compiler has unrolled that one completely, they count for the loop around it as well, of which it made its copies.
     """
     others = [n for n in walk(parse(source).root) if _is_loop(n) and _in_helper(n, kernel)]
     loops = [*others, *(n for n in walk(kernel.body_node) if _is_loop(n))]
-    own = dict.fromkeys((n.id for n in loops), 0.0)
+    cycles = dict.fromkeys((n.id for n in loops), 0.0)
+    around: set[int] = set()
     total = 0.0
     for one in profiled:
-        for instruction, waits in zip(one.instructions, blamed_stalls(one), strict=True):
+        nests = [_nest(loops, instruction, file) for instruction in one.instructions]
+        compiled = _compiled(one, nests)
+        around |= compiled
+        for instruction, waits, nest in zip(one.instructions, blamed_stalls(one), nests, strict=True):
             cost = instruction.latency - instruction.stall + sum(waits.values())
             total += cost
-            lines = [f.line for f in instruction.source if _same(f.file, file)] if cost else []
-            inner = next((loop for line in lines if (loop := _innermost(loops, line)) is not None), None)
-            if inner is not None:
-                own[inner.id] += cost
-    hot = [(n, own[n.id] / total) for n in loops if total and own[n.id] >= _HOT * total]
-    found = [_hot(n, share, kernel, facts, source) for n, share in hot]
+            for loop in _paying(nest, compiled):
+                cycles[loop] += cost
+    hot = [(n, cycles[n.id] / total) for n in loops if total and cycles[n.id] >= _HOT * total]
+    found = [_hot(n, share, kernel, facts, source, bool(around) and n.id not in around) for n, share in hot]
     return sorted(found, key=lambda loop: -loop.share)[:_MOST_LOOPS]
+
+
+def _nest(loops: Sequence[Node], instruction: Instruction, file: Path) -> tuple[int, ...]:
+    """The loops around an instruction, innermost first, then those around the call that was inlined."""
+    lines = [frame.line for frame in instruction.source if _same(frame.file, file)]
+    return tuple(loop.id for line in lines for loop in reversed(_around(loops, line)))
+
+
+def _compiled(kernel: Kernel, nests: Sequence[tuple[int, ...]]) -> set[int]:
+    """The loops that the machine code has, too: each is the innermost one around all that a branch jumps back over."""
+    found: set[int] = set()
+    for first, last in machine_loops(kernel):
+        inside = [nest for nest in nests[first : last + 1] if nest]
+        common = (n for n in inside[0] if all(n in nest for nest in inside)) if inside else iter(())
+        found |= {n for n in (next(common, None),) if n is not None}
+    return found
+
+
+def _paying(nest: tuple[int, ...], compiled: set[int]) -> tuple[int, ...]:
+    """The innermost loop; where the machine code no longer has it, also the next one that it has."""
+    if not nest or nest[0] in compiled:
+        return nest[:1]
+    return (nest[0], *[loop for loop in nest if loop in compiled][:1])
 
 
 def _is_loop(node: Node) -> bool:
@@ -181,20 +221,25 @@ def _is_loop(node: Node) -> bool:
     return node.parent is not None and node.parent.type == "compound_statement"
 
 
-def _hot(node: Node, share: float, kernel: KernelSyntax, facts: LaunchFacts, source: bytes) -> HotLoop:
+def _hot(
+    node: Node, share: float, kernel: KernelSyntax, facts: LaunchFacts, source: bytes, unrolled: bool
+) -> HotLoop:
     inside = kernel.span.start <= node.start_byte < kernel.span.end
     counted = counted_loop(node, kernel, facts, source) if inside else ""
-    return HotLoop(node, share, inside, None if isinstance(counted, str) else counted)
+    return HotLoop(node, share, inside, None if isinstance(counted, str) else counted, unrolled)
 
 
-def _innermost(loops: Sequence[Node], line: int) -> Node | None:
-    """The innermost of the loops around a line: a loop inside another stands behind it."""
-    around = [n for n in loops if n.start_point.row + 1 <= line <= n.end_point.row + 1]
-    return around[-1] if around else None
+def _around(loops: Sequence[Node], line: int) -> list[Node]:
+    """The loops around a line, outermost first: a loop inside another stands behind it."""
+    return [n for n in loops if n.start_point.row + 1 <= line <= n.end_point.row + 1]
 
 
 def _same(name: str, file: Path) -> bool:
     return name == str(file) or (name.endswith(file.name) and Path(name).resolve() == file.resolve())
+
+
+def _contains(outer: Node, inner: Node) -> bool:
+    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
 def _in_helper(node: Node, kernel: KernelSyntax) -> bool:

@@ -33,8 +33,21 @@ __global__ void other(float* out, int n) {
 """
 
 
-def profiled(cycles: dict[tuple[int, ...], float]) -> Kernel:
-    """A kernel with an instruction for each inline chain of lines, innermost first, and its cycles."""
+NEST = """__global__ void k(const float* a, float* out, int n) {
+  float s = 0.0f;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < 4; ++j)
+      s += a[4 * i + j];
+  out[threadIdx.x] = s;
+}
+"""
+
+
+def profiled(cycles: dict[tuple[int, ...], float], branches: dict[int, int] | None = None) -> Kernel:
+    """A kernel with an instruction for each inline chain of lines, innermost first, and its cycles.
+
+    `branches` are the instructions by their place that branch, and to which.
+    """
     return Kernel(
         name=KernelName("k"),
         mangled="k",
@@ -45,8 +58,8 @@ def profiled(cycles: dict[tuple[int, ...], float]) -> Kernel:
         instructions=tuple(
             Instruction(
                 index=n,
-                address=4 * n,
-                text="v_add_f32",
+                address=4 * (n + 1),
+                text=_text(n, (branches or {}).get(n)),
                 hits=1,
                 latency=cost,
                 source=tuple(Frame(file=str(FILE), line=line) for line in lines),
@@ -54,6 +67,10 @@ def profiled(cycles: dict[tuple[int, ...], float]) -> Kernel:
             for n, (lines, cost) in enumerate(cycles.items())
         ),
     )
+
+
+def _text(place: int, target: int | None) -> str:
+    return "v_add_f32" if target is None else f"s_cbranch_scc1 {(target - place - 1) % (1 << 16)}"
 
 
 def variants(cycles: dict[tuple[int, ...], float]) -> Variants:
@@ -83,6 +100,37 @@ def test_loops_of_every_form_are_hot_by_the_cycles_spent_in_them(
     cycles: dict[tuple[int, ...], float], lines: list[int]
 ) -> None:
     assert [loop.line for loop in variants(cycles).loops] == lines
+
+
+def nest(cycles: dict[tuple[int, ...], float], branches: dict[int, int]) -> Variants:
+    kernel = parse(NEST.encode()).kernels[0]
+    return variants_of(FILE, NEST.encode(), kernel, [profiled(cycles, branches)], LaunchFacts())
+
+
+@pytest.mark.parametrize(
+    ("branches", "lines", "leading"),
+    [
+        ({2: 0}, [3, 4], (0, 1)),  # one loop, with the outer one's counter in it
+        ({1: 1}, [4], (0,)),  # the inner one is still there
+        ({1: 1, 2: 0}, [4], (0,)),
+        ({}, [4], (0,)),  # nothing is left of either
+    ],
+)
+def test_cycles_of_a_loop_that_the_compiler_unrolled_count_for_the_one_around_it(
+    branches: dict[int, int], lines: list[int], leading: tuple[int, ...]
+) -> None:
+    found = nest({(3, 3): 1.0, (5,): 95.0, (3,): 4.0}, branches)
+    assert [loop.line for loop in found.loops] == lines
+    assert found.leading == leading
+
+
+def test_the_loop_around_the_call_of_a_helper_is_told_when_the_helpers_is_unrolled() -> None:
+    kernel = parse(SOURCE.encode()).kernel("k")
+    assert kernel is not None
+    one = profiled({(4, 10): 90.0, (9,): 5.0}, {1: 0})
+    found = variants_of(FILE, SOURCE.encode(), kernel, [one], LaunchFacts())
+    assert [(loop.line, loop.unrolled) for loop in found.loops] == [(9, False), (3, True)]
+    assert found.leading == (0,)  # not one inside the other in the text
 
 
 def test_a_loop_behind_a_macro_is_a_loop() -> None:
