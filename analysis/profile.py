@@ -6,6 +6,7 @@ here knows about files, LSP or a particular source.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, NewType
 
@@ -238,6 +239,9 @@ class Profile(_Record):
     partial: str | None = Field(None, description="what was not covered and why; None when all was")
     warnings: tuple[str, ...] = Field(
         (), description="what is odd about the program's results: all NaN, never written"
+    )
+    untimed: Mapping[str, int] = Field(
+        default_factory=dict, description="launches that have no time and are in no kernel, by mangled name"
     )
     tool: str = Field("", description="the tool and version that recorded it")
     source_note: str | None = Field(None, description="why a GPU of this machine was not used, if so")

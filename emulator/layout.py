@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,6 +158,7 @@ def write_rocprofv3(
             for kernel, number in kernels.items()
         ],
         "unprofiled": [d.id for d in timed if not d.profiled],
+        "untimed": Counter(d.kernel for d in launches if d.start_ns is None),
         "stopped": {str(d.id): list(d.stopped) for d in launches if d.stopped is not None},
         "dynamic_lds": {str(d.id): d.dynamic_lds for d in launches if d.dynamic_lds},
         "traces": traced,

@@ -112,6 +112,7 @@ def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
         faults=tuple(_fault(f) for f in sidecar.get("faults", ())),
         partial=sidecar.get("partial"),
         warnings=tuple(sidecar.get("warnings", ())),
+        untimed=sidecar.get("untimed", {}),
         tool=sidecar.get("tool", ""),
     )
 

@@ -21,6 +21,7 @@ from hipscope.analysis.system.process import Stop
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.outcome import ProgramTimes
 from hipscope.formulas.judge.program_output import (
@@ -369,19 +370,17 @@ def program_difference(
         return f"The program's exit code changes from {codes} with the rewrite."
     if (difference := output_difference(old.program.output, new.program.output, ignored)) is not None:
         return difference
-    known = {kernel.mangled for kernel in old.kernels}
-    if (more := next((k for k in new.kernels if k.mangled not in known), None)) is not None:
-        return f"The program runs another kernel, {more.name}, with the rewrite."
-    for kernel in old.kernels:
-        again = new.kernel(kernel.mangled)
-        if again is None:
-            return f"The kernel {kernel.name} does not run any more with the rewrite."
-        if not _launched_as_often(kernel, again, others):
-            return (
-                f"The kernel {kernel.name} is launched {len(again.dispatches)} times with the rewrite, "
-                f"before {len(kernel.dispatches)} times."
-            )
-        if kernel.mangled in rewritten:
+    before, after = _launches(old), _launches(new)
+    if (more := next((k for k in after if k not in before), None)) is not None:
+        return f"The program runs another kernel, {_shown(new, more)}, with the rewrite."
+    for mangled, count in before.items():
+        name = _shown(old, mangled)
+        if mangled not in after:
+            return f"The kernel {name} does not run any more with the rewrite."
+        if not _as_often(mangled, count, after[mangled], others):
+            return f"The kernel {name} is launched {after[mangled]} times with the rewrite, before {count} times."
+        kernel, again = old.kernel(mangled), new.kernel(mangled)
+        if mangled in rewritten or kernel is None or again is None:
             continue
         if _each_takes(again) > _each_takes(kernel) * _OTHERS_SLOWER:
             return (
@@ -391,31 +390,41 @@ def program_difference(
     return None
 
 
+def _launches(profile: Profile) -> dict[str, int]:
+    """How often each kernel was launched, by mangled name: also those for whose times there was no time left."""
+    found = {kernel.mangled: len(kernel.dispatches) for kernel in profile.kernels}
+    return {name: found.get(name, 0) + profile.untimed.get(name, 0) for name in (*found, *profile.untimed)}
+
+
+def _shown(profile: Profile, mangled: str) -> str:
+    kernel = profile.kernel(mangled)
+    return demangle(mangled) if kernel is None else kernel.name
+
+
 def _other_launches(old: Profile, new: Profile) -> bool:
     """Whether a kernel that both runs have is not launched as often in both."""
-    pairs = [(k, new.kernel(k.mangled)) for k in old.kernels]
-    return any(again is not None and len(again.dispatches) != len(k.dispatches) for k, again in pairs)
+    before, after = _launches(old), _launches(new)
+    return any(after.get(name, count) != count for name, count in before.items())
 
 
-def _launched_as_often(kernel: Kernel, again: Kernel, others: Sequence[Profile]) -> bool:
+def _as_often(mangled: str, before: int, after: int, others: Sequence[Profile]) -> bool:
     """Whether a kernel is launched as often as in runs of the original: exactly so, or where their numbers vary, by
     races that the program itself decides by, no farther from them than they are apart.
     """
-    same = [k for p in others if (k := p.kernel(kernel.mangled)) is not None]
-    known = [len(k.dispatches) for k in (kernel, *same)]
+    known = [before, *(found[mangled] for p in others if mangled in (found := _launches(p)))]
     apart = max(known) - min(known)
-    return min(known) - apart <= len(again.dispatches) <= max(known) + apart
+    return min(known) - apart <= after <= max(known) + apart
 
 
 def _other_numbers(old: Profile, new: Profile, others: Sequence[Profile]) -> list[str]:
     """A note for each kernel of which runs of the original launch other numbers, too."""
     found = []
-    for kernel in old.kernels:
-        same = [k for p in (old, *others) if (k := p.kernel(kernel.mangled)) is not None]
-        known, again = [len(k.dispatches) for k in same], new.kernel(kernel.mangled)
-        if again is not None and min(known) < max(known):
+    runs, after = [_launches(p) for p in (old, *others)], _launches(new)
+    for mangled in runs[0]:
+        known = [run[mangled] for run in runs if mangled in run]
+        if mangled in after and min(known) < max(known):
             found.append(
-                f"{kernel.name} is launched {len(again.dispatches)} times; without the rewrite {min(known)} to "
+                f"{_shown(old, mangled)} is launched {after[mangled]} times; without the rewrite {min(known)} to "
                 f"{max(known)} times, from run to run."
             )
     return found

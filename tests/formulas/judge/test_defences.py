@@ -292,6 +292,30 @@ def test_the_program_runs_the_same_kernels_as_often_and_no_other_is_slower(
 
 
 @pytest.mark.parametrize(
+    ("after", "untimed", "reason"),
+    [
+        (profile(("k", 1, 50.0), ("late", 3, 10.0)), {}, None),
+        (profile(("k", 1, 50.0)), {"late": 3}, None),
+        (profile(("k", 1, 50.0), ("late", 1, 10.0)), {"late": 2}, None),
+        (
+            profile(("k", 1, 50.0), ("late", 2, 10.0)),
+            {},
+            "late is launched 2 times with the rewrite, before 3",
+        ),
+        (profile(("k", 1, 50.0)), {}, "late does not run any more"),
+        (profile(("k", 1, 50.0)), {"late": 3, "more": 1}, "runs another kernel, more"),
+    ],
+)
+def test_launches_that_there_was_no_time_to_time_count_as_launches(
+    after: Profile, untimed: dict[str, int], reason: str | None
+) -> None:
+    """A faster rewrite leaves more of the budget: all-pairs-distance of HeCBench has its last kernel timed then."""
+    before = profile(("k", 1, 100.0)).model_copy(update={"untimed": {"late": 3}})
+    found: Any = program_difference(before, after.model_copy(update={"untimed": untimed}), {"k"}, [])
+    assert found is None if reason is None else reason in found
+
+
+@pytest.mark.parametrize(
     ("after", "reason"),
     [
         (profile(("k", 14, 50.0), ("other", 5, 100.0)), None),
