@@ -46,7 +46,9 @@ def test_a_launch_takes_as_long_as_its_slowest_xcd(run: Run, groups: int) -> Non
 
 
 @pytest.mark.parametrize("more", [TOO_LARGE_TO_KEEP, MANAGED])
-def test_a_first_launch_that_cannot_run_twice_has_an_estimate_and_the_second_a_time(run: Run, more: str) -> None:
+def test_a_first_launch_that_cannot_run_twice_has_an_estimate_and_the_second_a_time(
+    run: Run, more: str
+) -> None:
     launches = "work<<<1200, 64>>>(out, 20, 400, 3, 0);"
     (known,) = times(run, launches)
     estimate, second = times(run, launches * 2, more)
@@ -55,7 +57,7 @@ def test_a_first_launch_that_cannot_run_twice_has_an_estimate_and_the_second_a_t
 
 
 def test_short_waves_of_the_timed_xcd_say_little_about_long_ones_of_another(run: Run) -> None:
-    """Workgroups of the first XCD do next to nothing: their waiting for arguments is no measure of what the others take."""
+    """Workgroups of the first XCD do next to nothing: that they wait for arguments is no measure of the others."""
     launches = "work<<<4096, 64>>>(out, 1, 250, 3, 0);"
     (known,) = times(run, launches)
     assert times(run, launches * 2, MANAGED) == pytest.approx([known, known], rel=0.3)

@@ -25,7 +25,13 @@ from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.selection import Offers
 from hipscope.formulas.judge.whole_program import try_program
 from hipscope.formulas.optimize import kernel_search
-from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, apply_edit, optimize_project
+from hipscope.formulas.optimize.loop import (
+    OptimizeOptions,
+    OptimizeResult,
+    apply_edit,
+    optimize_project,
+    own_first,
+)
 from hipscope.formulas.propose.candidate import Candidate
 
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -603,5 +609,5 @@ def test_kernels_of_libraries_come_after_the_programs_own(tmp_path: Path) -> Non
         ("other(int*)", None),
     ]
     hot: list[Any] = [(SimpleNamespace(name=n, file=f and str(f)), []) for n, f in named]
-    ordered = [kernel.name for kernel, _ in loop.own_first(hot, SourceTexts())]
+    ordered = [kernel.name for kernel, _ in own_first(hot, SourceTexts())]
     assert ordered == ["mine(int*)", "other(int*)", "library::sort_kernel(int*)"]
