@@ -210,10 +210,9 @@ def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
     speed, number, best, promise = max(
         told, key=lambda one: one[0], default=(0.0, inner, LoopHint(4), variants.can_restrict)
     )
+    more = tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
     if speed < 1:
         number, more = inner, _SMALLER
-    else:
-        more = tuple(replace(best, factor=n) for n in _LARGER if best.form != "vectors")
     alone = [(gain, hint) for gain, loop, hint, _ in told if loop == number]
     if any(hint.form == "written" and gain < _PAYS for gain, hint in alone):
         more = (*more, _FEWER_STEPS)
