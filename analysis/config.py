@@ -300,6 +300,7 @@ class Config(_Section):
         None,
         description=(
             "Shell command that builds the program, started in the directory of this file (in hipscope's copy of it). "
+            "It may run the program: without ROCm that happens on the emulator, unprofiled. "
             "Left out: a single source file is compiled directly."
         ),
     )
@@ -364,8 +365,10 @@ class Config(_Section):
     env: dict[str, str] = Field(
         default_factory=dict,
         description=(
-            "Environment variables for the build and the program. In confined runs (a rewrite's builds and runs) "
-            "`HOME` and `TMPDIR` are private folders, whatever is set here."
+            "Environment variables for the build and the program. `CPATH`, `CPLUS_INCLUDE_PATH`, `C_INCLUDE_PATH` and "
+            "`LIBRARY_PATH` of hipscope's own environment count, too, where they are not set here. "
+            "In confined runs (a rewrite's builds and runs) `HOME` and `TMPDIR` are private folders, "
+            "whatever is set here."
         ),
     )
     bench: list[BenchConfig] = Field(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hipscope.analysis.metrics.machine_loops import branch_target, machine_loops
 from hipscope.analysis.profile import Instruction, Kernel
 
 _REGISTER = re.compile(r"\b([vasm])(?:(\d+)\b|\[(\d+):(\d+)\])|\b(vcc)\b")
@@ -26,7 +27,6 @@ _NO_RESULT = (
 )
 # Lanes get other values by these, whatever they read.
 _PER_LANE = (*_LOADS, "ds_", "scratch_load", "global_atomic", "flat_atomic", "buffer_atomic", "v_mbcnt")
-_BRANCHES = ("s_branch", "s_cbranch")
 _FURTHEST = 400  # instructions that are searched for what gave an address
 
 
@@ -77,29 +77,9 @@ def _as_mask(operand: str) -> str:
     return "m" + operand[1:] if operand.startswith("s") else operand
 
 
-def loops(kernel: Kernel) -> tuple[tuple[int, int], ...]:
-    """First and last index of each loop: what a branch back jumps over, itself included."""
-    place = {i.address: i.index for i in kernel.instructions}
-    found = []
-    for i in kernel.instructions:
-        target = place.get(_target(i) or -1)
-        if target is not None and target <= i.index:
-            found.append((target, i.index))
-    return tuple(found)
-
-
-def _target(instruction: Instruction) -> int | None:
-    """The address that a branch leads to: words of 4 bytes from the next instruction, in 16 bits with a sign."""
-    name, _, rest = instruction.text.partition(" ")
-    if not name.startswith(_BRANCHES) or not rest.strip().isdigit():
-        return None
-    words = int(rest)
-    return instruction.address + 4 + 4 * (words - (1 << 16) if words >= 1 << 15 else words)
-
-
 def addressed_by_loads(kernel: Kernel) -> frozenset[int]:
     """Loads from global memory whose address another such load brought: indices, lists, trees."""
-    around = loops(kernel)
+    around = machine_loops(kernel)
     return frozenset(
         i.index
         for i in kernel.instructions
@@ -137,7 +117,8 @@ def uniform_instructions(kernel: Kernel) -> frozenset[int]:
     """
     code = kernel.instructions
     place = {i.address: i.index for i in code}
-    targets = [place.get(_target(i) or -1) for i in code]
+    addresses = [branch_target(i) for i in code]
+    targets = [None if address is None else place.get(address) for address in addresses]
     states: list[frozenset[str] | None] = [None] * (len(code) + 1)
     states[0] = frozenset()
     for _ in range(4):  # inner loops of loops of loops: each pass settles one level

@@ -13,12 +13,12 @@ from typing import Literal
 
 from tree_sitter import Node
 
+from hipscope.analysis.metrics.machine_loops import machine_loops
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Instruction, Kernel
 from hipscope.analysis.source.nodes import LOOPS, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
-from hipscope.formulas.detect.dataflow import loops as machine_loops
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop

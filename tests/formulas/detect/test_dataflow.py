@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hipscope.analysis.metrics.machine_loops import machine_loops
 from hipscope.analysis.profile import Dispatch, Instruction, Kernel, KernelName, Resources
-from hipscope.formulas.detect.dataflow import addressed_by_loads, loops, uniform_instructions
+from hipscope.formulas.detect.dataflow import addressed_by_loads, uniform_instructions
 
 
 def kernel_of(*texts: str, size: int = 8) -> Kernel:
@@ -46,7 +47,7 @@ def test_a_chain_goes_round_the_loop() -> None:
         "s_cbranch_scc1 65532",  # 4 words back from the next: to the load
         size=4,
     )
-    assert loops(kernel) == ((1, 4),)
+    assert machine_loops(kernel) == ((1, 4),)
     assert addressed_by_loads(kernel) == {1}
 
 
@@ -84,5 +85,5 @@ def test_a_sum_in_a_loop_is_not_uniform_though_it_begins_so() -> None:
         "s_cbranch_scc1 65532",
         size=4,
     )
-    assert loops(kernel) == ((1, 4),)
+    assert machine_loops(kernel) == ((1, 4),)
     assert uniform_instructions(kernel) == {0}

@@ -70,7 +70,7 @@ def test_a_profile_that_does_not_fit_is_an_error_of_one_line(program: Path, size
 
 def test_a_launch_that_cannot_be_recorded_is_an_error_of_one_line(program: Path) -> None:
     folder = program.parent
-    ended = run(folder, folder / "cache", "600k", "optimize", "program.hip", XDG_CACHE_HOME=folder / "cache")
+    ended = run(folder, folder / "cache", "300k", "optimize", "program.hip", XDG_CACHE_HOME=folder / "cache")
     assert ended.code == 2
     assert "cannot write" in ended.stderr
     assert "No space left on device" in ended.stderr
