@@ -6,8 +6,8 @@
 
 namespace hipscope {
 
-/// For each page of a private mapping of a file whether something was written to it: only then can it differ from the file.
-/// Empty when the system does not give it. `data` is the start of a page.
+/// For each page of a private mapping whether something was written to it: only then can it differ from the mapped file, or
+/// from zeros. Empty when the system does not give it. `data` is the start of a page.
 std::vector<bool> written_pages(const char* data, std::size_t bytes);
 
 }  // namespace hipscope

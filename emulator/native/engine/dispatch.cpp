@@ -511,13 +511,19 @@ DispatchResult Engine::time_busiest(const PreparedLaunch& launch, bool cold) {
     const auto busier = run.busier(result);
     if (!busier) return result;
     of_kernel = {.number = *busier, .uneven = true};
-    if (!before) return result;
+    if (!before || !has_time_for(result.wall_ms)) return result;
     before->put_back();  // what this one uses of the MALL, the other run marked as well
     DispatchResult again = Run(*this, launch, *busier).run(cold);
     DispatchResult& slower = again.timed && again.timed->cycles < result.timed->cycles ? result : again;
     slower.wall_ms = result.wall_ms + again.wall_ms;
     slower.cpu_ms = result.cpu_ms + again.cpu_ms;
     return std::move(slower);
+}
+
+/// Whether the program's deadline leaves twice that: a launch that is stopped in its second run would be left half done.
+bool Engine::has_time_for(double wall_ms) const {
+    const std::chrono::duration<double, std::milli> twice(2 * wall_ms);
+    return !settings_.deadline || std::chrono::steady_clock::now() + twice < *settings_.deadline;
 }
 
 /// Nothing but device memory has a part in it, and of that there is not too much to be kept.

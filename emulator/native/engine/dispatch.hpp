@@ -83,6 +83,7 @@ private:
     const std::vector<InstructionInfo>& infos(const std::shared_ptr<Disassembly>& code);
     DispatchResult time_busiest(const PreparedLaunch& launch, bool cold);
     [[nodiscard]] bool may_run_twice(const PreparedLaunch& launch) const;
+    [[nodiscard]] bool has_time_for(double wall_ms) const;
     /// Whether this is the kernel's first launch: its code is in no instruction cache yet.
     bool code_is_cold(const PreparedLaunch& launch);
 

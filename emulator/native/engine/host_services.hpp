@@ -36,6 +36,8 @@ public:
     std::uint64_t heap();
     /// Bytes that the device heap may take from device memory.
     std::uint64_t heap_limit = 4ULL << 30U;
+    /// What hipDeviceSetLimit was last given: scratch of a thread is as large as its kernel asks for, whatever this says.
+    std::uint64_t stack_limit = 8192;
     /// Told of what the device heap takes from device memory and gives back.
     std::function<void(std::uint64_t address)> slab_appeared, slab_disappears;
 

@@ -13,12 +13,6 @@ namespace {
 using namespace hipscope;
 using abi::Error;
 
-/// What hipDeviceSetLimit was last given: scratch of a thread is as large as its kernel asks for, whatever this says.
-std::size_t& stack_limit() {
-    static std::size_t bytes = 8192;
-    return bytes;
-}
-
 struct DeviceNumbers {
     std::string name, arch;
     int compute_units, clock_khz, memory_clock_khz, bus_bits, l2_bytes, simds, waves_per_simd, lds_bytes, major, minor, integrated, xcds, gcn_arch;
@@ -272,14 +266,14 @@ HIPSCOPE_API Error hipChooseDeviceR0600(int* device, const void*) { *device = 0;
 HIPSCOPE_API Error hipDeviceGetLimit(std::size_t* value, int limit) {
     if (value == nullptr || limit < 0 || limit > 2) return fail(abi::error::invalid_value);
     Call call;
-    const std::array<std::size_t, 3> values{stack_limit(), 1U << 20U, call->services.heap_limit};  // stack, printf fifo, malloc heap
+    const std::array<std::size_t, 3> values{call->services.stack_limit, 1U << 20U, call->services.heap_limit};  // stack, printf fifo, malloc heap
     *value = values[static_cast<std::size_t>(limit)];
     return abi::error::success;
 }
 HIPSCOPE_API Error hipDeviceSetLimit(int limit, std::size_t value) {
     if (limit < 0 || limit > 2) return fail(abi::error::invalid_value);
     Call call;
-    if (limit == 0) stack_limit() = value;
+    if (limit == 0) call->services.stack_limit = value;
     if (limit == 2) call->services.heap_limit = value;
     return abi::error::success;
 }
