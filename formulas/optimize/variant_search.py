@@ -244,8 +244,11 @@ def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
 
 
 def _many_more(hints: Hints) -> list[Hints]:
-    """Twice the copies of a loop that has gone as far as it is tried otherwise, by itself; first without a promise."""
-    if [hint.factor for _, hint in hints.loops] != [max(_LARGER)]:
+    """Twice the copies of a loop that has gone as far as it is tried otherwise, by itself; first without a promise.
+
+    Not of steps that are written out: twice their registers leave later rounds no room.
+    """
+    if [hint for _, hint in hints.loops] != [LoopHint(max(_LARGER))]:
         return []
     loops = tuple((number, replace(hint, factor=_LARGEST)) for number, hint in hints.loops)
     return [replace(hints, loops=loops, restrict=promised) for promised in sorted({False, hints.restrict})]

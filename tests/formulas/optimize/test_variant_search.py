@@ -13,39 +13,26 @@ import pytest
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
-from hipscope.analysis.source.parse import parse
 from hipscope.analysis.system.process import Stop
-from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.judge.compile_sweep import Admitted, Swept
 from hipscope.formulas.judge.judge import Judgement
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import variant_search
 from hipscope.formulas.propose.candidate import Candidate
-from hipscope.formulas.propose.hints.variants import Hints, Variants, variants_of
-from tests.formulas.propose.hints.test_variants import FILE, SOURCE, nest, profiled
-from tests.formulas.propose.recipes.cases import metadata
+from hipscope.formulas.propose.hints.variants import Hints, Variants
+from tests.formulas.propose.hints.test_variants import nest, variants
 
 Speed = Callable[[str], float]
 Judging = Callable[..., list[Judgement]]
-CYCLES: dict[tuple[int, ...], float] = {(4, 10): 60.0, (11,): 30.0, (13,): 10.0}
 PROVED = Verdict(outcome="equivalent", reason="Equivalent.")
 
 
-def _three_loops(cycles: dict[tuple[int, ...], float] = CYCLES) -> Variants:
-    kernel = parse(SOURCE.encode()).kernel("k")
-    assert kernel is not None
-    facts = LaunchFacts(
-        launches=(LaunchFact((256, 1, 1), (64, 1, 1)),),
-        needs=metadata(),
-        disjoint=frozenset({"a", "out"}),
-        threads=64,
-        written=64,
-    )
-    return variants_of(FILE, SOURCE.encode(), kernel, [profiled(cycles)], facts)
+def _three_loops() -> Variants:
+    return variants({(4, 10): 60.0, (11,): 30.0, (13,): 10.0})
 
 
 def _only_last() -> Variants:
-    return _three_loops({(13,): 90.0})
+    return variants({(13,): 90.0})
 
 
 @pytest.fixture
@@ -78,14 +65,13 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
             return Judgement(candidate, stage, f"{speedup:.2f}x.", speedup=speedup)
 
         monkeypatch.setattr(variant_search, "weigh", weigh)
-        variants = shape()
         reference = SimpleNamespace(begin=lambda: begun.append("reference"))
         bench: Any = SimpleNamespace(
             prepare_precision=lambda: None, proof_seconds=100.0, ahead=SimpleNamespace(reference=reference)
         )
         found: list[Judgement] = []
         with contextlib.suppress(Cancelled):
-            for one in variant_search.judge_variants(bench, variants, run or Run()):
+            for one in variant_search.judge_variants(bench, shape(), run or Run()):
                 found.append(one)  # noqa: PERF402  # the search may end between two of them
         return found
 
@@ -210,6 +196,18 @@ def test_as_many_copies_are_not_tried_of_a_loop_that_has_no_use_for_sixteen(
 ) -> None:
     judged(lambda text: 1.2 if "unroll 8\n  while" in text else 1.1 if "unroll" in text else 1.0)
     assert not any(b"unroll 32" in candidate.text for candidate in compiled)
+
+
+def test_steps_that_are_written_out_are_not_doubled_beyond_sixteen(
+    judged: Judging, compiled: list[Candidate]
+) -> None:
+    judged(
+        lambda text: 1.5 if "// 16 steps at once" in text else 1.2 if "at once" in text else 1.0,
+        shape=_only_last,
+    )
+    texts = [candidate.text for candidate in compiled]
+    assert any(b"// 16 steps at once" in text for text in texts)
+    assert not any(b"// 32 steps at once" in text for text in texts)
 
 
 @pytest.mark.parametrize(
