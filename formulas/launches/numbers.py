@@ -216,6 +216,7 @@ def _edit(
     return (LaunchEdit(file, text, title, shapes, all(in_host_function(root, p) for p in numbers)),)
 
 
+# What stands before a number that makes it idle: behind an operand, not the sign of the number itself.
 _IDLE = {1: re.compile(rb"(?<=[\w)])\s*/\s*$"), 0: re.compile(rb"(?<=[\w)])\s*[+-]\s*$")}
 
 

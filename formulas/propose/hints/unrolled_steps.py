@@ -29,7 +29,7 @@ _ONE_TYPE = re.compile(r"[A-Za-z_]\w*(?: [A-Za-z_]\w*)*")
 
 
 def unrolled_steps(
-    kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, taken: list[str], moved: str = ""
+    kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, taken: list[str], moved: str
 ) -> list[str] | None:
     """The lines of `times` steps; `taken` are names given before. `moved`: how far right the loop itself moves."""
     if all(s.type == "comment" for s in loop.statements):

@@ -61,25 +61,27 @@ def can_be_written(kernel: KernelSyntax, loop: SteppedLoop, times: int) -> bool:
     style = Style("  ", "", "\n", False, frozenset())
     if loop.trips is not None and loop.trips < times:
         return False
-    return times <= _MOST_COPIES or unrolled_steps(kernel, loop, times, style, []) is not None
+    return times <= _MOST_COPIES or unrolled_steps(kernel, loop, times, style, [], "") is not None
 
 
 def _lines(kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, outer: str) -> Iterator[str]:
-    one = outer + style.step
-    given = [loop.counter]
-    limit = text_of(loop.limit)
-    sign = "-" if loop.down else "+"
-    step = f"{loop.counter} {sign}= {multiple(times, loop.factor)}"
-    if loop.trips is not None and loop.trips % times == 0:  # nothing is left over
-        start = f"{loop.type} {loop.counter} = {loop.start}".lstrip()
-        yield f"{outer}for ({start}; {loop.counter} {loop.relation} {limit}; {step}) {{  // {times} steps at once"
-        yield from (one + line for line in _steps(kernel, loop, times, style, given, ""))
-        yield outer + "}"
+    if loop.trips is None or loop.trips % times:
+        yield from _with_rest(kernel, loop, times, style, outer)
         return
-    declares = bool(loop.hoisted or loop.type)
-    block = declares or loop.node.parent is None or loop.node.parent.type != "compound_statement"
+    start = f"{loop.type} {loop.counter} = {loop.start}".lstrip()
+    yield outer + _head(loop, times, start, f"{loop.counter} {loop.relation} {text_of(loop.limit)}")
+    yield from (outer + style.step + line for line in _steps(kernel, loop, times, style, [loop.counter], ""))
+    yield outer + "}"
+
+
+def _with_rest(
+    kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, outer: str
+) -> Iterator[str]:
+    """Two loops, in a block of their own where they have names of their own or stand where one statement does."""
+    parent = loop.node.parent
+    block = bool(loop.hoisted or loop.type) or parent is None or parent.type != "compound_statement"
     moved = style.step if block else ""
-    one = outer + moved
+    one, limit, given = outer + moved, text_of(loop.limit), [loop.counter]
     if block:
         yield outer + "{"
     if loop.hoisted:
@@ -90,17 +92,26 @@ def _lines(kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, ou
     if loop.type:
         yield f"{one}{loop.type} {start};"
         start = ""
-    # In 64 bits, so that the sum does not pass the type's end where the counter itself does not.
-    suffix = "" if _stays_small(loop, times) else "LL"
-    ahead = f"{loop.counter} {sign} {multiple(times - 1, loop.factor, suffix)} {loop.relation} {limit}"
-    inside = f"{loop.counter} {loop.relation} {limit}"
-    ahead = ahead if loop.sure else f"{inside} && {ahead}"
-    yield f"{one}for ({start}; {ahead}; {step}) {{  // {times} steps at once"
+    yield one + _head(loop, times, start, _all_inside(loop, times, limit))
     yield from (one + style.step + line for line in _steps(kernel, loop, times, style, given, moved))
     yield one + "}"
     yield one + _rest(loop, limit, moved)
     if block:
         yield outer + "}"
+
+
+def _head(loop: SteppedLoop, times: int, start: str, condition: str) -> str:
+    step = f"{loop.counter} {'-' if loop.down else '+'}= {multiple(times, loop.factor)}"
+    return f"for ({start}; {condition}; {step}) {{  // {times} steps at once"
+
+
+def _all_inside(loop: SteppedLoop, times: int, limit: str) -> str:
+    """The condition that the next `times` steps are all inside the limit."""
+    # In 64 bits, so that the sum does not pass the type's end where the counter itself does not.
+    suffix = "" if _stays_small(loop, times) else "LL"
+    last = f"{loop.counter} {'-' if loop.down else '+'} {multiple(times - 1, loop.factor, suffix)}"
+    ahead = f"{last} {loop.relation} {limit}"
+    return ahead if loop.sure else f"{loop.counter} {loop.relation} {limit} && {ahead}"
 
 
 def _stays_small(loop: SteppedLoop, times: int) -> bool:

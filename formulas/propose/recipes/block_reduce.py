@@ -27,6 +27,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     declarations,
     depends_on_order,
     gathered,
+    in_place_of,
     key_of,
     mixed_operations,
     only_sums,
@@ -35,7 +36,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     variable_of,
     workgroup_site,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
+from hipscope.formulas.propose.splice import apply_splices
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -61,14 +62,7 @@ def propose(
     changed = {key_of(s): groups[key_of(s)] for s in others}
     splices = [at_start(source, kernel, style, declarations(changed, style))] if changed else []
     splices += gathered(others, groups, kernel)
-    splices += [
-        Splice(
-            s.statement.start_byte,
-            s.statement.end_byte,
-            variable_of(s, groups[key_of(s)].name, kernel).encode(),
-        )
-        for s in only
-    ]
+    splices += [in_place_of(s, variable_of(s, groups[key_of(s)].name, kernel)) for s in only]
     splices += guard_splices(kernel, returns)
     splices += indent_splices(source, kernel, returns, style, splices)
     splices.append(at_end(source, kernel, style, closing_braces(returns, style) + reduction(groups, style)))

@@ -39,6 +39,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     atomic_on,
     change_of,
     depends_on_order,
+    in_place_of,
     key_of,
     neutral,
     once,
@@ -171,7 +172,7 @@ def _splices(
             lines.before.append(f"{sites[0].element} {names[-1]} = {neutral(sites[0])};")
         for site in sites:
             change = variable_of(site, names[-1], kernel) if alone else change_of(site, names[-1], kernel)
-            yield Splice(site.statement.start_byte, site.statement.end_byte, change.encode())
+            yield in_place_of(site, change)
     for number, lines in places.items():
         inner = [
             f"const unsigned {thread} = {THREAD_IN_BLOCK};",

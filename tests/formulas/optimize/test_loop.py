@@ -6,8 +6,6 @@ import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -15,7 +13,6 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.errors import BuildFailed, HipscopeError, UsageError
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
-from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.amd_gpu import AmdGpus
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.base import Finding
@@ -25,13 +22,7 @@ from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.selection import Offers
 from hipscope.formulas.judge.whole_program import try_program
 from hipscope.formulas.optimize import kernel_search
-from hipscope.formulas.optimize.loop import (
-    OptimizeOptions,
-    OptimizeResult,
-    apply_edit,
-    optimize_project,
-    own_first,
-)
+from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, apply_edit, optimize_project
 from hipscope.formulas.propose.candidate import Candidate
 
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -596,18 +587,3 @@ def test_what_a_kernel_leaves_in_a_device_variable_is_part_of_its_result(tmp_pat
         assert "device variable `calls`" in judgement.reason
         same = Candidate("by hand", "", text.replace(b"calls += 1", b"calls = calls + 1"), "")
         assert judge_candidate(bench, same).stage == "not_faster"
-
-
-def test_kernels_of_libraries_come_after_the_programs_own(tmp_path: Path) -> None:
-    """Three of them, hotter than any other, would end the search before a kernel that can be edited."""
-    header = tmp_path / "rocm" / "include" / "library.hpp"
-    header.parent.mkdir(parents=True)
-    header.write_text("LIBRARY_KERNEL void sort_kernel(int* p);\n")
-    named = [
-        ("library::sort_kernel(int*)", header),
-        ("mine(int*)", tmp_path / "main.hip"),
-        ("other(int*)", None),
-    ]
-    hot: list[Any] = [(SimpleNamespace(name=n, file=f and str(f)), []) for n, f in named]
-    ordered = [kernel.name for kernel, _ in own_first(hot, SourceTexts())]
-    assert ordered == ["mine(int*)", "other(int*)", "library::sort_kernel(int*)"]

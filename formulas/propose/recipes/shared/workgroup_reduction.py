@@ -122,27 +122,23 @@ def gathered(
     names: Mapping[str, str] | None = None,
 ) -> list[Splice]:
     """Each atomic as a change of its thread's accumulator; `names` are exchanged in its value."""
-    return [
-        Splice(
-            site.statement.start_byte,
-            site.statement.end_byte,
-            change_of(site, groups[key_of(site)].name, kernel, names).encode(),
-        )
-        for site in sites
-    ]
+    return [in_place_of(s, change_of(s, groups[key_of(s)].name, kernel, names)) for s in sites]
+
+
+def in_place_of(site: AtomicSite, text: str) -> Splice:
+    """A text instead of the atomic's statement."""
+    return Splice(site.statement.start_byte, site.statement.end_byte, text.encode())
 
 
 def only_sums(sites: Sequence[AtomicSite], kernel: KernelSyntax) -> list[AtomicSite]:
-    """The atomics that are each thread's only addition to their address, outside of branches and loops: what they add
-    is the sum.
-    """
+    """The atomics whose value is all that a thread adds to their address: alone there, in no branch and no loop."""
     addresses = [key_of(s) for s in sites]
     return [
         s
         for s in sites
         if addresses.count(key_of(s)) == 1
         and s.statement.parent == kernel.body_node
-        and change_of(s, "", kernel).startswith(" += ")
+        and operator_of(s) == "+"
     ]
 
 
