@@ -2,21 +2,22 @@
 // the sums depend on the order of blocks, as in the measured kernel. Argument: n, a multiple of 32.
 #include "timing.hpp"
 
-extern "C" __global__ void matrixmultiplication(float4* a, float4* b, float4* c, unsigned width, float4* staged) {
-    const unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    const unsigned here = threadIdx.x + blockDim.x * (threadIdx.y * 4);
+extern "C" __global__ void matrixmultiplication(float4* a, float4* b, float4* c, int width, float4* staged) {
+    const int across = static_cast<int>(threadIdx.x), down = static_cast<int>(threadIdx.y), side = static_cast<int>(blockDim.x);
+    const int x = static_cast<int>(blockDim.x * blockIdx.x + threadIdx.x), y = static_cast<int>(blockDim.y * blockIdx.y + threadIdx.y);
+    const int row_of_b = static_cast<int>(gridDim.x * blockDim.x), row_of_a = width / 4;
+    const int here = across + side * (down << 2);
     float4 sum[4] = {};
-    const unsigned row_of_a = y * 4 * width;
-    for (unsigned step = 0; step < width / blockDim.x; ++step) {
-        const unsigned from = row_of_a + step * blockDim.x + threadIdx.x;
-        for (unsigned row = 0; row < 4; ++row) staged[here + row * blockDim.x] = a[from + row * width];
+    for (int step = 0; step < row_of_a / side; ++step) {
+        const int from = step * side + across + (down << 2) * row_of_a;
+        for (int row = 0; row < 4; ++row) staged[here + row * side] = a[from + row * row_of_a];
         __syncthreads();
-        const unsigned row_of_b = step * blockDim.x * 4;
-        for (unsigned j = 0; j < blockDim.x * 4; j += 4) {
+        const int column = x + ((step * side) << 2) * row_of_b;
+        for (int j = 0; j < side * 4; j += 4) {
             float4 left[4], right[4];
-            for (unsigned row = 0; row < 4; ++row) left[row] = staged[(j >> 2) + (threadIdx.y * 4 + row) * blockDim.x];
-            for (unsigned row = 0; row < 4; ++row) right[row] = b[x + (row_of_b + j + row) * width];
-            for (unsigned row = 0; row < 4; ++row) {
+            for (int row = 0; row < 4; ++row) left[row] = staged[(j >> 2) + (down * 4 + row) * side];
+            for (int row = 0; row < 4; ++row) right[row] = b[column + (j + row) * row_of_b];
+            for (int row = 0; row < 4; ++row) {
                 sum[row].x += left[row].x * right[0].x + left[row].y * right[1].x + left[row].z * right[2].x + left[row].w * right[3].x;
                 sum[row].y += left[row].x * right[0].y + left[row].y * right[1].y + left[row].z * right[2].y + left[row].w * right[3].y;
                 sum[row].z += left[row].x * right[0].z + left[row].y * right[1].z + left[row].z * right[2].z + left[row].w * right[3].z;
@@ -25,7 +26,7 @@ extern "C" __global__ void matrixmultiplication(float4* a, float4* b, float4* c,
         }
         __syncthreads();
     }
-    for (unsigned row = 0; row < 4; ++row) c[x + (y * 4 + row) * width] = sum[row];
+    for (int row = 0; row < 4; ++row) c[x + (y << 2) * row_of_b + row * row_of_b] = sum[row];
 }
 
 int main(int argc, char** argv) {
@@ -35,5 +36,5 @@ int main(int argc, char** argv) {
     auto* c = device_array<float4>(static_cast<size_t>(n) * n / 4);
     auto* staged = device_array<float4>(8 * 32);
     const dim3 blocks(static_cast<unsigned>(n / 32), static_cast<unsigned>(n / 32)), threads(8, 8);
-    time_launch([&] { matrixmultiplication<<<blocks, threads>>>(a, b, c, static_cast<unsigned>(n / 4), staged); });
+    time_launch([&] { matrixmultiplication<<<blocks, threads>>>(a, b, c, static_cast<int>(n), staged); });
 }

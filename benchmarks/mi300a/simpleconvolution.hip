@@ -1,15 +1,15 @@
 // 2-D convolution of a padded integer image with a float mask. Arguments: n, mask width.
 #include "timing.hpp"
 
-__global__ void simpleconvolution(unsigned* input, float* mask, int* output, int width, int height, int mask_width,
-                                  int mask_height, int padded_width) {
-    const int id = blockIdx.x * blockDim.x + threadIdx.x;
-    const int x = id % width, y = id / width;
+__global__ void simpleconvolution(unsigned* input, float* mask, int* output, unsigned width, unsigned height, unsigned mask_width,
+                                  unsigned mask_height, unsigned padded_width) {
+    const unsigned id = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned x = id % width, y = id / width;
     if (x >= width || y >= height) return;
     float sum = 0;
-    for (int m = 0; m < mask_height; ++m)
-        for (int k = 0; k < mask_width; ++k)
-            sum += static_cast<float>(input[(y + m) * padded_width + x + k]) * mask[m * mask_width + k];
+    for (unsigned row = y, m = 0; row < y + mask_height; ++row, ++m)
+        for (unsigned column = x, k = 0; column < x + mask_width; ++column, ++k)
+            sum += static_cast<float>(input[row * padded_width + column]) * mask[m * mask_width + k];
     output[id] = static_cast<int>(sum + 0.5f);
 }
 
@@ -19,5 +19,8 @@ int main(int argc, char** argv) {
     auto* input = device_array<unsigned>(static_cast<size_t>(padded) * padded);
     auto* mask = device_array<float>(mask_width * mask_width);
     auto* output = device_array<int>(static_cast<size_t>(n) * n);
-    time_launch([&] { simpleconvolution<<<n * n / 64, 64>>>(input, mask, output, n, n, mask_width, mask_width, padded); });
+    const auto size = static_cast<unsigned>(n), width = static_cast<unsigned>(mask_width);
+    time_launch([&] {
+        simpleconvolution<<<n * n / 64, 64>>>(input, mask, output, size, size, width, width, static_cast<unsigned>(padded));
+    });
 }

@@ -192,9 +192,9 @@ int main() {
     };
     say("empty_launch", 1);
     nothing<<<1, 64>>>(words, 0);
-    chases("latency_l1", 16 << 10, false, 1 << 16);  // a launch finds its caches empty: many times more steps than lines
+    chases("latency_l1", 16 << 10, false, 1 << 16);  // a launch finds its L1 empty: many times more steps than lines
     chases("latency_l2", 256 << 10, false, 1 << 17);
-    chases("latency_mall", 32 * mib, false, 4096);
+    chases("latency_mall", 32 * mib, false, 1 << 17);  // many more lines than the L2 keeps from the launch before
     chases("latency_scalar", 8 << 10, true, 1 << 16);
     chases("latency_scalar_l2", 256 << 10, true, 1 << 17);
     say("latency_lds", 1 << 16);

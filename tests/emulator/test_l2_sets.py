@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,18 @@ int main() {
 
 
 def once_and_twice(folder: Path, lines: int, **changes: float) -> tuple[RawDispatch, RawDispatch]:
-    """One pass over so many lines, and a launch of two, on an MI300X with some of its rows changed."""
+    """One pass over so many lines, and a launch of two, on an MI300X with some of its rows changed.
+
+    Unless they say otherwise each launch begins with an empty L2.
+    """
+    once, twice = launches(SOURCE.replace("LINES", str(lines)), folder, {"l2_kept_lines": 0, **changes})
+    return once, twice
+
+
+def launches(text: str, folder: Path, changes: Mapping[str, float]) -> list[RawDispatch]:
+    """The launches of a program on an MI300X with some of its rows changed."""
     source = folder / "passes.hip"
-    source.write_text(SOURCE.replace("LINES", str(lines)))
+    source.write_text(text)
     toolchain = find_toolchain(Config())
     built = build_program(resolve_project(source), toolchain)
     device = write_device_config("mi300x", folder / "device.txt")
@@ -51,12 +61,11 @@ def once_and_twice(folder: Path, lines: int, **changes: float) -> tuple[RawDispa
     rows |= {key: str(value) for key, value in changes.items()}
     device.write_text("".join(f"{key} {value}\n" for key, value in rows.items()))
     options = EmulatorOptions(
-        out=folder / "out", objdump=toolchain.objdump, device_config=device, profile_launches=2
+        out=folder / "out", objdump=toolchain.objdump, device_config=device, profile_launches=3
     )
     environment = {**os.environ, **built.env, **emulator_environment(options)}
     subprocess.run(built.argv, env=environment, check=True, timeout=300)
-    once, twice = read_dispatches(folder / "out")
-    return once, twice
+    return list(read_dispatches(folder / "out"))
 
 
 def missed_again(folder: Path, lines: int, **changes: float) -> float:
@@ -107,3 +116,48 @@ def test_a_launch_finds_what_the_one_before_it_left_only_when_lines_are_kept(tmp
     assert gone.counters["TCC_EA0_RDREQ_sum"] == pytest.approx(lines, rel=0.03)
     assert kept.counters["TCC_EA0_RDREQ_sum"] < 0.03 * lines
     assert duration(kept) < duration(gone)
+
+
+WRITTEN_BETWEEN = """
+#include <hip/hip_runtime.h>
+#include <vector>
+__global__ void read(const float* a, float* sums) {
+    float sum = 0;
+    for (int line = threadIdx.x; line < LINES; line += 1024) sum += a[line * 32];
+    sums[threadIdx.x] = sum;
+}
+// Workgroup `writer` writes a word of each line; the first one is of the XCD that is timed.
+__global__ void write(float* a, unsigned writer) {
+    if (blockIdx.x != writer) return;
+    for (int line = threadIdx.x; line < LINES; line += 1024) a[line * 32] = 1;
+}
+int main() {
+    float *a, *sums;
+    if (hipMalloc(&a, LINES * 128) != hipSuccess || hipMalloc(&sums, 4096) != hipSuccess) return 1;
+    std::vector<char> back(LINES * 128);
+    read<<<1, 1024>>>(a, sums);
+    BETWEEN;
+    read<<<1, 1024>>>(a, sums);
+    return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "kept"),
+    [
+        ("write<<<8, 1024>>>(a, 0)", True),
+        ("write<<<8, 1024>>>(a, 1)", False),
+        ("(void)hipMemset(a, 0, LINES * 128)", False),
+        ("(void)hipMemcpy(a, back.data(), LINES * 128, hipMemcpyHostToDevice)", False),
+        ("(void)hipMemcpy(back.data(), a, LINES * 128, hipMemcpyDeviceToHost)", True),
+    ],
+)
+def test_what_another_xcd_or_a_copy_has_written_since_is_gone(
+    tmp_path: Path, between: str, kept: bool
+) -> None:
+    lines = L2_LINES // 2
+    text = WRITTEN_BETWEEN.replace("BETWEEN", between).replace("LINES", str(lines))
+    last = launches(text, tmp_path, {"l2_kept_lines": 1})[-1]
+    fetched = last.counters["TCC_EA0_RDREQ_sum"]
+    assert fetched == pytest.approx(0 if kept else lines, abs=0.03 * lines)

@@ -43,10 +43,11 @@ template <bool nontemporal, bool loads> __global__ void reuse(const float* kept,
 int main() {
   float *kept, *streamed, *out;
   CHECK(hipMalloc(&kept, 2 << 20)); CHECK(hipMalloc(&streamed, 4 << 20)); CHECK(hipMalloc(&out, 4096));
-  reuse<false, false><<<1, 1024>>>(kept, streamed, out);
-  reuse<true, false><<<1, 1024>>>(kept, streamed, out);
-  reuse<false, true><<<1, 1024>>>(kept, streamed, out);
-  reuse<true, true><<<1, 1024>>>(kept, streamed, out);
+  const auto none_in_l2 = [&] { CHECK(hipMemset(kept, 0, 2 << 20)); CHECK(hipMemset(streamed, 0, 4 << 20)); };
+  none_in_l2(); reuse<false, false><<<1, 1024>>>(kept, streamed, out);
+  none_in_l2(); reuse<true, false><<<1, 1024>>>(kept, streamed, out);
+  none_in_l2(); reuse<false, true><<<1, 1024>>>(kept, streamed, out);
+  none_in_l2(); reuse<true, true><<<1, 1024>>>(kept, streamed, out);
   CHECK(hipDeviceSynchronize());
 }
 """

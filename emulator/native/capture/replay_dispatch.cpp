@@ -129,7 +129,7 @@ private:
             before.shared = before.content->place_at(b.address);
             if (!replaced && !o_.inputs.empty()) write_over(i, before);
             if (o_.poison && !o_.poison_mask.empty()) poison(i);
-            engine_->touched(b.address, b.bytes);  // as after the program's own copies
+            engine_->touched(b.address, b.bytes, true);  // as after the program's own copies
             if (o_.runs) before_.push_back(std::move(before));
         }
         for (const CapturedGlobal& g : captured_.globals) {

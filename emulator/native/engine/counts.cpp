@@ -7,6 +7,7 @@
 
 #include "core/widest.hpp"
 #include "timing/history.hpp"
+#include "timing/written_lines.hpp"
 
 namespace hipscope {
 namespace {
@@ -219,6 +220,7 @@ void CountingObserver::note_lines(PatternCounts& row, const Known& known) {
     if (known.begin == known.end) return;
     if (row.kind == AccessKind::load) row.distinct_lines.add_range(known.begin, known.end);
     if (history_ != nullptr) history_->mark_lines(known.begin, known.end);
+    if (written_ != nullptr && row.kind != AccessKind::load) written_->mark(known.begin, known.end);
 }
 
 void CountingObserver::add_up() {

@@ -16,6 +16,7 @@
 namespace hipscope {
 
 class MallHistory;
+class WrittenLines;
 
 /// Estimates how many different values it was shown (HyperLogLog, Flajolet et al. 2007): 2048 counters, a standard
 /// error of 2.3 %; a few thousand values are counted almost exactly (linear counting). Merging does not depend on
@@ -116,12 +117,14 @@ class CountingObserver {
 public:
     static constexpr bool active = true;
     /// `history`: where the pages of global memory are marked that accesses go to, or nullptr. The next dispatch finds them in the MALL.
+    /// `written`: where the lines are marked that are written, or nullptr.
     /// `l1_block_bits`: see collect_lines; no count depends on it, only the cycles of Lines.
-    CountingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory* history, unsigned l1_block_bits = kLineBits)
+    CountingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory* history, WrittenLines* written, unsigned l1_block_bits = kLineBits)
         : slots_(slots.slot.data()),
           executions_(counts.executions.data()),
           patterns_(counts.patterns.data()),
           history_(history),
+          written_(written),
           l1_block_bits_(l1_block_bits),
           known_(slots.count) {}
 
@@ -220,6 +223,7 @@ private:
     ExecutionCounts* executions_;
     PatternCounts* patterns_;
     MallHistory* history_;
+    WrittenLines* written_;
     unsigned l1_block_bits_;
     Lines lines_;
     const KnownLines::Entry* like_ = nullptr;  // the last access to global memory was like this one, else `lines_` has it

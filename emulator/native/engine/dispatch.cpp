@@ -315,14 +315,16 @@ private:
         limits.max_instructions = engine_.settings_.max_timed_instructions;
         limits.runaway = engine_.settings_.max_instructions;
         const TimedLaunch timed{*engine_.timing_, launch_, engine_.memory_, groups_, *slots_,
-                                engine_.infos(launch_.launch.object->code), *engine_.history_, engine_.storage_, code_is_cold};
+                                engine_.infos(launch_.launch.object->code), *engine_.history_, engine_.storage_, engine_.written_since_launch_of(groups_.xcd()), code_is_cold};
         simulator_ = std::make_unique<XcdSimulator>(timed, *counts_, limits);
+        engine_.written_->clear();
+        engine_.l2_of_ = groups_.xcd();
     }
 
     void profiled(int index, int threads) {
         DispatchCounts counts(launch_.launch.object->code->program.instructions.size(), slots_->count);
         {
-            Worker<CountingObserver> worker(*this, CountingObserver(*slots_, counts, engine_.history_.get()), index);
+            Worker<CountingObserver> worker(*this, CountingObserver(*slots_, counts, engine_.history_.get(), engine_.written_.get()), index);
             if (index == 0) {
                 while (time_a_slice())
                     if (threads == 1) worker.turn();
@@ -488,12 +490,17 @@ private:
 
 Engine::Engine(Memory& memory, const EngineSettings& settings, std::optional<TimingConstants> timing)
     : memory_(memory), settings_(settings), timing_(timing), pool_(settings.threads) {
-    if (timing_) history_ = std::make_unique<MallHistory>(timing_->mall_bytes, timing_->mall_ways);
+    if (!timing_) return;
+    history_ = std::make_unique<MallHistory>(timing_->mall_bytes, timing_->mall_ways);
+    written_ = std::make_unique<WrittenLines>();
 }
 
 DispatchResult Engine::run(const PreparedLaunch& launch, bool profile) {
     const bool cold = code_is_cold(launch);
-    if (!profile || !can_profile()) return Run(*this, launch, std::nullopt).run(cold);
+    if (!profile || !can_profile()) {
+        l2_of_.reset();  // what it reads and writes is not seen
+        return Run(*this, launch, std::nullopt).run(cold);
+    }
     DispatchResult result = time_busiest(launch, cold);
     history_->commit();
     return result;
@@ -551,8 +558,14 @@ DispatchResult Engine::check(const PreparedLaunch& launch, sanitize::Sanitizer& 
     return Run(*this, launch, std::nullopt).alone(sanitize::SanitizeObserver(sanitizer, observe));
 }
 
-void Engine::touched(std::uint64_t address, std::uint64_t bytes) {
+/// The L2 that the model holds is that of one XCD. Memory that the host shares is written without notice.
+const WrittenLines* Engine::written_since_launch_of(std::uint64_t xcd) const {
+    return timing_->l2_kept_lines != 0 && l2_of_ == xcd && !memory_.shared_with_host() ? written_.get() : nullptr;
+}
+
+void Engine::touched(std::uint64_t address, std::uint64_t bytes, bool written) {
     if (!history_) return;
+    if (written) written_->mark_range(address, bytes);
     history_->mark_range(address, bytes);
     history_->commit();
 }

@@ -19,6 +19,7 @@
 #include "engine/pool.hpp"
 #include "timing/constants.hpp"
 #include "timing/history.hpp"
+#include "timing/written_lines.hpp"
 #include "timing/xcd.hpp"
 
 namespace hipscope {
@@ -68,8 +69,8 @@ public:
     DispatchResult trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe);
     /// Run on one thread under the sanitizers; `observe`, if there is one, gets every memory access as in `trace`.
     DispatchResult check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe = {});
-    /// A copy or fill went over device memory: it is in the memory-side cache now.
-    void touched(std::uint64_t address, std::uint64_t bytes);
+    /// A copy or fill went over device memory: it is in the memory-side cache now, and no L2 has what was `written`.
+    void touched(std::uint64_t address, std::uint64_t bytes, bool written);
     [[nodiscard]] bool can_profile() const { return timing_.has_value(); }
     [[nodiscard]] const TimingConstants* timing() const { return timing_ ? &*timing_ : nullptr; }
 
@@ -82,6 +83,7 @@ private:
 
     const std::vector<InstructionInfo>& infos(const std::shared_ptr<Disassembly>& code);
     DispatchResult time_busiest(const PreparedLaunch& launch, bool cold);
+    [[nodiscard]] const WrittenLines* written_since_launch_of(std::uint64_t xcd) const;
     [[nodiscard]] bool may_run_twice(const PreparedLaunch& launch) const;
     [[nodiscard]] bool has_time_for(double wall_ms) const;
     /// Whether this is the kernel's first launch: its code is in no instruction cache yet.
@@ -91,6 +93,8 @@ private:
     EngineSettings settings_;
     std::optional<TimingConstants> timing_;
     std::unique_ptr<MallHistory> history_;
+    std::unique_ptr<WrittenLines> written_;
+    std::optional<std::uint64_t> l2_of_;  // the XCD that the last launch was timed on
     TimingStorage storage_;
     std::map<std::shared_ptr<Disassembly>, std::vector<InstructionInfo>> infos_;  // what the timing model worked out
     std::set<std::pair<std::shared_ptr<Disassembly>, std::uint64_t>> launched_;    // code and entry of each kernel

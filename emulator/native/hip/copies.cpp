@@ -112,8 +112,8 @@ Error copy_box(Runtime& runtime, const abi::Memcpy3DParms& p) {
     for (std::size_t z = 0; z < depth; ++z)
         for (std::size_t y = 0; y < height; ++y)
             std::memmove(to + (z * p.dst_ptr.ysize + y) * p.dst_ptr.pitch, from + (z * p.src_ptr.ysize + y) * p.src_ptr.pitch, width);
-    runtime.touched(to, to_span);
-    runtime.touched(from, from_span);
+    runtime.touched(to, to_span, true);
+    runtime.touched(from, from_span, false);
     if (result && height == 1 && depth == 1) note_odd(runtime, to, width, unwritten);
     if (runtime.notes_effects() && runtime.memory.find(address_of(from)) != nullptr && on_host(runtime, to)) {
         std::string rows;
@@ -155,7 +155,7 @@ Error fill_box(Runtime& runtime, const abi::MemsetParams& p) {
         else if (p.element_size == 2) fill_row<std::uint16_t>(to, p.value, p.width);
         else fill_row<std::uint32_t>(to, p.value, p.width);
     }
-    runtime.touched(p.dst, bytes);
+    runtime.touched(p.dst, bytes, true);
     if (runtime.sanitizer)
         for (std::size_t y = 0; y < p.height; ++y) runtime.sanitizer->filled(static_cast<char*>(p.dst) + y * p.pitch, row);
     return abi::error::success;

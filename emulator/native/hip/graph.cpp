@@ -51,7 +51,7 @@ struct Runner {
     abi::Error operator()(const ValueWork& w) const {
         if (w.wait) return wait_then(abi::error::success);
         std::memcpy(w.pointer, &w.value, w.bytes);
-        runtime.touched(w.pointer, w.bytes);
+        runtime.touched(w.pointer, w.bytes, true);
         if (runtime.sanitizer) runtime.sanitizer->filled(w.pointer, w.bytes);
         return wait_then(abi::error::success);
     }

@@ -473,9 +473,9 @@ void Runtime::disappears(std::uint64_t address) {
     if (sanitizer) sanitizer->released(address, callers());
 }
 
-void Runtime::touched(const void* address, std::size_t bytes) {
+void Runtime::touched(const void* address, std::size_t bytes, bool written) {
     const auto start = reinterpret_cast<std::uint64_t>(address);
-    if (bytes > 0 && memory.find(start) != nullptr) engine_->touched(start, bytes);
+    if (bytes > 0 && memory.find(start) != nullptr) engine_->touched(start, bytes, written);
 }
 
 void Runtime::say_unsupported(const char* name) {

@@ -120,7 +120,7 @@ public:
     [[nodiscard]] abi::Error pending() const { return fault_; }
     void reset();
     /// Copies and fills: keeps the cache model informed.
-    void touched(const void* address, std::size_t bytes);
+    void touched(const void* address, std::size_t bytes, bool written);
     /// A box of device memory has been copied to the host; `to` is where its rows lie there.
     void copied_to_host(std::string_view rows);
     /// Whether results that come to the host are looked at, and what is odd about one; the first of each `kind` is kept.

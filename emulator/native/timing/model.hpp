@@ -21,10 +21,10 @@ struct TimingStorage::Parts {
     std::vector<L1Lines> l1;
     std::optional<Tags> l2;
 
-    /// The tags of the L2 at the begin of a launch: empty, or with what the last one left.
-    Tags& l2_at_launch(const TimingConstants& c) {
+    /// The tags of the L2 at the begin of a launch: with what the last one left and nobody has `written` since, or empty.
+    Tags& l2_at_launch(const TimingConstants& c, const WrittenLines* written) {
         if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways, c.l2_scattered_bytes);
-        if (c.l2_kept_lines != 0) l2->restart_clock();
+        if (written != nullptr) l2->restart_clock([&](std::uint64_t line) { return written->contains(line); });
         else l2->clear();
         return *l2;
     }

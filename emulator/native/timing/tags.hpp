@@ -117,11 +117,20 @@ public:
             }
         }
     }
-    /// Keep the lines for a clock that begins anew: their data is there.
-    void restart_clock() {
+    /// Keep the lines for a clock that begins anew: their data is there. Those for which `lost(number)` holds are gone.
+    template <class Lost>
+    void restart_clock(Lost lost) {
         for (std::size_t set = 0; set < sets_; ++set) {
             if (order_[set].began != began_) continue;
-            for (std::size_t way = 0; way < ways_; ++way) lines_[at(set, way)].filled = 0;
+            for (std::size_t way = 0; way < ways_; ++way) {
+                std::uint16_t& tag = tags_of(set)[way];
+                if (tag == kEmpty) continue;
+                Line& line = lines_[at(set, way)];
+                line.filled = 0;
+                if (!lost(line.number())) continue;
+                give_up({line.number(), set});
+                tag = kEmpty;
+            }
         }
     }
     /// Forget all lines. Costs nothing: sets are emptied when they are used again.

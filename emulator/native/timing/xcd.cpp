@@ -38,14 +38,14 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       launch(timed.launch),
       memory(timed.memory),
       groups(timed.groups),
-      observer(timed.slots, counts, nullptr, l1_block_bits(timed.constants)),
+      observer(timed.slots, counts, nullptr, nullptr, l1_block_bits(timed.constants)),
       slots(timed.slots),
       limits(limit),
       info(timed.info),
       shape(shape_of(timed.constants, timed.launch)),
       early(what_may_run_early(timed)),
       storage(timed.storage.parts()),
-      shared(timed.constants, timed.history, storage.l2_at_launch(timed.constants),
+      shared(timed.constants, timed.history, storage.l2_at_launch(timed.constants, timed.written),
              static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now) {
     result.times.resize(info.size());
     result.caches.resize(slots.count);

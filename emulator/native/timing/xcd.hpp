@@ -16,6 +16,7 @@
 #include "timing/instruction_info.hpp"
 #include "timing/memory_counts.hpp"
 #include "timing/stalls.hpp"
+#include "timing/written_lines.hpp"
 
 namespace hipscope {
 
@@ -98,6 +99,7 @@ struct TimedLaunch {
     const std::vector<InstructionInfo>& info;
     MallHistory& history;
     TimingStorage& storage;
+    const WrittenLines* written;  // since the last launch, of which the L2 keeps the rest; nullptr: it keeps nothing
     bool code_is_cold;  // the kernel's first launch
 };
 
