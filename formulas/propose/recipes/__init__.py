@@ -18,6 +18,7 @@ from hipscope.formulas.propose.recipes import (
     block_coarsening,
     block_reduce,
     cheaper_calls,
+    constant_table,
     data_layout,
     division,
     dpp_shuffle,
@@ -95,21 +96,21 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 }
 # What is tried on every hot kernel, whatever was found in it.
 ANYWHERE: tuple[Recipe, ...] = (
-    dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose, lds_column.propose,
-    masked_loads.propose, prefetch.propose, uniform_table.propose, wave_tree.propose,
+    constant_table.propose, dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose,
+    lds_column.propose, masked_loads.propose, prefetch.propose, uniform_table.propose, wave_tree.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(
     {
-        cheaper_calls.propose, division.propose, dpp_shuffle.propose, fast_math.advise, fast_math.propose,
-        fixed_trips.propose, float_math.propose, masked_loads.propose, reciprocal.propose, sincos.propose,
-        skip_zeros.propose,
+        cheaper_calls.propose, constant_table.propose, division.propose, dpp_shuffle.propose, fast_math.advise,
+        fast_math.propose, fixed_trips.propose, float_math.propose, masked_loads.propose, reciprocal.propose,
+        sincos.propose, skip_zeros.propose,
     }
 )  # fmt: skip
 # Those whose text the host's compiler does not take.
 FOR_THE_DEVICE: frozenset[Recipe] = frozenset({cheaper_calls.propose, fast_math.propose, fast_math.advise})
 # Those that change nothing for any caller, the host included, where they keep every bit and assume nothing.
-FOR_ANY_CALLER: frozenset[Recipe] = frozenset({division.propose, fixed_trips.propose})
+FOR_ANY_CALLER: frozenset[Recipe] = frozenset({constant_table.propose, division.propose, fixed_trips.propose})
 # What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
 _SEARCHED: tuple[Recipe, ...] = (
     unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,
