@@ -66,16 +66,15 @@ class _Table:
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate with every such array of the kernel as a constant."""
     del finding, facts
+    arrays = [declaration for declaration in walk(kernel.body_node) if _array(declaration) is not None]
+    if not arrays:
+        return Refusal(NAME, "the kernel has no array of its own")
     file = parse(source)
-    tables: list[_Table] = []
-    reasons: list[str] = []
-    for declaration in walk(kernel.body_node):
-        answer = _table(declaration, kernel, file)
-        if isinstance(answer, _Table):
-            tables.append(answer)
-        elif answer is not None:
-            reasons.append(answer)
+    own = changed_within(kernel.body_node) | {parameter.name for parameter in kernel.parameters}
+    answers = [_table(declaration, kernel, file, own) for declaration in arrays]
+    tables = [answer for answer in answers if isinstance(answer, _Table)]
     if not tables:
+        reasons = [answer for answer in answers if isinstance(answer, str)]
         return Refusal(NAME, "; ".join(reasons) or "the kernel fills no array of its own with constants")
     style = style_of(source, kernel)
     names = ", ".join(f"`{table.name}`" for table in tables)
@@ -89,12 +88,13 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     ]
 
 
-def _table(declaration: Node, kernel: KernelSyntax, file: FileSyntax) -> _Table | str | None:
-    """The array of this declaration, why it stays, or None for what is no array that something fills."""
+def _table(
+    declaration: Node, kernel: KernelSyntax, file: FileSyntax, own: frozenset[str]
+) -> _Table | str | None:
+    """The array of this declaration, why it stays, or None for one that nothing fills; `own` names are the thread's."""
     array = _array(declaration)
     if array is None:
         return None
-    own = changed_within(kernel.body_node) | {parameter.name for parameter in kernel.parameters}
     name, kind, rank = array
     found = _stored(declaration, name, rank, own), _worked_out(declaration, name, kind, file)
     answers = [_checked(declaration, array, filled, kernel) for filled in found if filled[0]]
