@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.source.array_accesses import pointer_of
-from hipscope.analysis.source.nodes import ancestors, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, child_of, names_in, text_of, walk
+from hipscope.analysis.source.number_types import vector_type
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.analysis.source.thread_dependence import divergence, thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 NAME = "wave_reduce"
 
+_MEMBERS = "xyzw"  # of HIP's vectors
 _AROUND = {
     "compound_statement",
     "if_statement",
@@ -100,15 +102,29 @@ def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSit
     types = {array.name: array.element_type for array in kernel.shared}
     if base not in types:
         return None
+    element = _member_type(atomic.arguments[0], types[base])
+    if element is None:
+        return f"the {atomic.function} on line {atomic.span.line} is on a member of `{types[base]}`"
     indices = list(indices_of(atomic.arguments[0]))
     if any(thread_dependent(i, kernel.thread_dependent) for i in indices) or not is_steady(indices, kernel):
         return f"the {atomic.function} on line {atomic.span.line} goes to a different address in each thread"
-    return atomic_on(atomic, base, types[base], facts)
+    return atomic_on(atomic, base, element, facts)
+
+
+def _member_type(address: Node, kind: str) -> str | None:
+    """`double` of `&sum.x` where the variable is a `double4`; the variable's own type without a member."""
+    inner = address.named_children[0] if address.type == "pointer_expression" else address
+    if inner.type != "field_expression":
+        return kind
+    vector, member = vector_type(kind), _MEMBERS.find(text_of(child_of(inner, "field")))
+    return vector[0] if vector is not None and 0 <= member < vector[1] else None
 
 
 def _variable(address: Node) -> str | None:
-    """`sum` of `&sum`, of `&sum[i]` and of `sum + i`."""
+    """`sum` of `&sum`, of `&sum.x`, of `&sum[i]` and of `sum + i`."""
     inner = address.named_children[0] if address.type == "pointer_expression" else address
+    if inner.type == "field_expression" and "->" not in text_of(inner):
+        inner = child_of(inner, "argument")
     if inner.type == "identifier":
         return text_of(inner)
     place = pointer_of(address)
@@ -163,13 +179,16 @@ def _splices(
     names: list[str] = []
     places: dict[int, Around] = {}
     values: dict[int, list[tuple[AtomicSite, str]]] = {}
+    ends = _ends(found)
     for statement, sites in found:
         names.append(numbered_name("wave_sum", style, names))
-        lines = places.setdefault(statement.id, Around(statement))
-        values.setdefault(statement.id, []).append((sites[0], names[-1]))
         alone = sites[0].statement.id == statement.id
         if not alone:
+            lines = places.setdefault(statement.id, Around(statement))
             lines.before.append(f"{sites[0].element} {names[-1]} = {neutral(sites[0])};")
+        end = ends[statement.id]
+        places.setdefault(end.id, Around(end))
+        values.setdefault(end.id, []).append((sites[0], names[-1]))
         for site in sites:
             change = variable_of(site, names[-1], kernel) if alone else change_of(site, names[-1], kernel)
             yield in_place_of(site, change)
@@ -185,3 +204,18 @@ def _splices(
         lines.after += ["{", *(f"\t{line}" for line in inner), "}"]
         lines.after[:] = [line.replace("\t", style.step) for line in lines.after]
         yield from around(source, lines, style)
+
+
+def _ends(found: Sequence[tuple[Node, list[AtomicSite]]]) -> dict[int, Node]:
+    """Of atomics one behind the other the last one's statement, by those of all: there they are added up together."""
+    alone = {statement.id: sites[0] for statement, sites in found if sites[0].statement.id == statement.id}
+    bases = {site.base for site in alone.values()}
+    ends: dict[int, Node] = {}
+    for statement, _ in reversed(found):
+        following = statement.next_named_sibling
+        joined = statement.id in alone and following is not None and following.id in alone
+        if following is not None and joined and not bases & names_in(alone[following.id].value):
+            ends[statement.id] = ends[following.id]
+        else:
+            ends[statement.id] = statement
+    return ends
