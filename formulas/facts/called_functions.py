@@ -27,7 +27,7 @@ from hipscope.formulas.facts.source_types import source_types
 _Value = TypeVar("_Value")
 _INTEGERS = frozenset({"int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"})
 _HOT = 0.1  # of the kernel's cycles: a function with less than that has little to give
-_MOST = 6  # outer functions spend what those that they call do, so the one with the work is some way in
+_MOST = 6  # each is asked by all recipes for functions
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,12 @@ def called_functions(
 
 
 def hottest(functions: Iterable[CalledFunction], profiled: Collection[Kernel]) -> tuple[CalledFunction, ...]:
-    """Those that a good part of the cycles of these instances of the kernel are spent in, hottest first."""
+    """Those that a good part of the cycles of these instances of the kernel are spent in, hottest first.
+
+    Outer functions spend what those that they call do: of many those are taken that do the most themselves.
+    """
     functions = tuple(functions)
-    spent = [0.0] * len(functions)
+    spent, own = [0.0] * len(functions), [0.0] * len(functions)
     total = 0.0
 
     @functools.cache  # thousands of instructions come from hundreds of lines
@@ -105,14 +108,16 @@ def hottest(functions: Iterable[CalledFunction], profiled: Collection[Kernel]) -
             cost = instruction.latency - instruction.stall + sum(waits.values())
             total += cost
             frames = instruction.source if cost else ()
-            for number in frozenset().union(*(covering(frame.file, frame.line) for frame in frames)):
+            around = [covering(frame.file, frame.line) for frame in frames]
+            for number in frozenset().union(*around):
                 spent[number] += cost
-    hot = [
-        replace(f, share=own / total)
-        for f, own in zip(functions, spent, strict=True)
-        if total and own >= _HOT * total
-    ]
-    return tuple(sorted(hot, key=lambda f: -f.share)[:_MOST])
+            for number in next(filter(None, around), ()):
+                own[number] += cost
+    hot = [n for n, cycles in enumerate(spent) if total and cycles >= _HOT * total]
+    working = sorted(hot, key=lambda n: -own[n])[:_MOST]
+    return tuple(
+        replace(functions[n], share=spent[n] / total) for n in sorted(working, key=lambda n: -spent[n])
+    )
 
 
 @dataclass(frozen=True)

@@ -169,3 +169,19 @@ def test_functions_with_a_tenth_of_the_cycles_are_hot(read: tuple[Meaning, Path]
     (hot,) = hottest([inner, weight], [kernel])
     assert (hot.syntax.name, hot.share) == ("weight", 0.95)
     assert hottest([inner], []) == ()
+
+
+def test_of_many_functions_around_each_other_the_one_with_the_work_is_taken(
+    read: tuple[Meaning, Path],
+) -> None:
+    functions = of(read, KERNEL)
+    inner = functions.pop("inner")
+    others = list(functions.values())
+    chain = [inner, *others]
+    assert len(chain) > 7
+    frames = tuple(Frame(file=str(f.file), line=f.syntax.span.line) for f in chain)
+    cost = Instruction(index=0, address=0, text="v_add_f32", source=frames, latency=100.0)
+    kernel = Kernel(name="kern", mangled=KERNEL, dispatches=(), resources=Resources(), instructions=(cost,))
+    taken = [function.syntax.name for function in hottest([*others, inner], [kernel])]
+    assert "inner" in taken
+    assert len(taken) == 6
