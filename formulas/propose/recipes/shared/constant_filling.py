@@ -63,7 +63,7 @@ class Filling:
     arrays: dict[str, Elements]
     values: list[dict[str, int]] = field(default_factory=lambda: [{}])
     steps: Iterator[int] = field(default_factory=lambda: iter(range(_MOST_STEPS)))
-    macros: dict[str, int] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
 
     @property
@@ -164,7 +164,7 @@ class Filling:
         parameters = [p for p in walk(child_of(function, "declarator")) if p.type == "parameter_declaration"]
         if name in self.calls or len(parameters) != len(given):
             raise NotConstant
-        inner = Filling(self.file, self.element, {}, [{}], self.steps, self.macros, (*self.calls, name))
+        inner = Filling(self.file, self.element, {}, [{}], self.steps, self.known, (*self.calls, name))
         for parameter, argument in zip(parameters, given, strict=True):
             declarator = child_of(parameter, "declarator")
             own = declared_name(declarator)
@@ -211,9 +211,9 @@ class Filling:
         for values in reversed(self.values):
             if name in values:
                 return values[name]
-        if name not in self.macros:
-            self.macros[name] = Filling(self.file, self.element, {}).value(_macro(name, self.file))
-        return self.macros[name]
+        if name not in self.known:
+            self.known[name] = Filling(self.file, self.element, {}).value(_constant(name, self.file))
+        return self.known[name]
 
     def _counted(self, node: Node) -> int:
         name, before = text_of(child_of(node, "argument")), self.value(child_of(node, "argument"))
@@ -253,16 +253,32 @@ def element_of(node: Node) -> tuple[str, tuple[Node, ...]] | None:
     return (text_of(node), tuple(indices)) if node.type == "identifier" and indices else None
 
 
-def _macro(name: str, file: FileSyntax) -> Node:
+def _constant(name: str, file: FileSyntax) -> Node:
     """What a name stands for that the file defines once, whatever else is defined. Raises NotConstant."""
-    value, root = file.constants.get(name), text_of(file.root)
+    value = file.constants.get(name)
+    if (
+        value is None
+        or len(re.findall(rf"#\s*(?:define|undef)\s+{re.escape(name)}\b", text_of(file.root))) > 1
+    ):
+        raise NotConstant
     defined = [
         n for n in file.root.children if n.type == "preproc_def" and text_of(child_of(n, "name")) == name
     ]
-    mentioned = re.findall(rf"#\s*(?:define|undef)\s+{re.escape(name)}\b", root)
-    if value is None or value.type not in _PLAIN or len(defined) != 1 or len(mentioned) != 1:
+    if defined and value.type in _PLAIN:
+        return value
+    declared = [n for n in walk(file.root) if _declares(n, name)]
+    around = value.parent.parent if value.parent is not None else None
+    if defined or len(declared) != 1 or around is None or text_of(child_of(around, "type")) != "int":
         raise NotConstant
     return value
+
+
+def _declares(node: Node, name: str) -> bool:
+    """Whether a node is the name in a declaration of any kind."""
+    if node.type != "identifier" or node.parent is None or text_of(node) != name:
+        return False
+    fields = (node.parent.child_by_field_name(f) for f in ("declarator", "name"))
+    return any(field is not None and field.id == node.id for field in fields)
 
 
 def _definition(name: str, file: FileSyntax) -> Node:

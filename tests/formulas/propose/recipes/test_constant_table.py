@@ -16,6 +16,10 @@ FILE = """
 #define AGAIN 1
 #undef AGAIN
 #define AGAIN 2
+constexpr int FIVE = 2 + 3;
+const int SHADOWED = 4;
+constexpr float REAL = 4;
+__device__ int other(int SHADOWED) {{ return SHADOWED; }}
 template <typename T> __device__ void put(T* to, T value) {{ *to = value; }}
 __device__ int sum(const int* of) {{ return of[0] + of[1]; }}
 __device__ void set(int to[3], int place) {{ to[place] = 2 * place; }}
@@ -39,7 +43,7 @@ def answer_for(fill: str, rest: str = "", kind: str = "int") -> str:
     if isinstance(answer, Refusal):
         return answer.reason
     lines = candidates(answer)[0].text.decode().splitlines()
-    return next(line.strip() for line in lines if "constexpr" in line)
+    return next(line.strip() for line in lines if "constexpr" in line and " t[" in line)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +53,7 @@ def answer_for(fill: str, rest: str = "", kind: str = "int") -> str:
         ("t[2] = 3; t[0] = BARE; t[1] = 2;", "float", "BARE, 2, 3"),
         (f"{LOOP} t[i] = (i - 1) / TWO + 5 % (i - 4);", "int", "1, 2, 1"),
         (f"{LOOP} set(t, i);", "int", "0, 2, 4"),
+        (f"{LOOP} t[i] = FIVE * i;", "int", "0, 5, 10"),
         ("t[0] = 1; t[1] = 2; t[2] = 3; t[0] = 5;", "int", "5, 2, 3"),
         (f"{LOOP} t[i] = i * i;", "double", "0, 1, 4"),
         ("t[0] = 7; int k = 1; for (k = 1; k < 3; k++) t[k] = t[k - 1] * 2;", "int", "7, 14, 28"),
@@ -75,6 +80,8 @@ def test_constants_are_written_out(fill: str, kind: str, values: str) -> None:
         (f"{LOOP} t[i] = i * 1u;", "fills no array"),
         (f"{LOOP} t[i] = i * BARE;", "fills no array"),
         (f"{LOOP} t[i] = i * AGAIN;", "fills no array"),
+        (f"{LOOP} t[i] = i * SHADOWED;", "fills no array"),
+        (f"{LOOP} t[i] = i * REAL;", "fills no array"),
         (f"{LOOP} over(t, i);", "fills no array"),
         (f"{LOOP} {{ if (i == 1) break; t[i] = i; }}", "fills no array"),
         ("for (int i = 0; i < 3; i += 0) t[i] = i;", "fills no array"),
