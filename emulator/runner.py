@@ -30,7 +30,8 @@ class EmulatorOptions:
     runs everything under these checks ("all", or names with commas) and needs `out`. After
     `time_limit_s` a kernel that still runs is stopped with a fault. What events say lies between them is
     `clock_percent` of the modelled time. `keep_going`: accesses out of bounds are told and
-    left out. Times are seconds, sizes bytes; None leaves the runtime's own default.
+    left out. `poison` is the seed of what LDS, scratch and registers hold before each launch, `poison_inverted` the
+    other value in every bit of it. Times are seconds, sizes bytes; None leaves the runtime's own default.
     """
 
     out: Path | None = None
@@ -53,6 +54,8 @@ class EmulatorOptions:
     sanitize: str | None = None
     clock_percent: int | None = None
     keep_going: bool = False
+    poison: int | None = None
+    poison_inverted: bool = False
 
 
 def native_library_dir() -> Path:
@@ -117,6 +120,8 @@ def emulator_environment(options: EmulatorOptions, given: Mapping[str, str] = os
         "HIPSCOPE_SANITIZE": options.sanitize,
         "HIPSCOPE_CLOCK_PERCENT": options.clock_percent,
         "HIPSCOPE_KEEP_GOING": 1 if options.keep_going else None,
+        "HIPSCOPE_POISON": options.poison,
+        "HIPSCOPE_POISON_INVERTED": 1 if options.poison_inverted else None,
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 

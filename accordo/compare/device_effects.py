@@ -16,6 +16,7 @@ from hipscope.accordo.compare.tolerance import root_mean_square
 from hipscope.accordo.dispatch.guessed_types import guess
 
 EFFECTS, COPIES = "effects", "copies"
+_INVERTED = 0xFF
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,16 @@ def _of_process(file: Path) -> list[Effect] | None:
 
 
 def compare_effects(
-    originals: Sequence[Sequence[Effect]], now: Sequence[Effect], rounding: float = 0.0
+    originals: Sequence[Sequence[Effect]],
+    now: Sequence[Effect],
+    rounding: float = 0.0,
+    *,
+    complementary: bool = False,
 ) -> Compared:
     """How a run differs from the first of the originals where these agree with each other.
+
+    `complementary`: the last two of the originals began their launches with other values in every bit of what nothing
+    wrote. Of a copy that varies by bytes with such values only, the others are compared.
 
     `rounding` above 0 allows floats in copies to differ by so much, relative to themselves and to the copy's root mean
     square; what launches leave is then not compared, as nothing says which of it are floats.
@@ -90,7 +98,7 @@ def compare_effects(
         return Compared(None, "Not compared: what its launches leave; their order varies from run to run.")
     if _order(was) != _order(now):
         return Compared("The program makes other launches or copies with the rewrite.")
-    launches = looked = copies = varying = 0
+    launches = looked = copies = varying = in_part = 0
     for number, (old, new) in enumerate(zip(was, now, strict=True)):
         others = [dict(other[number].digests) for other in originals[1:]]
         before, after = dict(old.digests), dict(new.digests)
@@ -103,15 +111,38 @@ def compare_effects(
         looked += bool(old.kernel and before and after)
         # A run with less of its budget left looks at fewer launches.
         different = sorted(b for b in before if after and b not in varied and after.get(b) != before[b])
-        if different and not (rounding > 0 and _rounded(old, new, rounding)):
+        if complementary and varied and not old.kernel:
+            contents = _written([other[number] for other in originals], new)
+            different = sorted(varied) if contents[0] != contents[1] else []
+            in_part += contents[0] is not None
+        elif different:
+            contents = old.content(), new.content()
+        if different and not (rounding > 0 and _rounded(*contents, rounding)):
             return Compared(_sentence(old, launches, copies))
     seen = f"what {looked} of {launches} launches left in memory and " if rounding <= 0 else ""
     note = (
         f"The same as without the rewrite: {seen}{copies} {'copy' if copies == 1 else 'copies'} to the host."
     )
-    if varying:
-        note += f" Of {varying} of them, what varies from run to run was not compared."
+    if varying > in_part:
+        note += f" Of {varying - in_part} of them, what varies from run to run was not compared."
+    if in_part:
+        note += f" Of {in_part} of them, bytes that hold what nothing wrote were not compared."
     return Compared(None, note)
+
+
+def _written(originals: Sequence[Effect], new: Effect) -> tuple[bytes | None, bytes | None]:
+    """A copy without the rewrite and with it, with zeros for what nothing wrote; None where it was not kept, or varies
+    by something else, too.
+    """
+    contents = [effect.content() for effect in (*originals, new)]
+    if any(c is None or len(c) != len(contents[0] or b"") for c in contents):
+        return None, None
+    *before, after = (np.frombuffer(c or b"", dtype=np.uint8) for c in contents)
+    unwritten = (before[-1] ^ before[-2]) == _INVERTED
+    first, *others, changed = (
+        np.where(unwritten, np.uint8(0), image).tobytes() for image in (*before, after)
+    )
+    return (first, changed) if all(other == first for other in others) else (None, None)
 
 
 def _sentence(old: Effect, launches: int, copies: int) -> str:
@@ -126,9 +157,8 @@ def _order(effects: Sequence[Effect]) -> list[tuple[str, int]]:
     return [(e.kernel, e.size) for e in effects]
 
 
-def _rounded(old: Effect, new: Effect, rounding: float) -> bool:
+def _rounded(before: bytes | None, after: bytes | None, rounding: float) -> bool:
     """Whether two copies differ by rounding of floats; also where their contents were not kept."""
-    before, after = old.content(), new.content()
     if before is None or after is None or len(before) != len(after):
         return before is None or after is None
     # Whole pairs of words; a single number is looked at twice.

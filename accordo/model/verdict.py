@@ -74,6 +74,10 @@ class Verdict(_Record):
     max_ulp: int = 0
     bit_exact: bool = False
     notes: tuple[str, ...] = ()
+    unspecified_bytes: int = Field(
+        0,
+        description="bytes that were not compared: the reference leaves there what nothing wrote, such as padding",
+    )
     inputs: tuple[str, ...] = Field(
         (), description="of each input: varied in so many trials, or never, and why"
     )

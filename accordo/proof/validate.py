@@ -97,7 +97,7 @@ def _acceptance(proof: Proof) -> Verdict:
         more += f" ({covered} replayed)"
     return Verdict(
         outcome="equivalent",
-        reason=f"Equivalent {how} on {launches}{more}{_never_varied(inputs)}.",
+        reason=f"Equivalent {how} on {launches}{more}{_never_varied(inputs)}{_not_compared(reference)}.",
         dispatches=count,
         trials=tuple(trials),
         max_absolute=errors.absolute,
@@ -106,6 +106,7 @@ def _acceptance(proof: Proof) -> Verdict:
         bit_exact=exact,
         notes=(*reference.notes, *proof.notes),
         inputs=tuple(map(str, inputs)),
+        unspecified_bytes=reference.unspecified[0],
     )
 
 
@@ -117,6 +118,15 @@ def _inputs(reference: Reference) -> list[VariedInput]:
         trials = one.trials + (known.trials if known is not one else 0)
         found[one.name] = VariedInput(one.name, trials, "" if trials else one.why)
     return list(found.values())
+
+
+def _not_compared(reference: Reference) -> str:
+    some, written = reference.unspecified
+    return (
+        f"; {some:,} of {written:,} bytes were left out, in which the original leaves what nothing wrote"
+        if some
+        else ""
+    )
 
 
 def _never_varied(inputs: Sequence[VariedInput]) -> str:

@@ -20,6 +20,7 @@ from hipscope.accordo.model.verdict import Trial
 from hipscope.accordo.reference.double_precision import Oracles
 from hipscope.accordo.reference.input_coverage import VariedInput, varied_inputs
 from hipscope.accordo.reference.run import (
+    OtherRun,
     ReferenceRun,
     Spread,
     access_of,
@@ -37,9 +38,18 @@ from hipscope.accordo.reference.trials import (
     permuted_in_full,
     plan,
     plan_variant,
+    thrice,
     twice,
 )
-from hipscope.accordo.replay.replay import Replay, replay_all
+from hipscope.accordo.reference.unspecified import (
+    NONE,
+    Computed,
+    Unspecified,
+    count,
+    find_unspecified,
+    keep_unspecified,
+)
+from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.launch_variants import smaller_launch
 from hipscope.analysis.run import Run
@@ -73,6 +83,13 @@ class Reference:
     prepared: tuple[Prepared, ...]
     broken: str | None = None
     own_notes: tuple[str, ...] = field(default=())
+
+    @property
+    def unspecified(self) -> tuple[int, int]:
+        """The bytes that are not compared on the recorded inputs, as they hold what nothing wrote, and all written."""
+        runs = [p.runs[0] for p in self.prepared]
+        written = sum(access.count(WRITTEN) for run in runs for access in run.access.values())
+        return sum(count(run.unspecified) for run in runs), written
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -141,7 +158,10 @@ def _prepare(
     # Most trials vary a launch of few workgroups, so that they are quick; the captured one if it is small.
     smaller = smaller_launch(dispatch, work / "part")
     (made,) = replay_all(settings.tool, [twice(dispatch, work / "reference")], cancel=cancel)
-    captured = _captured(dispatch, made, types, settings, signature)
+    try:
+        captured = _captured(dispatch, made, types, settings, signature)
+    except _NotReproducible as reason:
+        captured = _but_for_unspecified(dispatch, types, settings, signature, cancel, reason)
     trials = Trials(captured, types, settings, signature, cancel)
     part = captured
     if smaller is not None:
@@ -180,6 +200,7 @@ def _captured(
     types: Pointees,
     settings: ReferenceSettings,
     signature: Signature,
+    unspecified: Unspecified = NONE,
 ) -> ReferenceRun:
     """The reference on the captured inputs. Raises _NotReproducible."""
     for run, other in zip(runs, ("", _OTHERWISE), strict=True):
@@ -197,16 +218,62 @@ def _captured(
     access = access_of(first, dispatch)
     spread: Spread = {}
     widen_spread(spread, dispatch, pieces, first, second)
-    for what, image, variable in (
-        ("its replay differs from the program's own run", CapturedBuffer.after, CapturedVariable.after),
-        ("two replays of it differ", unless_same(first, second), second.variable),
+    own = OtherRun(CapturedBuffer.after, CapturedVariable.after, unspecified)
+    for what, again in (
+        ("its replay differs from the program's own run", own),
+        ("two replays of it differ", OtherRun(unless_same(first, second), second.variable)),
     ):
-        difference = difference_of(dispatch, pieces, access, first, image, variable, settings, signature)
+        difference = difference_of(dispatch, pieces, access, first, again, settings, signature)
         if difference is not None:
             where = f"{what} (dispatch {dispatch.id})"
             raise _NotReproducible(f"the kernel is not reproducible: {where}: {difference}")
     steady = not floats_by_atomics(dispatch, pieces, access) and same_bits(dispatch, first, second)
-    return ReferenceRun(CAPTURED, dispatch, None, pieces, first, access, spread, steady)
+    return ReferenceRun(
+        CAPTURED, dispatch, None, pieces, first, access, spread, steady, unspecified=unspecified
+    )
+
+
+def _but_for_unspecified(
+    dispatch: CapturedDispatch,
+    types: Pointees,
+    settings: ReferenceSettings,
+    signature: Signature,
+    cancel: threading.Event | None,
+    reason: _NotReproducible,
+) -> ReferenceRun:
+    """The reference on the captured inputs, where it is reproducible but for bytes that hold what nothing wrote.
+
+    Raises _NotReproducible, for the `reason` that is known where there are no such bytes, with a race that explains it.
+    """
+    requests = thrice(dispatch, settings.work / f"dispatch_{dispatch.id}" / "unspecified")
+    (runs,) = replay_all(settings.tool, [requests], cancel=cancel)
+    if len(runs) < len(requests) or any(run.status != "ok" for run in runs):
+        raise _NotReproducible(f"{reason}{_race(dispatch, settings, cancel)}")
+    first, inverted, again = runs
+    try:
+        unspecified = find_unspecified(dispatch, access_of(first, dispatch), first, inverted)
+    except Computed as computed:
+        raise _NotReproducible(f"{reason}; {computed}{_race(dispatch, settings, cancel)}") from None
+    if not unspecified:
+        raise _NotReproducible(f"{reason}{_race(dispatch, settings, cancel)}")
+    keep_unspecified(unspecified, first.directory)
+    try:
+        return _captured(dispatch, (first, again), types, settings, signature, unspecified)
+    except _NotReproducible as further:
+        raise _NotReproducible(f"{further}{_race(dispatch, settings, cancel)}") from None
+
+
+def _race(dispatch: CapturedDispatch, settings: ReferenceSettings, cancel: threading.Event | None) -> str:
+    """The first race of the recorded launch, as the end of a sentence; empty where the sanitizers report none."""
+    out = settings.work / f"dispatch_{dispatch.id}" / "raced"
+    request = ReplayRequest(dispatch, dispatch.code_object, out, sanitize="all")
+    found = replay(settings.tool, request, cancel=cancel).sanitizers(dispatch.code_object)
+    races = [r for r in found.reports if r.defect == "data-race"] if found is not None else []
+    if not races:
+        return ""
+    places = (p.position for p in (races[0].at, races[0].other) if p is not None)
+    lines = " and ".join(str(p.line) for p in places if p is not None)
+    return f"; it races{f' on lines {lines}' if lines else ''} ({races[0].message}): `hipscope check` shows each race"
 
 
 def _not_a_number(run: ReferenceRun, signature: Signature) -> Iterator[str]:

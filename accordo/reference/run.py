@@ -13,6 +13,7 @@ from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch,
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.reference.settings import ReferenceSettings
+from hipscope.accordo.reference.unspecified import Unspecified, without
 from hipscope.accordo.replay.replay import Replay
 
 Access = Mapping[int, AccessMap]
@@ -26,7 +27,8 @@ class ReferenceRun:
 
     `spread` says how far correct runs of it are apart and `sizes` how large its outputs are (as far as somebody has
     asked), by (buffer, start of the piece). `same_bits` says that two
-    orders of the waves left the same bits, and not by atomics on floats.
+    orders of the waves left the same bits, and not by atomics on floats. `unspecified` are bytes that hold what nothing
+    wrote; they are not compared.
     """
 
     label: str
@@ -38,12 +40,24 @@ class ReferenceRun:
     spread: Spread
     same_bits: bool = False
     sizes: dict[tuple[int, int], float] = field(default_factory=dict)
+    unspecified: Unspecified = field(default_factory=dict)
+
+    def compared(self, result: Replay, buffer: CapturedBuffer) -> bytes:
+        """What a run on this launch left in a buffer, with zeros for what is not compared."""
+        return without(result.image(buffer), buffer, self.unspecified)
+
+    def leaves_same(self, result: Replay, buffer: CapturedBuffer) -> bool:
+        """Whether a run on this launch left what the reference left, in all that is compared."""
+        if self.result.leaves_same(result, buffer):
+            return True
+        known = buffer.index in self.unspecified
+        return known and self.compared(self.result, buffer) == self.compared(result, buffer)
 
     def size_of(self, buffer: CapturedBuffer, segment: Segment) -> float:
         """The root mean square of what a piece holds after the run; computed once."""
         key = (buffer.index, segment.start)
         if key not in self.sizes:
-            image = self.result.image(buffer)[segment.start : segment.end]
+            image = self.compared(self.result, buffer)[segment.start : segment.end]
             self.sizes[key] = root_mean_square(segment.element.numbers(image))
         return self.sizes[key]
 
@@ -80,26 +94,40 @@ def piece_tolerance(
     return tolerance_for(segment.element, size, terms=terms, spread=spread, user=user)
 
 
+@dataclass(frozen=True)
+class OtherRun:
+    """What another run on a launch left: `image` in a buffer, None when it is known to be the same.
+
+    The `unspecified` bytes may be any.
+    """
+
+    image: Callable[[CapturedBuffer], bytes | None]
+    variable: Callable[[CapturedVariable], bytes | None]
+    unspecified: Unspecified = field(default_factory=dict)
+
+
 def difference_of(
     dispatch: CapturedDispatch,
     pieces: Pieces,
     access: Access,
     first: Replay,
-    image: Callable[[CapturedBuffer], bytes | None],
-    variable: Callable[[CapturedVariable], bytes | None],
+    again: OtherRun,
     settings: ReferenceSettings,
     signature: Signature,
 ) -> str | None:
-    """How another run of the reference differs by more than another order of additions explains, or None.
-
-    `image` gives what the other run left in a buffer, or None when it is known to be the same.
-    """
+    """How another run of the reference differs by more than another order of additions explains, or None."""
     for one in dispatch.variables:
-        if (now := first.variable(one)) is not None and (then := variable(one)) is not None and now != then:
+        if (
+            (now := first.variable(one)) is not None
+            and (then := again.variable(one)) is not None
+            and now != then
+        ):
             return f"the variable {one.symbol} is left with another value"
     for buffer in dispatch.buffers:
-        other = image(buffer)
-        if other is None or other == (expected := first.image(buffer)):
+        if (left := again.image(buffer)) is None:
+            continue
+        other, expected = (without(i, buffer, again.unspecified) for i in (left, first.image(buffer)))
+        if other == expected:
             continue
         touched = access[buffer.index]
         measured = tuple(

@@ -22,6 +22,7 @@ from hipscope.accordo.reference.input_coverage import VariedInput
 from hipscope.accordo.reference.prepare import TOLD, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun, access_of
 from hipscope.accordo.reference.settings import ReferenceSettings
+from hipscope.accordo.reference.unspecified import read_unspecified
 from hipscope.accordo.replay.replay import ReplayBroken, ReplayRequest, read_result
 
 _FILE = "reference.json"
@@ -43,7 +44,7 @@ def keep_reference(
         one.oracles.keep(one.runs, folder / f"{_ORACLES}_{number}", cancel)
     for prepared in reference.prepared:  # second runs are not needed any more
         for run in (*prepared.runs, prepared.repeated):
-            for more in ("again", "plain", "checked"):
+            for more in ("again", "inverted", "plain", "checked"):
                 done = run.result.directory.with_name(f"{run.result.directory.name}_{more}")
                 shutil.rmtree(done, ignore_errors=True)
 
@@ -139,4 +140,5 @@ def _taken_up(kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: 
         {(buffer, start): size for buffer, start, size in kept.spread},
         kept.same_bits,
         {(buffer, start): size for buffer, start, size in kept.sizes},
+        read_unspecified(result.directory, launch),
     )

@@ -19,6 +19,7 @@ from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.reference.run import (
     Access,
+    OtherRun,
     Pieces,
     ReferenceRun,
     access_of,
@@ -30,6 +31,8 @@ from hipscope.accordo.reference.run import (
     widen_spread,
 )
 from hipscope.accordo.reference.settings import ReferenceSettings
+from hipscope.accordo.reference.unspecified import NONE as NOTHING
+from hipscope.accordo.reference.unspecified import Computed, find_unspecified, keep_unspecified
 from hipscope.accordo.replay.poison import POISONS
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
@@ -157,6 +160,22 @@ def twice(
     return traced, again
 
 
+def thrice(
+    dispatch: CapturedDispatch, out: Path, inputs: Path | None = None, limit: float | None = None
+) -> tuple[ReplayRequest, ReplayRequest, ReplayRequest]:
+    """The same over one content of what nothing wrote, and between them a run in the first order over its complement.
+
+    What the first and the second leave differs by nothing but that content; the first and the last by nothing but the
+    order, and by what is in the memory that they write.
+    """
+    traced, again = twice(dispatch, out, inputs, limit)
+    traced = replace(traced, poison=POISONS[0].seed)
+    inverted = replace(
+        traced, out=out.with_name(f"{out.name}_inverted"), poison_inverted=True, trace_access=False
+    )
+    return traced, inverted, again
+
+
 @dataclass(frozen=True)
 class Trials:
     """Runs trials of the reference. `types` are what its pointers point to."""
@@ -176,9 +195,10 @@ class Trials:
     def _requests(self, trial: Planned, out: Path) -> tuple[ReplayRequest, ...]:
         # Inputs that the program never had may make the reference loop for ever.
         limit = patience(self.settings.tool, self.captured.result)
-        traced, again = twice(trial.dispatch, out, trial.inputs, limit)
+        runs = thrice if self.captured.unspecified else twice
+        *first, again = runs(trial.dispatch, out, trial.inputs, limit)
         # A kernel that was not made for such a launch may race there unseen, and leave what another run does not.
-        return traced, replace(again, seed=_NATURAL, sanitize=_CHECKS)
+        return *first, replace(again, seed=_NATURAL, sanitize=_CHECKS)
 
     def _defect(self, trial: Planned, checked: Replay) -> str | None:
         """What the sanitizers say of the reference on a trial and do not say of it on what the program did."""
@@ -208,14 +228,15 @@ class Trials:
         return replay(self.settings.tool, again, cancel=self.cancel)
 
     def _seen(self, trial: Planned, runs: Sequence[Replay]) -> ReferenceRun | Reason:
-        """What replays of the reference on a trial make of it; the second is made here where it was not foreseen."""
+        """What replays of the reference on a trial make of it; the last is made here where it was not foreseen."""
         launch = trial.dispatch
         pieces = pieces_of(launch, self.types)
-        result = runs[0]
-        if result.status != "ok":
-            text = f"the reference itself fails there ({result.status}): {result.message}"
+        result, other = runs[0], runs[-1]
+        foreseen = 3 if self.captured.unspecified else 2
+        before = runs[:-1] if len(runs) == foreseen else runs
+        if (failed := next((run for run in before if run.status != "ok"), None)) is not None:
+            text = f"the reference itself fails there ({failed.status}): {failed.message}"
             return Reason(trial.label, text)
-        other = runs[1]
         if other.status == "ok" and (why := self._defect(trial, other)) is not None:
             return Reason(trial.label, f"the reference itself is not well defined there: {why}")
         if other.status != "ok" or self._reported(trial, other):
@@ -224,20 +245,27 @@ class Trials:
             text = f"the reference itself fails there ({other.status}): {other.message}"
             return Reason(trial.label, text)
         access = access_of(result, launch)
+        try:
+            unspecified = find_unspecified(launch, access, result, runs[1]) if foreseen > 2 else NOTHING
+        except Computed as reason:
+            return Reason(trial.label, f"the reference is not reproducible there: {reason}")
         if trial.defence in _MAYBE_INDICES and trial.usual and not no_other_places(access, trial.usual):
             return Reason(trial.label, "the kernel takes integers of its input for indices or lengths")
         # Other inputs may be of quite another size.
         spread = dict(self.captured.spread) if trial.inputs is None else {}
         by_atomics = floats_by_atomics(launch, pieces, access)
         difference = difference_of(
-            launch, pieces, access, result, unless_same(result, other), other.variable,
+            launch, pieces, access, result, OtherRun(unless_same(result, other), other.variable),
             self.settings, self.signature,
         )  # fmt: skip
         if difference is not None:
             return Reason(trial.label, f"the reference is not reproducible there: {difference}")
         widen_spread(spread, launch, pieces, result, other)
         same = not by_atomics and same_bits(launch, result, other)
-        return ReferenceRun(trial.label, launch, trial.inputs, pieces, result, access, spread, same)
+        keep_unspecified(unspecified, result.directory)
+        return ReferenceRun(
+            trial.label, launch, trial.inputs, pieces, result, access, spread, same, unspecified=unspecified
+        )
 
     def _reported(self, trial: Planned, checked: Replay) -> bool:
         found = checked.sanitizers(trial.dispatch.code_object)

@@ -77,6 +77,7 @@ class ReplayRequest:
     out: Path
     seed: int = 0
     poison: int | None = None
+    poison_inverted: bool = False
     poison_mask: Path | None = None
     poison_fill: Mapping[int, bytes] | None = None
     inputs: Path | None = None
@@ -92,6 +93,7 @@ class ReplayRequest:
         argv += ["--max-seconds", f"{self.seconds(tool):g}"]
         if self.poison is not None:
             argv += ["--poison", str(self.poison)]
+        argv += ["--poison-inverted"] if self.poison_inverted else []
         if self.poison_mask is not None:
             argv += ["--poison-mask", str(self.poison_mask)]
         for index, data in (self.poison_fill or {}).items():

@@ -32,7 +32,8 @@ class ProfilerRun:
 
     `confined`: the program has unreviewed code, so it gets no network and no files but its own.
     `clock_percent`: the part of the modelled time that events report. `timed`: without, the emulator
-    executes launches and models no time. `waves`: with the timeline of single waves, for a viewer.
+    executes launches and models no time. `waves`: with the timeline of single waves, for a viewer. `poison`: the
+    seed of what LDS, scratch and registers hold before a launch, and whether the other value in every bit of that.
     """
 
     built: BuiltProgram
@@ -47,6 +48,7 @@ class ProfilerRun:
     clock_percent: int | None = None
     timed: bool = True
     waves: bool = True
+    poison: tuple[int, bool] | None = None
 
 
 class Profiler(ABC):

@@ -135,6 +135,8 @@ def run_emulated(
         effects_bytes=_EFFECTS_BYTES if job.confined or recorded else None,
         sanitize=sanitize,
         clock_percent=job.clock_percent,
+        poison=job.poison[0] if job.poison else None,
+        poison_inverted=bool(job.poison and job.poison[1]),
         keep_going=config.emulator.keep_going,
     )
     given = {**os.environ, **config.env, **job.built.env}

@@ -40,7 +40,8 @@ class ProfileOptions:
     and without any file but the project's: for an unreviewed rewrite. `clock_percent`: of
     the modelled time, what the emulator's events report; it shows what of its output is a time. `timed`:
     without, launches are executed and listed, and nothing says how long they take. `waves`: with the timeline of
-    single waves in the capture, which viewers show and nothing here reads.
+    single waves in the capture, which viewers show and nothing here reads. `poison`: the seed of what LDS, scratch and
+    registers hold before each launch, and whether the other value in every bit of that; None: what is there.
     """
 
     device: str | None = None
@@ -51,6 +52,7 @@ class ProfileOptions:
     clock_percent: int | None = None
     timed: bool = True
     waves: bool = True
+    poison: tuple[int, bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def profile_project(
             confined=options.confined,
             clock_percent=options.clock_percent,
             timed=options.timed,
+            poison=options.poison,
             waves=options.waves,
             run=run,
         )

@@ -215,7 +215,8 @@ def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) ->
     while verdict.equivalent and others:
         symbol, others = others[0], others[1:]
         other = _verdict_on(bench, symbol, candidate, compiled, run)
-        verdict = verdict if other.equivalent else other
+        left_out = verdict.unspecified_bytes + other.unspecified_bytes
+        verdict = verdict.model_copy(update={"unspecified_bytes": left_out}) if other.equivalent else other
     return verdict
 
 

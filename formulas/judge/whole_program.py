@@ -37,6 +37,10 @@ _OTHER_CLOCKS_PERCENT = (137, 73)  # so that no time that a program prints is th
 _OTHER_RUNS = 2  # that show whether the number of launches varies by itself
 _VARIES = "Numbers in it change from run to run without the rewrite, too."
 _ROUNDING = 1e-5  # relative; what a single-precision result may be off by (accordo/compare/tolerance.py)
+_POISONED = ((0x1F2E3D4C, False), (0x1F2E3D4C, True))  # seed; whether inverted
+_UNWRITTEN = (
+    "The kernel leaves bytes that hold what nothing wrote, and the program's result may depend on them:"
+)
 _BEYOND = "The program's output changes further than from run to run,"
 _CONFINED_BUILD = (
     " It is built confined: what else the build reads is named in optimize.read_paths in hipscope.toml."
@@ -55,15 +59,17 @@ class Rehearsed:
     times: ProgramTimes | None = None
 
 
-def try_program(bench: Bench, text: bytes, run: Run | None = None, *, exact: bool) -> Rehearsed:
+def try_program(
+    bench: Bench, text: bytes, run: Run | None = None, *, exact: bool, unspecified: bool = False
+) -> Rehearsed:
     """Build and run the whole program with the new text, and then the project's tests, if it has any.
 
-    `exact` as for `Rehearsals.finish`.
+    `exact` and `unspecified` as for `Rehearsals.finish`.
     """
     run = run or bench.run
     run.say("running the program with the rewrite")
     with Rehearsals(bench, run) as rehearsals:
-        return rehearsals.finish(text, exact=exact)
+        return rehearsals.finish(text, exact=exact, unspecified=unspecified)
 
 
 class Rehearsals:
@@ -97,6 +103,9 @@ class Rehearsals:
         self._originals: list[str] = []
         self._effects: list[Sequence[Effect]] = []  # of runs of the original
         self._again: list[Profile] = []  # further runs of the original
+        self._over_poison: list[
+            ProfileSession
+        ] = []  # runs of the original over complementary unwritten memory
         # Where a GPU decides, only what other kernels take is compared: without any, a plain run does in half the time.
         others = any(k.mangled not in bench.symbols for k in bench.session.profile.kernels)
         self._timed = others or not bench.timed_later
@@ -126,10 +135,13 @@ class Rehearsals:
         if text in self._begun:
             self._begun.pop(text)[0].set()
 
-    def finish(self, text: bytes, *, exact: bool, file: Path | None = None) -> Rehearsed:
+    def finish(
+        self, text: bytes, *, exact: bool, file: Path | None = None, unspecified: bool = False
+    ) -> Rehearsed:
         """How the program with this text compares. Raises Cancelled.
 
-        Unless the rewrite was `exact`, bit for bit, printed floats may differ as much as computed ones.
+        Unless the rewrite was `exact`, bit for bit, printed floats may differ as much as computed ones. `unspecified`:
+        it was proved but for bytes that hold what nothing wrote; then what the program prints may not depend on them.
         """
         bench = self._bench
         self.begin(text, file)
@@ -165,6 +177,8 @@ class Rehearsals:
             self._asked.say("running the project's tests on the rewrite")
             different = failed_tests(bench.project, session, command, self._beside(self._stop, text))
         notes = [f"Not compared: `{line}`. {_VARIES}" for line in varied.lines] + launched
+        if different is None and unspecified:
+            different = self._depends_on_unwritten(was, ignored, rounding)
         if different is None:
             compared = self._device_difference(session, rounding)
             different = compared.difference
@@ -185,6 +199,10 @@ class Rehearsals:
             self._effects = [was]
         if now is None or not self._effects:
             return Compared(None)
+        if self._over_poison:
+            pair = [read_effects(one.run_dir) or () for one in self._over_poison]
+            originals = [*self._effects[: 1 - prepared], *pair]  # what was prepared may be of other data
+            return compare_effects(originals, now, rounding, complementary=True)
         compared = compare_effects(self._effects, now, rounding)
         if compared.difference is None:
             return compared
@@ -195,6 +213,23 @@ class Rehearsals:
         except (BuildFailed, ProgramFailed):
             return compared
         return compare_effects(self._effects[prepared:], now, rounding)
+
+    def _depends_on_unwritten(self, was: Profile, ignored: Sequence[str], rounding: float) -> str | None:
+        """Why the program's result hangs on memory that nothing wrote: it is another one over other contents of it."""
+        try:
+            while len(self._over_poison) < len(_POISONED):
+                self._over_poison.append(self._unchanged(None, _POISONED[len(self._over_poison)]))
+        except (BuildFailed, ProgramFailed) as failure:
+            return f"{_UNWRITTEN} with other contents of that it fails: {failure.message}."
+        for session in self._over_poison:
+            now = placed(session, self._bench.project.root)
+            varied = self._varying(was, now, ignored, rounding)
+            if not varied.explained or now.program.exit_code != was.program.exit_code:
+                return f"{_UNWRITTEN} with other contents of that it prints something else."
+            printed = varied.lines or varied.rounded or varied.errors
+            if not printed and output_difference(was.program.output, now.program.output, ignored) is not None:
+                return f"{_UNWRITTEN} with other contents of that it prints something else."
+        return None
 
     def _left(self, session: ProfileSession) -> Sequence[Effect] | None:
         """What the launches with a rewrite leave, under the kernels' names without it."""
@@ -257,9 +292,11 @@ class Rehearsals:
         """What the program prints without a rewrite."""
         return placed(self._unchanged(clock_percent), self._bench.project.root).program.output
 
-    def _unchanged(self, clock_percent: int | None) -> ProfileSession:
+    def _unchanged(self, clock_percent: int | None, poison: tuple[int, bool] | None = None) -> ProfileSession:
         """Another run of the program without a rewrite."""
-        options = ProfileOptions(backend="emulator", confined=True, clock_percent=clock_percent)
+        options = ProfileOptions(
+            backend="emulator", confined=True, clock_percent=clock_percent, poison=poison
+        )
         return profile_project(self._bench.project, self._beside(self._stop), options=options)
 
     def _other_runs(self) -> Sequence[Profile]:

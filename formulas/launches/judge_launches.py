@@ -270,7 +270,8 @@ def _proved(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged:
             session = rehearsals.session(edit.text)
         except (BuildFailed, ProgramFailed) as failure:
             return Judged(replace(one.quick, stage=Outcome.PROGRAM_DIFFERS, reason=f"{failure.message}."))
-        whole = rehearsals.finish(edit.text, exact=False)
+        left_out = bench.reference.unspecified[0] > 0
+        whole = rehearsals.finish(edit.text, exact=False, unspecified=left_out)
         if whole.failure is not None:
             return Judged(replace(one.quick, stage=Outcome.PROGRAM_DIFFERS, reason=whole.failure))
         recorded = _recorded(session)
@@ -294,7 +295,7 @@ def _proved(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged:
             return Judged(not_proved(candidate, verdict))
         judgement = weigh(bench, candidate, None, after, verdict)
         if verdict.bit_exact:
-            whole = rehearsals.finish(edit.text, exact=True)
+            whole = rehearsals.finish(edit.text, exact=True, unspecified=left_out)
         return Judged(replace(judgement, notes=(*judgement.notes, _this_size(bench, launched))), whole)
 
 

@@ -214,7 +214,12 @@ def _first_verified(
             work.run.say("running the program with the rewrite")
             candidate = judgement.candidate
             try:
-                whole = rehearsals.finish(candidate.text, exact=_bit_exact(judgement), file=candidate.file)
+                whole = rehearsals.finish(
+                    candidate.text,
+                    exact=_bit_exact(judgement),
+                    file=candidate.file,
+                    unspecified=_but_for_unspecified(judgement),
+                )
                 judgement = _confirmed(work, bench, judgement, whole)
             except Cancelled:
                 attempts.append(judged_attempt(bench, finding, unfinished(judgement, IN_PROGRAM)))
@@ -237,6 +242,10 @@ def _bit_exact(judgement: Judgement) -> bool:
     return judgement.verdict is not None and judgement.verdict.bit_exact
 
 
+def _but_for_unspecified(judgement: Judgement) -> bool:
+    return judgement.verdict is not None and judgement.verdict.unspecified_bytes > 0
+
+
 def _confirmed(work: Optimizing, bench: Bench, judgement: Judgement, whole: Rehearsed) -> Judgement:
     """What an accepted judgement is after the `whole` program has run."""
     if whole.failure is not None:
@@ -255,7 +264,13 @@ def _ask_model(
     bench.ahead.reference.begin()  # an answer takes as long, and is proved before it is timed
 
     def confirm(judgement: Judgement) -> Judgement:
-        whole = try_program(bench, judgement.candidate.text, work.run, exact=_bit_exact(judgement))
+        whole = try_program(
+            bench,
+            judgement.candidate.text,
+            work.run,
+            exact=_bit_exact(judgement),
+            unspecified=_but_for_unspecified(judgement),
+        )
         return _confirmed(work, bench, judgement, whole)
 
     try:

@@ -81,6 +81,7 @@ def write_capture(
     exec(Path(__file__).with_name("fake_replay.py").read_text().split("def main(")[0], scope)
     exec(kernel, scope)
     scope |= {"n": size, "scale": 2.0, "block": workgroup, "rows": 1, "v": [5]}
+    scope["lds"] = scope["unwritten"](99, 0)  # type: ignore[operator]
     images = [scope["Buffer"](b, code) for b in before]  # type: ignore[operator]
     scope["kernel"](images, list(range(64)))  # type: ignore[operator]
     for i, image in enumerate(images):

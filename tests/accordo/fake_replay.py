@@ -2,8 +2,8 @@
 
 `b` is a list of buffers of 32-bit floats (or ints) that record what is read and written, `order` the thread ids in the
 order that --seed gives, `n` and `scale` (global) the third and fourth argument, `block` the workgroup's size, `rows`
-the work-items along y and z, `v` a device variable of one int. It takes the same options and leaves the same files as
-the real one.
+the work-items along y and z, `v` a device variable of one int, `lds` memory of 64 ints that nothing has written. It
+takes the same options and leaves the same files as the real one.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ class Buffer:
         self._mark(index, ATOMIC)
 
 
+def unwritten(seed: int, flipped: int) -> list[int]:
+    """What LDS holds before a launch."""
+    return list(struct.unpack("<64i", bytes(b ^ flipped for b in random.Random(seed).randbytes(256))))
+
+
 def report(kind: str) -> dict[str, Any]:
     """A sanitizer's report of that class, as a text says that it has one: `# defect data-race`."""
     place = {
@@ -83,6 +88,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--poison", type=int)
     parser.add_argument("--poison-fill", action="append", default=[])
+    parser.add_argument("--poison-inverted", action="store_true")
     parser.add_argument("--trace-access", action="store_true")
     parser.add_argument("--sanitize")
     options = parser.parse_args(argv)
@@ -90,6 +96,7 @@ def main(argv: list[str]) -> None:
     meta = json.loads((dispatch / "meta.json").read_text())
     n, scale = struct.unpack_from("<if", (dispatch / "kernarg.bin").read_bytes(), 16)
     scope: dict[str, Any] = {"n": n, "scale": scale, "block": meta["workgroup"][0]}
+    scope["lds"] = unwritten(options.poison or 0, 0xFF if options.poison_inverted else 0)
     scope["rows"] = meta["grid"][1] * meta["grid"][2]
     if meta["globals"]:
         scope["v"] = list(struct.unpack("<i", (dispatch / meta["globals"][0]["before"]).read_bytes()))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
-from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.model.verdict import Mismatch, Trial
 from hipscope.accordo.proof.checks.plan import RUNS_COMPARED, Plan, Proof
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label
+from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay
 
@@ -24,7 +25,7 @@ def check_repeats(proof: Proof, plans: Sequence[Plan], replays: BackgroundReplay
             result = replays.result(request)
             if result.status != "ok":
                 return Rejection(run, (fault(result, proof.candidate, run),), result)
-            now = digests(run.dispatch, result)
+            now = digests(run, result)
             first = first or now
             if first == now:
                 continue
@@ -39,6 +40,11 @@ def check_repeats(proof: Proof, plans: Sequence[Plan], replays: BackgroundReplay
     return None
 
 
-def digests(dispatch: CapturedDispatch, result: Replay) -> tuple[str, ...]:
-    """The bits that a run left, buffer by buffer."""
-    return tuple(result.digest(b) for b in dispatch.buffers)
+def digests(run: ReferenceRun, result: Replay) -> tuple[str, ...]:
+    """The bits that a candidate left on a launch, buffer by buffer, but for those that are not compared."""
+    return tuple(
+        hashlib.sha256(run.compared(result, b)).hexdigest()
+        if b.index in run.unspecified
+        else result.digest(b)
+        for b in run.dispatch.buffers
+    )

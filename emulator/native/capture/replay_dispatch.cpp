@@ -112,7 +112,7 @@ private:
                                      std::to_string(launch.kernarg.size()));
         PreparedLaunch prepared = prepare(std::move(launch), *area_, services_);
         prepared.xcds = static_cast<std::uint32_t>(device_ ? device_->number_or("xcds", 8) : 8);
-        if (o_.poison) prepared.poison = {true, *o_.poison};
+        if (o_.poison) prepared.poison = {true, *o_.poison, o_.poison_inverted};
         return prepared;
     }
 

@@ -31,10 +31,12 @@ struct Launch {
 /// The kernel's own instructions; all of the code object's when it calls functions, as their targets are unknown.
 std::span<const Instruction> code_of(const Launch& launch);
 
-/// Fills VGPRs, LDS and scratch with a pseudo-random pattern before each wave, to show reads of unwritten values.
+/// Fills VGPRs, LDS and scratch with a pseudo-random pattern before each wave, to show reads of unwritten values. The
+/// pattern depends on the seed and on the workgroup's number; `inverted` has the other value in every bit.
 struct Poison {
     bool enabled = false;
     std::uint64_t seed = 0;
+    bool inverted = false;
 };
 
 /// Where in the kernarg segment the addresses of what leads to the host are wanted.

@@ -21,7 +21,7 @@ std::uint64_t next_random(std::uint64_t& state) {
 }
 
 /// Eight xorshift generators (Marsaglia 2003) side by side: shifts that the compiler makes vector instructions of.
-void fill_random(void* memory, std::size_t bytes, std::uint64_t seed) {
+void fill_random(void* memory, std::size_t bytes, std::uint64_t seed, std::uint64_t flipped) {
     auto* out = static_cast<std::uint8_t*>(memory);
     std::uint64_t state[8];
     for (std::uint64_t& one : state) one = next_random(seed) | 1U;
@@ -31,7 +31,9 @@ void fill_random(void* memory, std::size_t bytes, std::uint64_t seed) {
             one ^= one >> 7U;
             one ^= one << 17U;
         }
-        std::memcpy(out + i, state, std::min(sizeof state, bytes - i));
+        std::uint64_t shown[8];
+        for (unsigned k = 0; k < 8; ++k) shown[k] = state[k] ^ flipped;
+        std::memcpy(out + i, shown, std::min(sizeof shown, bytes - i));
     }
 }
 
@@ -144,9 +146,10 @@ void Workgroup::start(const PreparedLaunch& p, std::uint64_t which) {
     const std::uint32_t items = size[0] * size[1] * size[2];
     if (p.poison.enabled) {
         const std::uint64_t seed = p.poison.seed ^ (which * 0x9e3779b97f4a7c15ULL);
-        fill_random(lds.data(), lds.size(), seed);
-        fill_random(scratch.data(), scratch.size(), seed + 1);
-        fill_random(registers.data(), registers.size() * sizeof(RegisterRow), seed + 2);
+        const std::uint64_t flipped = p.poison.inverted ? ~0ULL : 0;
+        fill_random(lds.data(), lds.size(), seed, flipped);
+        fill_random(scratch.data(), scratch.size(), seed + 1, flipped);
+        fill_random(registers.data(), registers.size() * sizeof(RegisterRow), seed + 2, flipped);
     } else if (!lds.empty()) {
         std::memset(lds.data(), 0, lds.size());
     }

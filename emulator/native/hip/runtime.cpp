@@ -263,6 +263,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
         prepared = prepare(std::move(launch), *area_, services);
         prepared.xcds = static_cast<std::uint32_t>(number("xcds", 8));
         prepared.realtime += static_cast<std::uint64_t>(earliest / 10);
+        if (settings.poison != 0) prepared.poison = {true, settings.poison ^ next_id_, settings.poison_inverted};
     } catch (const std::exception& error) {
         const bool kernel_problem = !request.function->kernel->obstacle.empty() ||
                                     std::strstr(error.what(), "not emulated") != nullptr;

@@ -39,6 +39,8 @@ Settings Settings::from_environment() {
     s.time_budget_ms = number("HIPSCOPE_TIME_BUDGET_MS", s.time_budget_ms);
     s.profile_launches = number("HIPSCOPE_PROFILE_LAUNCHES", s.profile_launches);
     s.seed = number("HIPSCOPE_SEED", 0);
+    s.poison = number("HIPSCOPE_POISON", 0);
+    s.poison_inverted = number("HIPSCOPE_POISON_INVERTED", 0) != 0;
     s.max_instructions = number("HIPSCOPE_MAX_INSTRUCTIONS", s.max_instructions);
     s.clock_percent = number("HIPSCOPE_CLOCK_PERCENT", s.clock_percent);
     s.time_limit_ms = number("HIPSCOPE_TIME_LIMIT_MS", 0);

@@ -49,7 +49,8 @@ class Verdict:
     """Whether a candidate does the same as the reference on everything that was tried.
 
     `max_*` are the largest differences among results that count as equal. `inputs` says of each input in how many
-    trials it was varied, or why in none.
+    trials it was varied, or why in none. `unspecified_bytes` were not compared on the recorded launches: there the
+    reference leaves what nothing wrote, such as the padding of structures.
     """
 
     outcome: VerdictOutcome
@@ -63,6 +64,7 @@ class Verdict:
     bit_exact: bool
     notes: tuple[str, ...]
     inputs: tuple[str, ...]
+    unspecified_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,63 @@ def test_floats_of_a_silent_program_may_be_rounded_where_the_proof_says_so(tmp_p
     assert found[False].failure is None
 
 
+PADDED = """#include <cstdio>
+#include <hip/hip_runtime.h>
+#include <vector>
+struct Item { double key; char tag; };  // 7 bytes of padding
+__global__ void step(const double* in, Item* out, const int* mode) {
+  __shared__ Item tile[64];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x].key = in[i] * 1.5f;
+  tile[threadIdx.x].tag = 1;
+  __syncthreads();
+  out[i] = tile[63 - threadIdx.x];
+}
+int main() {
+  const int n = 256;
+  double* in;
+  Item* out;
+  int* mode;
+  (void)hipMalloc(&in, n * sizeof(double));
+  (void)hipMalloc(&mode, sizeof(int));
+  (void)hipMalloc(&out, n * sizeof(Item));
+  std::vector<double> host(n, 2.0);
+  std::vector<Item> items(n);
+  for (int round = 0; round < 4; ++round) {
+    (void)hipMemcpy(in, host.data(), n * sizeof(double), hipMemcpyHostToDevice);
+    (void)hipMemcpy(mode, &round, sizeof(int), hipMemcpyHostToDevice);
+    step<<<n / 64, 64>>>(in, out, mode);
+    (void)hipMemcpy(items.data(), out, n * sizeof(Item), hipMemcpyDeviceToHost);
+  }
+  printf("done SHOWN\\n", reinterpret_cast<unsigned char*>(&items[7])[12]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.slow
+def test_bytes_that_hold_what_nothing_wrote_are_not_compared_and_all_others_are(tmp_path: Path) -> None:
+    text = PADDED.replace(" SHOWN", "")
+    with bench_of(tmp_path / "padded.hip", text) as bench:
+        wrong, same = (
+            try_program(bench, text.replace(RIGHT, new).encode(), exact=True, unspecified=True)
+            for new in (LATE, f"{RIGHT} * 1.0f")
+        )
+    assert "is another one than without the rewrite" in str(wrong.failure)
+    assert same.failure is None
+    assert "Of 4 of them, bytes that hold what nothing wrote were not compared." in " ".join(same.notes)
+
+
+@pytest.mark.slow
+def test_a_program_whose_output_hangs_on_what_nothing_wrote_is_left_alone(tmp_path: Path) -> None:
+    text = PADDED.replace("SHOWN", "%d")
+    with bench_of(tmp_path / "padded.hip", text) as bench:
+        found = try_program(
+            bench, text.replace(RIGHT, f"{RIGHT} * 1.0f").encode(), exact=True, unspecified=True
+        )
+    assert str(found.failure).startswith("The kernel leaves bytes that hold what nothing wrote")
+
+
 def launch(*digests: str) -> Effect:
     return Effect("step", tuple((str(i), digest) for i, digest in enumerate(digests)))
 
