@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.disassembly import disassemble
 from hipscope.accordo.model.verdict import Verdict
-from hipscope.accordo.proof.checks.results import check_timed_run
+from hipscope.accordo.proof.checks.results import check_timed_run, left_as_recorded
 from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.replay.replay import Replay
 from hipscope.analysis.errors import BuildFailed
@@ -36,7 +36,7 @@ from hipscope.formulas.judge.guard import (
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, ProgramTimes, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, depends_on_assumption, trade_sentence
-from hipscope.formulas.judge.timed_replay import Measured, measure, speedup_range
+from hipscope.formulas.judge.timed_replay import Audit, Measured, measure, speedup_range
 from hipscope.formulas.propose.candidate import Candidate
 
 
@@ -266,16 +266,28 @@ def time_candidate(
 ) -> Measured | str:
     """Profile the candidate's machine code on the recorded launches; a str says what failed.
 
-    What the timed runs leave is checked if the reference is ready: most candidates are too slow to wait for it.
+    What the timed runs leave is checked as `audit_of` says: most candidates are too slow to wait for the reference.
     """
-    tool, device = bench.tool, bench.project.config.device
+    changed, audit = _with(bench, candidate, candidate.text, run), audit_of(bench)
+    device = bench.project.config.device
+    return measure(bench.tool, bench.dispatches, compiled.path, bench.work / work, device, changed, audit)
+
+
+def audit_of(bench: Bench, *, wait: bool = False) -> Audit:
+    """Checks what timed runs leave: against the program's own run, then against the reference if that is ready.
+
+    `wait`: until it is ready, so that there is an answer.
+    """
+    recorded = {dispatch.id: dispatch for dispatch in bench.dispatches}
 
     def audit(dispatch: CapturedDispatch, result: Replay) -> str | None:
-        return check_timed_run(bench.reference, dispatch, result)
+        if left_as_recorded(recorded[dispatch.id], result):
+            return ""
+        if not wait and not bench.ahead.reference.done():
+            return None
+        return check_timed_run(bench.reference, dispatch, result) or ""
 
-    changed = _with(bench, candidate, candidate.text, run)
-    audited = audit if bench.ahead.reference.done() else None
-    return measure(tool, bench.dispatches, compiled.path, bench.work / work, device, changed, audited)
+    return audit
 
 
 def with_checked_times(bench: Bench, weighed: Judgement, compiled: CodeObject, run: Run) -> Judgement:

@@ -186,11 +186,19 @@ def _replayed(
 ) -> Iterator[Judgement]:
     if not tried:
         return
-    if len(tried) == 1 and rehearsals is not None:
+    likely = len(tried) == 1 and cores_idle()
+    if likely and rehearsals is not None:
         rehearsals.begin(tried[0].candidate.text, tried[0].candidate.file)
     run.say(f"timing {len(tried)} candidates" if len(tried) > 1 else "timing the candidate")
     with Proofs(bench, run) as proofs:
+        if likely:  # its proof will be wanted, unless it turns out to be slow
+            proofs.begin(tried[0])
         yield from _timed_and_proved(bench, tried, formula, rehearsals, proofs, run)
+
+
+def cores_idle() -> bool:
+    """Whether work that may turn out not to be needed takes no core from other work."""
+    return os.getloadavg()[0] < (os.cpu_count() or 1) - 1
 
 
 def _timed_and_proved(
@@ -201,9 +209,6 @@ def _timed_and_proved(
     proofs: Proofs,
     run: Run,
 ) -> Iterator[Judgement]:
-    # The proof of the only one will be wanted, unless it turns out to be slow.
-    if len(tried) == 1:
-        proofs.begin(tried[0])
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         jobs = [
             pool.submit(time_candidate, bench, one.candidate, one.compiled, run, work=f"candidate_{number}")

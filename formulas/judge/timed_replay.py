@@ -30,6 +30,9 @@ _SURE = 1.5  # no trade of one constant against another makes a rewrite slower t
 _CAPTURE = "capture"
 _PROFILE = "profile.json"
 
+Audit = Callable[[CapturedDispatch, Replay], str | None]
+"""What is wrong with what a timed run left; empty for nothing, None where that cannot be said yet."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -64,14 +67,13 @@ def measure(
     work: Path,
     device: str,
     run: Run,
-    audit: Callable[[CapturedDispatch, Replay], str | None] | None = None,
+    audit: Audit | None = None,
 ) -> Measured | str:
     """Replay every dispatch with the profiler on; `code_object` None takes each dispatch's own. A str: what failed.
 
     Variants of a dispatch are left out: time is told by one launch of each shape.
 
-    `audit` looks at what each timed run left in memory and says what is wrong with it. Whatever
-    was in `work` before is removed.
+    `audit` looks at what each timed run left in memory. Whatever was in `work` before is removed.
     """
     shutil.rmtree(work, ignore_errors=True)
     merged = work / "raw"
@@ -86,12 +88,14 @@ def measure(
     if (failed := next((r for r in results if r.status != "ok"), None)) is not None and failed.request:
         name = f"dispatch {failed.request.dispatch.id}"
         return f"{name} could not be timed ({failed.status}): {failed.message}"
-    wrong: str | None = None
+    wrong, checked = "", audit is not None
     with (merged / "dispatches.jsonl").open("w", encoding="utf-8") as listing:
         for number, (request, result) in enumerate(zip(requests, results, strict=True), 1):
             dispatch = request.dispatch
-            if audit is not None and wrong is None and (difference := audit(dispatch, result)) is not None:
-                wrong = f"the timed run of dispatch {dispatch.id} gives another result: {difference}"
+            said = audit(dispatch, result) if audit is not None and not wrong else ""
+            checked = checked and said is not None
+            if said:
+                wrong = f"the timed run of dispatch {dispatch.id} gives another result: {said}"
             listing.write(json.dumps(_renumbered(request.out, merged, number)) + "\n")
             shutil.rmtree(request.out, ignore_errors=True)
     capture = work / _CAPTURE
@@ -103,7 +107,7 @@ def measure(
     profile = read_capture(capture, run.texts)
     if not profile.kernels:
         return "the replay left no profile"
-    return Measured(profile, profile.kernels[0], run.texts, wrong, checked=audit is not None)
+    return Measured(profile, profile.kernels[0], run.texts, wrong or None, checked=checked or bool(wrong))
 
 
 @dataclass(frozen=True)

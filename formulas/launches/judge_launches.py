@@ -18,9 +18,7 @@ from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
 from hipscope.accordo.model.verdict import Verdict
-from hipscope.accordo.proof.checks.results import check_timed_run
 from hipscope.accordo.proof.validate import validate
-from hipscope.accordo.replay.replay import Replay
 from hipscope.accordo.trials.other_launch import groups_of, relaunching, reshaped
 from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, MissingTool, ProgramFailed
 from hipscope.analysis.profile import Kernel
@@ -34,7 +32,7 @@ from hipscope.analysis.toolchain.code_object import CodeObject, machine_code
 from hipscope.analysis.toolchain.libclang import units_for
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
-from hipscope.formulas.judge.judge import Judgement, not_proved, weigh
+from hipscope.formulas.judge.judge import Judgement, audit_of, not_proved, weigh
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import PROVED, unfinished
 from hipscope.formulas.judge.timed_replay import Measured, measure
@@ -72,6 +70,7 @@ class _Timed:
     compiled: CodeObject
     quick: Judgement
     symbols: Mapping[str, str]
+    launched: tuple[CapturedDispatch, ...]
 
 
 def judge_launches(bench: Bench, run: Run) -> Iterator[Judged] | str:
@@ -131,7 +130,6 @@ def _largest(bench: Bench) -> int:
 
 def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Judged]:
     run.say(f"timing {min(len(edits), _MOST_TIMED)} launch shapes of `{bench.kernel.name}`")
-    bench.ahead.reference.begin()  # each shape is checked against it
     begun, seconds = time.monotonic(), min(_SECONDS, run.seconds_left * _SHARE)
 
     def timed(numbered: tuple[int, LaunchEdit]) -> _Timed | Judgement | None:
@@ -154,13 +152,26 @@ def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Jud
             yield Judged(_too_little(replace(best, reason=f"{best.reason} {fastest}")))
         elif dropped:
             yield Judged(dropped[0])
+    if hopeful:
+        bench.ahead.reference.begin()
     for number, one in enumerate(hopeful[:_MOST_PROVED]):
+        work = bench.work / f"launched_{number}"
         try:
-            judged = _proved(bench, one, bench.work / f"launched_{number}", run)
+            judged = _relying(bench, one, work, run) or _proved(bench, one, work, run)
         except Cancelled:
             yield from (Judged(unfinished(left.quick, PROVED)) for left in hopeful[number:_MOST_PROVED])
             raise
         yield judged
+
+
+def _relying(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged | None:
+    """The judgement of a shape in which the kernel does something else, where its timed run was not checked yet."""
+    if one.quick.after is None or one.quick.after.checked:
+        return None
+    changed = run.replacing(one.edit.file, one.edit.text)
+    after = _measured(bench, one.launched, one.compiled, work / "checked", changed, wait=True)
+    wrong = after if isinstance(after, str) else after.wrong
+    return Judged(_own_shape(bench, one.candidate, wrong)) if wrong is not None else None
 
 
 def _too_little(judgement: Judgement) -> Judgement:
@@ -210,7 +221,8 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
         return _own_shape(bench, candidate, after)
     if after.wrong is not None:
         return _own_shape(bench, candidate, after.wrong)
-    return _Timed(edit, candidate, compiled, weigh(bench, candidate, None, after, None), symbols)
+    quick = weigh(bench, candidate, None, after, None)
+    return _Timed(edit, candidate, compiled, quick, symbols, tuple(launched))
 
 
 def _own_shape(bench: Bench, candidate: Candidate, failure: str) -> Judgement:
@@ -251,12 +263,16 @@ def _without_numbers(symbol: str) -> str:
 
 
 def _measured(
-    bench: Bench, launched: Sequence[CapturedDispatch], compiled: CodeObject, work: Path, changed: Run
+    bench: Bench,
+    launched: Sequence[CapturedDispatch],
+    compiled: CodeObject,
+    work: Path,
+    changed: Run,
+    *,
+    wait: bool = False,
 ) -> Measured | str:
-    def audit(dispatch: CapturedDispatch, result: Replay) -> str | None:
-        return check_timed_run(bench.reference, dispatch, result)
-
-    device = bench.project.config.device
+    """`wait` as for `audit_of`."""
+    device, audit = bench.project.config.device, audit_of(bench, wait=wait)
     return measure(bench.tool, launched, compiled.path, work, device, changed, audit)
 
 
@@ -281,7 +297,7 @@ def _proved(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged:
         relaunch = relaunching(bench.dispatches, recorded, work)
         launched = [made for d in bench.dispatches if not d.variant and (made := relaunch(d)) is not None]
         changed = run.replacing(edit.file, edit.text)
-        after = _measured(bench, launched, one.compiled, work / "timed", changed)
+        after = _measured(bench, launched, one.compiled, work / "timed", changed, wait=True)
         if isinstance(after, str):
             return Judged(Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {after}."))
         quick = weigh(bench, candidate, None, after, None)

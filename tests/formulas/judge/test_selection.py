@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -301,3 +302,12 @@ def test_advice_on_a_function_gives_way_to_what_is_said_of_it_itself() -> None:
     assert reasons["float_math"] == "in `damped`: it asks for `double` itself, on line 2"
     elsewhere = asked(text=CALLING)
     assert [a.recipe for a in elsewhere.advice] == ["float_math"]
+
+
+@pytest.mark.parametrize(("load", "idle"), [(0.5, True), (3.5, False)])
+def test_what_may_not_be_needed_waits_while_the_machine_is_busy(
+    monkeypatch: pytest.MonkeyPatch, load: float, idle: bool
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 9.0, 9.0))
+    assert selection.cores_idle() is idle

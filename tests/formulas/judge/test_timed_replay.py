@@ -1,17 +1,26 @@
-"""Speed-ups over the ranges of the model's constants: which ends are tried, and which constant is named."""
+"""Timed runs: speed-ups over the ranges of the model's constants, and what tells whether a run is right."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from hipscope.accordo.dispatch.captured import read_capture_set
+from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.reference.prepare import Reference
+from hipscope.accordo.replay.replay import Replay
 from hipscope.emulator.devices import constants_at_ends, constants_at_mixed_ends
 from hipscope.formulas.judge import timed_replay
+from hipscope.formulas.judge.bench import OnDemand
+from hipscope.formulas.judge.judge import audit_of
 from hipscope.formulas.judge.timed_replay import SpeedupRange, speedup_range
+from tests.accordo.conftest import write_capture
 
 Cost = Callable[[Mapping[str, float]], float]
 FAST, SLOW = constants_at_ends("mi300x")
@@ -66,3 +75,18 @@ def test_of_several_constants_the_one_that_counts_most_is_named(monkeypatch: pyt
     assert found is not None
     assert found.constant == ("mall_latency", constants_at_mixed_ends("mi300x")[0]["mall_latency"])
     assert found.alone == pytest.approx(1 / 0.985)
+
+
+def test_a_timed_run_that_leaves_what_the_program_left_needs_no_reference(tmp_path: Path) -> None:
+    (dispatch,) = read_capture_set(write_capture(tmp_path / "capture"))
+    for buffer in dispatch.buffers:
+        (tmp_path / f"buffer_{buffer.index}.after").write_bytes(buffer.after())
+    left = Replay("ok", "", 1.0, tmp_path)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        reference = OnDemand(pool, lambda: Reference(None, Signature(), ()))  # type: ignore[arg-type]
+        bench = SimpleNamespace(dispatches=(dispatch,), ahead=SimpleNamespace(reference=reference))
+        audit = audit_of(bench)  # type: ignore[arg-type]
+        assert audit(dispatch, left) == ""
+        (tmp_path / "buffer_1.after").write_bytes(bytes(dispatch.buffers[1].size))
+        assert audit(dispatch, left) is None  # rounding may be right: only the reference can tell
+        assert reference.seconds == 0.0
