@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of, squeeze, text_of
+from hipscope.analysis.source.nodes import child_of, code_of, squeeze, text_of
 from hipscope.analysis.source.parse import attribute_macros, constants_of, tree_of
 
 _NOT_ENTERED = ("compound_statement", "parameter_list", "argument_list", "initializer_list")
@@ -19,7 +19,7 @@ _NOT_ENTERED = ("compound_statement", "parameter_list", "argument_list", "initia
 
 @dataclass(frozen=True)
 class Function:
-    """One definition with a body. `returns` is its type as written, with `&` or `*`."""
+    """One definition with a body. `returns` is its type as written, with `&` or `*`; `text` is the body's code."""
 
     name: str
     returns: str
@@ -98,10 +98,10 @@ def _macro(node: Node) -> Macro:
 
 
 def _function(node: Node) -> tuple[str | None, Function] | None:
-    """(the structure that it belongs to, the function), or None for what has no body or no plain name."""
+    """(the structure that it belongs to, the function), or None for a kernel and what has no body or plain name."""
     body = node.child_by_field_name("body")
     declarator, suffix = node.child_by_field_name("declarator"), ""
-    if body is None or body.type != "compound_statement" or node.has_error:
+    if body is None or body.type != "compound_statement" or node.has_error or _is_kernel(node, body):
         return None
     while declarator is not None and declarator.type in ("reference_declarator", "pointer_declarator"):
         suffix += "&" if declarator.type == "reference_declarator" else "*"
@@ -126,8 +126,12 @@ def _function(node: Node) -> tuple[str | None, Function] | None:
         + suffix,
         parameters=tuple(_parameters(child_of(declarator, "parameters"))),
         body=body,
-        text=squeeze(text_of(body)),
+        text=squeeze(code_of(body)),
     )
+
+
+def _is_kernel(function: Node, body: Node) -> bool:
+    return b"__global__" in (function.text or b"")[: body.start_byte - function.start_byte]
 
 
 def _structure_around(node: Node) -> str | None:

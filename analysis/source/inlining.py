@@ -16,7 +16,7 @@ from hipscope.analysis.source.aliases import aliases_in
 from hipscope.analysis.source.array_accesses import accesses, chains
 from hipscope.analysis.source.expansion import KERNEL, WHOLE, CannotSee, Scope, expand, scope_of, structure_at
 from hipscope.analysis.source.functions import Callables
-from hipscope.analysis.source.nodes import TOGETHER, called, child_of, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import TOGETHER, called, child_of, code_of, squeeze, text_of, walk
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import parse_expression, span_of
 from hipscope.analysis.source.struct_layout import Definitions
@@ -174,7 +174,7 @@ def _built_ins(scope: Scope) -> dict[str, str]:
         texts.setdefault(name, []).extend(f.text for f in functions)
     for name, macros in scope.callables.macros.items():
         texts.setdefault(name, []).extend(m.text for m in macros)
-    left, seen, found = [text_of(scope.kernel.body_node)], set[str](), dict[str, str]()
+    left, seen, found = [code_of(scope.kernel.body_node)], set[str](), dict[str, str]()
     if any(structure_at(scope, p.name) is not None for p in scope.kernel.parameters):
         left += [text for name in ("operator()", "operator[]") for text in texts.get(name, ())]
     while left:

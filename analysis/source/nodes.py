@@ -36,6 +36,15 @@ def text_of(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
+def code_of(node: Node) -> str:
+    """The text of a node with a space for each comment in it."""
+    whole = bytearray(node.text or b"")
+    comments = [(c.start_byte, c.end_byte) for c in walk(node) if c.type == "comment"]
+    for start, end in sorted(comments, reverse=True):
+        whole[start - node.start_byte : end - node.start_byte] = b" "
+    return whole.decode("utf-8", "replace")
+
+
 def ancestors(node: Node, top: Node) -> Iterator[Node]:
     """The nodes around `node`, innermost first, `top` excluded."""
     current = node.parent

@@ -241,6 +241,11 @@ def test_what_asks_for_the_thread_by_itself_is_known() -> None:
     assert not seen("p[idx(x, y, n)] = 1.0f;").through.built_ins
 
 
+def test_a_comment_and_the_kernel_itself_ask_for_nothing() -> None:
+    assert not seen("/* k, gid() */ p[x] = 1.0f; // gid()").through.built_ins
+    assert not seen("const int k = blockIdx.x; p[k] = 1.0f;").through.built_ins
+
+
 def test_a_macro_for_the_thread_number_makes_what_is_computed_from_it_dependent() -> None:
     text = b"#define TID threadIdx.x\n__global__ void k(int* p) { int i = TID * 2; p[i] = 1; }"
     assert "i" in parse(text).kernels[0].thread_dependent
