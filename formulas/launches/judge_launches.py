@@ -32,6 +32,7 @@ from hipscope.analysis.toolchain.code_object import CodeObject, machine_code
 from hipscope.analysis.toolchain.libclang import units_for
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
+from hipscope.formulas.judge.guard import others_compiled_differently
 from hipscope.formulas.judge.judge import Judgement, audit_of, not_proved, weigh
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import PROVED, unfinished
@@ -328,12 +329,14 @@ def _others(
     run: Run,
 ) -> Verdict | None:
     """The verdict on another kernel that is launched or compiled otherwise with the edit, unless all are equivalent."""
-    other_code = machine_code(one.compiled.path) != machine_code(bench.compiled.path)
     changed = [
         kernel
         for kernel in bench.session.profile.kernels
         if kernel.mangled not in bench.symbols
-        and (other_code or _launched(kernel) != _launched(session.profile.kernel(kernel.mangled)))
+        and (
+            _other_code(bench, one, kernel.mangled)
+            or _launched(kernel) != _launched(session.profile.kernel(kernel.mangled))
+        )
     ]
     names = list(dict.fromkeys(base_name(k.name) for k in changed))
     if len(names) > _MOST_OTHERS:
@@ -353,6 +356,14 @@ def _others(
         if not verdict.equivalent:
             return verdict.model_copy(update={"reason": f"`{name}`, which it changes, too: {verdict.reason}"})
     return None
+
+
+def _other_code(bench: Bench, one: _Timed, symbol: str) -> bool:
+    """Whether another kernel may be compiled otherwise: in another code object it may as soon as this one differs."""
+    before, after = bench.compiled, one.compiled
+    if symbol not in before.kernels or symbol not in after.kernels:
+        return machine_code(before.path) != machine_code(after.path)
+    return symbol in others_compiled_differently(before, after, bench.facts_by_symbol, code=True)
 
 
 def _unproved(name: str, reason: HipscopeError) -> Verdict:

@@ -130,7 +130,9 @@ def test_a_constant_is_edited_for_all_of_its_uses(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_size_that_another_kernel_has_in_its_type_is_edited_for_both(tmp_path: Path) -> None:
+def test_a_size_that_another_kernel_has_in_its_type_is_edited_for_both_beside_a_library(
+    tmp_path: Path,
+) -> None:
     other = """template <int size> __global__ void more(const float* in, float* out, int n) {
   const int i = blockIdx.x * size + threadIdx.x;
   if (i < n) out[i] += in[i];
@@ -138,9 +140,13 @@ def test_a_size_that_another_kernel_has_in_its_type_is_edited_for_both(tmp_path:
 """
     launch = (
         "work<<<(n + kBlock - 1) / kBlock, kBlock>>>(in, out, n); "
-        "more<kBlock><<<(n + kBlock - 1) / kBlock, kBlock>>>(in, out, n);"
+        "more<kBlock><<<(n + kBlock - 1) / kBlock, kBlock>>>(in, out, n); "
+        "twice<<<1, 64>>>(out);"
     )
-    kernel = other + STRIDED.replace("< 40", "< 4000")
+    library = tmp_path / "rocm" / "include" / "twice.hpp"
+    library.parent.mkdir(parents=True)
+    library.write_text("static __global__ void twice(float* p) { p[threadIdx.x] *= 2.0f; }\n")
+    kernel = f'#include "{library}"\n{other}' + STRIDED.replace("< 40", "< 4000")
     result = optimized(tmp_path, kernel, launch, "constexpr int kBlock = 1024;", 40000)
 
     assert result.status == "verified", result.message
