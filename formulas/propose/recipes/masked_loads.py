@@ -263,10 +263,31 @@ def _declaration(branch: _Branch, node: Node, mask: str) -> None:
         value = declarator.child_by_field_name("value")
         if value is not None and value.type in ("initializer_list", "argument_list"):
             raise _CannotMask(f"declares more than a number (line {node.start_point.row + 1})")
+        name, written = text_of(named), len(branch.lines)
         begins = f" = {_value(branch, value, mask)}" if value is not None else ""
-        branch.lines.append(f"{head}{text_of(kind)} {text_of(named)}{begins};")
-        branch.own.add(text_of(named))
-        branch.changed(text_of(named))
+        if (
+            head
+            and begins
+            and _names_the_load(branch, begins.removeprefix(" = "), text_of(kind), written, name)
+        ):
+            branch.own.add(name)
+            continue
+        branch.lines.append(f"{head}{text_of(kind)} {name}{begins};")
+        branch.own.add(name)
+        branch.changed(name)
+
+
+def _names_the_load(branch: _Branch, loaded: str, kind: str, written: int, name: str) -> bool:
+    """Give what was loaded for a constant, as it is, that constant's name at once: no copy of another name."""
+    first = f"const {kind} {loaded} = "
+    if len(branch.lines) == written or not branch.lines[-1].startswith(first):
+        return False
+    branch.lines[-1] = f"const {kind} {name} = {branch.lines[-1].removeprefix(first)}"
+    branch.changed(name)
+    branch.types[name] = kind
+    branch.given.remove(loaded)
+    branch.known = {t: (name, *k[1:]) if k[0] == loaded else k for t, k in branch.known.items()}
+    return True
 
 
 def _assignment(branch: _Branch, node: Node, mask: str) -> None:

@@ -7,8 +7,7 @@ __global__ void k(const float* in, const float* weights, float* out, int n, int 
   int count = 0;
   for (int d = -reach; d <= reach; ++d) {
     const bool inside = i + d >= 0 && i + d < n;
-    const float weights_value = weights[inside ? d + reach : 0];
-    const float weight = weights_value;
+    const float weight = weights[inside ? d + reach : 0];
     const float in_value = in[inside ? i + d : 0];
     const float next_sum = sum + (in_value * weight);
     sum = inside ? next_sum : sum;
@@ -17,8 +16,8 @@ __global__ void k(const float* in, const float* weights, float* out, int n, int 
   }
   float best = in[i];
   for (int j = 0; j < reach; ++j) {
-    const float weights_value2 = weights[j];
-    const bool inside2 = weights_value2 < 0.5f;
+    const float weights_value = weights[j];
+    const bool inside2 = weights_value < 0.5f;
     const float in_value2 = in[!inside2 ? j : 0];
     const bool inside3 = !inside2 && (in_value2 > best);
     best = inside3 ? in_value2 : best;
