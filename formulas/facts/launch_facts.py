@@ -32,8 +32,8 @@ class LaunchFact:
 class SourceTypes:
     """The types of one kernel in one text of its file.
 
-    `elements` maps the names of pointer parameters to the number type that they lead to by another name, where no
-    template decides that; where one does, `instances` has the types of all instances, and those of the written type
+    `elements` maps the names of pointer parameters to the number type that they lead to, where no template decides
+    that; where one does, `instances` has the types of all instances, and those of the written type
     (`T`). `sizes` maps names of types as they are written (an alias, a macro) to their bytes. `numbers` are the
     parameters that hold numbers and nothing else, also in structures.
     """
@@ -88,8 +88,13 @@ def pointers_of(kernel: KernelSyntax, facts: LaunchFacts) -> dict[str, str]:
     """The pointers that a kernel is given, also in structures (`grid.data`), with their element types."""
     return {
         **facts.member_pointers,
-        **{p.name: facts.types.elements.get(p.name, p.element_type) for p in kernel.parameters if p.pointer},
+        **{p.name: _element(p.name, p.element_type, facts) for p in kernel.parameters if p.pointer},
     }
+
+
+def _element(name: str, written: str, facts: LaunchFacts) -> str:
+    """What a parameter leads to, as it is written where that says it."""
+    return written if element_bytes(written) is not None else facts.types.elements.get(name, written)
 
 
 def elements_of(base: str, written: str, facts: LaunchFacts) -> frozenset[str]:

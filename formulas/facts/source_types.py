@@ -43,16 +43,17 @@ def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: b
 
 
 def _elements(parameters: Iterable[VariableDeclaration]) -> dict[str, str]:
-    """The number types behind names that say nothing themselves; `float4` and `uint32_t` stay as they are written."""
+    """The number types behind aliases and macros; `float4` and `uint32_t` stay as the compiler spells them."""
     pointers = [
         (p.name, p.type.element)
         for p in parameters
         if "*" in p.type.canonical and not p.type.dependent and p.type.element is not None
     ]
+    named = [(name, _bare(element.spelling), element.plain) for name, element in pointers]
     return {
-        name: element.plain
-        for name, element in pointers
-        if element.plain in NUMBER_TYPES and element_bytes(_bare(element.spelling)) is None
+        name: spelled if element_bytes(spelled) is not None else plain
+        for name, spelled, plain in named
+        if element_bytes(spelled) is not None or plain in NUMBER_TYPES
     }
 
 

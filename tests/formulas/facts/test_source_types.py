@@ -71,8 +71,10 @@ def proposed(recipe: object, source: bytes, name: str, types: SourceTypes) -> Pr
     return answer
 
 
-def test_atomics_on_a_type_by_another_name_are_gathered(units: Units, tmp_path: Path) -> None:
-    source, types = types_of(units, tmp_path, TOTAL, "_Z5totalPKdPdi")
+@pytest.mark.parametrize("name", ["typedef data_t sum_t;", "#define sum_t double"])
+def test_atomics_on_a_type_by_another_name_are_gathered(units: Units, tmp_path: Path, name: str) -> None:
+    text = TOTAL.replace("typedef data_t sum_t;", name)
+    source, types = types_of(units, tmp_path, text, "_Z5totalPKdPdi")
     refused = proposed(block_reduce, source, "total", SourceTypes())
     answer = proposed(block_reduce, source, "total", types)
 
