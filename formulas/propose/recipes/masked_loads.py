@@ -308,7 +308,8 @@ def _assignment(branch: _Branch, node: Node, mask: str) -> None:
     if name in branch.own:
         branch.lines.append(f"{name} = {value};")
         return
-    if branch.types.get(value) == kind:  # loaded just before, as it is
+    counted = steps or child_of(node, "right").type == "number_literal"
+    if counted or branch.types.get(value) == kind:  # loaded just before, as it is
         branch.lines.append(f"{name} = {mask} ? {value} : {name};")
         return
     after = branch.fresh(f"next_{name}")

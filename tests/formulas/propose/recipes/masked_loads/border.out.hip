@@ -11,8 +11,7 @@ __global__ void k(const float* in, const float* weights, float* out, int n, int 
     const float in_value = in[inside ? i + d : 0];
     const float next_sum = sum + (in_value * weight);
     sum = inside ? next_sum : sum;
-    const int next_count = count + 1;
-    count = inside ? next_count : count;
+    count = inside ? count + 1 : count;
   }
   float best = in[i];
   for (int j = 0; j < reach; ++j) {
@@ -22,8 +21,7 @@ __global__ void k(const float* in, const float* weights, float* out, int n, int 
     const bool inside3 = !inside2 && (in_value2 > best);
     best = inside3 ? in_value2 : best;
     const bool outside = !inside2 && !inside3;
-    const int next_count2 = count + 1;
-    count = outside ? next_count2 : count;
+    count = outside ? count + 1 : count;
   }
   out[i] = sum * best + count;
 }
