@@ -135,6 +135,7 @@ BOTH: dict[str, float] = {
     "float(__hip_fp8_e5m2(h1))": -2,
     "float(static_cast<__half>(__hip_fp8_e4m3(0.75f)))": 0.75,
     "__high2float(static_cast<__half2>(__hip_fp8x2_e4m3_fnuz(v)))": -2,
+    "static_cast<float4>(__hip_fp8x4_e4m3(w, __hip_bfloat162(b1, b0))).z": -2,
     "taken(__hip_fp8_e4m3_fnuz(0.75f))": 0.75,
     "(h0 = __hip_fp8_e5m2(-2.0f), __half2float(h0))": -2,
     "(b0 = __hip_fp8_e4m3(3.0f), float(b0))": 3,
@@ -241,6 +242,31 @@ def test_types_members_and_operators_are_those_of_hip_6(tmp_path: Path) -> None:
         if value != pytest.approx(expected, abs=0, rel=0, nan_ok=True)
     ]
     assert wrong == []
+
+
+def test_a_program_may_define_what_cuda_has_and_hip_6_has_not(tmp_path: Path) -> None:
+    ran = run_hip(
+        """
+        #include <hip/hip_fp8.h>
+        inline __device__ __hip_bfloat162 __float2bfloat162_rn(const float a) { return {a + 1, a + 2}; }
+        __host__ __device__ inline __hip_bfloat162 make_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {b, a}; }
+        __device__ inline __half2 __hmax2(__half2 a, __half2 b) { return __hadd2(a, b); }
+        __global__ void own(float* out) {
+          const __half2 pair = __float2half2_rn(4.0f);
+          out[0] = __high2float(__float2bfloat162_rn(1.0f)) * 10 + __low2float(make_bfloat162(1.0f, 5.0f));
+          out[1] = __low2float(__hmax2(pair, pair)) + __low2float(__hmin2(pair, pair));
+        }
+        int main() {
+          float *out, back[2];
+          CHECK(hipMalloc(&out, 8));
+          own<<<1, 1>>>(out);
+          CHECK(hipMemcpy(back, out, 8, hipMemcpyDeviceToHost));
+          std::printf("%g %g\\n", back[0], back[1]);
+        }
+        """,
+        tmp_path,
+    )
+    assert ran.stdout == "35 12\n", ran.stderr
 
 
 def test_without_operators_and_conversions_the_functions_remain(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@
 #include <hip/hip_runtime.h>
 
 #define __HOST_DEVICE__ __host__ __device__ inline
+// What CUDA has and HIP 6 has not: a program's own function of that name is another one, and comes first.
+#define HIPSCOPE_BF16_EXTRA template <typename = void> __HOST_DEVICE__
 
 struct __hip_bfloat16_raw {
   unsigned short x;
@@ -63,22 +65,22 @@ using __nv_bfloat162 = __hip_bfloat162;
 // Conversions
 __HOST_DEVICE__ float __bfloat162float(__hip_bfloat16 a) { return float(a); }
 __HOST_DEVICE__ __hip_bfloat16 __float2bfloat16(float f) { return __hip_bfloat16(f); }
-__HOST_DEVICE__ __hip_bfloat16 __float2bfloat16_rn(float f) { return __hip_bfloat16(f); }
+HIPSCOPE_BF16_EXTRA __hip_bfloat16 __float2bfloat16_rn(float f) { return __hip_bfloat16(f); }
 __HOST_DEVICE__ __hip_bfloat16 __double2bfloat16(double d) { return __hip_bfloat16(d); }
-__HOST_DEVICE__ __hip_bfloat16 __int2bfloat16_rn(int i) { return __hip_bfloat16(i); }
-__HOST_DEVICE__ __hip_bfloat16 __uint2bfloat16_rn(unsigned i) { return __hip_bfloat16(i); }
-__HOST_DEVICE__ int __bfloat162int_rz(__hip_bfloat16 a) { return static_cast<int>(float(a)); }
+HIPSCOPE_BF16_EXTRA __hip_bfloat16 __int2bfloat16_rn(int i) { return __hip_bfloat16(i); }
+HIPSCOPE_BF16_EXTRA __hip_bfloat16 __uint2bfloat16_rn(unsigned i) { return __hip_bfloat16(i); }
+HIPSCOPE_BF16_EXTRA int __bfloat162int_rz(__hip_bfloat16 a) { return static_cast<int>(float(a)); }
 __HOST_DEVICE__ unsigned short __bfloat16_as_ushort(__hip_bfloat16 a) { return a.data; }
 __HOST_DEVICE__ short __bfloat16_as_short(__hip_bfloat16 a) { return static_cast<short>(a.data); }
 __HOST_DEVICE__ __hip_bfloat16 __ushort_as_bfloat16(unsigned short s) { return __hip_bfloat16_raw{s}; }
 __HOST_DEVICE__ __hip_bfloat16 __short_as_bfloat16(short s) { return __hip_bfloat16_raw{static_cast<unsigned short>(s)}; }
 __HOST_DEVICE__ float2 __bfloat1622float2(__hip_bfloat162 a) { return make_float2(float(a.x), float(a.y)); }
 __HOST_DEVICE__ __hip_bfloat162 __float22bfloat162_rn(float2 f) { return __hip_bfloat162(f); }
-__HOST_DEVICE__ __hip_bfloat162 __floats2bfloat162_rn(float a, float b) { return {__hip_bfloat16(a), __hip_bfloat16(b)}; }
-__HOST_DEVICE__ __hip_bfloat162 __float2bfloat162_rn(float a) { return {__hip_bfloat16(a), __hip_bfloat16(a)}; }
+HIPSCOPE_BF16_EXTRA __hip_bfloat162 __floats2bfloat162_rn(float a, float b) { return {__hip_bfloat16(a), __hip_bfloat16(b)}; }
+HIPSCOPE_BF16_EXTRA __hip_bfloat162 __float2bfloat162_rn(float a) { return {__hip_bfloat16(a), __hip_bfloat16(a)}; }
 __HOST_DEVICE__ __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 a) { return {a, a}; }
 __HOST_DEVICE__ __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {a, b}; }
-__HOST_DEVICE__ __hip_bfloat162 make_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {a, b}; }
+HIPSCOPE_BF16_EXTRA __hip_bfloat162 make_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {a, b}; }
 __HOST_DEVICE__ __hip_bfloat16 __low2bfloat16(__hip_bfloat162 a) { return a.x; }
 __HOST_DEVICE__ __hip_bfloat16 __high2bfloat16(__hip_bfloat162 a) { return a.y; }
 __HOST_DEVICE__ float __low2float(__hip_bfloat162 a) { return float(a.x); }
@@ -121,15 +123,15 @@ __HOST_DEVICE__ __hip_bfloat162 __hfma2(__hip_bfloat162 a, __hip_bfloat162 b, __
 __HOST_DEVICE__ __hip_bfloat162 __hneg2(__hip_bfloat162 a) { return {__hneg(a.x), __hneg(a.y)}; }
 __HOST_DEVICE__ __hip_bfloat162 __habs2(__hip_bfloat162 a) { return {__habs(a.x), __habs(a.y)}; }
 
-__HOST_DEVICE__ __hip_bfloat16 __hfma_relu(__hip_bfloat16 a, __hip_bfloat16 b, __hip_bfloat16 c) {
+HIPSCOPE_BF16_EXTRA __hip_bfloat16 __hfma_relu(__hip_bfloat16 a, __hip_bfloat16 b, __hip_bfloat16 c) {
   const float sum = __builtin_fmaf(float(a), float(b), float(c));
   return sum < 0 ? 0.0f : sum;  // NaN stays
 }
-__HOST_DEVICE__ __hip_bfloat162 __hfma2_relu(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
+HIPSCOPE_BF16_EXTRA __hip_bfloat162 __hfma2_relu(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
   return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};
 }
 /// Complex a * b + c: the pair's first number is the real part.
-__HOST_DEVICE__ __hip_bfloat162 __hcmadd(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
+HIPSCOPE_BF16_EXTRA __hip_bfloat162 __hcmadd(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloat162 c) {
   return {__hfma(-float(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
 }
 __HOST_DEVICE__ __hip_bfloat162& operator+=(__hip_bfloat162& a, __hip_bfloat162 b) { return a = a + b; }
@@ -175,8 +177,8 @@ __HOST_DEVICE__ bool __hgeu(__hip_bfloat16 a, __hip_bfloat16 b) { return !(float
 __HOST_DEVICE__ bool __hisnan(__hip_bfloat16 a) { return (a.data & 0x7fffu) > 0x7f80u; }
 __HOST_DEVICE__ int __hisinf(__hip_bfloat16 a) { return (a.data & 0x7fffu) != 0x7f80u ? 0 : (a.data >> 15) != 0 ? -1 : 1; }
 
-__HOST_DEVICE__ __hip_bfloat16 __hmax_nan(__hip_bfloat16 a, __hip_bfloat16 b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }
-__HOST_DEVICE__ __hip_bfloat16 __hmin_nan(__hip_bfloat16 a, __hip_bfloat16 b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }
+HIPSCOPE_BF16_EXTRA __hip_bfloat16 __hmax_nan(__hip_bfloat16 a, __hip_bfloat16 b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }
+HIPSCOPE_BF16_EXTRA __hip_bfloat16 __hmin_nan(__hip_bfloat16 a, __hip_bfloat16 b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }
 // Of pairs: 1 or 0 for each number, and one answer for both.
 #define HIPSCOPE_BF16_COMPARE_PAIRS(name, both, one) \
   __HOST_DEVICE__ __hip_bfloat162 name(__hip_bfloat162 a, __hip_bfloat162 b) { \
@@ -258,6 +260,7 @@ __device__ inline __hip_bfloat162 unsafeAtomicAdd(__hip_bfloat162* address, __hi
 }
 
 #endif
+#undef HIPSCOPE_BF16_EXTRA
 #undef __HOST_DEVICE__
 
 #endif

@@ -206,6 +206,8 @@ HIPSCOPE_BOTH __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t code
 #define HIPSCOPE_FP8_PAIR(name, kind)                                                                                    \
   struct name {                                                                                                          \
     __hip_fp8x2_storage_t __x;                                                                                           \
+    static constexpr __hip_saturation_t __default_saturation = __HIP_SATFINITE;                                          \
+    static constexpr __hip_fp8_interpretation_t __default_interpret = kind;                                              \
     name() = default;                                                                                                    \
     HIPSCOPE_BOTH name(float2 f) : __x(__hip_cvt_float2_to_fp8x2(f, __HIP_SATFINITE, kind)) {}                           \
     HIPSCOPE_BOTH name(double2 d) : __x(__hip_cvt_double2_to_fp8x2(d, __HIP_SATFINITE, kind)) {}                         \
@@ -221,6 +223,8 @@ HIPSCOPE_BOTH __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t code
 #define HIPSCOPE_FP8_FOUR(name, kind)                                                                                    \
   struct name {                                                                                                          \
     __hip_fp8x4_storage_t __x;                                                                                           \
+    static constexpr __hip_saturation_t __default_saturation = __HIP_SATFINITE;                                          \
+    static constexpr __hip_fp8_interpretation_t __default_interpret = kind;                                              \
     name() = default;                                                                                                    \
     HIPSCOPE_BOTH name(float4 f)                                                                                         \
         : __x(hipscope_fp8::encode_pair(f.x, f.y, __HIP_SATFINITE, kind) |                                               \
@@ -231,6 +235,9 @@ HIPSCOPE_BOTH __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t code
     HIPSCOPE_BOTH name(__half2 low, __half2 high)                                                                        \
         : __x(__hip_cvt_halfraw2_to_fp8x2(low, __HIP_SATFINITE, kind) |                                                  \
               static_cast<unsigned>(__hip_cvt_halfraw2_to_fp8x2(high, __HIP_SATFINITE, kind)) << 16) {}                  \
+    HIPSCOPE_BOTH name(__hip_bfloat162 low, __hip_bfloat162 high)                                                        \
+        : __x(__hip_cvt_bfloat16raw2_to_fp8x2(low, __HIP_SATFINITE, kind) |                                              \
+              static_cast<unsigned>(__hip_cvt_bfloat16raw2_to_fp8x2(high, __HIP_SATFINITE, kind)) << 16) {}              \
     HIPSCOPE_BOTH operator float4() const {                                                                              \
       return make_float4(hipscope_fp8::to_float(static_cast<unsigned char>(__x), kind),                                  \
                          hipscope_fp8::to_float(static_cast<unsigned char>(__x >> 8), kind),                             \

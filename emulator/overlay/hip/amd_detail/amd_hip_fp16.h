@@ -17,6 +17,8 @@
 
 #define HIPSCOPE_BOTH __host__ __device__ inline
 #define HIPSCOPE_DEVICE __device__ inline
+// What CUDA has and HIP 6 has not: a program's own function of that name is another one, and comes first.
+#define HIPSCOPE_EXTRA template <typename = void> HIPSCOPE_DEVICE
 
 typedef _Float16 _Float16_2 __attribute__((ext_vector_type(2)));
 
@@ -330,13 +332,13 @@ HIPSCOPE_DEVICE __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return _Float
 HIPSCOPE_DEVICE __half __hfma_sat(__half a, __half b, __half c) { return __clamp_01(__hfma(a, b, c)); }
 HIPSCOPE_DEVICE __half2 __hfma2_sat(__half2 a, __half2 b, __half2 c) { return hipscope_clamp_01(__hfma2(a, b, c)); }
 HIPSCOPE_BOTH _Float16 hipscope_not_below_zero(_Float16 a) { return a < 0 ? static_cast<_Float16>(0) : a; }  // NaN stays
-HIPSCOPE_DEVICE __half __hfma_relu(__half a, __half b, __half c) { return hipscope_half_of(hipscope_not_below_zero(hipscope_of(__hfma(a, b, c)))); }
-HIPSCOPE_DEVICE __half2 __hfma2_relu(__half2 a, __half2 b, __half2 c) {
+HIPSCOPE_EXTRA __half __hfma_relu(__half a, __half b, __half c) { return hipscope_half_of(hipscope_not_below_zero(hipscope_of(__hfma(a, b, c)))); }
+HIPSCOPE_EXTRA __half2 __hfma2_relu(__half2 a, __half2 b, __half2 c) {
   const __half2 sum = __hfma2(a, b, c);
   return _Float16_2{hipscope_not_below_zero(sum.data.x), hipscope_not_below_zero(sum.data.y)};
 }
 /// Complex a * b + c: the pair's first number is the real part.
-HIPSCOPE_DEVICE __half2 __hcmadd(__half2 a, __half2 b, __half2 c) {
+HIPSCOPE_EXTRA __half2 __hcmadd(__half2 a, __half2 b, __half2 c) {
   const _Float16_2 first{__ocml_fma_f16(a.data.x, b.data.x, c.data.x), __ocml_fma_f16(a.data.x, b.data.y, c.data.y)};
   return _Float16_2{__ocml_fma_f16(-a.data.y, b.data.y, first.x), __ocml_fma_f16(a.data.y, b.data.x, first.y)};
 }
@@ -344,8 +346,8 @@ HIPSCOPE_DEVICE __half __hmax(__half a, __half b) { return hipscope_half_of(__bu
 HIPSCOPE_DEVICE __half __hmin(__half a, __half b) { return hipscope_half_of(__builtin_fminf16(hipscope_of(a), hipscope_of(b))); }
 HIPSCOPE_DEVICE __half __hmax_nan(__half a, __half b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }
 HIPSCOPE_DEVICE __half __hmin_nan(__half a, __half b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }
-HIPSCOPE_DEVICE __half2 __hmax2(__half2 a, __half2 b) { return _Float16_2(__builtin_elementwise_max(a.data, b.data)); }
-HIPSCOPE_DEVICE __half2 __hmin2(__half2 a, __half2 b) { return _Float16_2(__builtin_elementwise_min(a.data, b.data)); }
+HIPSCOPE_EXTRA __half2 __hmax2(__half2 a, __half2 b) { return _Float16_2(__builtin_elementwise_max(a.data, b.data)); }
+HIPSCOPE_EXTRA __half2 __hmin2(__half2 a, __half2 b) { return _Float16_2(__builtin_elementwise_min(a.data, b.data)); }
 // Not by __ockl_fdot2: the device library of Debian 12 always saturates there.
 HIPSCOPE_DEVICE float amd_mixed_dot(__half2 a, __half2 b, float c, bool saturate) {
 #if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
@@ -405,6 +407,7 @@ HIPSCOPE_SHUFFLE(__shfl_up, unsigned)
 HIPSCOPE_SHUFFLE(__shfl_down, unsigned)
 HIPSCOPE_SHUFFLE(__shfl_xor, int)
 #undef HIPSCOPE_SHUFFLE
+#undef HIPSCOPE_EXTRA
 #undef HIPSCOPE_DEVICE
 #undef HIPSCOPE_BOTH
 
