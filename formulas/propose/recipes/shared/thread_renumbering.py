@@ -71,10 +71,10 @@ def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Sh
         return "the captured launches use workgroups of different shapes"
     launch = facts.launches[0]
     bx, by, bz = launch.workgroup
-    if bx < 2 or by < 2 or bz != 1:
-        return (
-            f"the workgroups are {bx} x {by} x {bz}: there is no second dimension to exchange with the first"
-        )
+    if bz != 1:
+        return f"the workgroups are {bx} x {by} x {bz}; only those of two dimensions are exchanged"
+    if bx < 2 or by < 2:
+        return f"the workgroups are {bx} x {by} x 1: there is no second dimension to exchange with the first"
     if kernel.barriers or kernel.shared or kernel.atomics:
         return "the threads of a workgroup already work together (LDS, barriers or atomics)"
     for node in walk(kernel.body_node):

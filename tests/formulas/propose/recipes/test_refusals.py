@@ -936,6 +936,14 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         ),
         (
             "index_swap",
+            "columns",
+            [],
+            {"launches": [[[64, 64, 4], [4, 4, 4]]]},
+            "only those of two dimensions",
+        ),
+        ("index_swap", "columns", [], {"launches": [[[64, 64, 1], [64, 1, 1]]]}, "no second dimension"),
+        (
+            "index_swap",
             "view",
             [("HD float& at(int i, int j) {", "HD float& at(int i, int j) { if (i < 0) i = 0;")],
             {},
