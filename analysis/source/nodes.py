@@ -19,6 +19,8 @@ TOGETHER = re.compile(
 )
 LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
+_BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
+_OLDER_BUILT_IN = re.compile(r"hip(Thread|Block|Grid)(Idx|Dim)_([xyz])")
 _NAMES = ("identifier", "qualified_identifier")
 
 
@@ -66,6 +68,13 @@ def called(node: Node) -> str | None:
     if function is not None and function.type == "template_function":
         function = function.child_by_field_name("name")
     return text_of(function) if function is not None and function.type in _NAMES else None
+
+
+def built_in(text: str) -> str | None:
+    """`blockDim.x` of that text and of HIP's older spelling `hipBlockDim_x`; None of any other."""
+    if (older := _OLDER_BUILT_IN.fullmatch(text)) is not None:
+        text = f"{older[1].lower()}{older[2]}.{older[3]}"
+    return text if _BUILT_IN.fullmatch(text) is not None else None
 
 
 def arguments_of(call: Node) -> tuple[Node, ...]:

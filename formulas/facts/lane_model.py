@@ -83,6 +83,7 @@ def wave_values(
         ("hipThreadIdx", "threadIdx"),
         ("hipBlockIdx", "blockIdx"),
         ("hipBlockDim", "blockDim"),
+        ("hipGridDim", "gridDim"),
     ):
         values |= {f"{short}_{axis}": values[f"{long}.{axis}"] for axis in "xyz"}  # the older spelling
     values |= {name: _broadcast(value, count) for name, value in launch.scalars.items() if value in _RANGE}

@@ -16,6 +16,7 @@ from hipscope.analysis.source.nodes import (
     LOOPS,
     TOGETHER,
     arguments_of,
+    built_in,
     called,
     child_of,
     names_in,
@@ -25,7 +26,7 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import BUILT_IN, changed_within
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type
 from hipscope.formulas.propose.recipes.shared.loop_memory import LoopMemory, memory_of
 
@@ -283,7 +284,7 @@ def _stays(node: Node, memory: LoopMemory, counter: str) -> bool:
     if node.type == "identifier":
         return text_of(node) not in memory.changed | {counter} and text_of(node) not in memory.references
     if node.type == "field_expression":
-        if BUILT_IN.fullmatch(text_of(node)):
+        if built_in(text_of(node)) is not None:
             return True
         return "->" not in text_of(node) and _stays(child_of(node, "argument"), memory, counter)
     if node.type == "subscript_expression":
@@ -317,7 +318,7 @@ def _is_positive(node: Node, kernel: KernelSyntax, depth: int) -> bool:
     if node.type == "number_literal":
         return True
     if node.type == "field_expression":
-        return BUILT_IN.fullmatch(text) is not None
+        return built_in(text) is not None
     if node.type == "identifier":
         if _INDICES.fullmatch(text) or declared_type(text, kernel) in _UNSIGNED:
             return True

@@ -13,10 +13,19 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS, ancestors, arguments_of, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import (
+    LOOPS,
+    ancestors,
+    arguments_of,
+    built_in,
+    child_of,
+    names_in,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, continue_guard
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import BUILT_IN, changed_names
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import is_pure
 
 _MOST_LEVELS = 2  # loads that wait for others: an index that is loaded, and the element there
@@ -253,7 +262,7 @@ class _Reader:
             steady = name == self._loop.counter or name not in self._memory.changed | self._memory.references
             return 0 if steady else None
         if node.type == "field_expression":
-            if BUILT_IN.fullmatch(text_of(node)):
+            if built_in(text_of(node)) is not None:
                 return 0
             return None if "->" in text_of(node) else self._level(child_of(node, "argument"), guards)
         parts: list[Node] = []

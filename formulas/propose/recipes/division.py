@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import (
+    LOOPS,
+    ancestors,
+    built_in,
+    child_of,
+    names_in,
+    squeeze,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -103,8 +112,10 @@ def _types(node: Node, kernel: KernelSyntax, facts: LaunchFacts) -> set[str]:
         if inner.type == "number_literal" and not text_of(inner).rstrip("uUlL").isdigit():
             return {""}
         if inner.type == "field_expression":
-            built_in = "unsigned" if text_of(inner).startswith(_BUILT_IN) else ""
-            found.add(facts.member_numbers.get(text_of(inner), built_in))
+            known = "unsigned" if built_in(text_of(inner)) is not None else ""
+            found.add(facts.member_numbers.get(text_of(inner), known))
+        elif inner.type == "identifier" and built_in(text_of(inner)) is not None:
+            found.add("unsigned")
         elif inner.type == "identifier" and (inner.parent is None or inner.parent.type != "field_expression"):
             declared = declared_type(text_of(inner), kernel)
             parameter = kernel.parameter(text_of(inner))
@@ -112,9 +123,6 @@ def _types(node: Node, kernel: KernelSyntax, facts: LaunchFacts) -> set[str]:
                 return {""}
             found.add(declared or "")
     return found
-
-
-_BUILT_IN = ("threadIdx.", "blockIdx.", "blockDim.", "gridDim.")
 
 
 def _quotient(remainder: Node, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:

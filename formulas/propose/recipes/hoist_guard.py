@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import BARRIERS, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import BARRIERS, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -139,7 +139,7 @@ def _stays(part: Node, changed: frozenset[str], kernel: KernelSyntax) -> bool:
 
 def _is_value(name: str, kernel: KernelSyntax) -> bool:
     """Whether a name is a number of this thread alone: no place in memory that others, or a pointer, may change."""
-    if name in ("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"):
+    if name in ("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize") or built_in(name) is not None:
         return True
     parameter = kernel.parameter(name)
     if parameter is not None:

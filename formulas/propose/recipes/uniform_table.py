@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -141,6 +141,9 @@ def _is_uniform(expression: Node, counters: frozenset[str], kernel: KernelSyntax
                 return False
         elif node.type in _STEPS or not node.is_named or node.type == "number_literal":
             continue
+        elif node.type == "identifier" and (older := built_in(text_of(node))) is not None:
+            if older.partition(".")[0] not in _OF_WORKGROUP:
+                return False
         elif node.type == "identifier":
             name = text_of(node)
             parameter = kernel.parameter(name)

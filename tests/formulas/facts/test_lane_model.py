@@ -27,6 +27,17 @@ def test_a_number_of_64_bits_is_unknown_and_the_rest_is_known() -> None:
     assert list(evaluate(child_of(store, "indices").named_children[0], wave)[:3]) == [8, 11, 14]
 
 
+def test_sizes_and_places_are_known_in_the_older_spelling_too() -> None:
+    file = parse(
+        b"__global__ void k(int* p) { int all = hipGridDim_x * hipBlockDim_x; "
+        b"p[hipThreadIdx_x + all * hipBlockIdx_y + all] = 0; }"
+    )
+    (kernel,) = file.kernels
+    store = next(n for n in walk(kernel.body_node) if n.type == "subscript_expression")
+    wave = wave_values(kernel, LaunchFact((256, 2, 1), (64, 1, 1)), file.constants, at=store)
+    assert list(evaluate(child_of(store, "indices").named_children[0], wave)[:2]) == [256, 257]
+
+
 @pytest.mark.parametrize("text", ["0xffffffffffffffffULL", "18446744073709551615u", "1.5f", "0x8p3"])
 def test_a_literal_that_is_no_signed_integer_is_not_static(text: str) -> None:
     node = parse_expression(text)

@@ -12,7 +12,16 @@ from typing import Literal
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS, arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import (
+    LOOPS,
+    arguments_of,
+    built_in,
+    called,
+    child_of,
+    names_in,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -24,7 +33,6 @@ _INTEGERS = INTEGER_TYPES | {
     "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "uint8_t", "int8_t", "unsigned long",
     "long", "long long", "unsigned long long",
 }  # fmt: skip
-BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
 _COMPARISONS = frozenset({"<", ">", "<=", ">=", "==", "!=", "&&", "||"})
 _FLOAT_FUNCTIONS = frozenset(
     f"{name}f"
@@ -51,10 +59,10 @@ def kind_of(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
         return _literal(text_of(node))
     if (told := file.types.get((node.start_byte, node.end_byte))) is not None:
         return _type(told)
+    if kind in ("identifier", "field_expression") and built_in(text_of(node)) is not None:
+        return "integer"
     if kind == "identifier":
         return _name(text_of(node), kernel, file)
-    if kind == "field_expression":
-        return "integer" if BUILT_IN.fullmatch(text_of(node)) else None
     if kind == "subscript_expression":
         base = child_of(node, "argument")
         return _type(declared_type(text_of(base), kernel)) if base.type == "identifier" else None
@@ -129,7 +137,7 @@ def is_plain(expression: Node) -> bool:
         "parenthesized_expression",
     }
     return all(
-        n.type in allowed or (n.type == "field_expression" and BUILT_IN.fullmatch(text_of(n)) is not None)
+        n.type in allowed or (n.type == "field_expression" and built_in(text_of(n)) is not None)
         for n in walk(expression)
         if n.is_named and n.type != "field_identifier"
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -51,7 +51,7 @@ class Ranges:
         if kind == "field_expression":
             return self._built_in(text_of(node)) or self._recorded(text_of(node))
         if kind == "identifier":
-            return self._name(text_of(node))
+            return self._built_in(text_of(node)) or self._name(text_of(node))
         if kind == "binary_expression":
             return self._binary(node)
         if kind == "cast_expression":
@@ -68,9 +68,10 @@ class Ranges:
         return None
 
     def _built_in(self, text: str) -> Range | None:
-        base, _, axis = text.partition(".")
-        if axis not in ("x", "y", "z") or not self.facts.launches:
+        place = built_in(text)
+        if place is None or not self.facts.launches:
             return None
+        base, _, axis = place.partition(".")
         number = "xyz".index(axis)
         blocks = [launch.workgroup[number] for launch in self.facts.launches]
         groups = [launch.grid[number] // launch.workgroup[number] for launch in self.facts.launches]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,23 @@ def test_the_recipe_gives_the_text(case: Path) -> None:
     assert first.text.decode() == golden.read_text()
     assert first.recipe == case.parent.name
     assert first.expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_the_older_spelling_of_built_ins_is_understood(case: Path) -> None:
+    source = re.sub(r"\b(thread|block|grid)(Idx|Dim)\.([xyz])", _older, case.read_text()).encode()
+    first = candidates(ask(case.parent.name, source, read_facts(source)))[0]
+    texts = first.text.decode(), case.with_suffix(".out.hip").read_text()
+    found, golden = (re.sub(r"\bhip(Thread|Block|Grid)(Idx|Dim)_([xyz])", _newer, text) for text in texts)
+    assert found == golden
+
+
+def _older(found: re.Match[str]) -> str:
+    return f"hip{found[1].capitalize()}{found[2]}_{found[3]}"
+
+
+def _newer(found: re.Match[str]) -> str:
+    return f"{found[1].lower()}{found[2]}.{found[3]}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda p: f"{p.parent.name}/{p.stem}")
