@@ -1,0 +1,10 @@
+// facts: {"launches": [[[512, 512, 1], [16, 16, 1], {"n": 512}]]}
+#include <hip/hip_runtime.h>
+__global__ void product(const float* a, const float* b, float* c, int n) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  const int width = gridDim.x * blockDim.x;
+  float sum = c[y * width + x];
+  for (int k = 0; k < n; k++) sum += a[k * n + y] * b[x * n + k];
+  c[y * width + x] = sum;
+}
