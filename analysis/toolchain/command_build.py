@@ -15,7 +15,7 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +106,8 @@ def build_in_tree(
     tree = slot / "tree"
     start = tree / home.relative_to(project.root)
     with locked(place / "lock"):
-        content = _bring_up_to_date(project, tree, slot / "state.json", overlay)
+        content, changed = _bring_up_to_date(project, tree, slot / "state.json", overlay)
+        _renew_what_included([tree / name for name in changed], tree, slot / "record")
         done = slot / "done.json"
         with contextlib.suppress(OSError, ValueError, KeyError):
             last = json.loads(done.read_text())
@@ -160,8 +161,22 @@ def _lacks_a_file(failure: BuildFailed) -> bool:
     return not errors or any("file not found" in message for message in errors)
 
 
-def _bring_up_to_date(project: Project, tree: Path, state_file: Path, overlay: Mapping[Path, bytes]) -> str:
-    """Make `tree` hold what the project and `overlay` hold; gives a digest of all of it.
+def _renew_what_included(changed: Sequence[Path], tree: Path, record: Path) -> None:
+    """Make the sources of the tree new whose last compile included a file that has changed.
+
+    A Makefile need not say that its objects depend on it: they would be those of the older text.
+    """
+    places = {os.path.realpath(path) for path in changed}
+    for source, included in (recorded_units(record) if places else {}).items():
+        real = Path(os.path.realpath(source))
+        if real.is_relative_to(tree) and not places.isdisjoint(map(os.path.realpath, included)):
+            os.utime(real)
+
+
+def _bring_up_to_date(
+    project: Project, tree: Path, state_file: Path, overlay: Mapping[Path, bytes]
+) -> tuple[str, list[str]]:
+    """Make `tree` hold what the project and `overlay` hold; gives a digest of all of it, and the names that changed.
 
     A file that is copied for the first time keeps its time, as the project's own rules compare times; one that
     replaces another is new.
@@ -198,9 +213,9 @@ def _bring_up_to_date(project: Project, tree: Path, state_file: Path, overlay: M
     for name in state.keys() - fresh.keys():
         (tree / name).unlink(missing_ok=True)
     write_atomically(state_file, json.dumps(fresh).encode())
-    return hashlib.sha256(
-        json.dumps(sorted((name, row[2]) for name, row in fresh.items())).encode()
-    ).hexdigest()
+    content = json.dumps(sorted((name, row[2]) for name, row in fresh.items()))
+    changed = [name for name, row in state.items() if name not in fresh or fresh[name][2] != row[2]]
+    return hashlib.sha256(content.encode()).hexdigest(), changed
 
 
 def _files(directory: Path) -> Iterator[Path]:

@@ -1,6 +1,8 @@
 """Programs that a build command of the project makes."""
 
+import itertools
 import os
+import re
 import textwrap
 from pathlib import Path
 
@@ -164,6 +166,26 @@ class TestBuildCommand:
         assert "kernel.h" in depfile
         assert "/usr/" not in depfile
         assert build_program(project, toolchain).narrowed(project) == narrowed
+
+    @pytest.mark.parametrize("saved", [True, False])
+    @pytest.mark.parametrize("linked", [True, False])
+    def test_a_header_that_the_makefile_does_not_name_is_built_when_it_changes(
+        self, spread: Path, toolchain: Toolchain, saved: bool, linked: bool
+    ) -> None:
+        header, main = spread / "shared dir" / "kernel.h", spread / "hip" / "main.hip"
+        if linked:
+            (spread / "hip" / "kernel.h").symlink_to("../shared dir/kernel.h")
+            main.write_text(main.read_text().replace("../shared dir/kernel.h", "kernel.h"))
+        project, images = resolve_project(spread), []
+        for number in (b"4", b"5", b"5", b"6"):
+            text = re.sub(rb"SCALE.*;", b"SCALE * %s;" % number, header.read_bytes())
+            if saved:
+                header.write_bytes(text)
+            run = Run() if saved else unsaved(header, text)
+            built = build_program(project, toolchain, run)
+            images += embedded_code_objects(built.directory / "app", "gfx942")
+        assert len(images) == 4
+        assert [first == second for first, second in itertools.pairwise(images)] == [False, True, False]
 
     @pytest.mark.parametrize("name", ["kernel.h", "more.cu"])
     def test_a_file_that_is_included_is_compiled_as_the_build_did_it_whatever_its_name(
