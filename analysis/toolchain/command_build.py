@@ -43,6 +43,7 @@ _SKIPPED_DIRECTORIES = {
     "CMakeFiles",
 }
 _SKIPPED_SUFFIXES = (".o", ".obj", ".d", ".pyc")
+_RULES = "2"  # how copies are brought up to date: those of other rules may hold objects of older headers
 _LINKED_FROM_BYTES = 32 * 1024 * 1024
 _COMPILERS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
 
@@ -98,7 +99,7 @@ def build_in_tree(
     assert build is not None
     searched = compiler_variables(project.config.env)
     variables = json.dumps({**project.config.env, **searched}, sort_keys=True)
-    settings = [toolchain.identity, _WRAPPER, build, variables]
+    settings = [toolchain.identity, _WRAPPER, _RULES, build, variables]
     identity = hashlib.sha256("\0".join([str(project.root), str(home), *settings]).encode()).hexdigest()[:16]
     place = Path(os.path.realpath(cache_directory())) / "trees" / f"{home.name}-{identity}"
     overlay = run.texts.unsaved
