@@ -20,6 +20,9 @@ OF_ERRORS = 1e-2  # of a printed error may change where results may be rounded o
 _ERROR = re.compile(
     r"(?<![a-z])(?:err|errors?|rmse|mse|rms|residuals?|deviations?|diff|differences?)(?![a-z])", re.I
 )
+# A norm is an error where it is small: that of a result is one, too, and may not change by as much.
+_NORM = re.compile(r"(?<![a-z0-9])l(?:1|2|inf)[ _-]?norms?(?![a-z])", re.I)
+_SMALL_NORM = 1e-3
 _LARGER = 10  # of all others: as large as this many times the largest
 # Of what its own words call a time: a run whose launches are timed by the model takes the host many times as long.
 _LARGER_TIME = 1000
@@ -101,7 +104,7 @@ def lines_that_vary(
         parts = [_NUMBER.split(line) for line in lines]
         if len({" ".join("".join(p[::2]).split()) for p in parts}) > 1 or len({len(p) for p in parts}) > 1:
             return None
-        is_error = rounding > 0 and _ERROR.search(lines[0]) is not None
+        is_error = rounding > 0 and _is_error(lines[0])
         rounds = varies = False
         for place, (*seen, now) in enumerate(zip(*(p[1::2] for p in parts), strict=True)):
             if now in seen:
@@ -121,6 +124,13 @@ def lines_that_vary(
                 beyond = f"`{lines[-1].strip()}`: {now}, where {len(seen)} runs of the original print {', '.join(seen)}"
         (found if varies or not rounds else errors if is_error else rounded).append(lines[0].strip())
     return Varied(tuple(found), beyond, tuple(rounded), tuple(errors), changed)
+
+
+def _is_error(line: str) -> bool:
+    """Whether a line prints how far a result is from another."""
+    if _ERROR.search(line) is not None:
+        return True
+    return _NORM.search(line) is not None and all(abs(float(n)) < _SMALL_NORM for n in _NUMBER.findall(line))
 
 
 def _is_rate(parts: Sequence[str], place: int) -> bool:

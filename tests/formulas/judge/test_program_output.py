@@ -133,6 +133,8 @@ def test_what_is_printed_may_be_rounded_otherwise(before: str, after: str, *, ri
     [
         ("Root-mean-square error: 2.476055e-05", "Root-mean-square error: 2.476456e-05", True),
         ("RMSE = 0.000133", "RMSE = 0.000134", True),
+        ("L1 norm: 1.640273E-04", "L1 norm: 1.638317E-04", True),
+        ("L2 norm: 1.640273E+04", "L2 norm: 1.638317E+04", False),  # of a result
         ("max diff 1.5e-7", "max diff 1.6e-7", False),
         ("L2 error 1e-10", "L2 error 1e-3", False),
         ("error 3", "error 4", False),
