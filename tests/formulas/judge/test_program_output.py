@@ -159,6 +159,8 @@ def test_a_printed_error_may_change_more_where_results_are_rounded_otherwise(
 
 def test_output_is_compared_line_by_line() -> None:
     assert output_difference("a\nb\n", "a\nb\n", []) is None
+    order = output_difference("burning\nafter 2 s\nend\n", "after 1 s\nburning\nend\n", [])
+    assert "in another order: `after 1 s` where `burning` was" in str(order)
     assert "`c` instead of `b`" in str(output_difference("a\nb\n", "a\nc\n", []))
     assert "`extra` instead of ``" in str(output_difference("a\n", "a\nextra\n", []))
     assert output_difference("a 1 ms\nb\n", "a 2 ms\nb\n", ["^a .* ms$"]) is None
