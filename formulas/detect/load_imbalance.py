@@ -10,10 +10,11 @@ from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import Occupancy, occupancy
 from hipscope.analysis.metrics.roofline import roofline
-from hipscope.analysis.profile import Device, Kernel, Profile
+from hipscope.analysis.metrics.stalls import blamed_stalls
+from hipscope.analysis.profile import Device, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
-from hipscope.formulas.detect.instruction_mix import waves
+from hipscope.formulas.detect.instruction_mix import is_synchronising, waves
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 
@@ -49,6 +50,8 @@ class LoadImbalance(Formula):
             return []
         if fits.launched > fits.theoretical or 1 - part < THRESHOLDS["loadImbalance.idle"]:
             return []
+        if _polling(kernel) >= THRESHOLDS["loadImbalance.polling"]:
+            return []  # waves that wait for each other end one after the other, however even their work is
         message = (
             f"waves end at different times: on average one runs {part:.0%} of the launch, then its place is empty "
             "until the longest ends"
@@ -86,6 +89,14 @@ def _running(kernel: Kernel, fits: Occupancy | None, mean_ns: float) -> float | 
     working = mean_ns - THRESHOLDS["any.launch_floor_ns"]
     full = min(fits.launched, fits.theoretical)
     return min(1.0, fits.achieved / full * mean_ns / working) if working > 0 and full else None
+
+
+def _polling(kernel: Kernel) -> float:
+    """The part of the waves' time that waits for loads past the caches, 0..1: flags that other waves set."""
+    total = sum(i.latency for i in kernel.instructions)
+    waits = zip(kernel.instructions, blamed_stalls(kernel), strict=True)
+    polled = sum(stalls.get(StallReason.GLOBAL_MEMORY, 0.0) for i, stalls in waits if is_synchronising(i))
+    return polled / total if total else 0.0
 
 
 def _same_shape(kernel: Kernel) -> bool:

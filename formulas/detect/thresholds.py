@@ -104,6 +104,11 @@ _ROWS: Mapping[str, Threshold] = {
         "part of the launch that a mean wave has ended before",
         "assumed: waves of equal work end within a few per cent of each other in the model, up to 15 % beside others",
     ),
+    "loadImbalance.polling": Threshold(
+        0.2,
+        "part of the wave time in loads past the caches, from which on waves end as others let them",
+        "assumed: a load for a flag or two takes a few per cent; HeCBench bh's sort spends 69 % in them",
+    ),
     "launchOverhead.launches": Threshold(
         8.0,
         "launches of a kernel from which their number is a finding",

@@ -519,13 +519,18 @@ def test_a_few_launches_or_long_ones_are_no_overhead(number: int, time_ns: float
     assert detect_all(profile, SourceTexts(), formulas=["launchOverhead"], min_share=0.0) == []
 
 
-def uneven(part: float, time_ns: float = 1e5, groups: int = 304) -> Profile:
+def uneven(part: float, time_ns: float = 1e5, groups: int = 304, *instructions: Instruction) -> Profile:
     """One wave per SIMD (or as many as the groups make), each of which runs that part of the launch."""
     cycles = 8 * 2100.0 * time_ns / 1000
     fits = min(8.0, groups / 304)
     waves = {"GRBM_GUI_ACTIVE": cycles, "SQ_WAVE_CYCLES": part * fits * 1216 * cycles / 8 / 4, **LATENCY}
     return profile_of(
-        time_ns=time_ns, groups=groups, counters=waves, resources=Resources(vgprs=32), bound_by="latency"
+        *instructions,
+        time_ns=time_ns,
+        groups=groups,
+        counters=waves,
+        resources=Resources(vgprs=32),
+        bound_by="latency",
     )
 
 
@@ -533,6 +538,12 @@ def test_what_the_mean_wave_leaves_of_the_launch_is_uneven_work() -> None:
     finding = only(uneven(0.6), "loadImbalance")
     assert finding is not None
     assert finding.share == pytest.approx(1 - 0.6 * 1e5 / (1e5 - 1500))
+
+
+@pytest.mark.parametrize(("caches", "found"), [("", True), (" sc0 sc1", False)])
+def test_waves_that_wait_for_each_other_are_not_uneven(caches: str, *, found: bool) -> None:
+    flag = instruction(f"global_load_dword v1, v2, off{caches}", 5000, StallReason.GLOBAL_MEMORY, None)
+    assert (only(uneven(0.6, 1e5, 304, flag, other(5000)), "loadImbalance") is not None) is found
 
 
 @pytest.mark.parametrize(
