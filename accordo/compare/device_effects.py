@@ -119,6 +119,8 @@ def compare_effects(
             contents = old.content(), new.content()
         if different and not (rounding > 0 and _rounded(*contents, rounding)):
             return Compared(_sentence(old, launches, copies))
+    if not looked and not copies:
+        return Compared(None, "Not compared: what its launches leave; none of them was looked at.")
     seen = f"what {looked} of {launches} launches left in memory and " if rounding <= 0 else ""
     note = (
         f"The same as without the rewrite: {seen}{copies} {'copy' if copies == 1 else 'copies'} to the host."

@@ -182,6 +182,11 @@ def test_what_differs_between_runs_of_the_original_does_not_count(
     assert compare_effects(runs, [launch(*now)]).difference == difference
 
 
+def test_where_nothing_was_looked_at_nothing_is_called_the_same() -> None:
+    assert "none of them was looked at" in compare_effects([[launch()]], [launch()]).note
+    assert "what 1 of 1 launches" in compare_effects([[launch("a")]], [launch("a")]).note
+
+
 def test_more_launches_than_before_are_a_difference_unless_their_number_varies() -> None:
     one, two = [launch("a")], [launch("a"), launch("a")]
     assert compare_effects([one], two) == Compared(
