@@ -183,6 +183,23 @@ def compile_device(
     return read_code_object(_compile(order).directory / "device.co")
 
 
+def other_sources(
+    project: Project, toolchain: Toolchain, file: Path, source: Path, run: Run
+) -> tuple[Path, ...]:
+    """The sources that read `file` and whose GPU code `compile_device` of `source` leaves out, by name.
+
+    Raises `BuildFailed` when a build command fails.
+    """
+    if project.build_kind == "single":
+        return ()
+    tree = build_in_tree(project, toolchain, Run(run.cancel))
+    unit = _tree_unit(project, tree, source.absolute())
+    linked = _linked_with(project, tree, unit) if unit.command.relocatable else [unit]
+    own = {other.file for other in linked}
+    reading = _reading(tree, file.absolute())
+    return tuple(s for s in sorted(reading) if tree.path_of(s) not in own)
+
+
 def source_command(project: Project, toolchain: Toolchain, source: Path, run: Run) -> SourceCommand:
     """How `source`, or a source that includes it, is compiled: what `hipscope.analysis.semantics` reads it with.
 
@@ -323,12 +340,7 @@ def _compiled_file(project: Project, tree: BuildTree, source: Path) -> Path:
             f"{source}: the build command called no compiler that hipscope can see",
             "call `hipcc`, `amdclang++` or `clang++` by name, not by path",
         )
-    real = {Path(os.path.realpath(name)) for name in (source, tree.path_of(source))}
-    found = [
-        unit
-        for unit, included in tree.units.items()
-        if source in included or any(Path(os.path.realpath(tree.path_of(i))) in real for i in included)
-    ]
+    found = _reading(tree, source)
     if not found:
         compiled = ", ".join(sorted(unit.name for unit in tree.units)[:4])
         raise UsageError(
@@ -336,6 +348,16 @@ def _compiled_file(project: Project, tree: BuildTree, source: Path) -> Path:
             f"it compiled {compiled}" + (", ..." if len(tree.units) > 4 else ""),
         )
     return project.main_source if project.main_source in found else min(found)
+
+
+def _reading(tree: BuildTree, file: Path) -> list[Path]:
+    """The compiled files that are this one, or include it."""
+    real = {Path(os.path.realpath(name)) for name in (file, tree.path_of(file))}
+    return [
+        unit
+        for unit, included in tree.units.items()
+        if file in (unit, *included) or any(Path(os.path.realpath(tree.path_of(i))) in real for i in included)
+    ]
 
 
 def _users(toolchain: Toolchain, files: Iterable[Path]) -> frozenset[Path]:

@@ -54,17 +54,22 @@ class CalledFunction:
 
 
 def called_functions(
-    meaning: Meaning, symbols: Collection[str], facts: LaunchFacts, texts: SourceTexts, root: Path
+    meaning: Meaning,
+    symbols: Collection[str],
+    facts: LaunchFacts,
+    texts: SourceTexts,
+    root: Path,
+    sources: Collection[Path] = (),
 ) -> tuple[CalledFunction, ...]:
     """The functions that the kernel with these symbols runs, with why not, where the host may run one, too.
 
-    `root` is the folder of the program.
+    `root` is the folder of the program, `sources` are files of it that other compiles read.
     """
     if any(meaning.function(s) is None or meaning.doubts(s) for s in symbols):
         return ()
     reached = {f.key: f for symbol in symbols for f in meaning.reachable(symbol)}
     calls = _Calls(reached, symbols, texts)
-    inside = {file for file in meaning.includes if file.is_relative_to(root)}
+    inside = {file for file in (*meaning.includes, *sources) if file.is_relative_to(root)}
     own_files = {meaning.file, *inside, *(f.place.file for f in meaning.by_key.values())}
     found = []
     for instances in _by_definition(f for f in reached.values() if f.key not in symbols):

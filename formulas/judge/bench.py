@@ -11,6 +11,7 @@ import math
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -44,7 +45,7 @@ from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Stop
-from hipscope.analysis.toolchain.build import compile_device, source_command
+from hipscope.analysis.toolchain.build import compile_device, other_sources, source_command
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.libclang import units_for
 from hipscope.analysis.toolchain.project import Project, find_sources
@@ -119,7 +120,8 @@ class Bench:
     """Everything that candidates for one kernel are held against. Valid inside `open_bench` only.
 
     `symbols` are the mangled names of all instances of the kernel. `run` is the one that opened it.
-    `functions` are the hot ones that the kernel calls, with why not, where one may not be rewritten for it.
+    `functions` are the hot ones that the kernel calls, with why not, where one may not be rewritten for it;
+    `other_files` are those of the project that it runs code of, beside `source`.
     `timed_later`: a GPU decides about time, so the model only says in which order candidates are tried.
     """
 
@@ -140,17 +142,22 @@ class Bench:
     run: Run
     timed_later: bool = False
     functions: tuple[CalledFunction, ...] = ()
+    other_files: tuple[Path, ...] = ()
 
     def edited_text(self, candidate: Candidate) -> bytes:
         """What a candidate's file holds before it."""
         return self.original if candidate.file is None else self.run.texts.needed(candidate.file)
 
-    @property
-    def not_launched(self) -> frozenset[str]:
-        """The instances of the kernel's template that the program is compiled with and does not launch."""
+    def not_launched(self, compiled: CodeObject) -> frozenset[str]:
+        """The instances of the kernel's template in a source's code that the program does not launch."""
         launched = self.symbols | {k.mangled for k in self.session.profile.kernels}
-        there = (s for s in self.compiled.kernels if is_instance(s, self.kernel.name))
+        there = (s for s in compiled.kernels if is_instance(s, self.kernel.name))
         return frozenset(there) - launched
+
+    def other_sources(self, candidate: Candidate) -> tuple[Path, ...]:
+        """The sources whose GPU code a candidate's file is compiled into, beside that of `compiled`."""
+        toolchain, file = self.session.toolchain, candidate.file or self.source
+        return other_sources(self.project, toolchain, file, self.source, self.run)
 
     @property
     def baseline(self) -> Measured:
@@ -245,6 +252,7 @@ def open_bench(
             run=run,
             timed_later=timed_later,
             functions=tuple(functions),
+            other_files=_other_files(project, session, same, found.file),
         )
         if wait:
             reference.begin()
@@ -455,24 +463,36 @@ def _functions(
     facts: LaunchFacts,
     run: Run,
 ) -> tuple[CalledFunction, ...]:
-    """The hot functions of the project that the kernel calls; fixed are those that more than one compile reads."""
+    """The hot functions of the project that the kernel calls; fixed are those that too many sources are compiled of."""
     units = session.built.units
     if meaning is None or not facts.launches:
         return ()
     root = project.root.resolve()
+    everywhere = frozenset(file for unit, read in units.items() for file in (unit, *read))
+    called = called_functions(meaning, {k.mangled for k in same}, facts, run.texts, root, everywhere)
     found = []
-    for function in hottest(
-        called_functions(meaning, {k.mangled for k in same}, facts, run.texts, root), same
-    ):
+    for function in hottest(called, same):
         if not function.file.resolve().is_relative_to(root):
             continue
         reading = sum(function.file in {unit, *read} for unit, read in units.items())
-        if reading != 1 and not function.fixed:
-            why = f"{function.file.name} is compiled into {reading} sources, of which one is looked at here"
-            function = replace(function, fixed=why)
+        if not 1 <= reading <= _MOST_SOURCES:
+            function = replace(function, fixed=f"{function.file.name} is compiled into {reading} sources")
         found.append(function)
     # As they stand: what an edit puts beside the first of two equally good ones is there for the other, too.
     return tuple(sorted(found, key=lambda f: (f.file, f.syntax.span.start)))
+
+
+def _other_files(
+    project: Project, session: ProfileSession, same: Sequence[Kernel], source: Path
+) -> tuple[Path, ...]:
+    """The files of the project that instructions of the kernel come from, beside its own; not those of many sources."""
+    units, root = session.built.units, project.root.resolve()
+    reading = Counter(file.resolve() for unit, read in units.items() for file in {unit, *read})
+    named = {f.file for k in same for i in k.instructions for f in i.source if f.file is not None}
+    found = {Path(name).resolve() for name in named} - {source.resolve()}
+    return tuple(
+        file for file in sorted(found) if file.is_relative_to(root) and 1 <= reading[file] <= _MOST_SOURCES
+    )
 
 
 def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[CapturedDispatch, ...]:

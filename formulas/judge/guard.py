@@ -71,6 +71,19 @@ def check_source(
     )
 
 
+def check_pragmas(original: bytes, candidate: bytes) -> tuple[str, ...]:
+    """Why a text is refused that may differ in the unroll pragmas of loops inside functions, and in nothing else."""
+    if candidate == original:
+        return ("the candidate is the original, byte for byte",)
+    before, after = parse(original), parse(candidate)
+    nowhere = Span(0, 0, 1, 1)
+    if _without_unroll_pragmas(before, original, nowhere) != _without_unroll_pragmas(
+        after, candidate, nowhere
+    ):
+        return ("it changes more than unroll pragmas",)
+    return tuple(directive_reasons(original, candidate))
+
+
 def check_code_object(
     original: CodeObject,
     candidate: CodeObject,
@@ -122,13 +135,13 @@ def elsewhere(text: bytes, kernel_start: int) -> bytes:
 
 
 def others_compiled_differently(
-    original: CodeObject, candidate: CodeObject, launches: Mapping[str, LaunchFacts], *, code: bool = False
+    original: CodeObject, candidate: CodeObject, proved: Collection[str], *, code: bool = False
 ) -> tuple[str, ...]:
-    """The symbols of the kernels that need other resources than before, without those of `launches`.
+    """The symbols of the kernels that need other resources than before, without those that are `proved`.
 
     With `code` all whose instructions, constants or callees are not the same, byte for byte.
     """
-    shared = original.kernels.keys() & candidate.kernels.keys() - launches.keys()
+    shared = original.kernels.keys() & candidate.kernels.keys() - set(proved)
     differ = {s for s in shared if original.kernels[s] != candidate.kernels[s]}
     if code:
         before, after = kernel_code(original.path), kernel_code(candidate.path)

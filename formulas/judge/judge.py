@@ -6,18 +6,21 @@ rewriter and `hipscope validate` all go through `judge_candidate`; none of them 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.disassembly import disassemble
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.proof.checks.results import check_timed_run, left_as_recorded
 from hipscope.accordo.proof.validate import validate
+from hipscope.accordo.reference.prepare import Reference
 from hipscope.accordo.replay.replay import Replay
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.includes import texts_with_types
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject, executes_alike
 from hipscope.emulator.symbolize import demangle
@@ -29,6 +32,7 @@ from hipscope.formulas.judge.guard import (
     changes_helpers,
     check_code_object,
     check_instructions,
+    check_pragmas,
     check_source,
     elsewhere,
     others_compiled_differently,
@@ -100,13 +104,10 @@ def admit(
     Without `configurations_too`, `depends_on_place` and `broken_configuration` are for the caller to ask before the
     candidate is accepted.
     """
-    original, unit = bench.edited_text(candidate), candidate.function or bench.kernel
+    original = bench.edited_text(candidate)
     if (garbled := _garbled(original, candidate.text)) is not None:
         return Judgement(candidate, Outcome.REFUSED, garbled)
-    headers = texts_with_types(run.texts, bench.source, bench.project.headers, bench.project.root)
-    around = [text for text in headers if text != original]
-    disjoint = bench.facts.disjoint if candidate.function is None else ()
-    if reasons := check_source(original, candidate.text, unit, disjoint, around):
+    if reasons := _text_reasons(bench, candidate, original, run):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
     try:
         changed = _with(bench, candidate, candidate.text, run)
@@ -115,24 +116,46 @@ def admit(
         )
     except BuildFailed as failure:
         return Judgement(candidate, Outcome.NOT_COMPILED, _compiler_words(failure))
-    shared = candidate.function is not None or changes_helpers(original, candidate.text, unit)
-    free = _need_no_proof(bench, candidate)
-    if reasons := check_code_object(
-        bench.compiled,
-        compiled,
-        bench.facts_by_symbol,
-        proved=shared,
-        not_launched=free,
-        unknown=bench.not_launched,
-    ):
-        return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
-    if reasons := check_instructions(*(_mnemonics(bench, code) for code in (bench.compiled, compiled))):
+    if reasons := _code_reasons(bench, candidate, bench.compiled, compiled):
         return Judgement(candidate, Outcome.REFUSED, _sentence("Refused: " + "; ".join(reasons)))
     if configurations_too and (why := depends_on_place(bench, candidate, compiled, run)) is not None:
         return Judgement(candidate, Outcome.REFUSED, why)
     if configurations_too and (broken := broken_configuration(bench, candidate, run)) is not None:
         return Judgement(candidate, Outcome.NOT_COMPILED, broken)
     return compiled
+
+
+def _text_reasons(bench: Bench, candidate: Candidate, original: bytes, run: Run) -> tuple[str, ...]:
+    """Why the guard refuses the candidate's text."""
+    unit = _unit(bench, candidate)
+    if unit is None:
+        return check_pragmas(original, candidate.text)
+    headers = texts_with_types(run.texts, bench.source, bench.project.headers, bench.project.root)
+    around = [text for text in headers if text != original]
+    disjoint = bench.facts.disjoint if candidate.function is None else ()
+    return check_source(original, candidate.text, unit, disjoint, around)
+
+
+def _unit(bench: Bench, candidate: Candidate) -> KernelSyntax | None:
+    """What a candidate changes: a function, or the kernel; None for loops of another file, which are only told more."""
+    return candidate.function or (bench.kernel if candidate.file is None else None)
+
+
+def _code_reasons(
+    bench: Bench, candidate: Candidate, before: CodeObject, after: CodeObject
+) -> tuple[str, ...]:
+    """Why the guard refuses the machine code of one source."""
+    unit = _unit(bench, candidate)
+    text = bench.edited_text(candidate)
+    shared = unit is not bench.kernel or changes_helpers(text, candidate.text, bench.kernel)
+    return check_code_object(
+        before,
+        after,
+        bench.facts_by_symbol,
+        proved=shared,
+        not_launched=_need_no_proof(bench, candidate, before),
+        unknown=bench.not_launched(before),
+    ) or check_instructions(*(_mnemonics(bench, code) for code in (before, after)))
 
 
 def _mnemonics(bench: Bench, compiled: CodeObject) -> list[str]:
@@ -145,10 +168,11 @@ def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, r
     Where the original depends on them, or does not compile elsewhere, this cannot be told and counts as None.
     """
 
-    unit = candidate.function or bench.kernel
+    unit = _unit(bench, candidate)
+    start = unit.span.start if unit is not None else 0
 
     def moved(text: bytes) -> CodeObject | None:
-        changed = _with(bench, candidate, elsewhere(text, unit.span.start), run)
+        changed = _with(bench, candidate, elsewhere(text, start), run)
         try:
             return compile_device(
                 bench.project, bench.session.toolchain, bench.source, changed, confined=True
@@ -179,8 +203,8 @@ def broken_configuration(bench: Bench, candidate: Candidate, run: Run) -> str | 
 
     One in which the original does not compile either is no configuration of the program.
     """
-    span, text = (candidate.function or bench.kernel).span, bench.edited_text(candidate)
-    for macro in configurations(text[span.start : span.end], text):
+    unit, text = _unit(bench, candidate), bench.edited_text(candidate)
+    for macro in configurations(text[unit.span.start : unit.span.end] if unit is not None else text, text):
         for defined in (True, False):
             changed = _with(bench, candidate, configured(candidate.text, macro, defined=defined), run)
             failure = _failure_of(bench, changed)
@@ -205,39 +229,82 @@ def _failure_of(bench: Bench, changed: Run) -> BuildFailed | None:
 
 
 def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) -> Verdict:
-    """Hold the candidate's machine code against the reference; that of other kernels, too, where a helper changed."""
+    """Hold the candidate's machine code against the reference; that of other kernels, too, where a helper changed, and
+    of every other source that the file is compiled into.
+    """
     verdict = validate(bench.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
-    free = _need_no_proof(bench, candidate)
-    differ = others_compiled_differently(
-        bench.compiled, compiled, bench.facts_by_symbol, code=candidate.function is not None
-    )
-    others = tuple(s for s in differ if s not in free)
-    while verdict.equivalent and others:
-        symbol, others = others[0], others[1:]
-        other = _verdict_on(bench, symbol, candidate, compiled, run)
-        left_out = verdict.unspecified_bytes + other.unspecified_bytes
-        verdict = verdict.model_copy(update={"unspecified_bytes": left_out}) if other.equivalent else other
+    if verdict.equivalent:
+        others = others_compiled_differently(
+            bench.compiled, compiled, bench.facts_by_symbol, code=candidate.function is not None
+        )
+        verdict = _with_all(bench, verdict, others, candidate, compiled, run)
+    for source in bench.other_sources(candidate):
+        if verdict.equivalent:
+            verdict = _with_source(bench, verdict, source, candidate, run)
     return verdict
 
 
-def _need_no_proof(bench: Bench, candidate: Candidate) -> frozenset[str]:
+def _with_source(bench: Bench, so_far: Verdict, source: Path, candidate: Candidate, run: Run) -> Verdict:
+    """The verdict so far, with that on the candidate where its file is compiled into another source."""
+    changed = _with(bench, candidate, candidate.text, run)
+    project, toolchain = bench.project, bench.session.toolchain
+    try:
+        before = compile_device(project, toolchain, source, run)
+        after = compile_device(project, toolchain, source, changed, confined=True)
+    except BuildFailed as failure:
+        reason = f"In {source.name}, which reads the same file: {_compiler_words(failure)}"
+        return Verdict(outcome="inconclusive", reason=reason)
+    if reasons := _code_reasons(bench, candidate, before, after):
+        reason = f"In {source.name}, which reads the same file: {'; '.join(reasons)}"
+        return Verdict(outcome="inconclusive", reason=_sentence(reason))
+    # A pragma before a loop of another function changes no result.
+    differ = others_compiled_differently(before, after, (), code=_unit(bench, candidate) is not None)
+    return _with_all(bench, so_far, differ, candidate, after, run)
+
+
+def _with_all(
+    bench: Bench,
+    so_far: Verdict,
+    symbols: Iterable[str],
+    candidate: Candidate,
+    compiled: CodeObject,
+    run: Run,
+) -> Verdict:
+    """The verdict so far and those on these kernels, but for those that need no proof: the first one that is not
+    "equivalent", or that with the bytes that all of them leave out.
+    """
+    free = _need_no_proof(bench, candidate, compiled)
+    for symbol in (s for s in symbols if s not in free):
+        if not so_far.equivalent:
+            break
+        other = _verdict_on(bench, symbol, candidate, compiled, run)
+        left_out = so_far.unspecified_bytes + other.unspecified_bytes
+        so_far = so_far.model_copy(update={"unspecified_bytes": left_out}) if other.equivalent else other
+    return so_far
+
+
+def _need_no_proof(bench: Bench, candidate: Candidate, compiled: CodeObject) -> frozenset[str]:
     """The instances of the kernel's template that are not launched, where the rewrite keeps every bit and relies on
     nothing that only launches show: what recipes know of types holds for these instances as well.
     """
-    return bench.not_launched if candidate.exact and not candidate.assumes else frozenset()
+    return bench.not_launched(compiled) if candidate.exact and not candidate.assumes else frozenset()
 
 
 def _note_on_instances(bench: Bench, candidate: Candidate, compiled: CodeObject) -> tuple[str, ...]:
     """What a user should know of instances that were not proved."""
     differ = others_compiled_differently(bench.compiled, compiled, bench.facts_by_symbol)
-    count = len(_need_no_proof(bench, candidate).intersection(differ))
+    count = len(_need_no_proof(bench, candidate, bench.compiled).intersection(differ))
     if not count:
         return ()
     return (f"not proved, because the program does not launch them: {count} other instances of the template",)
 
 
 def _verdict_on(bench: Bench, symbol: str, candidate: Candidate, compiled: CodeObject, run: Run) -> Verdict:
-    """Whether another kernel, which calls the helper that the candidate changes, does the same as before."""
+    """Whether another kernel that the candidate changes, as it calls the same helper, does the same as before; this one
+    where another source has it as well.
+    """
+    if symbol in bench.symbols:
+        return _held_against(bench.reference, symbol, candidate, compiled, run)
     kernel = bench.session.profile.kernel(symbol)
     if kernel is None:
         why = (
@@ -246,13 +313,24 @@ def _verdict_on(bench: Bench, symbol: str, candidate: Candidate, compiled: CodeO
         return Verdict(outcome="inconclusive", reason=_sentence(f"Not proved: {why}"))
     try:
         with open_bench(bench.project, bench.session, kernel, run.quietly()) as there:
-            verdict = validate(
-                there.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms
-            )
+            verdict = _held_against(there.reference, symbol, candidate, compiled, run)
     except (CannotJudge, BuildFailed) as failure:
         return Verdict(outcome="inconclusive", reason=_sentence(f"Not proved: {failure.message}"))
     why = f"Another kernel, {there.name}, which calls the same function: {verdict.reason}"
     return verdict.model_copy(update={"reason": why})
+
+
+def _held_against(
+    reference: Reference, symbol: str, candidate: Candidate, compiled: CodeObject, run: Run
+) -> Verdict:
+    """The verdict on one symbol, by its own launches: a code object need not hold all instances of a template."""
+    own = tuple(p for p in reference.prepared if p.dispatch.kernel == symbol)
+    if not own:
+        return Verdict(
+            outcome="inconclusive", reason=f"Not proved: no launch of {demangle(symbol)} was recorded."
+        )
+    only = replace(reference, prepared=own)
+    return validate(only, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
 
 
 def not_proved(candidate: Candidate, verdict: Verdict) -> Judgement:

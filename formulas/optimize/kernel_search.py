@@ -25,7 +25,6 @@ from hipscope.formulas.judge.judge import Judgement, over_program
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import (
     IN_PROGRAM,
-    Offers,
     ask_recipes,
     contest,
     unasked_candidates,
@@ -37,8 +36,7 @@ from hipscope.formulas.optimize.model_rewrites import ModelProposer, explain_att
 from hipscope.formulas.optimize.options import Earlier, OptimizeOptions
 from hipscope.formulas.optimize.records import judged_attempt, sentence, unjudged, verified_result
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
-from hipscope.formulas.optimize.variant_search import judge_variants
-from hipscope.formulas.propose.hints.variants import variants_of
+from hipscope.formulas.optimize.variant_search import judge_variants, variants_around
 from hipscope.formulas.propose.llm.client import ModelError
 
 _OF_LAUNCHES = "launchConfig"
@@ -87,7 +85,8 @@ def search_kernel(
         with open_bench(work.project, work.session, kernel, work.run, wait=False, timed_later=later) as bench:
             if (earlier := work.earlier) is not None:
                 here = tuple(f for f in bench.functions if earlier.edits(f.file))
-                bench = replace(bench, functions=here)
+                files = tuple(file for file in bench.other_files if earlier.edits(file))
+                bench = replace(bench, functions=here, other_files=files)
                 if not earlier.edits(bench.source):
                     return _try_functions(work, bench, kernel, findings, attempts)
             for finding in findings if work.options.rewriter != "llm" else ():
@@ -171,13 +170,12 @@ def _try_variants(
     work: Optimizing, bench: Bench, kernel: Kernel, findings: Sequence[Finding], attempts: list[Attempt]
 ) -> OptimizeResult | None:
     """The fastest way to compile the kernel's own text that is proved, or None."""
-    profiled = [k for k in work.session.profile.kernels if k.mangled in bench.symbols]
-    variants = variants_of(bench.source, bench.original, bench.kernel, profiled, bench.facts)
+    texts = variants_around(bench)
     finding = findings[0] if findings else _diagnosis(work, kernel)
     with Rehearsals(bench, work.run) as rehearsals:
         more = unasked_candidates(bench, {f.formula for f in findings})
         judged = judge_variants(
-            bench, variants, work.run, recipes=more, rehearsals=rehearsals, again=_again(work, kernel)
+            bench, texts, work.run, recipes=more, rehearsals=rehearsals, again=_again(work, kernel)
         )
         return _first_verified(work, bench, finding, judged, rehearsals, attempts)
 
@@ -188,10 +186,13 @@ def _try_functions(
     """The fastest rewrite of a function that the kernel calls, which is proved; its own text stays as it is."""
     if not (work.tells_compiler and work.edits("kernel")):
         return None
-    offered = tuple(c for c in unasked_candidates(bench, ()) if c.function is not None)
+    offered = [c for c in unasked_candidates(bench, ()) if c.function is not None]
+    texts = [one for one in variants_around(bench) if one.file is not None]
     finding = findings[0] if findings else _diagnosis(work, kernel)
     with Rehearsals(bench, work.run) as rehearsals:
-        judged = contest(bench, Offers(offered, (), (), ()), None, work.run, rehearsals=rehearsals)
+        judged = judge_variants(
+            bench, texts, work.run, recipes=offered, rehearsals=rehearsals, again=_again(work, kernel)
+        )
         return _first_verified(work, bench, finding, judged, rehearsals, attempts)
 
 

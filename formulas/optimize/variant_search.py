@@ -22,7 +22,15 @@ from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import PROVED, Proofs, prove_in_order, unfinished
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Candidate
-from hipscope.formulas.propose.hints.variants import NAME, Hints, LoopHint, Variants
+from hipscope.formulas.propose.hints.variants import (
+    NAME,
+    Hints,
+    LoopHint,
+    Variants,
+    file_variants,
+    function_variants,
+    variants_of,
+)
 from hipscope.formulas.propose.hints.written_steps import can_be_written
 
 _LOOP_HINTS = (LoopHint(4), LoopHint(4, "written"), LoopHint(4, "step"), LoopHint(4, "vectors"))
@@ -47,8 +55,9 @@ _PAYS = 1.01  # times as fast: where nothing gains that much, one partner is eno
 
 @dataclass(frozen=True)
 class _Timed:
-    """One variant that was timed; `hints` is None for a recipe's rewrite."""
+    """One variant that was timed: what is told of which text; both None for a recipe's rewrite."""
 
+    variants: Variants | None
     hints: Hints | None
     quick: Judgement
     admitted: Admitted
@@ -58,31 +67,45 @@ class _Timed:
         return self.quick.speedup or 0.0
 
 
+@dataclass(frozen=True)
+class _Tried:
+    """One variant that is written; without `variants` and `hints` a recipe's rewrite."""
+
+    variants: Variants | None
+    hints: Hints | None
+    candidate: Candidate
+
+
 def judge_variants(
     bench: Bench,
-    variants: Variants,
+    texts: Sequence[Variants],
     run: Run,
     *,
     recipes: Sequence[Candidate] = (),
     rehearsals: Rehearsals | None = None,
     again: bool = False,
 ) -> Iterator[Judgement]:
-    """The variants and the `recipes`' rewrites that the gate would take, fastest first, each proved when asked for; the
-    fastest when it takes none. `again`: the kernel's text is that of a rewrite, so fewer variants are worth a compile.
+    """The variants of these texts and the `recipes`' rewrites that the gate would take, fastest first, each proved when
+    asked for; the fastest when it takes none. `again`: the kernel's text is that of a rewrite, so fewer variants are
+    worth a compile.
 
     Raises as `judge_candidate` does.
     """
     dropped: list[Judgement] = []
-    told = _written(variants, _first(variants, _AGAIN if again else _LOOP_HINTS), dropped)
-    first = [*((None, c) for c in recipes), *told]
+    forms = _AGAIN if again else _LOOP_HINTS
+    told = [one for variants in texts for one in _written(variants, _first(variants, forms), dropped)]
+    first = [*(_Tried(None, None, candidate) for candidate in recipes), *told]
     timed: list[_Timed] = []
     try:
-        _time(bench, variants, first, run, timed, dropped)
+        _time(bench, first, run, timed, dropped)
         for more in (_next_to_best, _paired):
             if _proof_comes_first(bench, timed, run):
                 break
-            told = _written(variants, more(variants, timed), dropped)
-            _time(bench, variants, told, run, timed, dropped)
+            told = []
+            for variants in texts:
+                own = [one for one in timed if one.variants is variants]
+                told += _written(variants, more(variants, own), dropped)
+            _time(bench, told, run, timed, dropped)
     except Cancelled:
         yield from (unfinished(t.quick, PROVED) for t in timed if t.quick.accepted)
         raise
@@ -98,20 +121,34 @@ def judge_variants(
         yield from prove_in_order(bench, [(t.quick, t.admitted) for t in hopeful], proofs, rehearsals)
 
 
+def variants_around(bench: Bench) -> list[Variants]:
+    """What can be told of the kernel, of the functions that it calls, and of loops in other files, hottest first."""
+    kernels = [k for k in bench.session.profile.kernels if k.mangled in bench.symbols]
+    found = [variants_of(bench.source, bench.original, bench.kernel, kernels, bench.facts)]
+    found += [
+        variants
+        for function in bench.functions
+        if not (function.fixed or function.host)
+        and (variants := function_variants(function, bench.source, kernels)) is not None
+    ]
+    for file in bench.other_files:
+        variants = file_variants(file, bench.run.texts.needed(file), bench.kernel, kernels)
+        found += [variants] if variants is not None else []
+    return sorted(found, key=lambda variants: -variants.hottest)
+
+
 def _proof_comes_first(bench: Bench, timed: Sequence[_Timed], run: Run) -> bool:
     """Whether a time limit leaves no more than the proof of what is fast enough already, and its program, will take."""
     hopeful = any(t.quick.accepted for t in timed)
     return hopeful and run.seconds_left < _RESERVED * bench.proof_seconds
 
 
-def _written(
-    variants: Variants, wanted: Sequence[Hints], dropped: list[Judgement]
-) -> list[tuple[Hints | None, Candidate]]:
+def _written(variants: Variants, wanted: Sequence[Hints], dropped: list[Judgement]) -> list[_Tried]:
     """The texts of these hints. One that cannot be written, by a defect of hipscope, is `dropped`; the others count."""
-    found: list[tuple[Hints | None, Candidate]] = []
+    found: list[_Tried] = []
     for hints in wanted:
         try:
-            found.append((hints, variants.candidate(hints)))
+            found.append(_Tried(variants, hints, variants.candidate(hints)))
         except Exception as error:
             nothing = Candidate(recipe=NAME, title="", text=b"", expected="")
             reason = (
@@ -135,8 +172,7 @@ def _preference(one: _Timed) -> tuple[int, bool, int, int]:
 
 def _time(
     bench: Bench,
-    variants: Variants,
-    tried: Sequence[tuple[Hints | None, Candidate]],
+    tried: Sequence[_Tried],
     run: Run,
     timed: list[_Timed],
     dropped: list[Judgement],
@@ -146,14 +182,14 @@ def _time(
     """
     if not tried:
         return
-    by_text = {c.text: (hints, c) for hints, c in reversed(tried)}
+    by_text = {one.candidate.text: one for one in reversed(tried)}
     known = [t.admitted for t in timed]
-    swept = sweep(bench, [c for _, c in reversed(by_text.values())], run, known=known)
+    swept = sweep(bench, [one.candidate for one in reversed(by_text.values())], run, known=known)
     dropped += swept.dropped
     admitted = swept.kept[:_MOST_TIMED]
     if not admitted:
         return
-    run.say(f"timing {len(admitted)} variants of `{variants.kernel.name}`")
+    run.say(f"timing {len(admitted)} variants of `{bench.kernel.name}`")
 
     begun, seconds = time.monotonic(), min(_SECONDS, run.seconds_left * _SHARE)
 
@@ -164,7 +200,8 @@ def _time(
         after = time_candidate(bench, one.candidate, one.compiled, run, work=f"variant_{number}")
         if isinstance(after, str):
             return None
-        return _Timed(by_text[one.candidate.text][0], weigh(bench, one.candidate, None, after, None), one)
+        told = by_text[one.candidate.text]
+        return _Timed(told.variants, told.hints, weigh(bench, one.candidate, None, after, None), one)
 
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for one in pool.map(measured, enumerate(admitted, len(timed))):
@@ -255,8 +292,8 @@ def _many_more(hints: Hints) -> list[Hints]:
 
 
 def _fits(variants: Variants, number: int, hint: LoopHint) -> bool:
-    """What may round otherwise is proved for this kernel only, and a helper may have other callers."""
+    """Beside copies every form may round otherwise, or order memory: it asks for a proof, and so for its function."""
     loop = variants.loops[number]
     if hint.form == "written":
         return loop.counted is not None and can_be_written(variants.kernel, loop.counted, hint.factor)
-    return loop.in_kernel or hint.form == "copies"
+    return loop.inside or hint.form == "copies"

@@ -6,7 +6,7 @@ choice of it. Which choice is worth anything, only the machine code and its time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,7 @@ from hipscope.analysis.profile import Instruction, Kernel
 from hipscope.analysis.source.nodes import LOOPS, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.facts.called_functions import CalledFunction
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
@@ -36,14 +37,14 @@ _MOST_LOOPS = 4
 
 @dataclass(frozen=True)
 class HotLoop:
-    """A loop of the kernel, or of a function that is inlined into it, and its share of the kernel's cycles.
+    """A loop and its share of the kernel's cycles. `inside` the text that variants are of, every form may be proved.
 
     `unrolled`: the machine code has none like it, but others.
     """
 
     node: Node
     share: float
-    in_kernel: bool
+    inside: bool
     counted: SteppedLoop | None = None
     unrolled: bool = False
 
@@ -73,12 +74,12 @@ class LoopHint:
         width, count = (self.factor, 1) if self.form == "vectors" else (1, self.factor)
         return f"clang loop vectorize_width({width}) interleave_count({count})"
 
-    def title(self, line: int) -> str:
-        """The hint in words."""
+    def title(self, place: str) -> str:
+        """The hint in words; `place` is where the loop is."""
         if self.form != "copies":
             how = {"written": "at once", "step": "together", "vectors": "in vectors"}[self.form]
-            return f"do {self.factor} steps of the loop on line {line} {how}"
-        return f"unroll the loop on line {line} {'not at all' if self.factor == 1 else f'by {self.factor}'}"
+            return f"do {self.factor} steps of the loop on {place} {how}"
+        return f"unroll the loop on {place} {'not at all' if self.factor == 1 else f'by {self.factor}'}"
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,25 @@ class Hints:
 
 @dataclass(frozen=True)
 class Variants:
-    """What the compiler can be told of one kernel. `loops` are the hottest first."""
+    """What the compiler can be told of one text that a kernel runs. `loops` are the hottest first.
+
+    The text is the kernel's, that of a `function` which it calls, or none: then only copies of loops are made, of all
+    functions of a `file`. `file` is None where that is the kernel's own.
+    """
 
     source: bytes
     kernel: KernelSyntax
     facts: LaunchFacts
     loops: tuple[HotLoop, ...]
-    can_restrict: bool
-    bounds: tuple[str, ...]
+    can_restrict: bool = False
+    bounds: tuple[str, ...] = ()
+    file: Path | None = None
+    function: KernelSyntax | None = None
+
+    @property
+    def hottest(self) -> float:
+        """The largest share of the kernel's cycles that one of the loops has."""
+        return self.loops[0].share if self.loops else 0.0
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -124,7 +136,7 @@ class Variants:
                 assumes += [relied] if relied is not None else []
             else:
                 splices.append(pragma_splice(self.source, loop.node, hint.pragma, style.newline, style.step))
-            told.append(hint.title(loop.line))
+            told.append(hint.title(f"line {loop.line}" + (f" of {self.file.name}" if self.file else "")))
         if hints.restrict:
             splices += restrict.promises(self.source, self.kernel, self.facts)
             told.append("promise that the pointers do not overlap (`__restrict__`)")
@@ -144,6 +156,8 @@ class Variants:
             exact=lanes == 1,
             terms=lanes,
             assumes=tuple(assumes),
+            file=self.file,
+            function=self.function,
         )
 
 
@@ -155,26 +169,72 @@ def variants_of(
         source,
         kernel,
         facts,
-        tuple(_hot_loops(file, source, kernel, profiled, facts)),
+        _hot_loops(file, source, kernel, profiled, facts),
         isinstance(restrict.propose(source, kernel, None, facts), list),
         launch_bounds.sizes(kernel, facts),
     )
 
 
+def function_variants(
+    function: CalledFunction, kernel_file: Path, profiled: Sequence[Kernel]
+) -> Variants | None:
+    """What can be told of the loops of a function that a kernel of `kernel_file` calls; None without a hot one."""
+    own = [n for n in walk(function.syntax.body_node) if _is_loop(n)]
+    spent = _spent(own, function.file, profiled)
+    syntax, facts, source = function.syntax, function.facts, function.source
+    loops = _hottest(_hot(one, syntax, facts, source) for one in spent)
+    file = None if function.file == kernel_file else function.file
+    return Variants(source, syntax, facts, loops, file=file, function=syntax) if loops else None
+
+
+def file_variants(
+    file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequence[Kernel]
+) -> Variants | None:
+    """What can be told of the loops of another file than the kernel's; None without a hot one."""
+    loops = [n for n in walk(parse(source).root) if _is_loop(n) and _in_helper(n)]
+    hot = _hottest(
+        HotLoop(one.node, one.share, False, None, one.unrolled) for one in _spent(loops, file, profiled)
+    )
+    return Variants(source, kernel, LaunchFacts(), hot, file=file) if hot else None
+
+
 def _hot_loops(
     file: Path, source: bytes, kernel: KernelSyntax, profiled: Sequence[Kernel], facts: LaunchFacts
-) -> list[HotLoop]:
-    """The loops of the kernel and of other functions in the file that its cycles are spent in, hottest first.
+) -> tuple[HotLoop, ...]:
+    """The loops of the kernel and of other functions in the file that its cycles are spent in, hottest first."""
+    span = kernel.span
+    others = [
+        n
+        for n in walk(parse(source).root)
+        if _is_loop(n) and _in_helper(n) and not span.start <= n.start_byte < span.end
+    ]
+    loops = [*others, *(n for n in walk(kernel.body_node) if _is_loop(n))]
+    return _hottest(_hot(one, kernel, facts, source) for one in _spent(loops, file, profiled))
+
+
+def _hottest(loops: Iterable[HotLoop]) -> tuple[HotLoop, ...]:
+    return tuple(sorted(loops, key=lambda loop: -loop.share)[:_MOST_LOOPS])
+
+
+@dataclass(frozen=True)
+class _Spent:
+    """A loop that a good part of the cycles is spent in; `unrolled` as for HotLoop."""
+
+    node: Node
+    share: float
+    unrolled: bool
+
+
+def _spent(loops: Sequence[Node], file: Path, profiled: Sequence[Kernel]) -> list[_Spent]:
+    """Those of these loops of a file that the kernel's cycles are spent in.
 
     Cycles count for the innermost loop around them, in the function that is inlined or in its caller. Where the
     compiler has unrolled that one completely, they count for the loop around it as well, of which it made its copies.
     """
-    others = [n for n in walk(parse(source).root) if _is_loop(n) and _in_helper(n, kernel)]
-    loops = [*others, *(n for n in walk(kernel.body_node) if _is_loop(n))]
     cycles = dict.fromkeys((n.id for n in loops), 0.0)
     around: set[int] = set()
     total = 0.0
-    for one in profiled:
+    for one in profiled if loops else ():
         nests = [_nest(loops, instruction, file) for instruction in one.instructions]
         compiled = _compiled(one, nests)
         around |= compiled
@@ -184,8 +244,7 @@ def _hot_loops(
             for loop in _paying(nest, compiled):
                 cycles[loop] += cost
     hot = [(n, cycles[n.id] / total) for n in loops if total and cycles[n.id] >= _HOT * total]
-    found = [_hot(n, share, kernel, facts, source, bool(around) and n.id not in around) for n, share in hot]
-    return sorted(found, key=lambda loop: -loop.share)[:_MOST_LOOPS]
+    return [_Spent(n, share, bool(around) and n.id not in around) for n, share in hot]
 
 
 def _nest(loops: Sequence[Node], instruction: Instruction, file: Path) -> tuple[int, ...]:
@@ -221,12 +280,12 @@ def _is_loop(node: Node) -> bool:
     return node.parent is not None and node.parent.type == "compound_statement"
 
 
-def _hot(
-    node: Node, share: float, kernel: KernelSyntax, facts: LaunchFacts, source: bytes, unrolled: bool
-) -> HotLoop:
-    inside = kernel.span.start <= node.start_byte < kernel.span.end
-    counted = counted_loop(node, kernel, facts, source) if inside else ""
-    return HotLoop(node, share, inside, None if isinstance(counted, str) else counted, unrolled)
+def _hot(spent: _Spent, kernel: KernelSyntax, facts: LaunchFacts, source: bytes) -> HotLoop:
+    inside = kernel.span.start <= spent.node.start_byte < kernel.span.end
+    counted = counted_loop(spent.node, kernel, facts, source) if inside else ""
+    return HotLoop(
+        spent.node, spent.share, inside, None if isinstance(counted, str) else counted, spent.unrolled
+    )
 
 
 def _around(loops: Sequence[Node], line: int) -> list[Node]:
@@ -242,10 +301,8 @@ def _contains(outer: Node, inner: Node) -> bool:
     return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
-def _in_helper(node: Node, kernel: KernelSyntax) -> bool:
-    """In a function that is no kernel, also not this one: cycles tell whether it is called."""
-    if kernel.span.start <= node.start_byte < kernel.span.end:
-        return False
+def _in_helper(node: Node) -> bool:
+    """In a function that is no kernel: cycles tell whether it is called."""
     outer = node.parent
     while outer is not None and outer.type != "function_definition":
         outer = outer.parent

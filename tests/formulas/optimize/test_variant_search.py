@@ -67,11 +67,14 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
         monkeypatch.setattr(variant_search, "weigh", weigh)
         reference = SimpleNamespace(begin=lambda: begun.append("reference"))
         bench: Any = SimpleNamespace(
-            prepare_precision=lambda: None, proof_seconds=100.0, ahead=SimpleNamespace(reference=reference)
+            kernel=SimpleNamespace(name="shape"),
+            prepare_precision=lambda: None,
+            proof_seconds=100.0,
+            ahead=SimpleNamespace(reference=reference),
         )
         found: list[Judgement] = []
         with contextlib.suppress(Cancelled):
-            for one in variant_search.judge_variants(bench, shape(), run or Run()):
+            for one in variant_search.judge_variants(bench, [shape()], run or Run()):
                 found.append(one)  # noqa: PERF402  # the search may end between two of them
         return found
 

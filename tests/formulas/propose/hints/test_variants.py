@@ -7,9 +7,18 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.profile import Frame, Instruction, Kernel, KernelName, Resources
-from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.parse import device_functions, parse
+from hipscope.formulas.facts.called_functions import CalledFunction
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
-from hipscope.formulas.propose.hints.variants import Hints, LoopHint, Variants, variants_of
+from hipscope.formulas.judge.guard import check_pragmas
+from hipscope.formulas.propose.hints.variants import (
+    Hints,
+    LoopHint,
+    Variants,
+    file_variants,
+    function_variants,
+    variants_of,
+)
 from tests.formulas.propose.recipes.cases import metadata
 
 FILE = Path("/made/up.hip")
@@ -131,6 +140,41 @@ def test_the_loop_around_the_call_of_a_helper_is_told_when_the_helpers_is_unroll
     found = variants_of(FILE, SOURCE.encode(), kernel, [one], LaunchFacts())
     assert [(loop.line, loop.unrolled) for loop in found.loops] == [(9, False), (3, True)]
     assert found.leading == (0,)  # not one inside the other in the text
+
+
+def test_loops_of_a_called_function_take_every_form_and_change_nothing_else() -> None:
+    source = SOURCE.replace(
+        "while (n > 0) {\n    s += p[--n];", "for (int i = 0; i < n; ++i) {\n    s += p[i];"
+    ).encode()
+    (helper,) = device_functions(source)
+    called = CalledFunction(FILE, source, helper, LaunchFacts())
+    one = profiled({(4, 30): 60.0, (10,): 40.0})
+    found = function_variants(called, Path("/made/kernels.hip"), [one])
+    assert found is not None
+    assert [(loop.line, loop.share, loop.inside) for loop in found.loops] == [(3, 0.6, True)]
+    told = found.candidate(Hints(((0, LoopHint(4, "written")),)))
+    assert (told.file, told.function) == (FILE, helper)
+    assert told.title == "Do 4 steps of the loop on line 3 of up.hip at once"
+    start, end = helper.span.start, helper.span.end
+    assert told.text.startswith(source[:start])
+    assert told.text.endswith(source[end:])
+    assert b"// 4 steps at once" in told.text
+    beside = function_variants(called, FILE, [one])
+    assert beside is not None
+    assert beside.file is None
+    assert function_variants(called, FILE, [profiled({(10,): 40.0})]) is None
+
+
+def test_loops_of_another_file_are_told_to_be_copied_and_nothing_that_needs_its_function() -> None:
+    kernel = parse(NEST.encode()).kernels[0]
+    found = file_variants(FILE, SOURCE.encode(), kernel, [profiled({(4, 30): 60.0, (9,): 40.0})])
+    assert found is not None
+    assert [(loop.line, loop.inside, loop.counted) for loop in found.loops] == [(3, False, None)]
+    told = found.candidate(Hints(((0, LoopHint(4)),)))
+    assert (told.file, told.function) == (FILE, None)
+    assert check_pragmas(SOURCE.encode(), told.text) == ()
+    assert check_pragmas(SOURCE.encode(), told.text.replace(b"p[--n]", b"p[n--]")) != ()
+    assert file_variants(FILE, SOURCE.encode(), kernel, [profiled({(9,): 40.0})]) is None
 
 
 def test_a_loop_behind_a_macro_is_a_loop() -> None:

@@ -113,6 +113,79 @@ def test_a_kernel_that_is_never_launched_stops_the_rewrite_of_what_it_calls(tmp_
         assert "another kernel, third(float*, float const*, int), is compiled differently" in verdict.reason
 
 
+SECOND = """#include <hip/hip_runtime.h>
+#include "near.h"
+__global__ void second(float* out, const float* in, int width) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  if (x < width) out[x] = 2.0f * near(in, width - x, width) + 1.0f;
+}
+void run_second(float* out, const float* in, int width) { second<<<12, 256>>>(out, in, width); }
+"""
+FIRST = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include "near.h"
+__global__ void first(float* out, const float* in, int width) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  if (x < width) out[x] = near(in, x, width);
+}
+void run_second(float* out, const float* in, int width);
+int main() {
+  const int width = 3000;
+  float *in, *out, host[2];
+  (void)hipMalloc(&in, width * 4);
+  (void)hipMalloc(&out, width * 4);
+  (void)hipMemset(in, 1, width * 4);
+  first<<<12, 256>>>(out, in, width);
+  run_second(out, in, width);
+  (void)hipMemcpy(host, out, 8, hipMemcpyDeviceToHost);
+  printf("%g\\n", host[1]);
+  return 0;
+}
+"""
+
+
+@contextmanager
+def bench_of_two(folder: Path, second: str = SECOND) -> Iterator[Bench]:
+    """The first of two sources that are compiled apart and include one header."""
+    (folder / "near.h").write_text(HEADER)
+    (folder / "first.hip").write_text(FIRST)
+    (folder / "second.hip").write_text(second)
+    config = Config(build="hipcc first.hip second.hip -o two", run="./two", backend="emulator")
+    project = resolve_project(folder, config=config)
+    session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
+    kernel = next(k for k in session.profile.kernels if k.name.startswith("first"))
+    with open_bench(project, session, kernel) as bench:
+        yield bench
+
+
+@pytest.mark.slow
+def test_a_function_is_proved_for_the_kernels_of_every_source_that_includes_it(tmp_path: Path) -> None:
+    with bench_of_two(tmp_path) as bench:
+        candidate = masked(bench)
+        assert bench.other_sources(candidate) == (tmp_path / "second.hip",)
+        compiled = admit(bench, candidate, bench.run)
+        assert not isinstance(compiled, Judgement), compiled.reason
+        verdict = prove(bench, candidate, compiled, bench.run)
+        assert verdict.equivalent, verdict.reason
+        # Right for the kernel of the first source, where no thread has this place; wrong in the second.
+        slip = candidate.text.replace(b"x + k >= 0 &&", b"x != 3000 && x + k >= 0 &&")
+        assert slip != candidate.text
+        verdict = prove(bench, replace(candidate, text=slip), compiled, bench.run)
+        assert verdict.outcome == "different"
+
+
+@pytest.mark.slow
+def test_a_kernel_of_another_source_that_is_never_launched_stops_the_rewrite(tmp_path: Path) -> None:
+    idle = SECOND.replace("second<<<", "if (width < 0) second<<<")
+    with bench_of_two(tmp_path, idle) as bench:
+        candidate = masked(bench)
+        compiled = admit(bench, candidate, bench.run)
+        assert not isinstance(compiled, Judgement), compiled.reason
+        verdict = prove(bench, candidate, compiled, bench.run)
+        assert verdict.outcome == "inconclusive"
+        assert "the program does not launch it" in verdict.reason
+
+
 REFERENCES = b"""
 __device__ float moved(const float* in, int x, int n) {
   in += n;
