@@ -16,7 +16,16 @@ from hipscope.analysis.source.aliases import aliases_in
 from hipscope.analysis.source.array_accesses import accesses, chains
 from hipscope.analysis.source.expansion import KERNEL, WHOLE, CannotSee, Scope, expand, scope_of, structure_at
 from hipscope.analysis.source.functions import Callables
-from hipscope.analysis.source.nodes import TOGETHER, called, child_of, code_of, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import (
+    TOGETHER,
+    called,
+    child_of,
+    code_of,
+    names_in,
+    squeeze,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import parse_expression, span_of
 from hipscope.analysis.source.struct_layout import Definitions
@@ -46,6 +55,7 @@ def see_through(
 ) -> KernelSyntax:
     """The kernel with what its calls stand for. `types` are the values of its template parameters, where known."""
     scope = scope_of(kernel, callables, definitions, types or {})
+    own = {name for _, name in callables.methods}
     meanings: dict[int, Node] = {}
     opaque: list[Opaque] = []
     found: list[Subscript] = []
@@ -55,6 +65,9 @@ def see_through(
         if structure_at(scope, s.base) is None and s.base.partition(".")[0] not in scope.aliases
     }
     for node in chains(kernel.body_node):
+        if kernel.member and called(node) in own:
+            opaque.append(Opaque(span_of(node), squeeze(text_of(node)), "it may change its object"))
+            continue
         try:
             text = expand(scope, node, KERNEL, 0)
         except CannotSee as reason:
@@ -89,7 +102,13 @@ def see_through(
             frozenset(declaration.id for declaration in named),
             _together(callables),
         ),
+        state=kernel.state - _numbers(callables.constants),
     )
+
+
+def _numbers(constants: Mapping[str, Node]) -> frozenset[str]:
+    """The constants that are made of nothing but constants."""
+    return frozenset(name for name, value in constants.items() if names_in(value) <= constants.keys())
 
 
 def _within(node: Node, outer: Node) -> bool:

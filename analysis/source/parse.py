@@ -60,9 +60,8 @@ def parse(source: bytes) -> FileSyntax:
 
 
 def device_functions(source: bytes) -> tuple[KernelSyntax, ...]:
-    """The functions of a file that kernels may call, read as kernels are: plain ones and templates, `__host__` or not.
-
-    Members, overloaded operators and what macros of the file declare otherwise than it is written are left out.
+    """The functions of a file that kernels may call, read as kernels are: plain ones, templates and members, `__host__`
+    or not. What macros of the file declare otherwise than it is written is left out.
     """
     read = _blank_attribute_macros(_blank_words(source, attribute_macros([source])))
     root = exact_tree(read)
@@ -235,8 +234,44 @@ def _is_device_function(definition: Node) -> bool:
         and body.type == "compound_statement"
         and declarator is not None
         and declarator.type == "function_declarator"
-        and child_of(declarator, "declarator").type == "identifier"
+        and _own_name(declarator).type in ("identifier", "field_identifier", "operator_name")
     )
+
+
+def _own_name(declarator: Node) -> Node:
+    """The name of a function without the classes and namespaces before it."""
+    named = child_of(declarator, "declarator")
+    while named.type == "qualified_identifier" and (inner := named.child_by_field_name("name")) is not None:
+        named = inner
+    return named
+
+
+def _is_member(definition: Node, declarator: Node) -> bool:
+    """Whether a function stands in a class, or may be that of one, as `Grid::at`."""
+    outer = definition.parent
+    while outer is not None and outer.type == "template_declaration":
+        outer = outer.parent
+    inside = outer is not None and outer.type == "field_declaration_list"
+    return inside or child_of(declarator, "declarator").type == "qualified_identifier"
+
+
+def _outer_names(body: Node, parameters: tuple[Parameter, ...]) -> frozenset[str]:
+    """The names that a function uses as values and does not declare: members of its object, and what is global."""
+    own = {p.name for p in parameters}
+    used: set[str] = set()
+    for node in walk(body):
+        if node.type in _DECLARES:
+            for declarator in node.children_by_field_name("declarator"):
+                name = declared_name(declarator)
+                own |= {text_of(name)} if name is not None else set()
+        elif node.type == "identifier":
+            outer = node.parent
+            is_called = outer is not None and outer.type == "call_expression" and outer.child(0) == node
+            used |= set() if is_called else {text_of(node)}
+    return frozenset(used - own)
+
+
+_DECLARES = ("declaration", "parameter_declaration", "for_range_loop", "condition_declaration")
 
 
 def _behind_previous(definition: Node) -> int:
@@ -257,8 +292,14 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
             head = squeeze(text_of(child_of(outer, "parameters"))) + head
     kind = definition.child_by_field_name("type")
     dependent = thread_dependent_names(body, varying)
+    parameters = tuple(
+        _parameter(p)
+        for p in child_of(declarator, "parameters").named_children
+        if p.type in ("parameter_declaration", "optional_parameter_declaration")
+    )
+    member = _is_member(definition, declarator)
     return KernelSyntax(
-        name=text_of(child_of(declarator, "declarator")),
+        name="".join(text_of(_own_name(declarator)).split()),
         template_head=head,
         attributes=tuple(
             squeeze(text_of(c))
@@ -268,11 +309,7 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
             and c.type != "comment"
         ),
         return_type=text_of(kind) if kind is not None else "",
-        parameters=tuple(
-            _parameter(p)
-            for p in child_of(declarator, "parameters").named_children
-            if p.type in ("parameter_declaration", "optional_parameter_declaration")
-        ),
+        parameters=parameters,
         span=span_of(outer),
         body=span_of(body),
         shared=tuple(a for n in walk(body) if n.type == "declaration" for a in _shared(n)),
@@ -290,6 +327,8 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
         ),
         thread_dependent=dependent,
         body_node=body,
+        member=member,
+        state=_outer_names(body, parameters) if member else frozenset(),
     )
 
 

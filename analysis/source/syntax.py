@@ -146,7 +146,8 @@ UNSEEN = Through({}, (), {}, {})
 class KernelSyntax:
     """One `__global__` function definition. `span` covers template head and attributes, up to the closing brace.
 
-    `through` is filled by `see_through`: what the kernel's calls stand for.
+    `through` is filled by `see_through`: what the kernel's calls stand for. `state` are names that a `member` function
+    does not declare itself: any call and any store may change what they stand for.
     """
 
     name: str
@@ -164,6 +165,8 @@ class KernelSyntax:
     thread_dependent: frozenset[str]
     body_node: Node = field(repr=False, compare=False)
     through: Through = field(default=UNSEEN, repr=False, compare=False)
+    member: bool = False
+    state: frozenset[str] = frozenset()
 
     @property
     def is_kernel(self) -> bool:

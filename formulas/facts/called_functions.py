@@ -26,6 +26,7 @@ from hipscope.formulas.facts.source_types import source_types
 
 _Value = TypeVar("_Value")
 _INTEGERS = frozenset({"int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"})
+_NUMBER = re.compile(r"(?:(?:const|unsigned|signed|bool|char|short|int|long|float|double|_Float16)\b ?)+")
 _HOT = 0.1  # of the kernel's cycles: a function with less than that has little to give
 _MOST = 6  # each is asked by all recipes for functions
 
@@ -34,6 +35,7 @@ _MOST = 6  # each is asked by all recipes for functions
 class CalledFunction:
     """One function that a kernel runs, in `file` with the text `source`, and its `share` of the kernel's cycles.
 
+    Its facts say which of its pointers overlap no other where no kernel but this one calls it.
     `fixed` says why it may not be rewritten, as the end of a sentence; empty where it may. `host` says so of rewrites
     that hold for what kernels do with it alone.
     """
@@ -69,6 +71,8 @@ def called_functions(
         return ()
     reached = {f.key: f for symbol in symbols for f in meaning.reachable(symbol)}
     calls = _Calls(reached, symbols, texts)
+    others = (f.key for f in meaning.by_key.values() if f.kernel and f.key not in symbols)
+    shared = {f.key for kernel in others for f in meaning.reachable(kernel)}
     inside = {file for file in (*meaning.includes, *sources) if file.is_relative_to(root)}
     own_files = {meaning.file, *inside, *(f.place.file for f in meaning.by_key.values())}
     found = []
@@ -81,13 +85,14 @@ def called_functions(
         types = source_types(meaning, [f.key for f in instances], first.place.file, source)
         known = [calls.arguments(f) for f in instances]
         same = {name: given for name, given in known[0].items() if all(o.get(name) == given for o in known)}
+        alone = not any(f.key in shared or not _pointers_known(f, same) for f in instances)
         own = replace(
             facts,
             launches=tuple(_seen_from_inside(launch, same) for launch in facts.launches),
             member_pointers=_renamed(facts.member_pointers, same),
             member_numbers=_renamed(facts.member_numbers, same),
-            promised=frozenset(),
-            disjoint=frozenset(),
+            promised=_names(facts.promised, same) if alone else frozenset(),
+            disjoint=_names(facts.disjoint, same) if alone else frozenset(),
             types=types,
         )
         host = _on_host(meaning, instances, texts, own_files)
@@ -240,6 +245,18 @@ def _seen_from_inside(launch: LaunchFact, given: Mapping[str, str]) -> LaunchFac
         scalars={**_renamed(launch.scalars, given), **numbers},
         buffer_bytes=_renamed(launch.buffer_bytes, given),
     )
+
+
+def _pointers_known(function: FunctionInstance, given: Mapping[str, str]) -> bool:
+    """Whether each pointer that a function is given, or what may hold one, is an argument of its own of the kernel."""
+    leading = [p.name for p in function.parameters if not _NUMBER.fullmatch(p.type.canonical)]
+    named = [given.get(name) for name in leading]
+    return None not in named and len(set(named)) == len(named)
+
+
+def _names(pointers: Collection[str], given: Mapping[str, str]) -> frozenset[str]:
+    """Pointers of the kernel and of its parameters' members, in the function's names for them."""
+    return frozenset(_renamed(dict.fromkeys(pointers, 0), given))
 
 
 def _renamed(known: Mapping[str, _Value], given: Mapping[str, str]) -> dict[str, _Value]:

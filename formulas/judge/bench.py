@@ -477,6 +477,9 @@ def _functions(
         reading = sum(function.file in {unit, *read} for unit, read in units.items())
         if not 1 <= reading <= _MOST_SOURCES:
             function = replace(function, fixed=f"{function.file.name} is compiled into {reading} sources")
+        elif reading > 1:  # kernels of the others may call it with what overlaps
+            facts = replace(function.facts, promised=frozenset(), disjoint=frozenset())
+            function = replace(function, facts=facts)
         found.append(function)
     # As they stand: what an edit puts beside the first of two equally good ones is there for the other, too.
     return tuple(sorted(found, key=lambda f: (f.file, f.syntax.span.start)))

@@ -50,9 +50,8 @@ def assumed(kernel: KernelSyntax, loop: SteppedLoop) -> str | None:
     several = len(stored | {load.base for load in loads}) > 1
     loose = read | stored if read and stored and several else set[str]()
     names = ", ".join(f"`{name}`" for name in memory.pointers if name in loose)
-    told = (
-        f"no launch of `{kernel.name}` passes overlapping buffers in {names} (none did in the recorded ones)"
-    )
+    who = f"no {'launch' if kernel.is_kernel else 'call'} of `{kernel.name}`"
+    told = f"{who} passes overlapping buffers in {names} (none did in the recorded launches)"
     return told if names else None
 
 

@@ -46,13 +46,15 @@ __device__ float moved(const float* in, int x, int y) { x += y; return in[x]; }
 __device__ float inner(const float* w, int taps) { return w[taps - 1]; }
 __device__ float outer(const float* w, int taps, int other) { return inner(w, taps) + inner(w, taps) + other; }
 __device__ float of(Grid g, const int& n) { return g.data[g.nx + n]; }
+__device__ float ahead(float* at, const float* in) { return at[1] = in[0]; }
+struct Scaled { float by; __device__ float times(const float* w, int i) const { return w[i] * by; } };
 __device__ float uncalled(float x) { return x; }
 __global__ void kern(float* out, const float* in, const float* w, int n, int m, Grid grid) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   m += 1;
   out[x] = weight(w, 3, n, n) + moved(in + x, n, m) + outer(w, n, m) + of(grid, n) + shared_sum(in, n);
   out[x] += both(1) + hidden(1) + twice(x) + named(1) + around_it(1) + alone<1>(1) + alone<2>(1) + pointed_to(1);
-  if (n > 100) out[x] += outer(w, n, 010);
+  if (n > 100) out[x] += outer(w, n, 010) + ahead(out, out + 1) + Scaled{2}.times(w, n);
 }
 __global__ void second(float* out, const float* in, int n) { out[0] = shared_sum(in, 7) + shared_sum(in, n); }
 """
@@ -123,13 +125,21 @@ def test_a_parameter_is_known_where_every_call_passes_the_same_unchanged(read: t
     assert launch.scalars == {"k": 3, "n": 5}  # `wide` is another type than the kernel's `n`
     assert launch.buffer_bytes == {"w": 20}
     assert launch.workgroup == (64, 1, 1)
-    assert found["weight"].facts.disjoint == frozenset()
     (launch,) = found["moved"].facts.launches
     # A place in an argument, a parameter that moves, and an argument that has moved.
     assert (launch.scalars, launch.buffer_bytes) == ({}, {})
     (launch,) = found["outer"].facts.launches
     assert (launch.scalars, launch.buffer_bytes) == ({"taps": 5}, {"w": 20})
     assert found["inner"].facts.launches[0].scalars == {"taps": 5}  # through another function
+
+
+def test_pointers_overlap_no_other_where_this_kernel_alone_passes_them_as_they_are(
+    read: tuple[Meaning, Path],
+) -> None:
+    disjoint = {name: function.facts.disjoint for name, function in of(read, KERNEL).items()}
+    assert disjoint["weight"] == disjoint["times"] == {"w"}
+    # Another kernel calls it, a place in an argument is passed, and one that is passed twice.
+    assert disjoint["shared_sum"] == disjoint["moved"] == disjoint["ahead"] == frozenset()
 
 
 def test_members_are_known_by_the_functions_name_for_the_structure(read: tuple[Meaning, Path]) -> None:

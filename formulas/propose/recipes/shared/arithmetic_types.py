@@ -119,8 +119,8 @@ def changed_names(node: Node) -> Iterator[tuple[str, bool]]:
 
 
 def other_names(kernel: KernelSyntax) -> frozenset[str]:
-    """References, parameters and locals: a store through another name may change what they stand for."""
-    found = {p.name for p in kernel.parameters if "&" in p.type}
+    """References and members of the object: a store through another name may change what they stand for."""
+    found = {p.name for p in kernel.parameters if "&" in p.type} | kernel.state
     for node in walk(kernel.body_node):
         if node.type == "reference_declarator":
             found |= names_in(node)

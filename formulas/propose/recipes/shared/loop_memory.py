@@ -72,7 +72,8 @@ def memory_of(kernel: KernelSyntax, facts: LaunchFacts, statements: tuple[Node, 
     return LoopMemory(
         # A step that changes one of these pointers itself, and not what it leads to, has no `stored`.
         changed=frozenset(name for statement in statements for name in changed_within(statement))
-        - pointers.keys(),
+        - pointers.keys()
+        | kernel.state,
         references=references,
         subscripts=inside,
         stored=None if volatile else _stored(kernel, statements, inside, frozenset(pointers), references),

@@ -76,7 +76,7 @@ def _between(first: Node, last: Node) -> list[Node] | None:
 
 def _other_names(kernel: KernelSyntax) -> frozenset[str]:
     """Names that another name may stand for: references, what they are of, what an address or a lambda is made of."""
-    found = {p.name for p in kernel.parameters if "&" in p.type}
+    found = {p.name for p in kernel.parameters if "&" in p.type} | kernel.state
     for node in walk(kernel.body_node):
         if node.type == "reference_declarator" and node.parent is not None:
             found |= names_in(node.parent)

@@ -241,6 +241,6 @@ def test_steps_at_once_say_which_buffers_must_not_overlap() -> None:
     found = variants_of(FILE, source, kernel, [profiled({(2,): 60.0, (3,): 40.0})], known)
     told = [found.candidate(Hints(((number, LoopHint(2, "written")),))).assumes for number in (0, 1)]
     assert told == [
-        ("no launch of `k` passes overlapping buffers in `a`, `out` (none did in the recorded ones)",),
+        ("no launch of `k` passes overlapping buffers in `a`, `out` (none did in the recorded launches)",),
         (),
     ]

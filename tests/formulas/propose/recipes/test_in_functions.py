@@ -11,7 +11,11 @@ import pytest
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.source.functions import callables_in
+from hipscope.analysis.source.inlining import see_through
+from hipscope.analysis.source.nodes import LOOPS, walk
 from hipscope.analysis.source.parse import device_functions
+from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes
 from hipscope.formulas.judge.bench import Bench, open_bench
@@ -19,6 +23,8 @@ from hipscope.formulas.judge.judge import Judgement, admit, prove
 from hipscope.formulas.judge.selection import unasked_candidates
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Candidate, Refusal
+from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
+from hipscope.formulas.propose.hints.early_loads import EarlyLoad, early_loads
 from hipscope.formulas.propose.recipes import fixed_trips, masked_loads, reciprocal
 
 HEADER = """#pragma once
@@ -224,19 +230,56 @@ def test_what_a_store_may_change_is_no_number_of_the_thread(recipe: object, name
     assert reason in answer.reason
 
 
-def test_only_plain_functions_with_their_whole_head_are_read() -> None:
+MEMBERS = b"""
+struct Cursor {
+  int at, end; float by;
+  __device__ void step() { ++at; by *= 2.0f; }
+  __device__ void run(float* out, const float* in, int n) {
+    for (int i = 0; i < n; ++i) { out[i] += in[i] / by; step(); }
+    for (int i = 0; i < end; ++i) out[i] += in[i];
+    for (int i = 0; i < n; ++i) out[i] += in[i];
+  }
+};
+"""
+
+
+def test_a_call_or_a_store_may_change_the_members_of_the_object() -> None:
+    (run,) = (f for f in device_functions(MEMBERS) if f.name == "run")
+    run = see_through(run, callables_in([MEMBERS]), definitions_in([MEMBERS]))
+    assert run.state == {"end", "by"}
+    by = MEMBERS.index(b"/ by;") + 2
+    left = MEMBERS.index(b"in[i] / by")
+    types = SourceTypes(MEMBERS, spans={(by, by + 2): "float", (left, left + 5): "float"})
+    facts = replace(FACTS, types=types, disjoint=frozenset({"out", "in"}))
+    answer = reciprocal.propose(MEMBERS, run, None, facts)
+    assert isinstance(answer, Refusal)
+    assert "`by` on line 6 is another name of something that a store may change" in answer.reason
+    loops = [counted_loop(n, run, facts, MEMBERS) for n in walk(run.body_node) if n.type in LOOPS]
+    assert loops[1] == "changes its own bounds"
+    early = [
+        [e.text for e in early_loads(run, loop) if isinstance(e, EarlyLoad)]
+        for loop in loops
+        if isinstance(loop, SteppedLoop)
+    ]
+    assert early == [[], ["out[i]", "in[i]"]]
+
+
+def test_only_functions_with_their_whole_head_are_read() -> None:
     text = b"""
 #define BOTH __host__ __device__
 #define ONLY static
 BOTH __device__ float a(float x) { return x; }
 __host__ __device__ float b(float x) { return x; }
 constexpr __device__ float c(float x) { return x; }
-struct S { __device__ float d(float x) { return x; } };
+struct S { float m; __device__ float d(float x) { return x * m + later(x); } };
+template <typename T> __device__ float V<T>::operator()(float x) const { float y = x; return y / wide; }
 ONLY __device__ float e(float x) { return x; }
 namespace n { template <int N> static __device__ __forceinline__ int f(int x) { return x + N; } }
 __global__ void g(float* x) { x[0] = 1; }
 float h(float x) { return x; }
 """
-    host, found = device_functions(text)
-    assert host.name == "b"
+    host, member, operator, found = device_functions(text)
+    assert (host.name, host.member) == ("b", False)
+    assert (member.name, member.member, member.state) == ("d", True, {"m"})
+    assert (operator.name, operator.member, operator.state) == ("operator()", True, {"wide"})
     assert (found.name, found.template_head, found.is_kernel) == ("f", "<int N>", False)
