@@ -120,6 +120,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "clang_Cursor_getArgument": (CCursor, [CCursor, c_uint]),
     "clang_Cursor_getVarDeclInitializer": (CCursor, [CCursor]),
     "clang_CXXMethod_isConst": (c_uint, [CCursor]),
+    "clang_CXXMethod_isVirtual": (c_uint, [CCursor]),
     "clang_Cursor_getOffsetOfField": (c_longlong, [CCursor]),
     "clang_Cursor_isBitField": (c_uint, [CCursor]),
     "clang_Cursor_getNumTemplateArguments": (c_int, [CCursor]),

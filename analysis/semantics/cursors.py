@@ -40,6 +40,7 @@ class Kind(IntEnum):
     TEMPLATE_REF = 45
     NAMESPACE_REF = 46
     MEMBER_REF = 47
+    OVERLOADED = 49
     UNEXPOSED = 100
     NAME = 101
     MEMBER = 102
@@ -293,6 +294,11 @@ class Cursor:
     def parent(self) -> Cursor:
         """What a declaration belongs to."""
         return self._made(self._bindings.getCursorSemanticParent(self.raw))
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether a member may be called through a pointer to a base class."""
+        return self.kind == Kind.METHOD and bool(self._bindings.CXXMethod_isVirtual(self.raw))
 
     @property
     def template(self) -> Cursor:

@@ -6,14 +6,20 @@ following what calls, launches and names of functions mean, from body to body.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hipscope.analysis.semantics.accesses import accesses
 from hipscope.analysis.semantics.bodies import Body, Item, Reading
 from hipscope.analysis.semantics.calls import calls
 from hipscope.analysis.semantics.cursors import FUNCTIONS, RECORDS, ClangType, Cursor, Kind, walk
-from hipscope.analysis.semantics.launches import aliases, assignments, host_calls, launches
+from hipscope.analysis.semantics.launches import (
+    aliases,
+    assignments,
+    host_calls,
+    launches,
+    launches_of_pattern,
+)
 from hipscope.analysis.semantics.loops import loops
 from hipscope.analysis.semantics.records import (
     Diagnostic,
@@ -68,8 +74,58 @@ def find_functions(reading: Reading, errors: tuple[Diagnostic, ...]) -> Found:
             called += host_calls(body)
             assigned += assignments(body)
         waiting += _used(body)
+    launched += _unseen_launches(reading, found)
     by_place = sorted(set(launched), key=lambda launch: launch.place.span)
     return Found(found, tuple(by_place), tuple(dict.fromkeys(called)), tuple(dict.fromkeys(assigned)))
+
+
+def _unseen_launches(
+    reading: Reading, found: Mapping[FunctionKey, FunctionInstance]
+) -> Iterator[KernelLaunch]:
+    """The launches in templates of which not every instance is found: what other files or virtual calls use.
+
+    Members of explicit instances, virtual ones, those that no instance was found of, and the templates that they call.
+    """
+    seen = {f.place for f in found.values()}
+    explicit = _explicit_instances(reading, reading.unit.top.children)
+    left, free = [], []
+    for pattern in _patterns(reading, reading.unit.top.children):
+        unseen = reading.places.of(pattern) not in seen
+        if pattern.kind == Kind.FUNCTION_TEMPLATE and pattern.parent.kind not in _TEMPLATES:
+            free += [pattern] if unseen else []
+        elif unseen or pattern.is_virtual or pattern.parent.key in explicit:
+            left.append(pattern)
+    while left:
+        body = Body(reading, left.pop())
+        yield from launches_of_pattern(body, found)
+        left += [
+            operator for i in body.top.walk() if i.kind == Kind.LAMBDA for operator in _operators(i.cursor)
+        ]
+        named = {item.cursor.spelling for item in body.top.walk() if item.kind == Kind.OVERLOADED}
+        left += [pattern for pattern in free if pattern.spelling in named]
+        free = [pattern for pattern in free if pattern.spelling not in named]
+
+
+def _patterns(reading: Reading, cursors: Iterable[Cursor]) -> Iterator[Cursor]:
+    """The definitions of function templates and of members of class templates."""
+    for cursor in cursors:
+        if not reading.ours(cursor):
+            continue
+        if cursor.kind in (*_SCOPES, Kind.CLASS_TEMPLATE, Kind.CLASS_PARTIAL):
+            yield from _patterns(reading, cursor.children)
+        elif cursor.kind in (*FUNCTIONS, Kind.FUNCTION_TEMPLATE) and cursor.defines and _is_pattern(cursor):
+            yield cursor
+
+
+def _explicit_instances(reading: Reading, cursors: Iterable[Cursor]) -> frozenset[int]:
+    """The class templates that the program has the compiler make instances of, used or not."""
+    found: set[int] = set()
+    for cursor in cursors:
+        if reading.ours(cursor) and cursor.kind in _SCOPES:
+            if cursor.kind in RECORDS and (template := cursor.template).exists:
+                found.add(template.key)
+            found |= _explicit_instances(reading, cursor.children)
+    return frozenset(found)
 
 
 def _outer_functions(reading: Reading, cursors: Iterable[Cursor]) -> Iterator[Cursor]:

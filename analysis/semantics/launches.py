@@ -8,7 +8,8 @@ function, and is none of the calls.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import prod
 
 from hipscope.analysis.semantics.bodies import Body, Item, binds_reference
@@ -17,6 +18,7 @@ from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, INTEGERS, RECO
 from hipscope.analysis.semantics.host_sizes import is_dim3, member, number_of, outer, sizes_given, sizes_of
 from hipscope.analysis.semantics.loops import constant
 from hipscope.analysis.semantics.records import (
+    FunctionInstance,
     FunctionKey,
     HostAssignment,
     HostCall,
@@ -35,18 +37,48 @@ def launches(body: Body) -> Iterator[KernelLaunch]:
             yield launch
 
 
+def launches_of_pattern(body: Body, found: Mapping[FunctionKey, FunctionInstance]) -> Iterator[KernelLaunch]:
+    """The launches in a template, of every kernel of the name: what depends on the instance is not known.
+
+    `found` are the functions of the unit.
+    """
+    for item in body.top.walk():
+        if not is_launch(item):
+            continue
+        named = {name for i in item.children[0].walk() if (name := _function_name(i))}
+        kernels = [key for key, f in found.items() if f.kernel and f.name in named]
+        for kernel in kernels or map(FunctionKey, sorted(named)):
+            if (launch := _made(body, item, kernel)) is not None:
+                yield replace(launch, grid_sizes=None, block_sizes=None)
+
+
+def _function_name(item: Item) -> str:
+    """The name of the function or template that an expression names; "" for none."""
+    if item.kind == Kind.OVERLOADED:
+        return item.cursor.spelling
+    named = item.cursor.referenced
+    is_function = (
+        item.kind == Kind.NAME and named.exists and named.kind in (*FUNCTIONS, Kind.FUNCTION_TEMPLATE)
+    )
+    return named.spelling if is_function else ""
+
+
 def _launch(body: Body, item: Item) -> KernelLaunch | None:
+    kernel = _kernel(body, item.children[0], frozenset())
+    return _made(body, item, FunctionKey(kernel.mangled)) if kernel is not None else None
+
+
+def _made(body: Body, item: Item, kernel: FunctionKey) -> KernelLaunch | None:
     configuration = next(c for c in item.children if c.kind == Kind.CALL and name_of(c) in CONFIGURING)
     place = body.reading.places.of(item.cursor)
-    kernel = _kernel(body, item.children[0], frozenset())
     values = configuration.children[1:]  # behind the name of the function
-    if place is None or kernel is None or len(values) < 2:
+    if place is None or len(values) < 2:
         return None
     grid, block, *more = values
     shared = body.reading.places.of(more[0].cursor) if more else None
     return KernelLaunch(
         place=place,
-        kernel=FunctionKey(kernel.mangled),
+        kernel=kernel,
         grid=_place(body, grid, place),
         block=_place(body, block, place),
         shared=shared,

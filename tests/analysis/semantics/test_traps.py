@@ -380,6 +380,50 @@ def test_a_launch(read: Reader, launch: str, kernel: str | None, block: int | No
     assert [(x.kernel, x.block_value) for x in found] == ([] if kernel is None else [(kernel, block)])
 
 
+CLASSES = """
+template <class T> __global__ void fill(T* a) { a[threadIdx.x] = 1; }
+__global__ void plain(float* a) { a[threadIdx.x] = 1; }
+template <class T, int N> void go(T* p) { fill<T><<<dim3(1), dim3(N)>>>(p); }
+template <class T> void unused(T* p) { fill<T><<<1, p[3]>>>(p); }
+template <class T> struct Base { virtual void run(T* p) = 0; };
+template <class T, int N> struct Way : Base<T> {
+  void run(T* p) override;
+  void other(T* p) { auto f = [=] { hipLaunchKernelGGL(plain, 1, 64, 0, 0, p); }; f(); }
+  void again(T* p) { plain<<<1, N>>>(p); }
+};
+template <class T, int N> void Way<T, N>::run(T* p) { RUN }
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "rest", "expected"),
+    [
+        # Through a base class: which instances there are is not known, so only what none of them decides is.
+        ("fill<T><<<dim3(p[0]), dim3(512)>>>(p);", "", {("fill", 512), ("plain", 64), ("plain", None)}),
+        ("plain<<<1, 2 * N>>>(p);", "", {("plain", 64), ("plain", None)}),
+        ("go<T, N>(p);", "", {("fill", None), ("plain", 64), ("plain", None)}),
+        # One that is called by its name has its instances, unless other files may have more.
+        ("", "void use(float* p) { Way<float, 32>{}.again(p); }", {("plain", 32), ("plain", 64)}),
+        (
+            "",
+            "template struct Way<float, 32>; void use(float* p) { Way<float, 32>{}.again(p); }",
+            {("plain", 32), ("plain", 64), ("plain", None)},
+        ),
+    ],
+    ids=["virtual", "dependent", "helper", "called", "explicit"],
+)
+def test_launches_in_members_of_class_templates(
+    read: Reader, run: str, rest: str, expected: set[tuple[str, int | None]]
+) -> None:
+    symbols = ("_Z4fillIfEvPT_", "_Z4fillIdEvPT_")
+    meaning = read(CLASSES.replace("RUN", run) + rest, symbols=symbols)
+    assert not meaning.errors
+    names = {f.key: f.name for f in meaning.by_key.values()}
+    assert {(names[one.kernel], one.block_value) for one in meaning.launches()} == expected
+    launched = {one.kernel for one in meaning.launches()}
+    assert launched.isdisjoint(symbols) or launched >= set(symbols)
+
+
 # --- 11: what must not end the process -------------------------------------------------------------------------------
 
 
