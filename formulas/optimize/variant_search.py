@@ -33,7 +33,13 @@ from hipscope.formulas.propose.hints.variants import (
 )
 from hipscope.formulas.propose.hints.written_steps import can_be_written
 
-_LOOP_HINTS = (LoopHint(4), LoopHint(4, "written"), LoopHint(4, "step"), LoopHint(4, "vectors"))
+_LOOP_HINTS = (
+    LoopHint(4),
+    LoopHint(4, "written"),
+    LoopHint(16, "refill"),
+    LoopHint(4, "step"),
+    LoopHint(4, "vectors"),
+)
 _AGAIN = (LoopHint(4), LoopHint(4, "written"))  # of a kernel that was rewritten: the others have lost before
 _LARGER = (8, 16)
 _LARGEST = 32
@@ -165,7 +171,7 @@ def _preference(one: _Timed) -> tuple[int, bool, int, int]:
     """
     hundredths, candidate = round(100 * math.log(one.speedup)), one.admitted.candidate
     loops = one.hints.loops if one.hints is not None else ()
-    hundredths -= _WRITTEN_PAYS * sum(hint.form == "written" for _, hint in loops)
+    hundredths -= _WRITTEN_PAYS * sum(hint.form in ("written", "refill") for _, hint in loops)
     changes = len(loops) if one.hints is not None else 1
     return -hundredths, not candidate.exact, len(candidate.assumes), changes
 
@@ -296,4 +302,6 @@ def _fits(variants: Variants, number: int, hint: LoopHint) -> bool:
     loop = variants.loops[number]
     if hint.form == "written":
         return loop.counted is not None and can_be_written(variants.kernel, loop.counted, hint.factor)
+    if hint.form == "refill":
+        return variants.split(number, hint) is not None
     return loop.inside or hint.form == "copies"

@@ -118,9 +118,17 @@ class _Head:
 
 
 def counted_loop(
-    loop: Node, kernel: KernelSyntax, facts: LaunchFacts | None = None, source: bytes = b""
+    loop: Node,
+    kernel: KernelSyntax,
+    facts: LaunchFacts | None = None,
+    source: bytes = b"",
+    *,
+    calls: bool = False,
 ) -> SteppedLoop | str:
-    """The loop, if its steps can be written out; else why not, as the end of a sentence about it."""
+    """The loop, if its steps can be written out; else why not, as the end of a sentence about it.
+
+    `calls`: its steps stay one after the other, so that they may call member functions that are not seen through.
+    """
     facts = facts if facts is not None else LaunchFacts()
     if loop.has_error:
         return "is not read in whole"
@@ -145,7 +153,7 @@ def counted_loop(
     bounds = [limit] if amount is None else [limit, amount]
     if down and not (kind in _SIGNED and all(_is_signed(bound, kernel) for bound in bounds)):
         return "goes down by or to something that may be unsigned"
-    if reason := _left_or_joined(loop, head.statements, kernel):
+    if reason := _left_or_joined(loop, head.statements, kernel, calls):
         return reason
     memory = memory_of(kernel, facts, head.statements)
     if counter in memory.changed or not all(_stays(bound, memory, counter) for bound in bounds):
@@ -203,7 +211,9 @@ def _head(loop: Node) -> _Head | str:
     return _Head(condition, inner[-1].named_children[0], None, tuple(inner[:-1]))
 
 
-def _left_or_joined(loop: Node, statements: tuple[Node, ...], kernel: KernelSyntax) -> str | None:
+def _left_or_joined(
+    loop: Node, statements: tuple[Node, ...], kernel: KernelSyntax, calls: bool
+) -> str | None:
     """Why a step cannot be written out behind another one: it may be left, or threads wait for each other in it."""
     words = {
         word for statement in statements for found in _NAMED.findall(text_of(statement)) for word in found
@@ -221,7 +231,7 @@ def _left_or_joined(loop: Node, statements: tuple[Node, ...], kernel: KernelSynt
         if node.type in ("break_statement", "continue_statement") and _leaves(node, loop, statements):
             return "can be left in the middle"
         name = called(node) or ""
-        if node.type == "call_expression" and not name and node.start_byte in unseen:
+        if node.type == "call_expression" and not (name or calls) and node.start_byte in unseen:
             return "calls a member function that is not seen through"
         if "atomic" in name.lower() and node.id not in discarded:
             return "has an atomic whose result is used"

@@ -23,6 +23,7 @@ from hipscope.formulas.facts.called_functions import CalledFunction
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
+from hipscope.formulas.propose.hints.split_refill import RefillLoop, refill_loop, split_at_refills
 from hipscope.formulas.propose.hints.written_steps import assumed, written_out
 from hipscope.formulas.propose.recipes import launch_bounds, restrict
 from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
@@ -46,6 +47,7 @@ class HotLoop:
     share: float
     inside: bool
     counted: SteppedLoop | None = None
+    refill: RefillLoop | None = None
     unrolled: bool = False
 
     @property
@@ -58,13 +60,16 @@ class HotLoop:
 class LoopHint:
     """How one loop is compiled: `factor` copies of its body, one after the other, written out, in step, or in vectors.
 
+    Between refills, the loop is split where a buffer is used up, and the steps up to there are written out
+    (`split_refill`).
+
     Written out, what the copies load is loaded before any of them stores (`written_steps`). In step, the compiler does
     that; in vectors, a lane moves several elements at once, and sums are added in another order. The compiler does both
     where it can show that the steps are independent, or can ask for it at run time.
     """
 
     factor: int
-    form: Literal["copies", "written", "step", "vectors"] = "copies"
+    form: Literal["copies", "written", "refill", "step", "vectors"] = "copies"
 
     @property
     def pragma(self) -> str:
@@ -77,7 +82,12 @@ class LoopHint:
     def title(self, place: str) -> str:
         """The hint in words; `place` is where the loop is."""
         if self.form != "copies":
-            how = {"written": "at once", "step": "together", "vectors": "in vectors"}[self.form]
+            how = {
+                "written": "at once",
+                "refill": "at once between two refills",
+                "step": "together",
+                "vectors": "in vectors",
+            }[self.form]
             return f"do {self.factor} steps of the loop on {place} {how}"
         return f"unroll the loop on {place} {'not at all' if self.factor == 1 else f'by {self.factor}'}"
 
@@ -122,6 +132,13 @@ class Variants:
         gone = [n for n, loop in enumerate(self.loops) if n and loop.unrolled and _contains(first, loop.node)]
         return (0, *gone[:1])
 
+    def split(self, number: int, hint: LoopHint) -> tuple[Splice, tuple[str, ...]] | None:
+        """The loop split at its refills, and what that relies on; None for other forms, and where it cannot be."""
+        refill = self.loops[number].refill
+        if hint.form != "refill" or refill is None:
+            return None
+        return split_at_refills(self.source, self.kernel, self.facts, refill, hint.factor)
+
     def candidate(self, hints: Hints) -> Candidate:
         """The text with these hints."""
         style = style_of(self.source, self.kernel)
@@ -134,6 +151,9 @@ class Variants:
                 splices.append(written_out(self.source, self.kernel, loop.counted, hint.factor))
                 relied = None if hints.restrict else assumed(self.kernel, loop.counted)
                 assumes += [relied] if relied is not None else []
+            elif (split := self.split(number, hint)) is not None:
+                splices.append(split[0])
+                assumes += split[1]
             else:
                 splices.append(pragma_splice(self.source, loop.node, hint.pragma, style.newline, style.step))
             told.append(hint.title(f"line {loop.line}" + (f" of {self.file.name}" if self.file else "")))
@@ -193,7 +213,7 @@ def file_variants(
     """What can be told of the loops of another file than the kernel's; None without a hot one."""
     loops = [n for n in walk(parse(source).root) if _is_loop(n) and _in_helper(n)]
     hot = _hottest(
-        HotLoop(one.node, one.share, False, None, one.unrolled) for one in _spent(loops, file, profiled)
+        HotLoop(one.node, one.share, False, unrolled=one.unrolled) for one in _spent(loops, file, profiled)
     )
     return Variants(source, kernel, LaunchFacts(), hot, file=file) if hot else None
 
@@ -283,8 +303,14 @@ def _is_loop(node: Node) -> bool:
 def _hot(spent: _Spent, kernel: KernelSyntax, facts: LaunchFacts, source: bytes) -> HotLoop:
     inside = kernel.span.start <= spent.node.start_byte < kernel.span.end
     counted = counted_loop(spent.node, kernel, facts, source) if inside else ""
+    refill = refill_loop(spent.node, kernel, facts, source) if inside else ""
     return HotLoop(
-        spent.node, spent.share, inside, None if isinstance(counted, str) else counted, spent.unrolled
+        spent.node,
+        spent.share,
+        inside,
+        None if isinstance(counted, str) else counted,
+        None if isinstance(refill, str) else refill,
+        spent.unrolled,
     )
 
 
