@@ -280,6 +280,6 @@ float h(float x) { return x; }
 """
     host, member, operator, found = device_functions(text)
     assert (host.name, host.member) == ("b", False)
-    assert (member.name, member.member, member.state) == ("d", True, {"m"})
-    assert (operator.name, operator.member, operator.state) == ("operator()", True, {"wide"})
+    assert (member.name, member.member, member.state) == ("d", True, frozenset({"m"}))
+    assert (operator.name, operator.member, operator.state) == ("operator()", True, frozenset({"wide"}))
     assert (found.name, found.template_head, found.is_kernel) == ("f", "<int N>", False)
