@@ -171,7 +171,8 @@ def _prepare(
     if dispatch.variant:
         planned = plan_variant(part, settings, work)
     else:
-        planned = plan(captured, part, argument_types(demangled) or list(signature.types), settings, work)
+        parameters = argument_types(demangled) or list(signature.types)
+        planned = plan(captured, part, parameters, settings, work, cancel)
     seen = trials.run(planned, work)
     if part is not captured and not dispatch.variant and not any(_in_full(one, captured) for one in seen):
         more = permuted_in_full(captured, settings, work / "full")

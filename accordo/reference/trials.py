@@ -38,6 +38,7 @@ from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, repl
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.launch_variants import launch_variants
+from hipscope.analysis.errors import Cancelled
 from hipscope.emulator.sanitize import Defect, SanitizerReport
 
 SEEDS = (1, 2)
@@ -73,14 +74,17 @@ def plan(
     parameters: Sequence[str],
     settings: ReferenceSettings,
     work: Path,
+    cancel: threading.Event | None = None,
 ) -> list[Planned]:
     """What is tried beside the captured launch on its captured inputs: scaled ones (permuted, too) in full, the rest on
-    `part`.
+    `part`. Raises Cancelled.
     """
     guessed = _guessed(part)
     planned = []
     named = named_in(part.dispatch.code_object, settings.objdump, part.dispatch.kernel)
     for number in fresh_inputs.TRIALS:
+        if cancel is not None and cancel.is_set():  # of large buffers each takes seconds
+            raise Cancelled
         if number == fresh_inputs.SCALED and captured is not part:
             planned += _with_inputs(captured, _guessed(captured), number, settings, work, named)
         else:

@@ -61,6 +61,8 @@ _WORDS = {
     BELOW_ZERO: "inputs permuted, all floats far below zero",
 }
 _FEW = 16
+_BLOCK = 1 << 16  # elements
+_MANY_BLOCKS = 16
 _PAIRED, _FEW_PAIRED = 4, 6
 _FAR = 120.0  # where single precision has no exponential left
 _MUCH_LARGER = 1e3
@@ -248,7 +250,7 @@ def _fresh(
         return encoded(_structured(len(raw), element, generator), element)
     if trial == SPARSE:
         return encoded(_sparse(len(raw), element, window, generator), element)
-    shuffled = generator.permuted(raw)
+    shuffled = permuted(raw, generator)
     if trial == LARGE_INTEGERS:
         return _large_integers(shuffled, generator)
     if trial == NEGATIVE_INTEGERS:
@@ -280,6 +282,22 @@ def _fresh(
         numbers *= 0.5 + 1.5 * random
         np.negative(numbers[1::2], out=numbers[1::2])
     return encoded(numbers, element)
+
+
+def permuted(elements: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    """The elements in another order. Of many, blocks change places, and the elements of each by one order that begins
+    elsewhere in each block: an order of all of them would miss the cache with each element.
+    """
+    count = len(elements) // _BLOCK
+    if count < _MANY_BLOCKS:
+        return generator.permuted(elements)
+    order, made = generator.permutation(_BLOCK), np.empty_like(elements)
+    for number, block in enumerate(generator.permutation(count)):
+        begin = int(generator.integers(_BLOCK))
+        source = elements[block * _BLOCK : (block + 1) * _BLOCK]
+        np.take(source, np.roll(order, begin), out=made[number * _BLOCK : (number + 1) * _BLOCK])
+    made[count * _BLOCK :] = generator.permuted(elements[count * _BLOCK :])
+    return made
 
 
 def _planted(
