@@ -15,7 +15,7 @@ struct ReplayOptions {
     std::optional<std::uint32_t> dynamic_lds;
     std::uint64_t seed = 0;
     std::optional<std::uint64_t> poison;
-    bool poison_inverted = false;  // LDS, scratch and registers only
+    bool poison_inverted = false;                    // LDS, scratch and registers only
     std::map<std::size_t, std::string> poison_fill;  // by buffer: bytes to repeat instead of random ones
     bool trace_access = false, profile = false;
     bool runs = false;  // write what changed and where accesses were, instead of whole buffers and maps

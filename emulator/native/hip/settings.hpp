@@ -13,8 +13,8 @@ struct Settings {
     std::uint64_t time_budget_ms = ~0ULL;
     std::uint64_t profile_launches = 4;  // of each kernel and launch shape, see Sampling; 0: none is timed
     std::uint64_t seed = 0;
-    std::uint64_t poison = 0;      // seed of what LDS, scratch and registers hold before a launch; 0: what is there
-    bool poison_inverted = false;  // the other value in every bit
+    std::uint64_t poison = 0;                // seed of what LDS, scratch and registers hold before a launch; 0: what is there
+    bool poison_inverted = false;            // the other value in every bit
     std::uint64_t max_instructions = ~0ULL;  // of one workgroup
     std::uint64_t clock_percent = 100;       // of the modelled time, what two events say lies between them
     std::uint64_t time_limit_ms = 0;         // of the process, when a kernel still runs then it faults; 0: none
