@@ -30,8 +30,8 @@ cache directory (11 MB for each side; the 16 that were used last are kept). The 
 headers that print a warning are left out.
 
 `build` runs in a copy of the project in the cache directory, never in your tree: `.git`, object files, programs, and
-directories that hold a `CMakeCache.txt` are left out of the copy; files of 32 MiB and more are linked. A header that changed
-is compiled again with what included it, whether or not the build's own rules name it. What it needs
+directories that hold a `CMakeCache.txt` are left out of the copy; files of 32 MiB and more are linked. A header that
+changed is compiled again with what included it, whether or not the build's own rules name it. What it needs
 from outside its directory is there when `source_dirs` names it (`[".", "../common"]`); a build that fails for want of
 it says so. The build sees wrappers of `hipcc`, `amdclang++` and `clang++` first on `PATH`, so let it call its compiler
 by name. They add the architecture and line tables, and record each file's flags for later. `run` runs there, too.
