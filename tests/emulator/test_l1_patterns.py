@@ -22,7 +22,7 @@ from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 PITCH = 4098  # words
 ROUNDS = (8, 24)
 WAVES = 16
-# (bytes of a word, lanes of a row or 0, stride in words) -> cycles of a wave
+# (bytes of a word, lanes of a row or 0, stride in words) -> cycles of a wave: twice what is published for 32 lanes
 MEASURED = {
     (4, 0, 0): 4.36,
     (4, 0, 1): 4.36,
@@ -123,7 +123,7 @@ def of_lines(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int, i
 def test_a_load_takes_what_it_takes_on_an_mi210(
     of_an_mi210: dict[tuple[int, int, int], float], pattern: tuple[int, int, int]
 ) -> None:
-    assert of_an_mi210[pattern] == pytest.approx(MEASURED[pattern], rel=0.1)
+    assert of_an_mi210[pattern] == pytest.approx(MEASURED[pattern], rel=0.08)
 
 
 @pytest.mark.parametrize("pattern", OF_LINES)

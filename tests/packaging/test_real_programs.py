@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.real_programs import near_roof, nearest_roof, table
+from benchmarks.real_programs import Program, near_roof, nearest_roof, table
 
 
 def program(name: str, status: str, *busy: dict[str, float]) -> dict[str, Any]:
@@ -70,3 +70,17 @@ def test_what_findings_promise_is_held_against_what_the_edit_of_their_kernel_bro
     assert "Of 3 kernels with a finding and an edit: promised over got, median 2.00" in text
     assert "half of the edits brought 0.50 to 1.00 of what was promised" in text
     assert "| unroll | 4.00x | 2.00x |" in text
+
+
+@pytest.mark.parametrize(
+    ("printed", "right"),
+    [
+        ("Error: 2.9e-10\n", True),
+        ("Error: 3.0e-10 in all", True),
+        ("Error: 3.1e-10\n", False),
+        ("Error: nan", False),
+        ("ok", False),
+    ],
+)
+def test_a_printed_error_is_right_up_to_that_of_the_original(printed: str, right: bool) -> None:
+    assert Program("heat", "heat", "Error:", at_most=3.0e-10).verifies(printed) is right

@@ -72,7 +72,8 @@ struct XcdSimulator::Model {
     std::optional<TimedFault> fault;
     std::int64_t dispatcher_free = 0;
     std::int64_t end = 0;
-    std::int64_t closed_at = 0;
+    std::int64_t closed_at = 0;           // when the first workgroup would have started that did not
+    std::uint64_t executed_at_close = 0;  // instructions by then
     std::uint64_t launched = 0;
     bool no_more_groups = false;
 
@@ -87,6 +88,7 @@ struct XcdSimulator::Model {
     bool run_cu(Cu& cu, std::int64_t until);
     TimedResult finish(const EndedGroups& whole);
     void stop(const EndedGroups& whole);
+    [[nodiscard]] double extrapolated_cycles() const;
 
     // placement.cpp
     std::unique_ptr<Cu> new_cu(int number);

@@ -97,12 +97,14 @@ bool XcdSimulator::Model::try_launch(Cu& cu, std::int64_t t) {
         groups.close_timed();
         no_more_groups = true;
         closed_at = t;
+        executed_at_close = result.instructions;
         return false;
     }
     const auto number = groups.next_timed();
     if (!number) {
         no_more_groups = true;
         closed_at = t;
+        executed_at_close = result.instructions;
         return false;
     }
     ++launched;

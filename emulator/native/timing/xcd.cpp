@@ -119,6 +119,7 @@ bool XcdSimulator::Model::run_cu(Cu& cu, std::int64_t until) {
 /// a whole one, or as it has executed already.
 void XcdSimulator::Model::stop(const EndedGroups& whole) {
     end = closed_at = std::max(end, now);
+    executed_at_close = result.instructions;
     std::set<const TimedGroup*> running;
     for (const auto& cu : cus) {
         if (cu->alive > 0) cu->busy_cycles += std::max<std::int64_t>(0, end - cu->idle_since);
@@ -142,6 +143,13 @@ void XcdSimulator::Model::stop(const EndedGroups& whole) {
     result.waves = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(done * launch.waves_per_group)));
 }
 
+/// All of the work at the pace up to the last start, and what the waves that ran then took longer than that pace.
+double XcdSimulator::Model::extrapolated_cycles() const {
+    const double at_close = result.covered * static_cast<double>(executed_at_close) / static_cast<double>(result.instructions);
+    const double all = static_cast<double>(closed_at) / at_close;
+    return all + std::max(0.0, static_cast<double>(end - closed_at) - all * (result.covered - at_close));
+}
+
 TimedResult XcdSimulator::Model::finish(const EndedGroups& whole) {
     observer.add_up();
     result.started = launched;
@@ -153,10 +161,7 @@ TimedResult XcdSimulator::Model::finish(const EndedGroups& whole) {
     end = std::max(end, shared.drained());
     shared.write_back(end);
     end = std::max(end, shared.drained());
-    double cycles = static_cast<double>(end);
-    if (result.covered < 1)  // the steady part repeats, the tail comes once
-        cycles = static_cast<double>(closed_at) / result.covered + static_cast<double>(end - closed_at);
-    result.cycles = cycles;
+    result.cycles = result.covered < 1 ? extrapolated_cycles() : static_cast<double>(end);
     for (const auto& cu : cus) {
         result.busy_cu_cycles += static_cast<double>(cu->busy_cycles);
         result.vmem_busy += static_cast<double>(cu->memory.busy);
