@@ -133,7 +133,9 @@ __global__ void write(float* a, unsigned writer) {
 }
 int main() {
     float *a, *sums;
+    char* more_than_an_l2;
     if (hipMalloc(&a, LINES * 128) != hipSuccess || hipMalloc(&sums, 4096) != hipSuccess) return 1;
+    if (hipMalloc(&more_than_an_l2, 8 << 20) != hipSuccess) return 1;
     std::vector<char> back(LINES * 128);
     read<<<1, 1024>>>(a, sums);
     BETWEEN;
@@ -149,6 +151,8 @@ int main() {
         ("write<<<8, 1024>>>(a, 0)", True),
         ("write<<<8, 1024>>>(a, 1)", False),
         ("(void)hipMemset(a, 0, LINES * 128)", False),
+        ("(void)hipMemset(more_than_an_l2, 0, 8 << 20)", True),
+        ("(void)hipMemset(more_than_an_l2, 0, 8 << 20); (void)hipMemset(a, 0, LINES * 128)", False),
         ("(void)hipMemcpy(a, back.data(), LINES * 128, hipMemcpyHostToDevice)", False),
         ("(void)hipMemcpy(back.data(), a, LINES * 128, hipMemcpyDeviceToHost)", True),
     ],

@@ -29,10 +29,12 @@ double partial_write_factor(const Touched& access, double most) {
 
 }  // namespace
 
-XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, Tags& l2, int active_xcds, const std::int64_t& now)
+XcdMemory::XcdMemory(const TimingConstants& constants, MallHistory& history, Tags& l2, std::int64_t& l2_clock, int active_xcds, const std::int64_t& now)
     : c_(constants),
       history_(history),
       l2_(l2),
+      l2_clock_(l2_clock),
+      l2_begin_(l2_clock),
       channels_(static_cast<std::size_t>(constants.l2_channels), Server(now)),
       atomic_channels_(static_cast<std::size_t>(constants.atomic_channels), Server(now)),
       mall_(now),
@@ -108,7 +110,8 @@ void XcdMemory::write_back(std::int64_t t) {
 Tags::Line& XcdMemory::l2_insert(const Tags::Place& place, std::int64_t filled, std::int64_t t) {
     Tags::Line evicted{};
     Tags::Line& entry = l2_.insert(place, evicted);
-    entry.filled = filled;
+    entry.filled = l2_begin_ + filled;
+    l2_clock_ = std::max(l2_clock_, entry.filled);
     if (evicted.dirty() != 0) {
         ++counts_.evicted_lines;
         to_memory(evicted, t);
@@ -122,7 +125,7 @@ std::int64_t XcdMemory::l2_read(std::uint64_t line, double cost, std::int64_t t,
     std::int64_t arrival;
     if (const Tags::Line* hit = l2_.find(place)) {
         found = Found::l2;
-        arrival = std::max(served + c_.l2_latency, hit->filled);
+        arrival = std::max(served + c_.l2_latency, hit->filled - l2_begin_);
     } else {
         found = Found::memory;
         arrival = from_memory(line, served);
@@ -140,7 +143,7 @@ void XcdMemory::l2_write(std::uint64_t line, unsigned parts, std::int64_t t, boo
         entry = &l2_insert(place, t, t);
         seen(line);
     }
-    entry->add_dirty(parts & 0xfU);
+    l2_.modify(place, *entry, parts & 0xfU);
     if (streams) l2_.give_up(place);
 }
 

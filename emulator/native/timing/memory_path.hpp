@@ -103,8 +103,8 @@ struct CuMemory {
 
 class XcdMemory {
 public:
-    /// `l2`: its tags, empty. `now`: the model's clock.
-    XcdMemory(const TimingConstants& constants, MallHistory& history, Tags& l2, int active_xcds, const std::int64_t& now);
+    /// `l2`: its tags. `l2_clock`: goes on through all launches that they are kept for. `now`: the model's clock.
+    XcdMemory(const TimingConstants& constants, MallHistory& history, Tags& l2, std::int64_t& l2_clock, int active_xcds, const std::int64_t& now);
     ~XcdMemory();
     XcdMemory(const XcdMemory&) = delete;
     XcdMemory& operator=(const XcdMemory&) = delete;
@@ -180,6 +180,8 @@ private:
     const TimingConstants& c_;
     MallHistory& history_;
     Tags& l2_;
+    std::int64_t& l2_clock_;  // when the last line comes that any launch asked for
+    std::int64_t l2_begin_;   // of this launch
     std::vector<Server> channels_, atomic_channels_;
     Server mall_, hbm_;
     double l2_read_cost_, l1_fill_cost_, l2_write_cost_, mall_cost_, hbm_read_cost_, hbm_write_cost_;  // cycles per line or half line

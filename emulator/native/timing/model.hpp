@@ -20,12 +20,13 @@ struct TimingStorage::Parts {
     std::vector<std::unique_ptr<Workgroup>> executing;  // their registers and memory
     std::vector<L1Lines> l1;
     std::optional<Tags> l2;
+    std::int64_t l2_clock = 0;
 
     /// The tags of the L2 at the begin of a launch: with what the last one left and nobody has `written` since, or empty.
     Tags& l2_at_launch(const TimingConstants& c, const WrittenLines* written) {
         if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways, c.l2_scattered_bytes);
-        if (written != nullptr) l2->restart_clock([&](std::uint64_t line) { return written->contains(line); });
-        else l2->clear();
+        if (written == nullptr) l2->clear();
+        else written->remove_from(*l2);
         return *l2;
     }
     /// The lines of an L1, none.

@@ -35,6 +35,7 @@ public:
           padded_((ways_ + 7) / 8 * 8),
           blocks_((padded_ * sizeof(std::uint16_t) + ways_ * sizeof(Neighbours) + sizeof(Block) - 1) / sizeof(Block)),
           order_(sets_),
+          modified_((sets_ + 63) / 64),
           search_(std::make_unique_for_overwrite<Block[]>(sets_ * blocks_)),
           lines_(std::make_unique_for_overwrite<Line[]>(sets_ * ways_)) {}
 
@@ -103,38 +104,45 @@ public:
         entry = {line, 0};
         return entry;
     }
+    /// Parts of a line that is there are modified now.
+    void modify(const Place& place, Line& line, unsigned parts) {
+        line.add_dirty(parts);
+        modified_[place.set / 64] |= std::uint64_t{1} << place.set % 64;
+    }
     /// Call `take(line)` for every modified line and mark it clean.
     template <class Take>
     void clean(Take take) {
-        for (std::size_t set = 0; set < sets_; ++set) {
-            if (order_[set].began != began_) continue;
-            for (std::size_t way = 0; way < ways_; ++way) {
-                if (tags_of(set)[way] == kEmpty) continue;
-                Line& line = lines_[at(set, way)];
-                if (line.dirty() == 0) continue;
-                take(line);
-                line.set_clean();
-            }
+        for (std::size_t word = 0; word < modified_.size(); ++word) {
+            for (std::uint64_t rest = modified_[word]; rest != 0; rest &= rest - 1)
+                clean_set(word * 64 + static_cast<std::size_t>(std::countr_zero(rest)), take);
+            modified_[word] = 0;
         }
     }
-    /// Keep the lines for a clock that begins anew: their data is there. Those for which `lost(number)` holds are gone.
-    template <class Lost>
-    void restart_clock(Lost lost) {
+    /// The line is gone, if it was there.
+    void remove(std::uint64_t line) {
+        const Place place = place_of(line);
+        if (order_[place.set].began != began_) return;
+        const std::size_t way = way_of(place.set, tag_of(line), line);
+        if (way == ways_) return;
+        give_up(place);
+        tags_of(place.set)[way] = kEmpty;
+    }
+    /// The same for all lines for which `gone(number)` holds.
+    template <class Gone>
+    void remove_if(Gone gone) {
         for (std::size_t set = 0; set < sets_; ++set) {
             if (order_[set].began != began_) continue;
-            for (std::size_t way = 0; way < ways_; ++way) {
-                std::uint16_t& tag = tags_of(set)[way];
-                if (tag == kEmpty) continue;
-                Line& line = lines_[at(set, way)];
-                line.filled = 0;
-                if (!lost(line.number())) continue;
-                give_up({line.number(), set});
-                tag = kEmpty;
-            }
+            for (std::size_t way = 0; way < ways_; ++way)
+                if (const std::uint64_t line = lines_[at(set, way)].number(); tags_of(set)[way] != kEmpty && gone(line)) remove(line);
         }
     }
+    /// How many lines there may be.
+    [[nodiscard]] std::size_t capacity() const { return sets_ * ways_; }
     /// Forget all lines. Costs nothing: sets are emptied when they are used again.
-    void clear() { ++began_; }
+    void clear() {
+        ++began_;
+        std::ranges::fill(modified_, 0);
+    }
 
 private:
     static constexpr std::uint16_t kEmpty = 0;
@@ -153,6 +161,16 @@ private:
     };
     static_assert(sizeof(Neighbours) == sizeof(std::uint16_t));
 
+    template <class Take>
+    void clean_set(std::size_t set, Take& take) {
+        for (std::size_t way = 0; way < ways_; ++way) {
+            if (tags_of(set)[way] == kEmpty) continue;
+            Line& line = lines_[at(set, way)];
+            if (line.dirty() == 0) continue;
+            take(line);
+            line.set_clean();
+        }
+    }
     [[nodiscard]] std::uint16_t* tags_of(std::size_t set) const { return search_[set * blocks_].parts; }
     [[nodiscard]] Neighbours* neighbours_of(std::size_t set) const { return reinterpret_cast<Neighbours*>(tags_of(set) + padded_); }
     /// Lines that follow each other are in neighbouring sets and leave them by the same way: their entries lie together.
@@ -226,6 +244,7 @@ private:
     std::size_t padded_, blocks_;  // tags of a set, and blocks
     std::uint32_t began_ = 1;
     std::vector<Order> order_;
+    std::vector<std::uint64_t> modified_;  // a bit for each set: it may have modified lines
     // Of a set that is not empty; a launch that uses few sets touches little of them.
     std::unique_ptr<Block[]> search_;
     std::unique_ptr<Line[]> lines_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/access.hpp"
+#include "timing/tags.hpp"
 
 namespace hipscope {
 
@@ -19,14 +20,19 @@ public:
     /// The lines [begin, end), and those of [address, address + bytes). What is no device memory is left out.
     void mark(std::uint64_t begin, std::uint64_t end);
     void mark_range(std::uint64_t address, std::uint64_t bytes);
-    [[nodiscard]] bool contains(std::uint64_t line) const;
+    /// Take the marked lines out of an L2: one by one, or, if they are more than it can have, by a look at each that it has.
+    void remove_from(Tags& l2) const;
     /// Begin anew.
     void clear();
 
 private:
-    static constexpr unsigned kWordBits = 6;  // lines of a word, as a power of two
+    [[nodiscard]] bool contains(std::uint64_t line) const;
+    /// Call `take(number)` for each of `words_` that may have a mark.
+    template <class Take>
+    void for_each_word(Take take) const;
 
-    std::uint64_t* words_;
+    std::uint64_t* words_;   // a bit for each line
+    std::uint64_t* blocks_;  // a bit for each 64 of these words: there are marks in them
 };
 
 }  // namespace hipscope

@@ -45,7 +45,7 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       shape(shape_of(timed.constants, timed.launch)),
       early(what_may_run_early(timed)),
       storage(timed.storage.parts()),
-      shared(timed.constants, timed.history, storage.l2_at_launch(timed.constants, timed.written),
+      shared(timed.constants, timed.history, storage.l2_at_launch(timed.constants, timed.written), storage.l2_clock,
              static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now) {
     result.times.resize(info.size());
     result.caches.resize(slots.count);
