@@ -422,6 +422,10 @@ def test_launches_in_members_of_class_templates(
     assert {(names[one.kernel], one.block_value) for one in meaning.launches()} == expected
     launched = {one.kernel for one in meaning.launches()}
     assert launched.isdisjoint(symbols) or launched >= set(symbols)
+    # How the sizes are computed may hang on the instance as well: an edit of them asks for that.
+    assert all(
+        one.grid_sizes is one.block_sizes is None for one in meaning.launches() if one.kernel in symbols
+    )
 
 
 # --- 11: what must not end the process -------------------------------------------------------------------------------
