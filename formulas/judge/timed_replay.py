@@ -186,7 +186,7 @@ def time_with_constants(
     changed = with_constants(tool, device, changes, work / "device.txt")
     request = ReplayRequest(dispatch, code_object, work / "out", seed=_SEED, profile=True)
     result = replay(changed, request, cancel=run.cancel)
-    launches = read_dispatches(work / "out") if result.status == "ok" else ()
+    launches = list(read_dispatches(work / "out")) if result.status == "ok" else []
     shutil.rmtree(work, ignore_errors=True)
     timed = [d.end_ns - d.start_ns for d in launches if d.end_ns is not None and d.start_ns is not None]
     return timed[0] if timed else None

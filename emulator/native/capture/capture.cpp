@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "capture/meta.hpp"
 #include "core/digest.hpp"
+#include "core/files.hpp"
 
 namespace hipscope {
 namespace {
@@ -18,6 +20,7 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMostCheap = 48;  // launches that differ in their arguments alone, while
 constexpr std::uint64_t kCheapInstructions = 500'000;  // those of a kernel execute no more in all: each is replayed some times
 constexpr std::uint64_t kVariantBytes = 512ULL << 20U;  // of memory in variants of all kernels: each takes time to replay
+constexpr std::uint64_t kLooksAtL2 = 3;  // the first ones often warm up or are followed by a copy
 constexpr std::size_t kMostPatterns = 4;  // ways in which the pointers of one launch shape share memory
 
 std::string_view contents(std::uint64_t address, std::uint64_t bytes) {
@@ -39,11 +42,9 @@ CapturedLaunch describe(std::uint64_t id, const Launch& launch) {
     return record;
 }
 
-/// Which words of the arguments point to the same block, and which pointers are null: "0.1" shares no memory, "0.0" does.
-/// A launch whose pointers share memory does not show what a kernel does where they do not.
-std::string sharing(const Launch& launch, const Memory& memory) {
-    std::string pattern;
-    std::vector<std::uint64_t> seen;  // blocks, by address
+/// The blocks that words of the arguments point to, by address and in their order; 0 for a pointer that leads nowhere.
+std::vector<std::uint64_t> blocks_of(const Launch& launch, const Memory& memory) {
+    std::vector<std::uint64_t> blocks;
     for (const KernelArgument& argument : launch.kernel->arguments) {
         if (argument.value_kind.starts_with("hidden_")) continue;
         const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{argument.offset} + argument.size, launch.kernarg.size());
@@ -51,16 +52,39 @@ std::string sharing(const Launch& launch, const Memory& memory) {
             std::uint64_t word = 0;
             std::memcpy(&word, launch.kernarg.data() + at, 8);
             const Allocation* block = memory.find(word);
-            if (block == nullptr) {
-                if (argument.value_kind == "global_buffer") pattern += 'n';
-                continue;
-            }
-            const auto known = std::find(seen.begin(), seen.end(), block->address);
-            pattern += std::to_string(known - seen.begin()) + '.';
-            if (known == seen.end()) seen.push_back(block->address);
+            if (block != nullptr || argument.value_kind == "global_buffer") blocks.push_back(block != nullptr ? block->address : 0);
         }
     }
+    return blocks;
+}
+
+/// Which of them are the same, and which pointers are null: "0.1" shares no memory, "0.0" does.
+/// A launch whose pointers share memory does not show what a kernel does where they do not.
+std::string sharing(const std::vector<std::uint64_t>& blocks) {
+    std::string pattern;
+    std::vector<std::uint64_t> seen;
+    for (const std::uint64_t block : blocks) {
+        if (block == 0) {
+            pattern += 'n';
+            continue;
+        }
+        const auto known = std::find(seen.begin(), seen.end(), block);
+        pattern += std::to_string(known - seen.begin()) + '.';
+        if (known == seen.end()) seen.push_back(block);
+    }
     return pattern;
+}
+
+/// The lines of a block that an argument points to, where the block lies that this argument pointed to in another launch.
+L2Lines moved(const L2Lines& lines, const std::vector<std::uint64_t>& from, const std::vector<std::uint64_t>& to, const Memory& memory) {
+    L2Lines result;
+    for (LineRun run : lines) {
+        const Allocation* block = memory.find(run.first << kLineBits);
+        const auto argument = block == nullptr ? from.end() : std::find(from.begin(), from.end(), block->address);
+        if (argument != from.end()) run.first += (to[static_cast<std::size_t>(argument - from.begin())] >> kLineBits) - (*argument >> kLineBits);
+        result.push_back(run);
+    }
+    return result;
 }
 
 /// The explicit arguments, with the block that a pointer leads to in place of where it lies: what a program allocates
@@ -162,21 +186,27 @@ void Capture::list(const std::string& symbol, const std::string& launch_class, s
 }
 
 bool Capture::before(std::uint64_t id, const PreparedLaunch& p, const std::string& shape,
-                     const std::vector<std::uint64_t>& internal) {
+                     const std::vector<std::uint64_t>& internal, const std::function<std::optional<L2Lines>()>& l2_lines) {
     const std::string& symbol = p.launch.kernel->symbol;
     const auto& wanted = settings_.kernels;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol) == wanted.end()) return false;
-    const std::string pattern = sharing(p.launch, memory_);
+    const std::vector<std::uint64_t> pointed = blocks_of(p.launch, memory_);
+    const std::string pattern = sharing(pointed);
     // The shape belongs to the class: other arguments of one shape are not those of another.
     const std::string arguments = shape + ' ' + pattern + ' ' + argument_class(p.launch, memory_);
     replaced_.clear();
     const Wanted wanted_as = wants(symbol, shape, pattern, arguments);
     const std::string name = Digest().add(arguments).text();
+    if (wanted_as != Wanted::first) keep_l2_lines(shape + pattern, pointed, l2_lines);
     if (wanted_as == Wanted::no) {
         list(symbol, name, 0);
         return false;
     }
     const std::uint64_t number = own_number(id);
+    if (wanted_as == Wanted::first) {
+        shapes_.try_emplace(shape + pattern, OfShape{folder_, pointed});
+        keep_l2_lines(shape + pattern, pointed, l2_lines);
+    }
     list(symbol, name, number);
     record_ = describe(number, p.launch);
     record_.variant = wanted_as == Wanted::variant;
@@ -231,6 +261,14 @@ void Capture::after(const DispatchResult& result) {
         fs::remove_all(replaced_, ignored);
     }
     classes_.at(record_.kernel).recorded(folder_);
+}
+
+void Capture::keep_l2_lines(const std::string& shape_and_pattern, const std::vector<std::uint64_t>& pointed,
+                            const std::function<std::optional<L2Lines>()>& l2_lines) {
+    const auto known = shapes_.find(shape_and_pattern);
+    if (known == shapes_.end() || ++known->second.launches > kLooksAtL2) return;
+    const auto lines = l2_lines();
+    if (lines) replace_file(known->second.folder + "/" + kL2LinesFile, to_text(moved(*lines, pointed, known->second.pointed, memory_)));
 }
 
 bool Capture::has_room(std::uint64_t bytes) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "capture/touched.hpp"
 #include "core/memory.hpp"
 #include "engine/dispatch.hpp"
+#include "timing/l2_lines.hpp"
 
 namespace hipscope {
 
@@ -53,8 +55,9 @@ public:
 
     /// Called before a dispatch: writes its inputs when it is wanted. `internal` lists blocks that are not the
     /// program's (launch area, code object images). True when `after` must be called.
+    /// `l2_lines` tells what the launch finds in the L2, if that is known.
     bool before(std::uint64_t id, const PreparedLaunch& launch, const std::string& shape,
-                const std::vector<std::uint64_t>& internal);
+                const std::vector<std::uint64_t>& internal, const std::function<std::optional<L2Lines>()>& l2_lines);
     void after(const DispatchResult& result);
 
 private:
@@ -70,11 +73,21 @@ private:
     enum class Wanted { no, first, variant };
     Wanted wants(const std::string& symbol, const std::string& shape, const std::string& pattern,
                  const std::string& arguments);
+    /// Keep with the first launch of a shape what it, or another one of the first ones, found in the L2: most find what the
+    /// launches before them left, which the very first one does not. `pointed`: the blocks that its arguments point to.
+    void keep_l2_lines(const std::string& shape_and_pattern, const std::vector<std::uint64_t>& pointed,
+                       const std::function<std::optional<L2Lines>()>& l2_lines);
     void list(const std::string& symbol, const std::string& launch_class, std::uint64_t id);
 
     CaptureSettings settings_;
     Memory& memory_;
     std::map<std::string, std::map<std::string, std::uint64_t>> taken_;  // shape -> sharing -> launches
+    struct OfShape {
+        std::string folder;                  // of the first launch
+        std::vector<std::uint64_t> pointed;  // blocks that its arguments point to
+        std::uint64_t launches = 0;          // whose L2 was looked at
+    };
+    std::map<std::string, OfShape> shapes_;  // by shape and sharing
     std::map<std::string, ArgumentClasses> classes_;  // by kernel
     std::ofstream launches_;
     std::string replaced_;  // the folder that goes when the one that is being recorded is whole

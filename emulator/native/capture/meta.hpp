@@ -10,6 +10,9 @@
 
 namespace hipscope {
 
+/// Beside the recorded files, and not needed for a replay: what the launch, or a later one like it, found in the L2 (L2Lines).
+inline constexpr const char* kL2LinesFile = "l2_lines";
+
 struct CapturedBuffer {
     std::uint64_t address = 0, bytes = 0;
 };

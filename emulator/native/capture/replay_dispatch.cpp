@@ -58,6 +58,7 @@ public:
         settings.threads = o_.trace_access && !o_.profile ? 1 : o_.threads;
         settings.seed = o_.seed;
         settings.code_in_caches = true;  // candidates are compared in the state that later launches find
+        if (const std::string path = o_.dispatch + "/" + kL2LinesFile; timing && fs::exists(path)) settings.l2_lines = lines_from(read_file(path));
         if (o_.max_seconds > 0)
             settings.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(o_.max_seconds));
         engine_.emplace(memory_, settings, timing);

@@ -315,7 +315,8 @@ private:
         limits.max_instructions = engine_.settings_.max_timed_instructions;
         limits.runaway = engine_.settings_.max_instructions;
         const TimedLaunch timed{*engine_.timing_, launch_, engine_.memory_, groups_, *slots_,
-                                engine_.infos(launch_.launch.object->code), *engine_.history_, engine_.storage_, engine_.written_since_launch_of(groups_.xcd()), code_is_cold};
+                                engine_.infos(launch_.launch.object->code), *engine_.history_, engine_.storage_, engine_.written_since_launch_of(groups_.xcd()),
+                                engine_.settings_.l2_lines ? &*engine_.settings_.l2_lines : nullptr, code_is_cold};
         simulator_ = std::make_unique<XcdSimulator>(timed, *counts_, limits);
         engine_.written_->clear();
         engine_.l2_of_ = groups_.xcd();
@@ -561,6 +562,12 @@ DispatchResult Engine::check(const PreparedLaunch& launch, sanitize::Sanitizer& 
 /// The L2 that the model holds is that of one XCD. Memory that the host shares is written without notice.
 const WrittenLines* Engine::written_since_launch_of(std::uint64_t xcd) const {
     return timing_->l2_kept_lines != 0 && l2_of_ == xcd && !memory_.shared_with_host() ? written_.get() : nullptr;
+}
+
+std::optional<L2Lines> Engine::l2_lines() {
+    const WrittenLines* written = timing_ && l2_of_ ? written_since_launch_of(*l2_of_) : nullptr;
+    if (written == nullptr) return std::nullopt;
+    return storage_.l2_lines(*timing_, *written);
 }
 
 void Engine::touched(std::uint64_t address, std::uint64_t bytes, bool written) {

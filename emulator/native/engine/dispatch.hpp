@@ -19,6 +19,7 @@
 #include "engine/pool.hpp"
 #include "timing/constants.hpp"
 #include "timing/history.hpp"
+#include "timing/l2_lines.hpp"
 #include "timing/written_lines.hpp"
 #include "timing/xcd.hpp"
 
@@ -58,6 +59,7 @@ struct EngineSettings {
     std::chrono::milliseconds time_limit{0};       // how long before the deadline the program began
     std::uint64_t max_timed_instructions = 60'000'000;  // of one dispatch on the timed XCD
     bool code_in_caches = false;                   // as if each kernel had been launched before
+    std::optional<L2Lines> l2_lines;               // what each launch finds in the L2, whatever was before it
 };
 
 class Engine {
@@ -71,6 +73,9 @@ public:
     DispatchResult check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe = {});
     /// A copy or fill went over device memory: it is in the memory-side cache now, and no L2 has what was `written`.
     void touched(std::uint64_t address, std::uint64_t bytes, bool written);
+    /// What a launch that begins now finds in the L2 of the XCD that was timed last. None where nothing is known of it: the
+    /// last launch was not timed, or the L2 keeps nothing.
+    [[nodiscard]] std::optional<L2Lines> l2_lines();
     [[nodiscard]] bool can_profile() const { return timing_.has_value(); }
     [[nodiscard]] const TimingConstants* timing() const { return timing_ ? &*timing_ : nullptr; }
 

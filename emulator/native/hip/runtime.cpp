@@ -277,7 +277,9 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
     bool captured = false;
     if (capture_) {
         const std::vector<std::uint64_t> internal = internal_blocks();
-        captured = try_capture(capture_, output_.get(), [&] { return capture_->before(id, prepared, shape, internal); });
+        captured = try_capture(capture_, output_.get(), [&] {
+            return capture_->before(id, prepared, shape, internal, [this] { return engine_->l2_lines(); });
+        });
     }
     const bool profile = output_ && engine_->can_profile() && wants_profile(shape, scalars);
     StrayLog strays;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "timing/cu.hpp"
+#include "timing/l2_lines.hpp"
 #include "timing/xcd.hpp"
 
 namespace hipscope {
@@ -22,11 +23,16 @@ struct TimingStorage::Parts {
     std::optional<Tags> l2;
     std::int64_t l2_clock = 0;
 
-    /// The tags of the L2 at the begin of a launch: with what the last one left and nobody has `written` since, or empty.
-    Tags& l2_at_launch(const TimingConstants& c, const WrittenLines* written) {
+    /// The tags of the L2 at the begin of a launch: with what the last one left and nobody has `written` since, with `lines`
+    /// in place of that, or empty.
+    Tags& l2_at_launch(const TimingConstants& c, const WrittenLines* written, const L2Lines* lines) {
         if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways, c.l2_scattered_bytes);
-        if (written == nullptr) l2->clear();
-        else written->remove_from(*l2);
+        if (written != nullptr && lines == nullptr) {
+            written->remove_from(*l2);
+            return *l2;
+        }
+        l2->clear();
+        if (lines != nullptr) fill(*l2, *lines);
         return *l2;
     }
     /// The lines of an L1, none.

@@ -136,6 +136,18 @@ public:
                 if (const std::uint64_t line = lines_[at(set, way)].number(); tags_of(set)[way] != kEmpty && gone(line)) remove(line);
         }
     }
+    /// Call `take(age, number)` for every line that is there; the one of its set that was used last has the highest age.
+    template <class Take>
+    void for_each_by_age(Take take) const {
+        for (std::size_t set = 0; set < sets_; ++set) {
+            if (order_[set].began != began_) continue;
+            std::size_t way = order_[set].oldest;
+            for (std::size_t age = 0; age < ways_; ++age) {
+                if (tags_of(set)[way] != kEmpty) take(age, lines_[at(set, way)].number());
+                way = neighbours_of(set)[way].newer;
+            }
+        }
+    }
     /// How many lines there may be.
     [[nodiscard]] std::size_t capacity() const { return sets_ * ways_; }
     /// Forget all lines. Costs nothing: sets are emptied when they are used again.

@@ -45,7 +45,7 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       shape(shape_of(timed.constants, timed.launch)),
       early(what_may_run_early(timed)),
       storage(timed.storage.parts()),
-      shared(timed.constants, timed.history, storage.l2_at_launch(timed.constants, timed.written), storage.l2_clock,
+      shared(timed.constants, timed.history, storage.l2_at_launch(timed.constants, timed.written, timed.l2_lines), storage.l2_clock,
              static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(timed.constants.xcds), timed.launch.group_count)), now) {
     result.times.resize(info.size());
     result.caches.resize(slots.count);
@@ -176,6 +176,10 @@ TimedResult XcdSimulator::Model::finish(const EndedGroups& whole) {
 TimingStorage::TimingStorage() : parts_(std::make_unique<Parts>()) {}
 
 TimingStorage::~TimingStorage() = default;
+
+L2Lines TimingStorage::l2_lines(const TimingConstants& constants, const WrittenLines& written) {
+    return lines_of(parts_->l2_at_launch(constants, &written, nullptr));
+}
 
 XcdSimulator::XcdSimulator(const TimedLaunch& timed, DispatchCounts& counts, TimingLimits limits)
     : model_(std::make_unique<Model>(timed, counts, limits)) {}

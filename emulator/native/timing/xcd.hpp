@@ -14,6 +14,7 @@
 #include "timing/constants.hpp"
 #include "timing/history.hpp"
 #include "timing/instruction_info.hpp"
+#include "timing/l2_lines.hpp"
 #include "timing/memory_counts.hpp"
 #include "timing/stalls.hpp"
 #include "timing/written_lines.hpp"
@@ -84,6 +85,8 @@ public:
     TimingStorage& operator=(const TimingStorage&) = delete;
 
     Parts& parts() { return *parts_; }
+    /// What the next launch finds in the L2 but for what was `written`.
+    L2Lines l2_lines(const TimingConstants& constants, const WrittenLines& written);
 
 private:
     std::unique_ptr<Parts> parts_;
@@ -100,6 +103,7 @@ struct TimedLaunch {
     MallHistory& history;
     TimingStorage& storage;
     const WrittenLines* written;  // since the last launch, of which the L2 keeps the rest; nullptr: it keeps nothing
+    const L2Lines* l2_lines;  // what the L2 holds in place of that; nullptr: `written` tells it
     bool code_is_cold;  // the kernel's first launch
 };
 
