@@ -22,6 +22,7 @@ from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 L2_LINES = device_table()["mi300x"]["l2_bytes"] // 128
 WAYS = 16
 SOURCE = """
+#include <cstddef>
 #include <hip/hip_runtime.h>
 // One workgroup reads a word of each line, so many times over.
 __global__ void passes(const float* a, float* sums, int lines, int times) {
@@ -34,7 +35,9 @@ __global__ void passes(const float* a, float* sums, int lines, int times) {
 }
 int main() {
     float *a, *sums;
-    if (hipMalloc(&a, LINES * 128) != hipSuccess || hipMalloc(&sums, 4096) != hipSuccess) return 1;
+    const std::size_t way = 1 << 18;  // a large block begins with a page of the device's, which is a multiple of a way
+    if (hipMalloc(&a, LINES * 128 + way) != hipSuccess || hipMalloc(&sums, 4096) != hipSuccess) return 1;
+    a = reinterpret_cast<float*>((reinterpret_cast<std::size_t>(a) + way - 1) / way * way);
     for (int times : {1, 2}) passes<<<1, 1024>>>(a, sums, LINES, times);
     return hipDeviceSynchronize() != hipSuccess;
 }
@@ -134,7 +137,9 @@ __global__ void write(float* a, unsigned writer) {
 int main() {
     float *a, *sums;
     char* more_than_an_l2;
-    if (hipMalloc(&a, LINES * 128) != hipSuccess || hipMalloc(&sums, 4096) != hipSuccess) return 1;
+    const std::size_t way = 1 << 18;  // a large block begins with a page of the device's, which is a multiple of a way
+    if (hipMalloc(&a, LINES * 128 + way) != hipSuccess || hipMalloc(&sums, 4096) != hipSuccess) return 1;
+    a = reinterpret_cast<float*>((reinterpret_cast<std::size_t>(a) + way - 1) / way * way);
     if (hipMalloc(&more_than_an_l2, 8 << 20) != hipSuccess) return 1;
     std::vector<char> back(LINES * 128);
     read<<<1, 1024>>>(a, sums);
@@ -165,3 +170,35 @@ def test_what_another_xcd_or_a_copy_has_written_since_is_gone(
     last = launches(text, tmp_path, {"l2_kept_lines": 1})[-1]
     fetched = last.counters["TCC_EA0_RDREQ_sum"]
     assert fetched == pytest.approx(0 if kept else lines, abs=0.03 * lines)
+
+
+ROWS = """
+#include <hip/hip_runtime.h>
+// Each workgroup adds up its own KiB of every row, over and over; the next 7 KiB are other XCDs'.
+__global__ void columns(const float* rows, float* sums, int width, int height, int times) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int pass = 0; pass < times; ++pass)
+        for (int row = 0; row < height; ++row) sum += rows[row * width + column] * pass;
+    sums[column] = sum;
+}
+int main() {
+    float *rows, *sums;
+    const int width = 1 << 15, height = HEIGHT;
+    if (hipMalloc(&rows, 4 * width * height) != hipSuccess || hipMalloc(&sums, 4 * width) != hipSuccess) return 1;
+    for (int times : {1, 2}) columns<<<width / 256, 256>>>(rows, sums, width, height, times);
+    return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
+@pytest.mark.parametrize(("channel_bytes", "part", "missed"), [(256, 0.2, 0), (256, 0.4, 1), (0, 0.4, 0)])
+def test_an_xcd_whose_rows_lie_in_some_channels_has_only_those(
+    tmp_path: Path, channel_bytes: int, part: float, missed: float
+) -> None:
+    """1 KiB of each 8 lies in four of sixteen channels, a quarter of the L2: there is no room for 0.4 of it."""
+    height = round(part * L2_LINES * 128 * 8 / (4 << 15))
+    text = ROWS.replace("HEIGHT", str(height))
+    changes = {"l2_kept_lines": 0, "l2_channel_bytes": channel_bytes}
+    once, twice = (d.counters["TCC_EA0_RDREQ_sum"] for d in launches(text, tmp_path, changes))
+    assert twice / once - 1 == pytest.approx(missed, abs=0.05)

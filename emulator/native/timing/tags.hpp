@@ -25,13 +25,15 @@ public:
         static constexpr unsigned kNumberBits = 56;
     };
 
-    /// `scattered_bytes`: pieces of memory of this size have their sets by chance; 0: lines are spread over the sets evenly.
-    Tags(int bytes, int line_bytes, int ways, int scattered_bytes = 0)
+    /// `scattered_bytes`: pieces of memory of this size have their sets by chance; 0: lines are spread over the sets evenly,
+    /// over those of one channel where `interleaved_bytes` that follow each other go through all channels once.
+    Tags(int bytes, int line_bytes, int ways, int scattered_bytes = 0, int interleaved_bytes = 0)
         : scattered_(scattered_bytes > 0),
           piece_bits_(static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(std::max(1, scattered_bytes / line_bytes))))),
           ways_(static_cast<std::size_t>(ways)),
           sets_(std::bit_floor(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways)))),
-          bits_(static_cast<unsigned>(std::countr_zero(sets_))),
+          channel_bits_(std::min(static_cast<unsigned>(std::countr_zero(sets_)), static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(std::max(1, interleaved_bytes / line_bytes)))))),
+          bits_(static_cast<unsigned>(std::countr_zero(sets_)) - channel_bits_),
           padded_((ways_ + 7) / 8 * 8),
           blocks_((padded_ * sizeof(std::uint16_t) + ways_ * sizeof(Neighbours) + sizeof(Block) - 1) / sizeof(Block)),
           order_(sets_),
@@ -227,16 +229,18 @@ private:
         }
         return ways_;
     }
-    /// All address bits folded into the set's number, so that strides spread evenly.
+    /// The lowest bits are those of the address and say which channel; all others are folded into the set's number within
+    /// it, so that strides spread evenly.
     [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
         if (scattered_) return set_by_chance(line);
-        std::uint64_t folded = line;
-        if (bits_ >= 8) {
-            for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= line >> shift;
+        const std::uint64_t number = line >> channel_bits_;
+        std::uint64_t folded = number;
+        if (bits_ >= 8 || channel_bits_ > 0) {
+            for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= number >> shift;
         } else {
             for (unsigned shift = 32; shift >= 2; shift /= 2) folded ^= folded >> shift;
         }
-        return folded & (sets_ - 1);
+        return (folded << channel_bits_ | (line & ((std::uint64_t{1} << channel_bits_) - 1))) & (sets_ - 1);
     }
 
     /// The lines of a piece follow each other; where they begin has nothing to do with its neighbours. (The mixing is that of
@@ -252,7 +256,7 @@ private:
     bool scattered_;
     unsigned piece_bits_;  // of a line's number
     std::size_t ways_, sets_;
-    unsigned bits_;
+    unsigned channel_bits_, bits_;  // of a set's number
     std::size_t padded_, blocks_;  // tags of a set, and blocks
     std::uint32_t began_ = 1;
     std::vector<Order> order_;
