@@ -8,9 +8,11 @@ from hipscope.emulator.raw import read_dispatches
 from tests.emulator.hip_run import record
 
 PASSES = 32  # each reads another word of the same lines
-ALL_SETS = (1, 2, 3, 4, 6, 7, 12)
-ONE_SET = (32, 48, 64)
+ALL_SETS = (1, 3, 5, 7)
+TWO_SETS = (2, 6, 10)
+ONE_SET = (4, 12, 32, 48)
 LAUNCHES = [(stride, threads) for stride in ALL_SETS for threads in (192, 320)]
+LAUNCHES += [(stride, threads) for stride in TWO_SETS for threads in (128, 192)]
 LAUNCHES += [(stride, threads) for stride in ONE_SET for threads in (64, 128)]
 SOURCE = f"""
 #include <hip/hip_runtime.h>
@@ -62,8 +64,16 @@ def test_what_is_larger_than_the_cache_is_read_again_in_every_pass(
     assert requests[stride, 320] == pytest.approx(PASSES, rel=0.1)
 
 
+@pytest.mark.parametrize("stride", TWO_SETS)
+def test_rows_of_an_odd_multiple_of_256_bytes_have_two_sets(
+    requests: dict[tuple[int, int], float], stride: int
+) -> None:
+    assert requests[stride, 128] == pytest.approx(1, abs=0.1)
+    assert requests[stride, 192] == pytest.approx(PASSES, rel=0.1)
+
+
 @pytest.mark.parametrize("stride", ONE_SET)
-def test_rows_of_a_multiple_of_2_kib_have_the_64_lines_of_one_set_only(
+def test_rows_of_a_multiple_of_512_bytes_have_the_64_lines_of_one_set_only(
     requests: dict[tuple[int, int], float], stride: int
 ) -> None:
     assert requests[stride, 64] == pytest.approx(1, abs=0.1)

@@ -59,7 +59,9 @@ def test_a_replay_tells_which_bytes_are_read_and_written_and_how_long_it_took(
     dispatch = ran.capture / "dispatch_1"
     config = write_device_config("mi300a", tmp_path / "device.txt")
     result = replay(dispatch, tmp_path / "r", "--trace-access", "--profile", "--device-config", str(config))
-    assert result["time_ns"] == pytest.approx(ran.times()[2], rel=0.01)  # it finds in the L2 what that one did
+    assert result["time_ns"] == pytest.approx(
+        ran.times()[2], rel=0.01
+    )  # it finds in the L2 what that one did
     read_first, written = 1 | 4, 2
     assert set((tmp_path / "r" / "access_0.bin").read_bytes()) == {read_first}
     assert set((tmp_path / "r" / "access_2.bin").read_bytes()) == {written}

@@ -1,8 +1,7 @@
 // The lines in a CU's L1, with least-recently-used replacement in each set, and the time at which each line's data arrives.
 //
-// How the hardware chooses a line's set is not public. Here it is the lowest bits of the line's number, folded once: without
-// that, rows of a multiple of 512 bytes would all share one set, which a real MI300A's times rule out; with more of it, rows
-// of 4 KiB would spread over all sets, which they rule out as well. Rows of 256 KiB do share one set, as its times show.
+// A line's set is told by the lowest bits of its number, as the documentation of Wave (a compiler for MI300) says of the four sets
+// there: bits 7 and 8 of the address. Rows of a multiple of 512 bytes all share one set.
 #pragma once
 
 #include <algorithm>
@@ -103,7 +102,7 @@ private:
     }
     [[nodiscard]] std::size_t after(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
-    [[nodiscard]] std::size_t set_of(std::uint64_t line) const { return (line ^ line >> 2U) & (orders_.size() - 1); }
+    [[nodiscard]] std::size_t set_of(std::uint64_t line) const { return line & (orders_.size() - 1); }
 
     void append(Order& order, std::uint16_t at) {
         if (order.used == 0) order.oldest = at;
