@@ -160,6 +160,7 @@ public:
 
 private:
     static constexpr std::uint16_t kEmpty = 0;
+    static constexpr unsigned kDistantBits = 17;  // of a line's number, for pieces of 16 MiB of 128-byte lines
 
     /// A set's lines by their last use, a list from the oldest to the newest.
     struct Order {
@@ -229,8 +230,8 @@ private:
         }
         return ways_;
     }
-    /// The lowest bits are those of the address and say which channel; all others are folded into the set's number within
-    /// it, so that strides spread evenly.
+    /// The lowest bits say which channel: those of the address, and far above them the bits of distant pieces. All others are
+    /// folded into the set's number within it, so that strides spread evenly.
     [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
         if (scattered_) return set_by_chance(line);
         const std::uint64_t number = line >> channel_bits_;
@@ -240,7 +241,10 @@ private:
         } else {
             for (unsigned shift = 32; shift >= 2; shift /= 2) folded ^= folded >> shift;
         }
-        return (folded << channel_bits_ | (line & ((std::uint64_t{1} << channel_bits_) - 1))) & (sets_ - 1);
+        if (channel_bits_ == 0) return folded & (sets_ - 1);
+        std::uint64_t channel = line;
+        for (unsigned shift = kDistantBits; shift < 40; shift += channel_bits_) channel ^= line >> shift;
+        return (folded << channel_bits_ | (channel & ((std::uint64_t{1} << channel_bits_) - 1))) & (sets_ - 1);
     }
 
     /// The lines of a piece follow each other; where they begin has nothing to do with its neighbours. (The mixing is that of
