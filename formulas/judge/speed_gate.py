@@ -6,7 +6,7 @@ Takes what was measured before and after, gives a decision in words. Says nothin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.formulas.base import MIN_SHARE, Formula, Objective, format_value
@@ -50,6 +50,7 @@ def decide(
     `min_speedup` 0 leaves it to a GPU whether it is faster.
     """
     speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
+    before, after = _where_most_is_gained(before, after)
     moved, metric, aside = _reason(formula, others, before, after)
     times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after (modelled)"
     gain = f"Faster ({speedup:.2f}x)" if speedup > 1 else f"{speedup:.2f}x as fast by the model"
@@ -137,6 +138,19 @@ def trade_sentence(trade: Trade) -> str:
     if trade.share is not None:
         text += f"; {trade.share:.0%} of the kernel's time is now at stake there ({trade.formula})"
     return text
+
+
+def _where_most_is_gained(before: Measured, after: Measured) -> tuple[Measured, Measured]:
+    """Both with the same instance of a template as their kernel: the one that explains most of what was gained.
+
+    What is the longest one before may not be so after.
+    """
+    now = {k.mangled: k for k in after.profile.kernels}
+    both = [(k, now[k.mangled]) for k in before.profile.kernels if k.mangled in now]
+    if len(both) < 2:
+        return before, after
+    was, is_ = max(both, key=lambda pair: pair[0].time_ns - pair[1].time_ns)
+    return replace(before, kernel=was), replace(after, kernel=is_)
 
 
 def _objective(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -90,6 +91,21 @@ def test_what_is_made_for_one_metric_is_faster_by_chance_while_that_stays(
     assert weighed(after, only_for).stage == "accepted"
     stays = weighed(measured(50, conflicts=6000, lines=200), "bankConflict")
     assert stays.stage == "metric_not_moved"
+
+
+def test_the_instance_of_a_template_that_became_faster_explains_the_gain() -> None:
+    """What it was the longest one by before it is the shortest of after, and the other one has stayed as it was."""
+    before = both_of(measured(100, conflicts=6000), measured(60, conflicts=6000))
+    after = both_of(measured(10, conflicts=0), measured(60, conflicts=6000))
+    decision = decided(before, replace(after, kernel=after.profile.kernels[1]))
+    assert (decision.stage, decision.metric and decision.metric[2]) == ("accepted", 2.0), decision.reason
+
+
+def both_of(one: Measured, other: Measured) -> Measured:
+    """Two instances of a template in one measurement."""
+    second = other.kernel.model_copy(update={"mangled": "_Z1kl", "name": KernelName("k(long)")})
+    profile = one.profile.model_copy(update={"kernels": (one.kernel, second)})
+    return replace(one, profile=profile)
 
 
 def weighed(after: Measured, only_for: str) -> Judgement:
