@@ -13,6 +13,7 @@ from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
+from hipscope.formulas.detect.cas_loops import emulated_at
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn
@@ -136,7 +137,7 @@ def _finding(
         share=max(waits, busy),
         message=(
             f"{pattern.lanes:,} atomic operations from {waves:,} wave accesses on {place} are served one after "
-            f"another: {share_of_line:.0%} of them go to the same cache line"
+            f"another: {share_of_line:.0%} of them go to the same cache line{_emulated(site, texts)}"
         ),
         evidence=(
             Evidence(_PER_WAVE, float(pattern.lanes), None, "operations"),
@@ -151,6 +152,12 @@ def _finding(
         ),
         related=() if launch is None else (launch,),
     )
+
+
+def _emulated(site: Site, texts: SourceTexts) -> str:
+    """What to say of a compare-and-swap loop that the line is in, if it stands for an operation of the hardware."""
+    name = emulated_at(texts, site.file, site.line)
+    return "" if name is None else f". The loop of compare-and-swap emulates {name}, which the hardware has"
 
 
 def _many_addresses(
@@ -191,7 +198,7 @@ def _many_addresses(
             worst,
             total,
             f"{pattern.lanes:,} atomic operations spread over many addresses{per_access}, each of them a trip to the "
-            "L2: there are too many, though none is contended",
+            f"L2: there are too many, though none is contended{_emulated(worst, texts)}",
             (
                 Evidence(_PER_WAVE, float(pattern.lanes), None, "operations"),
                 *known,

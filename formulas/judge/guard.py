@@ -268,7 +268,7 @@ _DENIED_WORDS = {
 # Builtins", LLVM's AMDGPU targets, assert.h.
 _BUILD_WORDS = re.compile(
     r"__(?:TIME|DATE|TIMESTAMP|FILE|FILE_NAME|BASE_FILE|LINE|INCLUDE_LEVEL|VERSION|OPTIMIZE|OPTIMIZE_SIZE|FAST_MATH)__"
-    r"|N?_?DEBUG|__gfx\w+|__GFX\w+|__(?:AMDGCN|AMDGPU|HIP|HIPCC|CUDA|clang|has|is_target|is_identifier)_\w+"
+    r"|N?_?DEBUG|__gfx\w+|__GFX\w+|__(?:AMDGCN|AMDGPU|HIP(?!_MEMORY_SCOPE_)|HIPCC|CUDA|clang|has|is_target|is_identifier)_\w+"
     r"|__(?:AMDGCN|AMDGPU|HIP|HIPCC|CUDACC|GNUC|cplusplus)(?:__)?|__builtin_(?:FILE|LINE|COLUMN|FUNCTION|source_location)\w*"
     r"|source_location"
 )

@@ -33,6 +33,7 @@ from hipscope.formulas.propose.recipes import (
     lds_histogram,
     masked_loads,
     merge_branches,
+    native_atomic,
     packed_float,
     pad_lds,
     prefetch,
@@ -69,6 +70,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         data_layout.propose,
     ),
     "atomicContention": (
+        native_atomic.propose,
         block_reduce.propose,
         block_coarsening.propose,
         register_sum.propose,
@@ -84,7 +86,13 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         register_cache.propose,
         scalar_replacement.propose,
     ),
-    "latencyHiding": (fixed_trips.propose, unroll.deepen, restrict.propose, launch_bounds.propose),
+    "latencyHiding": (
+        native_atomic.propose,
+        fixed_trips.propose,
+        unroll.deepen,
+        restrict.propose,
+        launch_bounds.propose,
+    ),
     "precision": (
         float_math.propose,
         sincos.propose,
@@ -103,8 +111,8 @@ ANYWHERE: tuple[Recipe, ...] = (
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(
     {
         cheaper_calls.propose, constant_table.propose, division.propose, dpp_shuffle.propose, fast_math.advise,
-        fast_math.propose, fixed_trips.propose, float_math.propose, masked_loads.propose, reciprocal.propose,
-        sincos.propose, skip_zeros.propose,
+        fast_math.propose, fixed_trips.propose, float_math.propose, masked_loads.propose, native_atomic.propose,
+        reciprocal.propose, sincos.propose, skip_zeros.propose,
     }
 )  # fmt: skip
 # Those whose text the host's compiler does not take.

@@ -17,3 +17,13 @@ __device__ inline unsigned int atomicInc(unsigned int* address, unsigned int lim
 __device__ inline unsigned int atomicDec(unsigned int* address, unsigned int limit) {
   return __builtin_amdgcn_atomic_dec32(address, limit, __ATOMIC_RELAXED, "agent");
 }
+
+#if HIP_VERSION_MAJOR == 5 && HIP_VERSION_MINOR <= 2
+/// The smaller one of two signed 64-bit integers, and the larger one: the headers of HIP 5.2 lack these.
+__device__ inline long long atomicMin(long long* address, long long value) {
+  return __hip_atomic_fetch_min(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+__device__ inline long long atomicMax(long long* address, long long value) {
+  return __hip_atomic_fetch_max(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+#endif

@@ -40,6 +40,7 @@ from hipscope.formulas.propose.recipes import (
     lds_histogram,
     masked_loads,
     merge_branches,
+    native_atomic,
     packed_float,
     pad_lds,
     prefetch,
@@ -67,9 +68,9 @@ BY_NAME: dict[str, Recipe] = {
         for m in (
             block_coarsening, block_reduce, cheaper_calls, constant_table, division, dpp_shuffle, fast_math,
             fixed_trips, float_math, hoist_guard, hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram,
-            masked_loads, merge_branches, packed_float, pad_lds, prefetch, reciprocal, register_cache, register_sum,
-            restrict, scalar_replacement, sequential_tree, sincos, skip_zeros, tile_transpose, uniform_table,
-            wave_reduce, wave_tree, xcd_remap, xor_swizzle,
+            masked_loads, merge_branches, native_atomic, packed_float, pad_lds, prefetch, reciprocal, register_cache,
+            register_sum, restrict, scalar_replacement, sequential_tree, sincos, skip_zeros, tile_transpose,
+            uniform_table, wave_reduce, wave_tree, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,
