@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import names_in, text_of, walk
+from hipscope.analysis.source.number_types import NUMBER_TYPES, vector_type
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -39,7 +40,7 @@ _EFFECTS = frozenset({"assignment_expression", "update_expression", "call_expres
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate in which every atomic that may add a zero is asked first."""
     del finding
-    reasons = [_why_not(atomic) for atomic in kernel.atomics]
+    reasons = [_why_not(atomic) or _no_number(atomic, source, kernel, facts) for atomic in kernel.atomics]
     chosen = [a for a, reason in zip(kernel.atomics, reasons, strict=True) if reason is None]
     if not chosen:
         said = "; ".join(reason for reason in reasons if reason is not None)
@@ -104,6 +105,20 @@ def _why_not(atomic: Atomic) -> str | None:
     address, amount = atomic.arguments
     if not names_in(amount) or any(n.type in _EFFECTS for side in (address, amount) for n in walk(side)):
         return f"{where} adds no value that is read"
+    return None
+
+
+def _no_number(atomic: Atomic, source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:
+    """Why the amount cannot be compared with 0: it is certainly something else than one number, as `__half2`."""
+    amount = atomic.arguments[1]
+    told = facts.types.of(source, amount)
+    written = told or (declared_type(text_of(amount), kernel) if amount.type == "identifier" else None) or ""
+    vector = vector_type(written)
+    count = vector[1] if vector is not None else NUMBER_TYPES[written].count if written in NUMBER_TYPES else 0
+    if count > 1 or (told is not None and count == 0):
+        return (
+            f"the {atomic.function} on line {atomic.span.line} adds a `{written}`, which is no single number"
+        )
     return None
 
 

@@ -559,6 +559,17 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         ),
         ("skip_zeros", "flush", [(" mine[b]);", " mine[b++]);")], {}, "adds no value that is read"),
         (
+            "skip_zeros",
+            "own",
+            [
+                ("const unsigned more", "const __half2 more"),
+                ("unsigned weight", "float2 weight"),
+                ("in[i] & 1u", "1u"),
+            ],
+            {},
+            "adds a `float2`, which is no single number",
+        ),
+        (
             "restrict",
             "pointers",
             [("const float *b", "float b"), ("b[0]", "b"), ("const float* a", "int a"), ("a[i]", "a")],
