@@ -163,6 +163,20 @@ def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Jud
             yield from (Judged(unfinished(left.quick, PROVED)) for left in hopeful[number:_MOST_PROVED])
             raise
         yield judged
+        if judged.judgement.stage is Outcome.PROGRAM_DIFFERS:
+            yield from _at_own_launches(bench, one, number, run)
+
+
+def _at_own_launches(bench: Bench, one: _Timed, number: int, run: Run) -> Iterator[Judged]:
+    """The same shape for this kernel alone, where another kernel with the same number would be slower in it."""
+    own = (
+        _time(bench, one.edit.own, bench.work / f"own_launch_{number}", run)
+        if one.edit.own is not None
+        else None
+    )
+    if isinstance(own, _Timed) and own.quick.accepted and _speed(own) >= _LEAST_GAIN:
+        work = bench.work / f"own_launched_{number}"
+        yield _relying(bench, own, work, run) or _proved(bench, own, work, run)
 
 
 def _relying(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged | None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tree_sitter import Node
 
 from hipscope.analysis.semantics.records import HostExpression, KernelLaunch, Place
+from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.parse import parse
 from hipscope.formulas.detect.grid_stride import strides
@@ -45,6 +46,7 @@ class LaunchEdit:
     """One edit: `text` is the whole new `file`, `shapes` what becomes of each recorded (workgroups, workgroup).
 
     `host_only`: its numbers stand in functions of the host, so only a template's argument can carry them to a kernel.
+    `own` does the same at the kernel's own launches, where the number is one that other kernels have, too.
     """
 
     file: Path
@@ -52,6 +54,7 @@ class LaunchEdit:
     title: str
     shapes: Mapping[tuple[Sides, Sides], tuple[Sides, Sides]]
     host_only: bool = False
+    own: LaunchEdit | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,15 @@ def _of_blocks(
                 continue
             if all(_safe(s, workgroup, block, numbers, shapes.code) for s in mine):
                 title = f"Launch `{name}` with workgroups of {_shown(block)} work-items instead of {_shown(workgroup)}"
-                yield from _edit(title, numbers, texts, _after_block(mine, workgroup, block, numbers, shapes))
+                for edit in _edit(
+                    title, numbers, texts, _after_block(mine, workgroup, block, numbers, shapes)
+                ):
+                    apart = not any(depends_on(side, numbers) for s in mine for side in s.grid_sizes or ())
+                    yield (
+                        replace(edit, own=_at_own_launches(name, edit, numbers, texts, shapes))
+                        if apart
+                        else edit
+                    )
 
 
 def _of_grids(
@@ -214,6 +225,47 @@ def _edit(
         return ()
     root = parse(texts[file]).root
     return (LaunchEdit(file, text, title, shapes, all(in_host_function(root, p) for p in numbers)),)
+
+
+def _at_own_launches(
+    name: str, edit: LaunchEdit, numbers: Mapping[Place, int], texts: Mapping[Path, bytes], shapes: Shapes
+) -> LaunchEdit | None:
+    """The number written at the kernel's launches, in place of the macro or constant that all of them name; None where
+    that is not so, or the kernel's code names it, too.
+    """
+    if len(numbers) != 1:
+        return None
+    (place, value), *_ = numbers.items()
+    constant = _constant_at(parse(texts[place.file]).root, place)
+    word = re.compile(rb"\b%s\b" % re.escape(constant)) if constant else None
+    files = [file for file, text in texts.items() if re.search(rb"\b%s\b" % name.encode(), text)]
+    if word is None or word.search(shapes.code) is not None or len(files) != 1:
+        return None
+    text = texts[files[0]]
+    file = parse(text)
+    launches = [launch for launch in file.launches if base_name(launch.kernel) == name]
+    if not launches or any(launch.block.encode() != constant for launch in launches):
+        return None
+    splices = []
+    for launch in launches:
+        found = list(word.finditer(text, launch.span.start, launch.span.end))
+        if len(found) != 1:
+            return None
+        splices.append(Splice(found[0].start(), found[0].end(), str(value).encode()))
+    places = [Place(files[0], (s.start, s.end)) for s in splices]
+    host = all(in_host_function(file.root, p) for p in places)
+    title = f"{edit.title}, at its own launches"
+    return LaunchEdit(files[0], apply_splices(text, splices), title, edit.shapes, host)
+
+
+def _constant_at(root: Node, place: Place) -> bytes:
+    """The name of the macro or constant that is defined as the number at that place; empty for another number."""
+    node = root.descendant_for_byte_range(*place.span)
+    outer = node.parent if node is not None else None
+    if outer is None or outer.type not in ("preproc_def", "init_declarator"):
+        return b""
+    named = outer.child_by_field_name("name" if outer.type == "preproc_def" else "declarator")
+    return (named.text or b"") if named is not None and named.type == "identifier" else b""
 
 
 # What stands before a number that makes it idle: behind an operand, not the sign of the number itself.

@@ -186,3 +186,23 @@ def test_launches_are_left_alone_where_only_kernels_may_be_edited(tmp_path: Path
 
     assert {a.outcome for a in result.attempts if a.recipe == "launch_shape"} <= {"advice"}
     assert f"-  {launch}" not in (result.diff or "")
+
+
+@pytest.mark.slow
+def test_a_size_that_is_worse_for_another_kernel_is_written_at_the_own_launch(tmp_path: Path) -> None:
+    rows = """__global__ void work(const float* in, float* out, int n) {
+  for (int i = threadIdx.x; i < 40; i += blockDim.x) out[blockIdx.x * 40 + i] = in[blockIdx.x * 40 + i] * 2.0f;
+}
+"""
+    result = optimized(
+        tmp_path,
+        rows + STRIDED.replace("work", "other").replace("< 40", "< 60"),
+        "other<<<16, BLOCK>>>(in, out, n);\n  for (int k = 0; k < 8; ++k) work<<<n / 40, BLOCK>>>(in, out, n);",
+        "#define BLOCK 1024",
+        80000,
+    )
+
+    assert result.status == "verified", result.message
+    assert any("becomes slower" in attempt.reason for attempt in result.attempts)
+    (line,) = added(result)
+    assert re.search(r"work<<<n / 40, (64|128|256|512)>>>", line)
