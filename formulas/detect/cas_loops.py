@@ -7,7 +7,7 @@ where the swap succeeds, or where the new value is the old one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
@@ -28,6 +28,7 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.detect.cas_names import FunctionNames, bare_pointer
 from hipscope.formulas.detect.cas_paths import NotFollowed, Path, Step, is_exchange, steps_of
 from hipscope.formulas.detect.cas_values import (
+    SYMBOLS,
     UNKNOWN,
     Term,
     TypeCode,
@@ -61,11 +62,12 @@ class CasLoop:
     """One loop, the address it swaps at, and the operation. `order` and `scope` are those of HIP's built-in function.
 
     `kept` has the variables that are used after the loop, all of them with the value that was found, by their types;
-    `result` is the type in which the loop returns it. `returns` says that the loop ends by returning. `guarded`: it
-    leaves the memory alone where nothing would change.
+    `result` is the type in which the loop returns it. `returns`: the loop ends by returning, or a `return` of it stands
+    right behind and ends at the byte `end`. `guarded`: it leaves the memory alone where nothing would change.
     """
 
     node: Node = field(repr=False)
+    end: int
     pointer: Node = field(repr=False)
     operation: Operation
     memory: TypeCode
@@ -136,7 +138,11 @@ def _read(loop: Node, names: FunctionNames) -> CasLoop:
     step = Step(names, call, bare_pointer(pointer, names), memory, changed)
     outside = [n for n in changed if n in names.declared and not _declared_within(loop, n)]
     heads = {n: Term("head", text=n, type=names.type_of(n)) for n in outside if names.is_local(n)}
-    paths = steps_of(loop, step, heads)
+    known = _asked_before(loop, step, heads)
+    paths = steps_of(loop, step, Path(heads, known))
+    if known and not _holds_again(known, paths, heads.values()):
+        paths = steps_of(loop, step, Path(heads))
+    after, paths = _returning(loop, step, paths)
     swaps = [p for p in paths if p.swap is not None and p.swap.done]
     if not swaps:
         raise NotFollowed("no way through it swaps")
@@ -149,7 +155,9 @@ def _read(loop: Node, names: FunctionNames) -> CasLoop:
         _check_first_read(loop, current, step, names)
     endless = any(p.end == "next" for p in swaps)
     ends = [p for p in paths if p.end != "next"]
-    kept = _kept(loop, ends, current, changed, names, endless=endless)
+    if not ends:
+        raise NotFollowed("it does not end")
+    kept = _kept(loop, after, ends, current, changed, names, endless=endless)
     returns = any(p.end == "return" for p in ends)
     if returns and (endless or not all(p.end == "return" for p in ends)):
         raise NotFollowed("it returns on some ways only")
@@ -160,7 +168,74 @@ def _read(loop: Node, names: FunctionNames) -> CasLoop:
     own = names.uncast(pointer)
     place = own if names.pointee(own) == operation.type else origin
     return CasLoop(
-        loop, place, operation, memory, guarded, kept, returns, next(iter(results), None), order, scope
+        loop,
+        after.end_byte,
+        place,
+        operation,
+        memory,
+        guarded,
+        kept,
+        returns,
+        next(iter(results), None),
+        order,
+        scope,
+    )
+
+
+def _asked_before(loop: Node, step: Step, heads: Mapping[str, Term]) -> tuple[tuple[Term, bool], ...]:
+    """What `if (old >= value) return;` right before a loop says of its first step; nothing for other statements."""
+    before = loop.prev_named_sibling
+    while before is not None and before.type in ("comment", "declaration"):
+        before = before.prev_named_sibling
+    if loop.type != "do_statement" or before is None or before.type != "if_statement":
+        return ()
+    ends = child_of(before, "consequence")
+    inner = (
+        [c for c in ends.named_children if c.type != "comment"]
+        if ends.type == "compound_statement"
+        else [ends]
+    )
+    if before.child_by_field_name("alternative") is not None or [n.type for n in inner] != [
+        "return_statement"
+    ]:
+        return ()
+    try:
+        ways = [path for path, truth in step.truths(child_of(before, "condition"), Path(heads)) if not truth]
+    except NotFollowed:
+        return ()
+    return ways[0].asked if len(ways) == 1 and dict(ways[0].values) == dict(heads) else ()
+
+
+def _holds_again(known: tuple[tuple[Term, bool], ...], paths: list[Path], heads: Collection[Term]) -> bool:
+    """Whether every step that goes on has found that the next one starts from a value that compares alike."""
+    wanted = {one[:3] for asked, truth in known for h in heads if (one := _comparison(asked, truth, h))}
+    return len(wanted) == len(known) and all(
+        wanted <= {one[:3] for asked, truth in path.asked[path.before :] if (one := _of_seen(asked, truth))}
+        for path in paths
+        if path.end == "next"
+    )
+
+
+def _of_seen(asked: Term, truth: bool) -> tuple[str, Term, TypeCode, bool] | None:
+    """What a condition says of the value that the last swap has found."""
+    seen = next((s for s in symbols_in(asked) if s.kind == "seen"), None)
+    return _comparison(asked, truth, seen) if seen is not None else None
+
+
+def _returning(loop: Node, step: Step, paths: list[Path]) -> tuple[Node, list[Path]]:
+    """The paths through a `return` that stands right behind the loop, too, if it returns what was found."""
+    after = loop.next_named_sibling
+    if after is None or after.type != "return_statement" or not after.named_children:
+        return loop, paths
+    found: list[Path] = []
+    try:
+        for path in paths:
+            found += step.body(after, replace(path, end="next")) if path.end == "break" else [path]
+    except NotFollowed:
+        return loop, paths
+    results = [p.result for p in found if p.end == "return"]
+    return (
+        (after, found) if all(r is not None and core(r).kind in SYMBOLS for r in results) else (loop, paths)
     )
 
 
@@ -380,7 +455,7 @@ def _check_ends(paths: list[Path], current: Term, operation: Operation, news: se
             _check_harmless(path.asked, current, operation, news)
         elif not path.swap.done and path.end == "next":
             last = path.values.get(current.text, UNKNOWN)
-            if current.kind == "head" and core(last).kind != "seen":
+            if current.kind == "head" and core(last).kind not in ("seen", "load"):
                 raise NotFollowed("a step that failed does not go on from the value that it found")
         elif not path.swap.done:
             seen = next((s for asked, _ in path.asked for s in symbols_in(asked) if s.kind == "seen"), None)
@@ -412,9 +487,11 @@ def _check_harmless(
 
 
 def _ends_by_guard(path: Path, current: Term, operation: Operation) -> bool:
-    """`while (value < old) old = atomicCAS(...)`: a swap is followed by a step that fails, and ends."""
+    """`while (value < old) old = atomicCAS(...)`: a swap is followed by a step that fails, and ends. To do it twice is
+    as good as once.
+    """
     goes_on = core(path.values.get(current.text, UNKNOWN)) == current
-    return goes_on and operation.name in ("Min", "Max") and path.before > 0
+    return goes_on and operation.name in ("Min", "Max")
 
 
 def _check_first_read(loop: Node, current: Term, step: Step, names: FunctionNames) -> None:
@@ -452,6 +529,7 @@ def _in_condition(node: Node, loop: Node) -> bool:
 
 def _kept(
     loop: Node,
+    after: Node,
     ends: list[Path],
     current: Term,
     changed: frozenset[str],
@@ -462,7 +540,7 @@ def _kept(
     """Variables that are read after the loop, by what they hold then."""
     kept = {}
     for name in sorted(changed):
-        if not _used_after(loop, name, names.function):
+        if not _used_after(loop, after.end_byte, name, names.function):
             continue
         found = {_found(path.values.get(name), current) for path in ends}
         code = found.pop() if len(found) == 1 else None
@@ -479,13 +557,12 @@ def _found(value: Term | None, current: Term) -> TypeCode | None:
     return value.type
 
 
-def _used_after(loop: Node, name: str, function: Node) -> bool:
+def _used_after(loop: Node, start: int, name: str, function: Node) -> bool:
     """Whether the variable may be read once the loop has ended: behind it, or anywhere in a loop around it."""
     if _declared_within(loop, name) or _declared_in_header(loop, name):
         return False
     around = [n for n in ancestors(loop, function) if n.type in (*LOOPS, "lambda_expression")]
     again = [n for n in around if not _declared_within(n, name)]
-    start = loop.end_byte
     return any(
         n.type == "identifier" and text_of(n) == name and (n.start_byte >= start or _within(n, again, loop))
         for n in walk(function)

@@ -79,6 +79,14 @@ class FunctionNames:
         found = self.declared.get(name, [])
         return bool(found) and not any(d.reference or d.shared or d.levels for d in found)
 
+    def bits_of(self, name: str) -> Node | None:
+        """What a variable that never changes has the bits of: `int bits = __float_as_int(x)` of an `x` that stays."""
+        one = self.only(name)
+        if one is None or one.value is None or name in self.assigned or not self.is_local(name):
+            return None
+        steady = called(one.value) in BIT_CASTS and not names_in(one.value) & (self.assigned | {name})
+        return one.value if steady else None
+
     def meaning(self, text: str) -> str:
         """A type's name without qualifiers, a template's parameter by what it stands for."""
         bare = squeeze(_QUALIFIERS.sub(" ", text))
@@ -149,7 +157,7 @@ class FunctionNames:
 
     def _leads_to(self, base: Node, depth: int) -> str | None:
         one = self.only(text_of(base)) if base.type == "identifier" else None
-        if one is not None and one.type == "auto" and one.value is not None and depth == one.levels == 1:
+        if one is not None and one.type == "auto" and one.value is not None and depth == 1 and one.levels < 2:
             return self.pointee_type(one.value)
         if one is not None:
             return self.meaning(one.type) if one.levels == depth else None
@@ -172,7 +180,9 @@ class FunctionNames:
         """The pointer without casts, and without variables that only give it another name."""
         pointer = self.uncast(pointer)
         one = self.only(text_of(pointer)) if pointer.type == "identifier" else None
-        if one is None or one.value is None or one.levels != 1 or text_of(pointer) in self.assigned:
+        if one is None or one.value is None or text_of(pointer) in self.assigned:
+            return pointer
+        if one.levels != 1 and (one.levels or one.type != "auto" or self.pointee_type(one.value) is None):
             return pointer
         steady = not names_in(one.value) & self.assigned and all(
             n.type != "call_expression" or _CASTS.match(text_of(n)) for n in walk(one.value)

@@ -21,6 +21,7 @@ from hipscope.analysis.source.nodes import (
     child_of,
     declared_name,
     names_in,
+    squeeze,
     text_of,
     walk,
 )
@@ -233,6 +234,8 @@ class Step:
             return path.values[name]
         if f"&{name}" == self.place:
             return Term("load", type=self._type_of(name))
+        if (value := self.names.bits_of(name)) is not None:
+            return next(self.value(value, Path({})))[1]
         return Term("given", text=name, type=self._type_of(name))
 
     def _assigned(self, node: Node, path: Path) -> Ways:
@@ -286,11 +289,17 @@ class Step:
                 return Term("load", type=self.names.pointee(pointer))
             if (bits := self._bits_of_variable(pointer, path)) is not None:
                 return bits
-        elif node.type == "subscript_expression" and bare_pointer(node, self.names) == self.place:
+        elif self._is_place(node):
             return Term("load", type=self._type_of_place(node))
         elif node.type not in ("subscript_expression", "field_expression", "qualified_identifier"):
             raise NotFollowed(f"`{text_of(node)}` on line {node.start_point.row + 1} is not followed")
         return self._given(node, self._type_of_place(node))
+
+    def _is_place(self, node: Node) -> bool:
+        """Whether an element or a member is what the loop swaps."""
+        if node.type == "subscript_expression":
+            return bare_pointer(node, self.names) == self.place
+        return node.type == "field_expression" and f"&{squeeze(text_of(node))}" == self.place
 
     def _type_of_place(self, node: Node) -> TypeCode | None:
         if (told := self.names.spans.get((node.start_byte, node.end_byte))) is not None:
@@ -413,7 +422,7 @@ class Step:
         return self._spelled(named_type(node))
 
 
-def steps_of(loop: Node, step: Step, values: Mapping[str, Term]) -> list[Path]:
+def steps_of(loop: Node, step: Step, start: Path) -> list[Path]:
     """Every way through one step of the loop; a path that ends with "next" goes on to another step."""
     body, condition = child_of(loop, "body"), loop.child_by_field_name("condition")
     if any(
@@ -422,7 +431,6 @@ def steps_of(loop: Node, step: Step, values: Mapping[str, Term]) -> list[Path]:
         if n.id != loop.id
     ):
         raise NotFollowed("there is a loop or a jump in it")
-    start = Path(values)
     if loop.type == "do_statement":
         found = [end for path in step.body(body, start) for end in _asked_on(condition, path, step)]
     else:

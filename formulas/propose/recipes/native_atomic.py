@@ -66,7 +66,7 @@ _BUILT_IN = {
 _BEATS = {"Min": "<", "Max": ">"}
 _OTHER = {"Min": "Max", "Max": "Min"}
 _PURE_CALLS = re.compile(
-    r"(?:__hip_atomic_load|__atomic_load_n|__nv_atomic_load_n|\w*_cast\s*<.*)", re.DOTALL
+    r"(?:__hip_atomic_load|__atomic_load_n|__nv_atomic_load_n|\w*_cast(?:\s*<.*)?)", re.DOTALL
 )
 
 
@@ -158,6 +158,8 @@ def _not_written(loop: CasLoop) -> str | None:
     operation = loop.operation
     if operation.type not in SPELLINGS or operation.type[1:] != loop.memory[1:]:
         return "it works on a type that no atomic operation has"
+    if loop.order not in ("", "__ATOMIC_RELAXED") and operation.name in _BEATS and not loop.guarded:
+        return "its memory order would be lost where a read comes first"
     if loop.order and (operation.name == "Inc" or (operation.type[0] == "f" and operation.name == "Exch")):
         return "HIP has no built-in function for it"
     return None
@@ -180,7 +182,6 @@ def _candidate(source: bytes, kernel: KernelSyntax, plans: list[_Plan]) -> Candi
     what = ", ".join(dict.fromkeys(f"atomic{p.loop.operation.name}" for p in plans))
     first = " after a read" if any(p.reads_first or p.floating_extreme for p in plans) else ""
     sums = any(p.code[0] == "f" and p.loop.operation.name in ("Add", "Sub") for p in plans)
-    loose = any(p.floating_extreme and not p.loop.operation.strict for p in plans)
     return Candidate(
         recipe=NAME,
         title=f"Use {what}{first} instead of a compare-and-swap loop (line {lines})",
@@ -189,18 +190,25 @@ def _candidate(source: bytes, kernel: KernelSyntax, plans: list[_Plan]) -> Candi
         "write makes vain."
         + (" Floats are added in another order, as they are in every run." if sums else ""),
         exact=not sums,
-        assumes=("no NaN is compared in the minima and maxima; of two zeros either sign may stay",)
-        if loose
-        else (),
+        assumes=_assumed(plans),
     )
+
+
+def _assumed(plans: list[_Plan]) -> tuple[str, ...]:
+    """What the operations rely on beyond the loops."""
+    loose = any(p.floating_extreme and not p.loop.operation.strict for p in plans)
+    # AMD "HIP programming guide", "Hardware atomics": PCIe has sums of integers, exchanges and compare-and-swap only.
+    beyond = any(p.code[0] == "f" or p.loop.operation.name not in ("Add", "Sub", "Exch") for p in plans)
+    numbers = "no NaN is compared in the minima and maxima; of two zeros either sign may stay"
+    device = "what is changed is memory of the device, not of the host"
+    return (numbers,) * loose + (device,) * beyond
 
 
 def _replaced(source: bytes, plan: _Plan, own: list[str], style: Style) -> Splice:
     """The loop, and a `return` of what it found right behind it, by the statements that do the same."""
     loop = plan.loop
     indent = indentation(source, loop.node.start_byte)
-    end, result = _returned(plan)
-    lines = _statements(plan, *own, result=result, step=style.step)
+    lines = _statements(plan, *own, result=loop.result, step=style.step)
     listed = loop.node.parent is not None and loop.node.parent.type == "compound_statement"
     alone = not source[line_start(source, loop.node.start_byte) : loop.node.start_byte].strip()
     if listed and (alone or len(lines) == 1):
@@ -210,28 +218,7 @@ def _replaced(source: bytes, plan: _Plan, own: list[str], style: Style) -> Splic
     else:
         inner = "".join(f"{indent}{style.step}{line}{style.newline}" for line in lines)
         text = f"{{{style.newline}{inner}{indent}}}"
-    return Splice(loop.node.start_byte, end, text.encode())
-
-
-def _returned(plan: _Plan) -> tuple[int, TypeCode | None]:
-    """Where the replaced text ends, and the type that it returns: of the loop, or of a `return` that follows it."""
-    loop = plan.loop
-    after = loop.node.next_named_sibling
-    if loop.returns or after is None or after.type != "return_statement" or len(loop.kept) != 1:
-        return loop.node.end_byte, loop.result
-    inner = [c for c in after.named_children if c.type != "comment"]
-    (name, code), value = next(iter(loop.kept.items())), inner[0] if len(inner) == 1 else None
-    uses = [n for n in walk(plan.names.function) if n.type == "identifier" and text_of(n) == name]
-    if value is None or sum(n.start_byte >= loop.node.end_byte for n in uses) != 1:
-        return loop.node.end_byte, None
-    if text_of(value) == name:
-        return after.end_byte, code
-    cast = BIT_CASTS.get(called(value) or "")
-    plain = cast is not None and text_of(child_of(value, "arguments")).strip("( )") == name
-    same = cast is not None and (
-        cast[0] == code or (cast[0][0] in "iu" and code[0] in "iu" and cast[0][1:] == code[1:])
-    )
-    return (after.end_byte, cast[1]) if cast is not None and plain and same else (loop.node.end_byte, None)
+    return Splice(loop.node.start_byte, loop.end, text.encode())
 
 
 def _statements(

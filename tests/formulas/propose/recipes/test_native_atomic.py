@@ -98,9 +98,48 @@ READ = "__hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)"
                 )
             ],
         ),
+        (
+            "float least(float& cell, float x)",
+            (
+                "float o = cell, w; if (o <= x) return o; do { w = o; o = __int_as_float(atomicCAS((int*)&cell,"
+                " __float_as_int(w), __float_as_int(x))); } while (o != w && o > x); return o;"
+            ),
+            [
+                ("float o = cell; if (o <= x) return o; float found = __hip_atomic_load(&cell, __ATOMIC_RELAXED,"
+                " __HIP_MEMORY_SCOPE_AGENT); if (x < found) found = __float_as_int(x) >= 0"
+                " ? __int_as_float(atomicMin((int*)&cell, __float_as_int(x)))"
+                " : __uint_as_float(atomicMax((unsigned int*)&cell, __float_as_uint(x))); return found;")
+            ],
+        ),
+        (
+            "int most(int* p, int x)",
+            (
+                "int o = *p, w; do { w = o; if (w >= x) return w; o = atomicCAS(p, w, x); } while (w != o); return o;"
+            ),
+            ["return atomicMax(p, x);", f"int found = {READ}; if (x > found) found = atomicMax(p, x); return found;"],
+        ),
+        (
+            "void most(unsigned* p, unsigned x)",
+            "unsigned o = *p, w; do { w = o; o = atomicCAS(p, w, max(x, w)); } while (w != o || o < x);",
+            ["atomicMax(p, x);", f"if (x > {READ}) atomicMax(p, x);"],
+        ),
+        (
+            "void most(float* p, float x)",
+            (
+                "auto a = reinterpret_cast<int*>(p); const int bits = __float_as_int(x); float o = *p; while (o < x) {"
+                " o = __int_as_float(atomicCAS(a, __float_as_int(o), bits)); }"
+            ),
+            [
+                (f"if (x > {READ}) {{ if (__float_as_int(x) >= 0) atomicMax((int*)p, __float_as_int(x));"
+                " else atomicMin((unsigned int*)p, __float_as_uint(x)); }")
+            ],
+        ),
     ],
-    ids=("sum", "difference", "minimum", "no-break", "exchange", "bits", "double"),
-)
+    ids=(
+        "sum", "difference", "minimum", "no-break", "exchange", "bits", "double", "asked-before", "returns", "again",
+        "constant-bits",
+    ),
+)  # fmt: skip
 def test_a_device_function_becomes_the_operation(head: str, body: str, expected: list[str]) -> None:
     assert rewritten(f"__device__ {head} {{ {body} }}") == expected
 
@@ -146,12 +185,14 @@ def test_a_template_gets_what_is_right_for_every_type() -> None:
         "int o = *p, w; do { w = o; o = atomicCAS(p, w, w + x); if (o != w) p++; } while (o != w);",
         "unsigned o = *p; while (o < x) { unsigned w = o; o = atomicCAS(p, (int)w, x); if (o == w) break; }",
         "int o = *p; do { o = *p; } while (o < x && atomicCAS(p, o, n) != o);",
+        "int o = *p, w; if (o >= x) return; do { w = o; o = atomicCAS(p, w, x); } while (o != w && o < n);",
+        "int o = *p; while (o < x) { int w = o; o = atomicCAS(p, w, x); } *p = o;",
         "int o = *p; atomicCAS(p, o, o + x); for (int k = 0; k < n; ++k) o = atomicCAS(p, o, o + x);",
     ],
     ids=(
         "lock", "hash", "limit", "product", "tries", "counts", "store", "no-read", "other-value", "other-bound",
         "barrier", "double-use", "value-cast", "float-sum", "wider", "reference", "address", "result", "moved",
-        "signs", "exchange", "steps",
+        "signs", "exchange", "other-end", "goes-on", "steps",
     ),
 )  # fmt: skip
 def test_another_loop_is_left_alone(loop: str) -> None:
@@ -226,11 +267,23 @@ def test_extremes_of_floats_keep_zeros_and_what_is_no_number(tmp_path: Path) -> 
     source = PROGRAM.encode()
     (rewrite,) = candidates(ask("native_atomic", source, LaunchFacts()))
     assert rewrite.exact
-    assert rewrite.assumes == ()
+    assert rewrite.assumes == ("what is changed is memory of the device, not of the host",)
     assert b"atomicCAS" not in rewrite.text
     before, after = output_of(source, tmp_path / "before"), output_of(rewrite.text, tmp_path / "after")
     assert before.splitlines()[2:6] == ["nan nan", "inf -inf", "0 0", "-0 -0"]
     assert before == after
+
+
+def test_a_sum_of_integers_assumes_nothing_and_keeps_its_memory_order() -> None:
+    text = (
+        "__global__ void k(int* p, int x) { int o = 0; while (!__hip_atomic_compare_exchange_weak(p, &o, o + x,"
+        " __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP)) {} }"
+    )
+    (rewrite,) = candidates(ask("native_atomic", text.encode(), LaunchFacts()))
+    assert rewrite.assumes == ()
+    assert b"__hip_atomic_fetch_add(p, x, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_WORKGROUP);" in rewrite.text
+    largest = text.replace("o + x", "max(o, x)")
+    assert isinstance(ask("native_atomic", largest.encode(), LaunchFacts()), Refusal)
 
 
 def test_a_maximum_by_a_function_assumes_numbers() -> None:
