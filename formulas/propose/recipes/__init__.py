@@ -40,6 +40,7 @@ from hipscope.formulas.propose.recipes import (
     reciprocal,
     register_cache,
     register_sum,
+    register_tile,
     restrict,
     scalar_replacement,
     sequential_tree,
@@ -105,7 +106,8 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 # What is tried on every hot kernel, whatever was found in it.
 ANYWHERE: tuple[Recipe, ...] = (
     constant_table.propose, dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose,
-    lds_column.propose, masked_loads.propose, prefetch.propose, uniform_table.propose, wave_tree.propose,
+    lds_column.propose, masked_loads.propose, prefetch.propose, register_tile.propose, uniform_table.propose,
+    wave_tree.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(

@@ -47,6 +47,7 @@ from hipscope.formulas.propose.recipes import (
     reciprocal,
     register_cache,
     register_sum,
+    register_tile,
     restrict,
     scalar_replacement,
     sequential_tree,
@@ -69,7 +70,8 @@ BY_NAME: dict[str, Recipe] = {
             block_coarsening, block_reduce, cheaper_calls, constant_table, division, dpp_shuffle, fast_math,
             fixed_trips, float_math, hoist_guard, hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram,
             masked_loads, merge_branches, native_atomic, packed_float, pad_lds, prefetch, reciprocal, register_cache,
-            register_sum, restrict, scalar_replacement, sequential_tree, sincos, skip_zeros, tile_transpose,
+            register_sum, register_tile, restrict, scalar_replacement, sequential_tree, sincos, skip_zeros,
+            tile_transpose,
             uniform_table, wave_reduce, wave_tree, xcd_remap, xor_swizzle,
         )
     },

@@ -159,6 +159,20 @@ __global__ void chained(const float* in, float* out, int taps, int n) {
     out[i] -= in[k];
   }
 }
+__global__ void pairs(const float* in, float* out, int* near, int width, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    float sum = 0.0f;
+    int count = 0;
+    for (int j = 0; j < width; ++j) {
+      const float distance = in[j] - in[i];
+      if (j != i && distance < 4.0f) ++count;
+      sum += distance * distance;
+    }
+    out[i] = sum;
+    atomicAdd(&near[threadIdx.x & 7], count);
+  }
+}
 int main(int argc, char**) {
   const int block = argc > 1 ? 256 : 128;
   const int n = 2600;
@@ -188,6 +202,7 @@ int main(int argc, char**) {
   summed<<<4, 128>>>((const int*)in, (int*)twice, (int*)out, n);
   chained<<<21, 128>>>(in, out, 4, n);
   counted<<<301, 128>>>((const int*)in, (int*)twice, 301 * 128 - 50);
+  pairs<<<259, 64>>>(in, out, (int*)twice, 9, 16384);
   return hipDeviceSynchronize();
 }
 """
@@ -244,6 +259,16 @@ JUDGED = [
     ("wave_reduce", "counted", [("offset = warpSize / 2", "offset = warpSize / 4"), ("% warpSize == 0", "% 32 == 0")]),
     ("register_sum", "summed", [("loop_sum += ", "loop_sum = "), ("max(loop_value, ", "max(0, ")]),
     ("scalar_replacement", "chained", [("(i % 3) < taps", "(i % 3) < taps - 1"), ("out[i] = out_value;", ";")]),
+    (
+        "register_tile",
+        "pairs",
+        [
+            ("inside[t] && i[t] < n", "inside[t] && i[t] < n - 1"),
+            ("if (inside[t]) atomicAdd", "atomicAdd"),
+            ("outputs + (inside[t] ? t : 0)", "outputs"),
+            ("gridDim.x + outputs - 1", "gridDim.x"),
+        ],
+    ),
     ("reciprocal", "divided", [("1.0f / scale", "1.001f / scale"), ("(t + 1.0f)", "(t + 1.01f)")]),
     ("xor_swizzle", "turned", [("c ^ (r & 127)", "c ^ (r & 63)"), ("= tile[c][r ^ (c & 127)]", "= tile[c][r]")]),
 ]  # fmt: skip

@@ -685,6 +685,110 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             "would leave out a barrier",
         ),
         *(
+            ("register_tile", case, changes, facts, reason)
+            for case, changes, facts, reason in (
+                (
+                    "bodies",
+                    [],
+                    {"launches": [[[32512, 1, 1], [256, 1, 1]]]},
+                    "there are too few workgroups",
+                ),
+                ("bodies", [("bodies[j]", "bodies[j + i]")], {}, "no loop loads the same for several"),
+                ("bodies", [("j < n;", "j < i;")], {}, "no loop loads the same for several"),
+                ("bodies", [("if (j != i)", "if (j == i) continue;")], {}, "no loop loads the same"),
+                ("bodies", [("if (i >= n)", "if (i != n)")], {}, "`i != n` on line 7 may hold for a later"),
+                (
+                    "bodies",
+                    [("blockDim.x + threadIdx.x", "blockDim.x + threadIdx.x - n")],
+                    {},
+                    "`i >= n` on line 7 may hold for a later",
+                ),
+                ("bodies", [("(i >= n)", "(bodies[i].w < 0)")], {}, "may hold for a later"),
+                (
+                    "bodies",
+                    [("  forces[i] = force", "  if (me.w < 0) return;\n  forces[i] = force")],
+                    {},
+                    "may hold",
+                ),
+                (
+                    "guarded_product",
+                    [("  float sum", "  beta += row + col;\n        float sum")],
+                    {},
+                    "`beta` is changed",
+                ),
+                ("bodies", [("float4 me =", "auto me =")], {}, "declares with `auto`"),
+                ("bodies", [("float4 me =", "volatile float4 me =")], {}, "uses `volatile`"),
+                ("bodies", [("float4 me =", "const float4& me =")], {}, "`me` is declared in a way"),
+                ("bodies", [("float4 me =", "float4& me =")], {}, "`me` is another name for a place"),
+                (
+                    "bodies",
+                    [("  forces[i] =", "  float* x = &force.x;\n  forces[i] =")],
+                    {},
+                    "`x` points to a variable",
+                ),
+                (
+                    "bodies",
+                    [("  forces[i] =", "  memcpy(&forces[i], &force, 12);\n  forces[i] =")],
+                    {},
+                    "may store",
+                ),
+                (
+                    "bodies",
+                    [("float4 other", "__syncwarp(); float4 other")],
+                    {},
+                    "exchange something on line 14",
+                ),
+                (
+                    "bodies",
+                    [("rsqrtf(", "__shfl_xor(1.0f, 1) * rsqrtf(")],
+                    {},
+                    "exchange something on line 17",
+                ),
+                (
+                    "bodies",
+                    [("  forces[i] = force", "  int k = atomicAdd((int*)forces, 1);\n  forces[i] = force")],
+                    {},
+                    "result of the atomicAdd",
+                ),
+                (
+                    "bodies",
+                    [("__global__", "#define ME me\n__global__"), ("other.x - me", "other.x - ME")],
+                    {},
+                    "the macro `ME` uses `me`",
+                ),
+                ("bodies", [("blockIdx.x * ", "dim3(blockIdx).x * ")], {}, "`blockIdx` as a whole"),
+                (
+                    "guarded_product",
+                    [("        c[row", "        }\n        if (row < m) {\n        c[row")],
+                    {},
+                    "stands behind a guard",
+                ),
+                (
+                    "lds_product",
+                    [
+                        (
+                            "  __syncthreads();\n        for",
+                            "  if (row > 3 && col > 3) __syncthreads();\n        for",
+                        )
+                    ],
+                    {},
+                    "wait for each other",
+                ),
+                (
+                    "lds_product",
+                    [
+                        ("rows[TILE][TILE]", "rows[]"),
+                        ("__shared__ float rows", "extern __shared__ float rows"),
+                        ("rows[threadIdx.y][threadIdx.x]", "rows[threadIdx.x]"),
+                        ("rows[threadIdx.y][i]", "rows[i]"),
+                        ("columns[threadIdx.y][threadIdx.x] = b", "rows[col] = b"),
+                    ],
+                    {},
+                    "as large as the launch says",
+                ),
+            )
+        ),
+        *(
             ("scalar_replacement", "store_before", changes, facts, reason)
             for changes, facts, reason in (
                 ([], {"disjoint": ["in"]}, "another argument may overlap it"),
