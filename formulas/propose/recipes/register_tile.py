@@ -28,7 +28,7 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 from hipscope.analysis.source.syntax import KernelSyntax
-from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.output_jamming import (
     CannotJam,
@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 NAME = "register_tile"
 
 _OUTPUTS = (4, 2, 8)
-_LEAST_LEFT = 64  # workgroups that still do something: fewer would leave most of a device idle
+_MOST = 4  # candidates: what the compiler may be told is timed with them
+_LEAST_WAVES = 1024  # that still do something, about one for each SIMD of a large GPU: with fewer, units idle
 # What asks for the other workgroups or lanes, cannot be repeated, or hides what is repeated.
 _NOT_REPEATED = re.compile(
     r"\b(grid_group|this_grid|this_thread_block|this_multi_grid|__threadfence\w*|volatile|static|asm|__asm\w*|goto"
@@ -76,20 +77,20 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         return Refusal(NAME, why)
     reasons: list[str] = []
     found: list[tuple[int, Candidate]] = []
-    for axis, groups in _axes(kernel, facts):
+    for axis, waves in _axes(kernel, facts):
         try:
             jam = jam_of(kernel, axis)
             shared = _shared_loads(jam, kernel)
             if not shared:
                 raise CannotJam("no loop loads the same for several outputs")
-            for place, number in enumerate(n for n in _OUTPUTS if groups >= n * _LEAST_LEFT):
+            for place, number in enumerate(n for n in _OUTPUTS if waves >= n * _LEAST_WAVES):
                 text = _Rewrite(source, kernel, jam, number).text()
                 found.append((place, _candidate(kernel, axis, number, text, shared)))
         except CannotJam as reason:
             reasons.append(f"along {axis}: {reason}")
     if found:
-        return [candidate for _, candidate in sorted(found, key=lambda one: one[0])]
-    return Refusal(NAME, "; ".join(reasons) or "there are too few workgroups to leave the work to a part")
+        return [candidate for _, candidate in sorted(found, key=lambda one: one[0])][:_MOST]
+    return Refusal(NAME, "; ".join(reasons) or f"a part of the waves would be fewer than {_LEAST_WAVES}")
 
 
 def _candidate(
@@ -107,13 +108,17 @@ def _candidate(
 
 
 def _axes(kernel: KernelSyntax, facts: LaunchFacts) -> Iterator[tuple[str, int]]:
-    """The axes along which the kernel asks for its workgroup, with the workgroups of the largest launch."""
+    """The axes along which the kernel asks for its workgroup, with the waves of the largest launch."""
     used = {text_of(n) for n in walk(kernel.body_node) if n.type in ("field_expression", "identifier")}
     for number, axis in enumerate("xyz"):
-        sizes = [[g // w for g, w in zip(f.grid, f.workgroup, strict=True)] for f in facts.launches]
-        several = [math.prod(size) for size in sizes if size[number] > 1]
+        several = [f for f in facts.launches if f.grid[number] > f.workgroup[number]]
         if used & set(indices(axis)) and several:
-            yield axis, max(several)
+            yield axis, max(_waves(launch, facts.wave_size) for launch in several)
+
+
+def _waves(launch: LaunchFact, wave_size: int) -> int:
+    sizes = zip(launch.grid, launch.workgroup, strict=True)
+    return math.prod(g // w for g, w in sizes) * -(-math.prod(launch.workgroup) // wave_size)
 
 
 def _shared_loads(jam: Jam, kernel: KernelSyntax) -> tuple[Node, ...]:
@@ -351,12 +356,18 @@ class _Rewrite:
         return Splice(start, end, text.encode("utf-8", "surrogateescape"))
 
     def _masked(self, node: Node) -> Iterator[Splice]:
-        """The statement for outputs that there are."""
-        braces = node.type == "if_statement" and node.child_by_field_name("alternative") is not None
-        head = f"if ({self.names.inside}[{self.names.output}]) " + ("{ " if braces else "")
-        yield Splice(node.start_byte, node.start_byte, head.encode())
-        if braces:
-            yield Splice(node.end_byte, node.end_byte, b" }")
+        """The statement for outputs that there are; one with an `else` in braces."""
+        head, start, end = f"if ({self.names.inside}[{self.names.output}]) ", node.start_byte, node.end_byte
+        if node.type != "if_statement" or node.child_by_field_name("alternative") is None:
+            yield Splice(start, start, head.encode())
+            return
+        step, newline = self.style.step, self.style.newline
+        outer = indentation(self.source, start)
+        yield Splice(start, start, f"{head}{{{newline}{outer}{step}".encode())
+        position = start
+        while 0 < (position := self.source.find(b"\n", position) + 1) < end:
+            yield Splice(position, position, step.encode())
+        yield Splice(end, end, f"{newline}{outer}}}".encode())
 
     def _placed(self, first: Node, lines: list[str]) -> str:
         """The lines in the place of a statement."""

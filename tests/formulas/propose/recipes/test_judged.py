@@ -15,6 +15,7 @@ from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.judge import Judgement, admit, judge_candidate, prove
 from hipscope.formulas.propose.candidate import Candidate, Family
+from hipscope.formulas.propose.recipes import register_tile
 from tests.formulas.propose.recipes.cases import BY_NAME
 
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -291,6 +292,12 @@ class Benches(dict[str, Bench]):
         kernel = next(k for k in session.profile.kernels if k.name.startswith(name))
         self[name] = self.stack.enter_context(open_bench(project, session, kernel))
         return self[name]
+
+
+@pytest.fixture(autouse=True)
+def launches_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small ones are quick, and show as much of what a rewrite computes."""
+    monkeypatch.setattr(register_tile, "_LEAST_WAVES", 1)
 
 
 @pytest.fixture(scope="module")

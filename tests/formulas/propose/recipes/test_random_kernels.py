@@ -15,6 +15,7 @@ from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.judge import Judgement, admit, prove
 from hipscope.formulas.propose.candidate import Candidate, Family
+from hipscope.formulas.propose.recipes import register_tile
 from tests.formulas.propose.recipes.cases import BY_NAME
 
 HARNESS = """#include <hip/hip_runtime.h>
@@ -103,6 +104,11 @@ def outputs(bench: Bench) -> list[Candidate]:
         listed = list(answer.candidates) if isinstance(answer, Family) else answer
         found += listed[:1] if isinstance(listed, list) else []
     return found
+
+
+@pytest.fixture(autouse=True)
+def launches_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(register_tile, "_LEAST_WAVES", 1)
 
 
 @pytest.mark.slow

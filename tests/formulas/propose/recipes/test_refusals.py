@@ -690,8 +690,8 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                 (
                     "bodies",
                     [],
-                    {"launches": [[[32512, 1, 1], [256, 1, 1]]]},
-                    "there are too few workgroups",
+                    {"launches": [[[130816, 1, 1], [256, 1, 1]]]},
+                    "a part of the waves would be fewer than 1024",
                 ),
                 ("bodies", [("bodies[j]", "bodies[j + i]")], {}, "no loop loads the same for several"),
                 ("bodies", [("j < n;", "j < i;")], {}, "no loop loads the same for several"),

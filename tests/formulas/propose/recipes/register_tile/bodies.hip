@@ -1,4 +1,4 @@
-// facts: {"launches": [[[65536, 1, 1], [256, 1, 1], {"n": 65536}]]}
+// facts: {"launches": [[[1048576, 1, 1], [256, 1, 1], {"n": 1048576}]]}
 #include <hip/hip_runtime.h>
 
 __global__ void forces(const float4* bodies, float3* forces, int n)
