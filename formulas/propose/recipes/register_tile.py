@@ -85,7 +85,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
                 raise CannotJam("no loop loads the same for several outputs")
             for place, number in enumerate(n for n in _OUTPUTS if waves >= n * _LEAST_WAVES):
                 text = _Rewrite(source, kernel, jam, number).text()
-                found.append((place, _candidate(kernel, axis, number, text, shared)))
+                found.append((place, _candidate(axis, number, text, shared)))
         except CannotJam as reason:
             reasons.append(f"along {axis}: {reason}")
     if found:
@@ -93,10 +93,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     return Refusal(NAME, "; ".join(reasons) or f"a part of the waves would be fewer than {_LEAST_WAVES}")
 
 
-def _candidate(
-    kernel: KernelSyntax, axis: str, number: int, text: bytes, shared: tuple[Node, ...]
-) -> Candidate:
-    del kernel
+def _candidate(axis: str, number: int, text: bytes, shared: tuple[Node, ...]) -> Candidate:
     lines = ", ".join(str(line) for line in sorted({n.start_point.row + 1 for n in shared}))
     return Candidate(
         recipe=NAME,
@@ -145,7 +142,8 @@ def _is_own_array(declarator: Node, declaration: Node) -> bool:
 
 
 def _no_helper_that_asks(kernel: KernelSyntax) -> str | None:
-    helper = next((kernel.through.built_ins.get(n) for n in ("blockIdx", "hipBlockIdx")), None)
+    asks = (kernel.through.built_ins.get(name) for name in ("blockIdx", "hipBlockIdx"))
+    helper = next((name for name in asks if name is not None), None)
     return f"`{helper}`, which the kernel uses, asks for the workgroup's number itself" if helper else None
 
 

@@ -750,6 +750,18 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                     {},
                     "result of the atomicAdd",
                 ),
+                *(
+                    (
+                        "bodies",
+                        [
+                            ("__global__", f"__device__ int at() {{ return {index}; }}\n__global__"),
+                            ("bodies[j]", "bodies[j + at()]"),
+                        ],
+                        {},
+                        "`at`, which the kernel uses, asks",
+                    )
+                    for index in ("blockIdx.x", "hipBlockIdx_x")
+                ),
                 (
                     "bodies",
                     [("__global__", "#define ME me\n__global__"), ("other.x - me", "other.x - ME")],
