@@ -222,11 +222,16 @@ class _Plan:
         consequence, other = child_of(node, "consequence"), node.child_by_field_name("alternative")
         if self._touches(condition):
             return not in_loop and other is None and self._guard(node, condition, consequence)
-        if not any(n.type in LOOPS or _BARRIER.match(text_of(n)) for n in walk(node)):
+        if not (self._is_mixed(consequence) or any(_holds_together(n) for n in walk(node))):
             return False
         for branch in (consequence, *(other.named_children if other is not None else ())):
             self.block(_inner(branch), in_loop=in_loop)
         return True
+
+    def _is_mixed(self, branch: Node) -> bool:
+        """Whether some statements of a branch are the same for all outputs and others are not."""
+        statements = [n for n in _inner(branch) if n.type not in _NOT_STATEMENTS]
+        return len({self._touches(statement) for statement in statements}) > 1
 
     def _guard(self, node: Node, condition: Node, consequence: Node) -> bool:
         if not any(outer.type == "compound_statement" for outer in (node.parent,) if outer is not None):
@@ -261,6 +266,10 @@ class _Plan:
             around = _LEAVES.get(node.type)
             if around is not None and not _stays(node, statement, around):
                 raise CannotJam(f"a loop ends, or goes on, by the output on line {node.start_point.row + 1}")
+
+
+def _holds_together(node: Node) -> bool:
+    return node.type in LOOPS or _BARRIER.match(text_of(node)) is not None
 
 
 def _inner(branch: Node) -> list[Node]:
@@ -314,9 +323,20 @@ def _changes(node: Node) -> Iterator[Node]:
             yield from _root(inner.child_by_field_name("left") or child_of(inner, "argument"))
         elif inner.type == "pointer_expression" and text_of(inner).startswith("&"):
             yield from _root(child_of(inner, "argument"))
+        elif inner.type == "call_expression" and _ATOMIC.fullmatch(called(inner) or ""):
+            yield from (name for place in arguments_of(inner)[:1] for name in _outside_of_indices(place))
         elif inner.type == "call_expression" and _exchanges(inner):
             for argument in arguments_of(inner):
                 yield from _root(argument)
+
+
+def _outside_of_indices(address: Node) -> Iterator[Node]:
+    """The names that an address is made of: `counts` and `bin` of `counts + bin`, `counts` of `&counts[bin]`."""
+    if address.type == "identifier":
+        yield address
+    for child in address.named_children:
+        if child.type != "subscript_argument_list":
+            yield from _outside_of_indices(child)
 
 
 def _exchanges(call: Node) -> bool:

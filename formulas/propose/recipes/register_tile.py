@@ -19,6 +19,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import (
     TOGETHER,
+    ancestors,
     arguments_of,
     called,
     child_of,
@@ -64,7 +65,7 @@ _LEAST_WAVES = 1024  # that still do something, about one for each SIMD of a lar
 # What asks for the other workgroups or lanes, cannot be repeated, or hides what is repeated.
 _NOT_REPEATED = re.compile(
     r"\b(grid_group|this_grid|this_thread_block|this_multi_grid|__threadfence\w*|volatile|static|asm|__asm\w*|goto"
-    r"|printf|assert|__builtin_trap|abort|__hip_atomic\w*|__atomic\w*)\b"
+    r"|printf|assert|__builtin_trap|abort|__hip_atomic\w*|__atomic\w*|mem(cpy|set|move))\b"
 )
 _LOADS = re.compile(r"atomic|ldg|load|reinterpret_cast|static_cast", re.IGNORECASE)
 _WHOLE = re.compile(r"\bblockIdx\b(?!\s*\.)")
@@ -221,14 +222,49 @@ def _no_aliases(kernel: KernelSyntax) -> str | None:
             "const" not in text_of(at).split() or next(iter(_roots(value)), "") in own
         ):
             return f"`{name}` is another name for a place"
-        if "pointer_declarator" in kinds and (names & arrays or _address_of(value, own)):
+        if "pointer_declarator" in kinds and (
+            names & arrays or _address_of(value, own) or _pointed_later(kernel, name, own)
+        ):
             return f"`{name}` points to a variable of the kernel"
+    return None
+
+
+def _arrays_by_elements(kernel: KernelSyntax) -> str | None:
+    """No array of the kernel is used as a pointer, but for atomics."""
+    arrays = {
+        name
+        for name, d, _ in declarations_in(kernel.body_node)
+        if any(n.type == "array_declarator" for n in walk(d))
+    }
+    for node in walk(kernel.body_node):
+        if node.type != "identifier" or text_of(node) not in arrays or node.parent is None:
+            continue
+        if (
+            node.parent.type in ("subscript_expression", "array_declarator")
+            and node.parent.children[0] == node
+        ):
+            continue
+        calls = (called(outer) or "" for outer in ancestors(node, kernel.body_node))
+        if not any("atomic" in name for name in calls):
+            return f"`{text_of(node)}` on line {node.start_point.row + 1} is used other than by its elements"
     return None
 
 
 def _roots(value: Node | None) -> Iterator[str]:
     """The leftmost name of an expression."""
     yield from (text_of(n) for n in (walk(value) if value is not None else ()) if n.type == "identifier")
+
+
+def _pointed_later(kernel: KernelSyntax, name: str, own: set[str]) -> bool:
+    """Whether the pointer is assigned the place of a variable or a row of an array."""
+    for node in walk(kernel.body_node):
+        if node.type == "assignment_expression" and text_of(child_of(node, "left")) == name:
+            value = child_of(node, "right")
+            if _address_of(value, own) or (
+                value.type == "subscript_expression" and next(_roots(value), "") in own
+            ):
+                return True
+    return False
 
 
 def _address_of(value: Node | None, own: set[str]) -> bool:
@@ -267,6 +303,7 @@ _PRECONDITIONS = (
     _no_results_of_atomics,
     _no_unseen_stores,
     _no_aliases,
+    _arrays_by_elements,
     _no_macro_hides,
 )
 

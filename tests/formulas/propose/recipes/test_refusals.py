@@ -688,6 +688,24 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             ("register_tile", case, changes, facts, reason)
             for case, changes, facts, reason in (
                 (
+                    "lds_product",
+                    [("float sum =", "const float* at; at = rows[0]; float sum =")],
+                    {},
+                    "`at` points to",
+                ),
+                (
+                    "lds_product",
+                    [("float sum =", "auto at = rows + 1; float sum =")],
+                    {},
+                    "other than by its elements",
+                ),
+                (
+                    "bodies",
+                    [("  forces[i] =", "  memset(forces, 0, 4);\n  forces[i] =")],
+                    {},
+                    "uses `memset`",
+                ),
+                (
                     "bodies",
                     [],
                     {"launches": [[[130816, 1, 1], [256, 1, 1]]]},
@@ -728,7 +746,7 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                 ),
                 (
                     "bodies",
-                    [("  forces[i] =", "  memcpy(&forces[i], &force, 12);\n  forces[i] =")],
+                    [("  forces[i] =", "  sincosf(1.0f, &forces[i].x, &forces[i].y);\n  forces[i] =")],
                     {},
                     "may store",
                 ),
