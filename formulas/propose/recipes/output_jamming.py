@@ -302,7 +302,8 @@ def _declared_at(statement: Node) -> set[str]:
 def _set_by(statement: Node, kernel: KernelSyntax) -> set[str]:
     """The variables around a statement that it may change; elements behind pointers are none."""
     inner = [(n, at) for n, _, at in declarations_in(statement) if at.id != statement.id]
-    found = {text_of(n) for n in _changes(statement) if not any(_means(n, name, at) for name, at in inner)}
+    changes = [*_changes(statement), *_counted(statement, kernel)]
+    found = {text_of(n) for n in changes if not any(_means(n, name, at) for name, at in inner)}
     return {name for name in found if not _is_pointer(name, kernel) or _assigned_whole(name, statement)}
 
 
@@ -323,11 +324,22 @@ def _changes(node: Node) -> Iterator[Node]:
             yield from _root(inner.child_by_field_name("left") or child_of(inner, "argument"))
         elif inner.type == "pointer_expression" and text_of(inner).startswith("&"):
             yield from _root(child_of(inner, "argument"))
-        elif inner.type == "call_expression" and _ATOMIC.fullmatch(called(inner) or ""):
-            yield from (name for place in arguments_of(inner)[:1] for name in _outside_of_indices(place))
         elif inner.type == "call_expression" and _exchanges(inner):
             for argument in arguments_of(inner):
                 yield from _root(argument)
+
+
+def _counted(statement: Node, kernel: KernelSyntax) -> Iterator[Node]:
+    """The arrays of the kernel that atomics change by an address: `counts` of `atomicAdd(counts + bin, 1)`."""
+    arrays = {
+        name
+        for name, declarator, _ in declarations_in(kernel.body_node)
+        if any(n.type == "array_declarator" for n in walk(declarator))
+    }
+    for call in walk(statement):
+        if call.type == "call_expression" and _ATOMIC.fullmatch(called(call) or ""):
+            names = (name for place in arguments_of(call)[:1] for name in _outside_of_indices(place))
+            yield from (name for name in names if text_of(name) in arrays)
 
 
 def _outside_of_indices(address: Node) -> Iterator[Node]:
