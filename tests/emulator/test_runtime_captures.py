@@ -68,6 +68,49 @@ def test_a_replay_tells_which_bytes_are_read_and_written_and_how_long_it_took(
     assert (tmp_path / "r" / "profile_1.json").exists()
 
 
+def test_the_places_of_accesses_are_those_of_every_lane_however_often_and_in_which_order(
+    run: Run, tmp_path: Path
+) -> None:
+    ran = run(
+        HEADER
+        + """
+__global__ void mixed(const volatile int* read, volatile int* changed, volatile int* made, volatile char* bytes,
+                      int* sums, const double2* wide) {
+  const int i = threadIdx.x;
+  double s = 0;
+  for (int turn = 0; turn < 2; ++turn) {
+    s += read[i >> 6] + read[63 - i] + wide[i >> 1].y;
+    changed[63 - i] = changed[63 - i] + 1;
+    made[i] = s;
+    __syncthreads();
+    s += made[63 - i] + made[i];
+    bytes[2 * i] = s;
+    atomicAdd(sums + (i >> 6), 1);
+  }
+}
+int main() {
+  void* p[6];
+  for (void*& one : p) { CHECK(hipMalloc(&one, 512)); CHECK(hipMemset(one, 0, 512)); }
+  mixed<<<1, 64>>>((int*)p[0], (int*)p[1], (int*)p[2], (char*)p[3], (int*)p[4], (double2*)p[5]);
+  CHECK(hipDeviceSynchronize());
+}
+""",
+        capture=True,
+    )
+    replay(ran.capture / "dispatch_1", tmp_path / "r", "--trace-access")
+    first, written, read, atomic = 1, 2, 4, 8
+
+    def seen(buffer: int) -> list[int]:
+        return list((tmp_path / "r" / f"access_{buffer}.bin").read_bytes())
+
+    assert seen(0) == [first | read] * 256 + [0] * 256
+    assert seen(1) == [first | read | written] * 256 + [0] * 256
+    assert seen(2) == [written | read] * 256 + [0] * 256
+    assert seen(3) == [written, 0] * 64 + [0] * 384
+    assert seen(4) == [first | read | written | atomic] * 4 + [0] * 508
+    assert set(seen(5)[8::16]) == {first | read}
+
+
 def test_what_the_reference_writes_first_is_undefined_for_the_sanitizers(run: Run, tmp_path: Path) -> None:
     ran = run(
         HEADER

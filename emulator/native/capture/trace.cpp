@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <new>
 
 #include "core/populate.hpp"
@@ -33,6 +34,18 @@ HIPSCOPE_WIDEST void note_many(std::uint8_t* flags, std::size_t count, Added add
 
 constexpr std::uint64_t kFew = 16;
 
+/// Whether bytes with these flags have seen such an access: then another one adds nothing, as what was read without `read_before_written` was written.
+bool all_seen(const std::uint8_t* flags, std::uint64_t count, Added added) {
+    if (count % sizeof(std::uint32_t) != 0) return false;
+    const std::uint32_t seen = added.always * 0x01010101U;
+    for (std::uint64_t i = 0; i < count; i += sizeof seen) {
+        std::uint32_t four = 0;
+        std::memcpy(&four, flags + i, sizeof four);
+        if ((four & seen) != seen) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 AccessMap::AccessMap(const std::vector<CapturedBuffer>& buffers) : buffers_(buffers) {
@@ -60,9 +73,11 @@ void AccessMap::note(const MemoryAccess& access) {
         const std::uint64_t first = access.address[0][std::countr_zero(rest)];
         std::uint64_t bytes = access.bytes;
         rest &= rest - 1;
-        // Lanes side by side are one access; atomics on one place are as many as there are lanes.
-        while (!atomic && rest != 0 && access.address[0][std::countr_zero(rest)] == first + bytes) {
-            bytes += access.bytes;
+        // Lanes side by side or on one place are one access; atomics on one place are as many as there are lanes.
+        while (!atomic && rest != 0) {
+            const std::uint64_t next = access.address[0][std::countr_zero(rest)] - first;
+            if (next == bytes) bytes += access.bytes;
+            else if (next > bytes - access.bytes) break;
             rest &= rest - 1;
         }
         note(first, bytes, access.kind);
@@ -70,16 +85,21 @@ void AccessMap::note(const MemoryAccess& access) {
 }
 
 void AccessMap::note(std::uint64_t address, std::uint64_t bytes, AccessKind kind) {
-    auto found = starts_.upper_bound(address);
-    if (found == starts_.begin()) return;
-    const std::size_t index = (--found)->second;
+    if (buffers_.empty()) return;
+    if (address - buffers_[last_].address >= buffers_[last_].bytes) {
+        auto found = starts_.upper_bound(address);
+        if (found == starts_.begin()) return;
+        last_ = (--found)->second;
+    }
+    const std::size_t index = last_;
     const std::uint64_t first = address - buffers_[index].address, size = buffers_[index].bytes;
     if (first >= size || bytes == 0) return;
     const std::uint64_t end = std::min<std::uint64_t>(first + bytes, size);
     Flags& flags = flags_[index];
-    for (std::uint64_t block = first / kRunBytes; block <= (end - 1) / kRunBytes; ++block) flags.blocks[block] = true;
     const Added added = added_by(kind);
     std::uint8_t* const at = flags.bytes.get() + first;
+    if (end - first <= kFew && all_seen(at, end - first, added)) return;
+    for (std::uint64_t block = first / kRunBytes; block <= (end - 1) / kRunBytes; ++block) flags.blocks[block] = true;
     if (end - first > kFew) return note_many(at, end - first, added);
     for (std::uint64_t i = 0; i < end - first; ++i) at[i] = noted(at[i], added);
 }

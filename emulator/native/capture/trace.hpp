@@ -40,6 +40,7 @@ private:
     std::map<std::uint64_t, std::size_t> starts_;  // buffer address -> index
     std::vector<CapturedBuffer> buffers_;
     std::vector<Flags> flags_;
+    std::size_t last_ = 0;  // the buffer of the last access
 };
 
 }  // namespace hipscope
