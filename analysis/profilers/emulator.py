@@ -39,7 +39,7 @@ _EFFECTS = (
 _EFFECTS_BYTES = 1 << 30
 _OF_RESOURCES = 8  # a recording is in memory some times: unpacked, as the original left it, as a rewrite did
 _LEAST_RECORDING, _MOST_RECORDING = 512 << 20, 4 << 30  # bytes
-_SOME_NS = 1e5  # a launch that is not timed, for the program's events and in its profile
+UNTIMED_NS = 1e5  # a launch that is not timed, for the program's events and in its profile
 
 
 class EmulatorProfiler(Profiler):
@@ -88,7 +88,7 @@ def _selection(job: ProfilerRun) -> Selection:
 
     Of a run with a rewrite, launches, times and output are compared, so it is written without its instructions.
     """
-    untimed_ns = None if job.timed else _SOME_NS
+    untimed_ns = None if job.timed else UNTIMED_NS
     if not job.confined:
         return Selection(waves=job.waves, untimed_ns=untimed_ns)
     return Selection(counted=_none, traced=_none, untimed_ns=untimed_ns)
@@ -116,6 +116,8 @@ def run_emulated(
     cache.mkdir(parents=True, exist_ok=True)
     device_config = job.directory / "device.txt"
     write_device_config(find_device(job.device).name, device_config)
+    # Of a run by another clock only what it prints is looked at.
+    leaves = recorded is not None or (job.confined and job.clock_percent is None)
     options = EmulatorOptions(
         out=raw,
         objdump=job.toolchain.objdump,
@@ -132,7 +134,7 @@ def run_emulated(
         capture_variants=config.accordo.max_variants if recorded else None,
         capture_max_bytes=(config.accordo.max_bytes or largest_recording(recorded)) if recorded else None,
         capture_all_bytes=free_disk(recorded) // 2 if recorded else None,
-        effects_bytes=_EFFECTS_BYTES if job.confined or recorded else None,
+        effects_bytes=_EFFECTS_BYTES if leaves else None,
         sanitize=sanitize,
         clock_percent=job.clock_percent,
         poison=job.poison[0] if job.poison else None,

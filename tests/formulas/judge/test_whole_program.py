@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hipscope.analysis.profilers.emulator import UNTIMED_NS
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.toolchain.project import resolve_project
@@ -33,10 +34,10 @@ def test_a_number_that_any_run_of_the_original_prints_otherwise_is_no_difference
 
     session = SimpleNamespace(profile=profile("took 6 us"), prepared_dir=None)
     bench: Any = SimpleNamespace(session=session, symbols=frozenset(), source=None, timed_later=False)
-    asked: list[int | None] = []
+    asked: list[bool] = []
 
-    def original(_: Rehearsals, clock: int | None) -> str:
-        asked.append(clock)
+    def original(_: Rehearsals, _clock: int | None, *, timed: bool = True) -> str:
+        asked.append(timed)
         return others[len(asked) - 1]
 
     monkeypatch.setattr(Rehearsals, "_original", original)
@@ -44,7 +45,31 @@ def test_a_number_that_any_run_of_the_original_prints_otherwise_is_no_difference
         varied = rehearsals._varying(session.profile, profile("took 5 us"), (), 0.0)
     assert varied.lines == lines
     assert varied.beyond is None
-    assert len(asked) == runs
+    assert asked == [False, True][:runs]  # what models no times costs less
+
+
+@pytest.mark.parametrize("mean_ns", [700.0, 1e5, 3e7])
+def test_without_modelled_times_a_launch_takes_more_than_the_mean_of_the_program(
+    mean_ns: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = SimpleNamespace(time_ns=2 * mean_ns, dispatches=(0, 0), mangled="k")
+    was: Any = SimpleNamespace(
+        program=SimpleNamespace(output="1 us"), kernels=(kernel,), kernel=lambda _: None
+    )
+    session = SimpleNamespace(profile=was, prepared_dir=None)
+    bench: Any = SimpleNamespace(session=session, symbols=frozenset(), source=None, timed_later=False)
+    clocks: list[int] = []
+
+    def original(_: Rehearsals, clock: int, **_timed: bool) -> str:
+        clocks.append(clock)
+        return "2 us"
+
+    monkeypatch.setattr(Rehearsals, "_original", original)
+    with Rehearsals(bench, Run()) as rehearsals:
+        now: Any = SimpleNamespace(program=SimpleNamespace(output="3 us"), kernels=(), kernel=lambda _: None)
+        rehearsals._varying(was, now, (), 0.0)
+    takes = clocks[0] / 100 * UNTIMED_NS
+    assert 1.3 * mean_ns < takes < max(1.4 * mean_ns, 0.011 * UNTIMED_NS)
 
 
 def test_of_lines_that_differ_the_one_that_says_more_than_a_number_is_named() -> None:
