@@ -6,6 +6,7 @@ the proof. Nothing in here asks whether the result is right: that is accordo's p
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -132,6 +133,27 @@ def elsewhere(text: bytes, kernel_start: int) -> bytes:
     """The text as if the kernel stood at another place and were compiled at another time."""
     start = text.rfind(b"\n", 0, kernel_start) + 1
     return text[:start] + _ELSEWHERE + text[start:]
+
+
+def adds_no_names(original: bytes, candidate: bytes) -> bool:
+    """Whether the lines that a candidate changes hold the words that they held before, and hints to the compiler.
+
+    Then nothing new in them can name a place or a time, whatever the macros of any header stand for.
+    """
+    before, after = _changed_lines(original.splitlines(), candidate.splitlines())
+    return set(_PLAIN_WORD.findall(after)) <= {*_PLAIN_WORD.findall(before), *_HINT_WORDS}
+
+
+def _changed_lines(before: list[bytes], after: list[bytes]) -> tuple[bytes, bytes]:
+    """From the first to the last line that differs, in both texts."""
+
+    def same(pairs: Iterable[tuple[bytes, bytes]]) -> int:
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    start = same(zip(before, after, strict=False))
+    before, after = before[start:], after[start:]
+    end = same(zip(reversed(before), reversed(after), strict=False))
+    return b"\n".join(before[: len(before) - end]), b"\n".join(after[: len(after) - end])
 
 
 def others_compiled_differently(
@@ -285,6 +307,13 @@ _ELSEWHERE = b"""#pragma clang diagnostic push
 #pragma clang diagnostic pop
 #line 30001 "elsewhere.hip"
 """
+_PLAIN_WORD = re.compile(rb"[A-Za-z_]\w*")
+_HINT_WORDS = frozenset(
+    b"pragma unroll nounroll clang loop vectorize_width interleave_count disable enable".split()
+) | {
+    b"__restrict__",
+    b"__launch_bounds__",
+}
 _BARRIERS = BARRIERS | {"__builtin_amdgcn_s_barrier"}
 _PRAGMA_LINES = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(unroll|nounroll|clang[ \t]+loop)\b.*$", re.MULTILINE)
 _PRAGMAS = re.compile(r"#\s*pragma\s+(unroll|nounroll|clang loop)")

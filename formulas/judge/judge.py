@@ -29,6 +29,7 @@ from hipscope.formulas.detect.registry import find_formula
 from hipscope.formulas.facts.directives import configurations, configured
 from hipscope.formulas.judge.bench import Bench, CannotJudge, open_bench
 from hipscope.formulas.judge.guard import (
+    adds_no_names,
     changes_helpers,
     check_code_object,
     check_instructions,
@@ -167,7 +168,8 @@ def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, r
 
     Where the original depends on them, or does not compile elsewhere, this cannot be told and counts as None.
     """
-
+    if adds_no_names(bench.edited_text(candidate), candidate.text):
+        return None
     unit = _unit(bench, candidate)
     start = unit.span.start if unit is not None else 0
 

@@ -15,6 +15,7 @@ from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.judge.bench import CannotJudge, check_code
 from hipscope.formulas.judge.guard import (
+    adds_no_names,
     changes_helpers,
     check_code_object,
     check_source,
@@ -488,3 +489,19 @@ def test_a_kernel_that_the_compiled_file_does_not_hold_cannot_be_judged(original
         check_code(kernel, Path("kernels.h"), original)
     other: Any = SimpleNamespace(name="k(float const*, float*, int)")
     check_code(other, Path("kernels.h"), original)
+
+
+@pytest.mark.parametrize(
+    ("now", "same"),
+    [
+        (b"  #pragma unroll 4\n  for (int i = 0; i < n; ++i) s += x[i];\n", True),
+        (b"  for (int i = 0; i < n; i += 2) s += x[i] + x[i + 1];\n", True),
+        (b"", True),
+        (b"  for (int i = 0; i < n; ++i) s += x[i] * HERE;\n", False),  # whatever a header makes of it
+        (b"  for (int i = 0; i < n; ++i) s += x[i] + other;\n", False),  # a word of another line
+    ],
+)
+def test_names_that_a_change_adds_are_those_that_its_place_did_not_have(now: bytes, *, same: bool) -> None:
+    was = b"  for (int i = 0; i < n; ++i) s += x[i];\n"
+    text = b"__global__ void k(float* x, int n) {\n  int other = 0;\n" + was + b"}\n"
+    assert adds_no_names(text, text.replace(was, now)) is same
