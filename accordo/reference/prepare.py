@@ -7,7 +7,7 @@ candidates of one kernel.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -114,8 +114,9 @@ def prepare_reference(
     settings: ReferenceSettings,
     signature: Signature | None = None,
     run: Run | None = None,
+    progress: Callable[[float], None] = lambda _part: None,
 ) -> Reference:
-    """Replay the reference on its own dispatches and on fresh inputs.
+    """Replay the reference on its own dispatches and on fresh inputs; `progress` is told which part of them is through.
 
     A reference that does not reproduce its own recorded result, or writes nothing, cannot judge: `broken` says so.
     """
@@ -124,13 +125,15 @@ def prepare_reference(
         return Reference(settings, signature, (), "no launch of the kernel was recorded")
     prepared: list[Prepared] = []
     notes: list[str] = []
-    for dispatch in dispatches if "all_dispatches" not in settings.without else dispatches[:1]:
+    chosen = dispatches if "all_dispatches" not in settings.without else dispatches[:1]
+    for number, dispatch in enumerate(chosen, 1):
         run.say(f"replay of dispatch {dispatch.id}")
         try:
             one = _prepare(dispatch, settings, signature, run.cancel)
         except _NotReproducible as reason:
             return Reference(settings, signature, (), str(reason))
         prepared.append(one)
+        progress(number / len(chosen))
         if not dispatch.complete:
             notes.append(
                 f"dispatch {dispatch.id} was recorded in part: {dispatch.reason or 'too much memory'}"

@@ -60,7 +60,7 @@ class ProfileSession:
     """One profiled run with everything that a next step needs.
 
     `run_dir` holds the capture in rocprofv3's layout, `capture_dir` the recorded dispatches when they were asked for,
-    `prepared_dir` what was made of them before.
+    `prepared_dir` what was made of them before. `seconds` is what building and running took; 0 where that was before.
     """
 
     profile: Profile
@@ -69,6 +69,7 @@ class ProfileSession:
     run_dir: Path
     capture_dir: Path | None
     prepared_dir: Path | None = None
+    seconds: float = 0.0
 
 
 def profile_project(
@@ -79,6 +80,7 @@ def profile_project(
     Raises `MissingTool`, `BuildFailed`, `ProgramFailed` or `UsageError`, and `Cancelled` when the run is cancelled.
     Whatever the failure, no process and no half-written capture stays behind.
     """
+    begun = time.monotonic()
     run, options = run or Run(), options or ProfileOptions()
     config = project.config
     run.say("finding the compiler")
@@ -112,7 +114,8 @@ def profile_project(
         run.say("reading the profile")
         recorded = read_capture(directory, run.texts).model_copy(update={"source_note": choice.note})
         profile = placed(recorded, built.narrowed(project), run.texts)
-    return ProfileSession(profile, built, toolchain, directory, capture_dir)
+    seconds = time.monotonic() - begun
+    return ProfileSession(profile, built, toolchain, directory, capture_dir, seconds=seconds)
 
 
 def program_of(session: ProfileSession, project: Project, run: Run) -> tuple[Project, Run]:

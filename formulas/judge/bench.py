@@ -61,6 +61,11 @@ from hipscope.formulas.propose.candidate import Candidate
 
 _T = TypeVar("_T")
 BASELINE = "baseline"
+_REFERENCE = (
+    3.0  # times the program's run: before its first launch is through; on public programs it took 2 to 4
+)
+_PROOF = 0.5  # of what the reference took: it makes two replays on each input, a candidate most often one
+_WHOLE_PROGRAM = 1.5  # runs: with the rewrite, and the original once more by another clock, without times
 _MOST_SOURCES = 16  # that the compiler is asked about for the size of a launch
 _HIP_ONLY = (".cu", ".cuh", ".hip")  # what no compiler of host code alone reads
 
@@ -79,6 +84,8 @@ class OnDemand(Generic[_T]):
         self._lock = threading.Lock()
         self._future: Future[_T] | None = None
         self._begun = self._ended = math.inf
+        self.part = 0.0
+        """Of the work, which is through."""
 
     def begin(self) -> Future[_T]:
         """The work, which goes on beside what the caller does."""
@@ -170,9 +177,12 @@ class Bench:
         return self.ahead.reference.begin().result()
 
     @property
-    def proof_seconds(self) -> float:
-        """What a proof takes, as far as that is known: the candidate runs on all that the reference has run on."""
-        return self.ahead.reference.seconds
+    def seconds_to_verify(self) -> float:
+        """What it takes to prove a candidate that was timed and to run the program with it, as far as that is known."""
+        spent, program = self.ahead.reference.seconds, self.session.seconds
+        part = self.ahead.reference.part
+        reference = spent / part if part else max(spent, _REFERENCE * program)
+        return reference - spent + _PROOF * reference + _WHOLE_PROGRAM * program
 
     def prepare_precision(self) -> None:
         """Compile the kernel in double precision in the meantime: a candidate will probably ask for it."""
@@ -229,7 +239,11 @@ def open_bench(
         ready = _prepared_folder(session, kernel)
         if ready is None:
             baseline = pool.submit(_timed, recording, work / BASELINE)
-            reference = OnDemand(pool, lambda: _replayed(recording, settings, signature))
+
+            def through(part: float) -> None:
+                reference.part = part
+
+            reference = OnDemand(pool, lambda: _replayed(recording, settings, signature, through))
         else:
             baseline = pool.submit(read_measured, ready / BASELINE, run.texts)
             reference = OnDemand(pool, lambda: read_reference(ready, ready.parent, settings, signature))
@@ -305,9 +319,14 @@ def _timed(recording: Recording, work: Path) -> Measured:
     return found
 
 
-def _replayed(recording: Recording, settings: ReferenceSettings, signature: Signature) -> Reference:
+def _replayed(
+    recording: Recording,
+    settings: ReferenceSettings,
+    signature: Signature,
+    progress: Callable[[float], None],
+) -> Reference:
     """The kernel as it is, as the measure of its rewrites. Raises CannotJudge."""
-    reference = prepare_reference(recording.dispatches, settings, signature, recording.run)
+    reference = prepare_reference(recording.dispatches, settings, signature, recording.run, progress)
     if reference.broken is not None:
         raise CannotJudge(f"no rewrite of `{recording.kernel}` can be proved: {reference.broken}")
     return reference

@@ -209,28 +209,36 @@ def _timed_and_proved(
     proofs: Proofs,
     run: Run,
 ) -> Iterator[Judgement]:
+    hopes: list[Judgement] = []
+
+    def timed(number: int, one: Admitted) -> Judgement | str | None:
+        if hopes and run.seconds_left < bench.seconds_to_verify:
+            return None
+        after = time_candidate(bench, one.candidate, one.compiled, run, work=f"candidate_{number}")
+        if isinstance(after, str):
+            return after
+        # Another's metric explains it, too.
+        quick = weigh(bench, one.candidate, formula, after, None, others=())
+        hopes.extend([quick] if quick.accepted else [])
+        return quick
+
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        jobs = [
-            pool.submit(time_candidate, bench, one.candidate, one.compiled, run, work=f"candidate_{number}")
-            for number, one in enumerate(tried)
-        ]
+        jobs = [pool.submit(timed, number, one) for number, one in enumerate(tried)]
     hopeful = []
     cancelled = False
     for one, job in zip(tried, jobs, strict=True):
         try:
-            after = job.result()
+            quick = job.result()
         except Cancelled:
             yield unfinished(one.candidate, TIMED)
             cancelled = True
             continue
-        if isinstance(after, str):
+        if quick is None:
+            yield unfinished(one.candidate, TIMED)
+        elif isinstance(quick, str):
             proofs.drop(one)
-            yield Judgement(one.candidate, Outcome.DIFFERENT, f"Not equivalent: {after}.")
-            continue
-        quick = weigh(
-            bench, one.candidate, formula, after, None, others=()
-        )  # another's metric explains it, too
-        if quick.accepted:
+            yield Judgement(one.candidate, Outcome.DIFFERENT, f"Not equivalent: {quick}.")
+        elif quick.accepted:
             hopeful.append((quick, one))
         else:
             proofs.drop(one)

@@ -53,7 +53,6 @@ _MOST_PROVED = 3
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the other variants and the proof
-_RESERVED = 3.0  # proofs: the program runs with the rewrite, too, and some inputs are its own
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
 _WRITTEN_PAYS = 5  # hundredths of the time
 _PAYS = 1.01  # times as fast: where nothing gains that much, one partner is enough
@@ -146,7 +145,7 @@ def variants_around(bench: Bench) -> list[Variants]:
 def _proof_comes_first(bench: Bench, timed: Sequence[_Timed], run: Run) -> bool:
     """Whether a time limit leaves no more than the proof of what is fast enough already, and its program, will take."""
     hopeful = any(t.quick.accepted for t in timed)
-    return hopeful and run.seconds_left < _RESERVED * bench.proof_seconds
+    return hopeful and run.seconds_left < bench.seconds_to_verify
 
 
 def _written(variants: Variants, wanted: Sequence[Hints], dropped: list[Judgement]) -> list[_Tried]:
@@ -201,7 +200,7 @@ def _time(
 
     def measured(numbered: tuple[int, Admitted]) -> _Timed | None:
         number, one = numbered
-        if time.monotonic() - begun > seconds:
+        if time.monotonic() - begun > seconds or _proof_comes_first(bench, timed, run):
             return None
         after = time_candidate(bench, one.candidate, one.compiled, run, work=f"variant_{number}")
         if isinstance(after, str):

@@ -10,7 +10,7 @@ import pytest
 
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.formulas.judge.bench import CannotJudge, find_source
+from hipscope.formulas.judge.bench import Bench, CannotJudge, find_source
 
 KERNEL = "__global__ void reduce_kernel(float* p) { p[threadIdx.x] += 1.0f; }\n"
 
@@ -28,3 +28,22 @@ def test_a_kernel_of_a_library_is_not_the_programs_of_that_name(tmp_path: Path) 
         find_source(project, kernel, texts)
     own: Any = SimpleNamespace(name="reduce_kernel(float*)", file=str(source), line=2)
     assert find_source(project, own, texts).file == source
+
+
+@pytest.mark.parametrize(
+    ("spent", "part", "seconds"),
+    [
+        (0.0, 0.0, 60.0 + 30.0 + 30.0),  # nothing is known but what the program takes
+        (10.0, 0.25, 30.0 + 20.0 + 30.0),
+        (40.0, 1.0, 0.0 + 20.0 + 30.0),
+    ],
+)
+def test_what_is_left_of_the_reference_its_proof_and_the_program_are_what_verifying_takes(
+    spent: float, part: float, seconds: float
+) -> None:
+    reference = SimpleNamespace(seconds=spent, part=part)
+    bench: Any = SimpleNamespace(
+        ahead=SimpleNamespace(reference=reference), session=SimpleNamespace(seconds=20.0)
+    )
+    asked: Any = Bench.seconds_to_verify
+    assert asked.fget(bench) == pytest.approx(seconds)

@@ -16,6 +16,7 @@ from hipscope.accordo.model.verdict import Mismatch, Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.parse import device_functions, parse
+from hipscope.analysis.system.process import Stop
 from hipscope.formulas.facts.called_functions import CalledFunction
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.judge import selection
@@ -37,7 +38,8 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 @pytest.fixture
 def bench(pool: ThreadPoolExecutor) -> Any:
     """A bench whose reference is ready at once."""
-    return SimpleNamespace(ahead=SimpleNamespace(reference=OnDemand(pool, lambda: None)))
+    reference = OnDemand(pool, lambda: None)
+    return SimpleNamespace(ahead=SimpleNamespace(reference=reference), seconds_to_verify=300.0)
 
 
 def admitted(text: bytes, *, exact: bool = True) -> Any:
@@ -211,6 +213,37 @@ def test_a_gain_that_another_formula_explains_is_a_gain(bench: Any, monkeypatch:
     bench.project = SimpleNamespace(config=SimpleNamespace(optimize=SimpleNamespace(max_attempts=8)))
     found: list[Any] = list(selection.contest(bench, offers, None, Run()))
     assert [one for _, one in found] == tried
+
+
+@pytest.mark.parametrize(
+    ("seconds", "fast", "timed"), [(290.0, True, 1), (310.0, True, 2), (290.0, False, 2)]
+)
+def test_a_limit_that_is_near_leaves_the_time_for_a_proof(
+    bench: Any, monkeypatch: pytest.MonkeyPatch, seconds: float, *, fast: bool, timed: int
+) -> None:
+    made: list[bytes] = []
+
+    def time_candidate(_bench: Any, candidate: Any, *_: Any, **__: Any) -> object:
+        made.append(candidate.text)
+        return object()
+
+    def weigh(_bench: Any, candidate: Any, *_: Any, **__: Any) -> Any:
+        stage = Outcome.ACCEPTED if fast else Outcome.NOT_FASTER
+        return Judgement(candidate, stage, "Timed.", speedup=1.2)
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(selection, "time_candidate", time_candidate)
+    monkeypatch.setattr(selection, "weigh", weigh)
+    monkeypatch.setattr(
+        selection, "prove_in_order", lambda _bench, hopeful, *_: (quick for quick, _ in hopeful)
+    )
+    tried = [Admitted(Candidate("r", text.decode(), text, ""), None) for text in (b"one", b"two")]  # type: ignore[arg-type]
+    run = Run(Stop(None, seconds))
+    with selection.Proofs(bench, run) as begun:
+        found = list(selection._timed_and_proved(bench, tried, None, None, begun, run))
+    assert len(made) == timed
+    left = [j.candidate.text for j in found if j.stage is Outcome.ENDED]
+    assert left == ([] if timed == len(tried) else [b"two"])
 
 
 CALLING = b"""

@@ -69,7 +69,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
         bench: Any = SimpleNamespace(
             kernel=SimpleNamespace(name="shape"),
             prepare_precision=lambda: None,
-            proof_seconds=100.0,
+            seconds_to_verify=300.0,
             ahead=SimpleNamespace(reference=reference),
         )
         found: list[Judgement] = []
