@@ -14,7 +14,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from tree_sitter import Node
 
 from hipscope.analysis.source.declarations import needed_declarations
-from hipscope.analysis.source.nodes import BARRIERS, ancestors, arguments_of, called, names_in, text_of, walk
+from hipscope.analysis.source.nodes import (
+    BARRIERS,
+    ancestors,
+    arguments_of,
+    called,
+    declared_name,
+    names_in,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, Span
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata, kernel_code
@@ -135,13 +144,24 @@ def elsewhere(text: bytes, kernel_start: int) -> bytes:
     return text[:start] + _ELSEWHERE + text[start:]
 
 
-def adds_no_names(original: bytes, candidate: bytes) -> bool:
-    """Whether the lines that a candidate changes hold the words that they held before, and hints to the compiler.
+def adds_no_names(original: bytes, candidate: bytes, unit: KernelSyntax | None) -> bool:
+    """Whether a candidate's changed lines have no words but the `unit`'s before, keywords and what it declares.
 
-    Then nothing new in them can name a place or a time, whatever the macros of any header stand for.
+    Then nothing new in them can name a place or a time, whatever the macros of other headers stand for: such a macro
+    is a number or a string, which cannot be declared. Those of the project are left to `check_source`.
     """
     before, after = _changed_lines(original.splitlines(), candidate.splitlines())
-    return set(_PLAIN_WORD.findall(after)) <= {*_PLAIN_WORD.findall(before), *_HINT_WORDS}
+    known = original[unit.span.start : unit.span.end] if unit is not None else before
+    new = {*_PLAIN_WORD.findall(after)} - {*_PLAIN_WORD.findall(known), *_KEYWORDS}
+    return not new or (unit is not None and new <= _declared_in(candidate, unit.name))
+
+
+def _declared_in(text: bytes, function: str) -> set[bytes]:
+    """The variables that functions of that name declare."""
+    found = (f for f in (*parse(text).kernels, *device_functions(text)) if f.name == function)
+    nodes = (n for f in found for n in walk(f.body_node) if n.type == "declaration")
+    declarators = (d for n in nodes for d in n.children_by_field_name("declarator"))
+    return {text_of(name).encode() for d in declarators if (name := declared_name(d)) is not None}
 
 
 def _changed_lines(before: list[bytes], after: list[bytes]) -> tuple[bytes, bytes]:
@@ -308,12 +328,12 @@ _ELSEWHERE = b"""#pragma clang diagnostic push
 #line 30001 "elsewhere.hip"
 """
 _PLAIN_WORD = re.compile(rb"[A-Za-z_]\w*")
-_HINT_WORDS = frozenset(
-    b"pragma unroll nounroll clang loop vectorize_width interleave_count disable enable".split()
-) | {
-    b"__restrict__",
-    b"__launch_bounds__",
-}
+# C++ [lex.key], types and statements, which no macro of a header in use stands for; then what hints are written in.
+_KEYWORDS = (
+    b"auto bool break case char const constexpr continue default do double else false float for if int long return "
+    b"short signed static_cast true unsigned void while pragma unroll nounroll clang loop vectorize_width "
+    b"interleave_count disable enable __restrict__ __launch_bounds__".split()
+)
 _BARRIERS = BARRIERS | {"__builtin_amdgcn_s_barrier"}
 _PRAGMA_LINES = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(unroll|nounroll|clang[ \t]+loop)\b.*$", re.MULTILINE)
 _PRAGMAS = re.compile(r"#\s*pragma\s+(unroll|nounroll|clang loop)")

@@ -168,9 +168,9 @@ def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, r
 
     Where the original depends on them, or does not compile elsewhere, this cannot be told and counts as None.
     """
-    if adds_no_names(bench.edited_text(candidate), candidate.text):
-        return None
     unit = _unit(bench, candidate)
+    if adds_no_names(bench.edited_text(candidate), candidate.text, unit):
+        return None
     start = unit.span.start if unit is not None else 0
 
     def moved(text: bytes) -> CodeObject | None:

@@ -496,12 +496,16 @@ def test_a_kernel_that_the_compiled_file_does_not_hold_cannot_be_judged(original
     [
         (b"  #pragma unroll 4\n  for (int i = 0; i < n; ++i) s += x[i];\n", True),
         (b"  for (int i = 0; i < n; i += 2) s += x[i] + x[i + 1];\n", True),
+        (b"  for (int i = 0; i < n; ++i) { const int one = x[i], *at = &s; *at += one; }\n", True),
         (b"", True),
         (b"  for (int i = 0; i < n; ++i) s += x[i] * HERE;\n", False),  # whatever a header makes of it
-        (b"  for (int i = 0; i < n; ++i) s += x[i] + other;\n", False),  # a word of another line
+        (b"  for (int i = 0; i < n; ++i) s += sizeof(struct host);\n", False),  # a word of another function
     ],
 )
-def test_names_that_a_change_adds_are_those_that_its_place_did_not_have(now: bytes, *, same: bool) -> None:
+def test_names_that_a_change_adds_are_those_that_its_function_neither_had_nor_declares(
+    now: bytes, *, same: bool
+) -> None:
     was = b"  for (int i = 0; i < n; ++i) s += x[i];\n"
-    text = b"__global__ void k(float* x, int n) {\n  int other = 0;\n" + was + b"}\n"
-    assert adds_no_names(text, text.replace(was, now)) is same
+    text = b"int host;\n__global__ void k(int* x, int n) {\n  int s = 0;\n" + was + b"  x[0] = s;\n}\n"
+    (kernel,) = parse(text).kernels
+    assert adds_no_names(text, text.replace(was, now), kernel) is same
