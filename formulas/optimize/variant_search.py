@@ -197,23 +197,27 @@ def _time(
     run.say(f"timing {len(admitted)} variants of `{bench.kernel.name}`")
 
     begun, seconds = time.monotonic(), min(_SECONDS, run.seconds_left * _SHARE)
+    so_far = [*timed]
 
     def measured(numbered: tuple[int, Admitted]) -> _Timed | None:
         number, one = numbered
-        if time.monotonic() - begun > seconds or _proof_comes_first(bench, timed, run):
+        if time.monotonic() - begun > seconds or _proof_comes_first(bench, so_far, run):
             return None
         after = time_candidate(bench, one.candidate, one.compiled, run, work=f"variant_{number}")
         if isinstance(after, str):
             return None
         told = by_text[one.candidate.text]
-        return _Timed(told.variants, told.hints, weigh(bench, one.candidate, None, after, None), one)
+        quick = weigh(bench, one.candidate, None, after, None)
+        if quick.accepted:
+            bench.ahead.reference.begin()  # it will be proved, or one that is faster
+        found = _Timed(told.variants, told.hints, quick, one)
+        so_far.append(found)
+        return found
 
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for one in pool.map(measured, enumerate(admitted, len(timed))):
             if one is not None:
-                timed.append(one)
-                if one.quick.accepted:
-                    bench.ahead.reference.begin()  # it will be proved, or one that is faster
+                timed.append(one)  # noqa: PERF401  # the search may end between two of them
 
 
 def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:

@@ -150,6 +150,24 @@ def test_a_limit_that_is_near_ends_the_search_in_time_for_a_proof(
     assert any("unroll 16" in c.text.decode() for c in compiled) is more
 
 
+@pytest.mark.parametrize(
+    ("seconds", "speed", "more"), [(290.0, 1.5, False), (310.0, 1.5, True), (290.0, 1.0, True)]
+)
+def test_near_a_limit_no_variant_is_timed_beside_one_that_is_fast_enough(
+    judged: Judging, monkeypatch: pytest.MonkeyPatch, seconds: float, speed: float, *, more: bool
+) -> None:
+    replayed: list[object] = []
+
+    def time_candidate(*_: Any, **__: Any) -> object:
+        replayed.append(object())
+        return replayed[-1]
+
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    monkeypatch.setattr(variant_search, "time_candidate", time_candidate)
+    judged(lambda _text: speed, Run(Stop(None, seconds)))
+    assert (len(replayed) > 1) is more
+
+
 def test_without_anything_to_prove_a_limit_leaves_the_search_as_it_is(
     judged: Judging, compiled: list[Candidate]
 ) -> None:
