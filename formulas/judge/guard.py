@@ -152,7 +152,7 @@ def adds_no_names(original: bytes, candidate: bytes, unit: KernelSyntax | None) 
     """
     before, after = _changed_lines(original.splitlines(), candidate.splitlines())
     known = original[unit.span.start : unit.span.end] if unit is not None else before
-    new = {*_PLAIN_WORD.findall(after)} - {*_PLAIN_WORD.findall(known), *_KEYWORDS}
+    new = {*_PLAIN_WORD.findall(_LINE_COMMENT.sub(rb"\1", after))} - {*_PLAIN_WORD.findall(known), *_KEYWORDS}
     return not new or (unit is not None and new <= _declared_in(candidate, unit.name))
 
 
@@ -327,12 +327,16 @@ _ELSEWHERE = b"""#pragma clang diagnostic push
 #pragma clang diagnostic pop
 #line 30001 "elsewhere.hip"
 """
-_PLAIN_WORD = re.compile(rb"[A-Za-z_]\w*")
-# C++ [lex.key], types and statements, which no macro of a header in use stands for; then what hints are written in.
+_PLAIN_WORD = re.compile(rb"(?<!\w)[A-Za-z_]\w*")
+# None on a line with what could begin or end a string, or another comment.
+_LINE_COMMENT = re.compile(rb"^((?:(?!/\*)[^\"'\n])*?)//(?:(?!\*/)[^\"'\n])*$", re.MULTILINE)
+# C++ [lex.key], types and statements, which no macro of a header in use stands for; what hints are written in; and
+# HIP's own names in the text of recipes (hip/amd_detail/host_defines.h, amd_hip_runtime.h, amd_warp_functions.h).
 _KEYWORDS = (
     b"auto bool break case char const constexpr continue default do double else false float for if int long return "
-    b"short signed static_cast true unsigned void while pragma unroll nounroll clang loop vectorize_width "
-    b"interleave_count disable enable __restrict__ __launch_bounds__".split()
+    b"short signed static static_cast true unsigned void while pragma unroll nounroll clang loop vectorize_width "
+    b"interleave_count disable enable __restrict__ __launch_bounds__ __shared__ __syncthreads __shfl_down __shfl_xor "
+    b"threadIdx blockIdx blockDim gridDim warpSize x y z".split()
 )
 _BARRIERS = BARRIERS | {"__builtin_amdgcn_s_barrier"}
 _PRAGMA_LINES = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(unroll|nounroll|clang[ \t]+loop)\b.*$", re.MULTILINE)

@@ -497,7 +497,14 @@ def test_a_kernel_that_the_compiled_file_does_not_hold_cannot_be_judged(original
         (b"  #pragma unroll 4\n  for (int i = 0; i < n; ++i) s += x[i];\n", True),
         (b"  for (int i = 0; i < n; i += 2) s += x[i] + x[i + 1];\n", True),
         (b"  for (int i = 0; i < n; ++i) { const int one = x[i], *at = &s; *at += one; }\n", True),
+        (
+            b"  // Two steps at once.\n  for (long i = 0; i < n - 1LL; i += 2) s += x[i] + x[i + 1];  // in int\n",
+            True,
+        ),
         (b"", True),
+        (b'  for (int i = 0; i < n; ++i) s += x[i] * *"//" * HERE;\n', False),
+        (b"  for (int i = 0; i < n; ++i) s += x[i] * /* // */ HERE;\n", False),
+        (b"  /*\n  // */ s += HERE;\n", False),
         (b"  for (int i = 0; i < n; ++i) s += x[i] * HERE;\n", False),  # whatever a header makes of it
         (b"  for (int i = 0; i < n; ++i) s += sizeof(struct host);\n", False),  # a word of another function
     ],
