@@ -6,7 +6,9 @@ candidates of one kernel.
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -102,6 +104,7 @@ class Reference:
         return self.own_notes + oracles
 
 
+_RUNS_OF_A_TRIAL = 3.0  # two, of which the sanitizers make one twice as long (libor, dslash, dpid)
 _OTHERWISE = " when its waves run in another order, with other values in memory that it wrote before it read"
 
 
@@ -128,8 +131,12 @@ def prepare_reference(
     chosen = dispatches if "all_dispatches" not in settings.without else dispatches[:1]
     for number, dispatch in enumerate(chosen, 1):
         run.say(f"replay of dispatch {dispatch.id}")
+
+        def planned(part: float, before: int = number - 1) -> None:
+            progress((before + part) / len(chosen))
+
         try:
-            one = _prepare(dispatch, settings, signature, run.cancel)
+            one = _prepare(dispatch, settings, signature, run.cancel, planned)
         except _NotReproducible as reason:
             return Reference(settings, signature, (), str(reason))
         prepared.append(one)
@@ -154,7 +161,9 @@ def _prepare(
     settings: ReferenceSettings,
     signature: Signature,
     cancel: threading.Event | None,
+    progress: Callable[[float], None],
 ) -> Prepared:
+    begun = time.monotonic()
     demangled = demangle(dispatch.kernel, settings.cxxfilt)
     types = signature.pointees(dispatch.kernel, demangled)
     work = settings.work / f"dispatch_{dispatch.id}"
@@ -176,6 +185,8 @@ def _prepare(
     else:
         parameters = argument_types(demangled) or list(signature.types)
         planned = plan(captured, part, parameters, settings, work, cancel)
+    spent, jobs = time.monotonic() - begun, min(os.cpu_count() or 1, max(1, len(planned)))
+    progress(spent / (spent + seconds_of(planned, captured, part) / jobs))
     seen = trials.run(planned, work)
     if part is not captured and not dispatch.variant and not any(_in_full(one, captured) for one in seen):
         more = permuted_in_full(captured, settings, work / "full")
@@ -192,6 +203,13 @@ def _prepare(
         Oracles(settings, captured, TOLD, work),
         () if dispatch.variant else varied_inputs(part, zip(planned, seen, strict=True), signature),
     )
+
+
+def seconds_of(planned: Sequence[Planned], captured: ReferenceRun, part: ReferenceRun) -> float:
+    """What trials will take one after the other, by what their launches took on the captured inputs."""
+    in_full = sum(one.dispatch is captured.dispatch for one in planned)
+    runs = in_full * captured.result.seconds + (len(planned) - in_full) * part.result.seconds
+    return _RUNS_OF_A_TRIAL * runs
 
 
 def _in_full(one: ReferenceRun | Reason, captured: ReferenceRun) -> bool:

@@ -1,0 +1,37 @@
+"""How far the preparation of a reference is, and what is left of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hipscope.accordo.reference import prepare
+
+
+def test_each_launch_tells_its_part_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    def prepared(*arguments: Any) -> Any:
+        arguments[-1](0.25)
+        return SimpleNamespace(dropped=(), runs=(None,))
+
+    monkeypatch.setattr(prepare, "_prepare", prepared)
+    monkeypatch.setattr(prepare, "_not_a_number", lambda *_: ())
+    monkeypatch.setattr(prepare, "_writes", lambda _run: True)
+    launches: Any = [SimpleNamespace(id=n, complete=True, note=None) for n in (1, 2)]
+    settings: Any = SimpleNamespace(without=frozenset())
+    told: list[float] = []
+    reference = prepare.prepare_reference(launches, settings, progress=told.append)
+    assert reference.broken is None
+    assert told == [0.125, 0.5, 0.625, 1.0]
+
+
+def test_trials_in_full_are_expected_to_take_as_long_as_the_recorded_launch() -> None:
+    recorded, few = object(), object()
+    captured: Any = SimpleNamespace(dispatch=recorded, result=SimpleNamespace(seconds=4.0))
+    part: Any = SimpleNamespace(dispatch=few, result=SimpleNamespace(seconds=0.5))
+    planned: Any = [
+        SimpleNamespace(dispatch=d) for d in (recorded, few, few, object())
+    ]  # the last another shape
+    assert prepare.seconds_of(planned, captured, part) == pytest.approx(3 * (4.0 + 3 * 0.5))
+    assert prepare.seconds_of([], captured, part) == 0.0
