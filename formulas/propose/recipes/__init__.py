@@ -50,7 +50,9 @@ from hipscope.formulas.propose.recipes import (
     uniform_table,
     unroll,
     wave_reduce,
+    wave_sum,
     wave_tree,
+    wrap_around,
     xcd_remap,
     xor_swizzle,
 )
@@ -107,20 +109,22 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 ANYWHERE: tuple[Recipe, ...] = (
     constant_table.propose, dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose,
     lds_column.propose, masked_loads.propose, prefetch.propose, register_tile.propose, uniform_table.propose,
-    wave_tree.propose,
+    wave_sum.propose, wave_tree.propose, wrap_around.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(
     {
         cheaper_calls.propose, constant_table.propose, division.propose, dpp_shuffle.propose, fast_math.advise,
         fast_math.propose, fixed_trips.propose, float_math.propose, masked_loads.propose, native_atomic.propose,
-        reciprocal.propose, sincos.propose, skip_zeros.propose,
+        reciprocal.propose, sincos.propose, skip_zeros.propose, wrap_around.propose,
     }
 )  # fmt: skip
 # Those whose text the host's compiler does not take.
 FOR_THE_DEVICE: frozenset[Recipe] = frozenset({cheaper_calls.propose, fast_math.propose, fast_math.advise})
 # Those that change nothing for any caller, the host included, where they keep every bit and assume nothing.
-FOR_ANY_CALLER: frozenset[Recipe] = frozenset({constant_table.propose, division.propose, fixed_trips.propose})
+FOR_ANY_CALLER: frozenset[Recipe] = frozenset(
+    {constant_table.propose, division.propose, fixed_trips.propose, wrap_around.propose}
+)
 # What the search over a kernel's variants says itself of every hot kernel, and what gives only advice.
 _SEARCHED: tuple[Recipe, ...] = (
     unroll.deepen, unroll.limit, restrict.propose, launch_bounds.propose, advice.launch_shape, advice.regroup_work,

@@ -48,7 +48,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     reasons: list[str] = []
     saved = 0
     for node in walk(kernel.body_node):
-        if not _is_division(node, kernel, file, facts) or _inside(node, splices):
+        if not is_division(node, kernel, file, facts) or _inside(node, splices):
             continue
         left, right = child_of(node, "left"), child_of(node, "right")
         if (
@@ -61,7 +61,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             splices.append(Splice(node.start_byte, node.end_byte, (text if whole else f"({text})").encode()))
             saved += 1
             continue
-        types = _types(left, kernel, facts) | _types(right, kernel, facts)
+        types = operand_types(left, kernel, facts) | operand_types(right, kernel, facts)
         if types <= _UNSIGNED_32:
             reasons.append(f"`{text_of(node)}` is unsigned already")
             continue
@@ -92,18 +92,18 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     ]
 
 
-def _is_division(node: Node, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> bool:
+def is_division(node: Node, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> bool:
     """An integer `/` or `%` by something that is no constant."""
     if node.type != "binary_expression" or text_of(child_of(node, "operator")) not in ("/", "%"):
         return False
     right = child_of(node, "right")
     if not names_in(right) - set(file.constants) or right.type == "number_literal":
         return False
-    types = _types(child_of(node, "left"), kernel, facts) | _types(right, kernel, facts)
+    types = operand_types(child_of(node, "left"), kernel, facts) | operand_types(right, kernel, facts)
     return bool(types) and types <= INTEGER_TYPES
 
 
-def _types(node: Node, kernel: KernelSyntax, facts: LaunchFacts) -> set[str]:
+def operand_types(node: Node, kernel: KernelSyntax, facts: LaunchFacts) -> set[str]:
     """The types of the names in an expression; "" for one that is not known."""
     found = set()
     for inner in walk(node):
@@ -142,7 +142,7 @@ def _quotient(remainder: Node, kernel: KernelSyntax, facts: LaunchFacts) -> str 
             continue
         # The quotient must be kept as it is computed: in a narrower type it could be cut.
         kept = {declared_type(text_of(child_of(node, "declarator")), kernel) or ""}
-        sides = (_types(child_of(remainder, side), kernel, facts) for side in ("left", "right"))
+        sides = (operand_types(child_of(remainder, side), kernel, facts) for side in ("left", "right"))
         if set[str]().union(*sides) != kept:
             continue
         same = [squeeze(text_of(child_of(value, side))) for side in ("left", "right")] == operands

@@ -30,7 +30,9 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     indentation,
     numbered_name,
     renamed,
+    stands_for,
     style_of,
+    ways_out,
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
@@ -150,7 +152,7 @@ def _tree(loop: _Loop, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFact
     """The reduction that the loop is, or why it cannot end by shuffles."""
     if any(a.type in LOOPS for a in ancestors(loop.node, kernel.body_node)):
         return "it stands in another loop"
-    if any(n.start_byte < loop.node.end_byte for n in _ways_out(kernel.body_node)):
+    if any(n.start_byte < loop.node.end_byte for n in ways_out(kernel.body_node)):
         return "threads leave the kernel before it"
     if _used_later(loop, kernel):
         return f"`{loop.counter}` is used after it"
@@ -170,14 +172,6 @@ def _tree(loop: _Loop, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFact
     if isinstance(arrays, str):
         return arrays
     return _Tree(loop, thread, step, arrays, loop.steps[-1] in barriers, sized)
-
-
-def _ways_out(node: Node) -> list[Node]:
-    """The `return`s of the kernel itself, not those of its lambdas."""
-    if node.type == "return_statement":
-        return [node]
-    inside = () if node.type == "lambda_expression" else node.named_children
-    return [way for child in inside for way in _ways_out(child)]
 
 
 def _used_later(loop: _Loop, kernel: KernelSyntax) -> bool:
@@ -260,23 +254,7 @@ def _guarded(guard: Node, counter: str) -> str | None:
 
 
 def _is_thread(text: str, kernel: KernelSyntax) -> bool:
-    return _stands_for(text, _THREAD, kernel)
-
-
-def _stands_for(text: str, values: tuple[str, ...], kernel: KernelSyntax) -> bool:
-    """Whether it is one of the values, or a variable that is one and never changes."""
-    if text in values:
-        return True
-    declared = [
-        node
-        for node in walk(kernel.body_node)
-        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == text
-    ]
-    return (
-        len(declared) == 1
-        and text not in changed_names(kernel)
-        and text_of(child_of(declared[0], "value")) in values
-    )
+    return stands_for(text, _THREAD, kernel)
 
 
 def _statements(body: Node) -> tuple[Node, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import names_in, text_of, walk
+from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.splice import Splice
 
@@ -379,6 +379,30 @@ def changed_names(kernel: KernelSyntax) -> set[str]:
         if target is not None and target.type == "identifier":
             names.add(text_of(target))
     return names
+
+
+def ways_out(node: Node) -> list[Node]:
+    """The `return`s of the kernel itself, not those of its lambdas."""
+    if node.type == "return_statement":
+        return [node]
+    inside = () if node.type == "lambda_expression" else node.named_children
+    return [way for child in inside for way in ways_out(child)]
+
+
+def stands_for(text: str, values: tuple[str, ...], kernel: KernelSyntax) -> bool:
+    """Whether it is one of the values, or a variable that is one and never changes."""
+    if text in values:
+        return True
+    declared = [
+        node
+        for node in walk(kernel.body_node)
+        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == text
+    ]
+    return (
+        len(declared) == 1
+        and text not in changed_names(kernel)
+        and text_of(child_of(declared[0], "value")) in values
+    )
 
 
 def used_otherwise(base: str, known: Iterable[Node], kernel: KernelSyntax) -> Node | None:

@@ -56,6 +56,8 @@ class Ranges:
             return self._binary(node)
         if kind == "cast_expression":
             return self.of(child_of(node, "value"))
+        if kind == "conditional_expression":
+            return _either(*(self.of(child_of(node, side)) for side in ("consequence", "alternative")))
         if kind == "call_expression" and called(node) in ("min", "max"):
             sides = [self.of(a) for a in arguments_of(node)]
             known = [s for s in sides if s is not None]
@@ -171,3 +173,7 @@ class Ranges:
         if operator == "&":
             return 0, min(left[1], right[1])
         return None
+
+
+def _either(one: Range | None, other: Range | None) -> Range | None:
+    return (min(one[0], other[0]), max(one[1], other[1])) if one is not None and other is not None else None

@@ -174,6 +174,27 @@ __global__ void pairs(const float* in, float* out, int* near, int width, int n) 
     atomicAdd(&near[threadIdx.x & 7], count);
   }
 }
+__global__ void gathered(const float* in, float* out, int n) {
+  __shared__ float parts[128];
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  parts[threadIdx.x] = i < n ? in[i] * 0.3f : 0.0f;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    float sum = 0.0f;
+    for (int t = 0; t < 128; ++t) sum += parts[t];
+    out[blockIdx.x] = sum;
+  }
+}
+__global__ void periodic(const float* in, float* out, int width, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const int x = i % width;
+  const int y = i / width;
+  const int right = i - x + (x + 1) % width;
+  const int left = i - x + (width + x - 1) % width;
+  const int other = (y + 1) % width * width + x;
+  out[i] = in[right] - 2.0f * in[left] + 0.5f * in[other];
+}
 int main(int argc, char**) {
   const int block = argc > 1 ? 256 : 128;
   const int n = 2600;
@@ -204,6 +225,8 @@ int main(int argc, char**) {
   chained<<<21, 128>>>(in, out, 4, n);
   counted<<<301, 128>>>((const int*)in, (int*)twice, 301 * 128 - 50);
   pairs<<<259, 64>>>(in, out, (int*)twice, 9, 16384);
+  gathered<<<21, 128>>>(in, out, n);
+  periodic<<<21, 128>>>(in, out, 37, n);
   return hipDeviceSynchronize();
 }
 """
@@ -236,6 +259,8 @@ JUDGED = [
     ("xcd_remap", "literals", [("+ rank;", "+ rank / 2;"), (": rest)", ": 0)")]),
     ("sequential_tree", "tree", [("left / 2)", "left / 2 - 1)"), ("sums[tid + half]", "sums[tid + half - 1]")]),
     ("wave_tree", "halves", [("warpSize / 2;", "warpSize / 4;"), ("+= other", "+= 2 * other")]),
+    ("wave_sum", "gathered", [("warpSize / 2;", "warpSize / 4;"), ("t = threadIdx.x;", "t = threadIdx.x / 2;")]),
+    ("wrap_around", "periodic", [("x + 1 : 0", "x + 1 : 1"), ("x > 0 ?", "x > 1 ?"), ("? y + 1 :", "? y :")]),
     ("division", "rows", [("i - y * width", "i - y * n"), ("unsigned>(i) /", "unsigned>(i + 1) /")]),
     ("restrict", "scaled", [("in[i] * factor[0];\n  twice", "in[0] * factor[0];\n  twice")]),
     ("register_cache", "scaled", [("= factor[0];", "= factor[1];"), ("in_i = in[i]", "in_i = in[0]")]),

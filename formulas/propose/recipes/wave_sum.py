@@ -1,0 +1,320 @@
+"""branchDivergence, any hot kernel: one thread adds up what the workgroup has left in LDS. The first wave does it.
+
+Each lane adds up every 64th element, then the lanes add up their sums by shuffles: 128 steps become two and six. Needs
+a loop of nothing but sums over one-dimensional LDS arrays, under `if (threadIdx.x == 0)` right behind a barrier, and
+no thread that has left the kernel before. Sums of floats are added in another order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import (
+    BARRIERS,
+    ancestors,
+    called,
+    child_of,
+    names_in,
+    squeeze,
+    text_of,
+    walk,
+)
+from hipscope.analysis.source.syntax import KernelSyntax, SharedArray
+from hipscope.analysis.source.thread_dependence import thread_dependent
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    INTEGER_TYPES,
+    Style,
+    declared_type,
+    indentation,
+    is_pure,
+    line_start,
+    numbered_name,
+    stands_for,
+    style_of,
+    ways_out,
+)
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "wave_sum"
+
+_WHOLE = frozenset(
+    {"int", "unsigned", "unsigned int", "uint", "int32_t", "uint32_t", "long long", "unsigned long long"}
+)
+_FLOATS = frozenset({"float", "double"})
+_COUNTERS = _WHOLE | {"size_t", "long", "unsigned long"}
+_AXES = {
+    "x": ("threadIdx.x", "hipThreadIdx_x"),
+    "y": ("threadIdx.y", "hipThreadIdx_y"),
+    "z": ("threadIdx.z", "hipThreadIdx_z"),
+}
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """`target += array[counter]`: the text of the target, its type and the array."""
+
+    target: str
+    kind: str
+    array: SharedArray
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop of sums over `counter`, from the number `start` on."""
+
+    node: Node
+    counter: str
+    counter_type: str
+    start: str
+    condition: str
+    sums: tuple[_Sum, ...]
+
+
+@dataclass(frozen=True)
+class _Site:
+    """The statement of the one thread, the name of its place in the workgroup, and the loops in it."""
+
+    guard: Node
+    thread: str
+    loops: tuple[_Loop, ...]
+
+
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """One candidate in which the first wave does every sum that one thread does."""
+    del finding
+    guards = [node for node in kernel.body_node.named_children if _first_thread(node, kernel) is not None]
+    if not guards:
+        return Refusal(NAME, "the kernel itself does nothing in one thread of the workgroup alone")
+    if (reason := _why_not_here(facts)) is not None:
+        return Refusal(NAME, reason)
+    found = [_site(guard, kernel) for guard in guards]
+    sites = [site for site in found if isinstance(site, _Site)]
+    if not sites:
+        return Refusal(NAME, "; ".join(str(reason) for reason in found))
+    exact = not any(s.kind in _FLOATS for site in sites for loop in site.loops for s in loop.sums)
+    return [
+        Candidate(
+            recipe=NAME,
+            title="Let the first wave add up what one thread adds up alone",
+            text=apply_splices(source, _splices(sites, source, style_of(source, kernel))),
+            expected="One thread no longer goes through LDS element by element while all others wait.",
+            exact=exact,
+            terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
+            assumes=(f"workgroups of `{kernel.name}` have one dimension, and a wave or more of threads",),
+        )
+    ]
+
+
+def _why_not_here(facts: LaunchFacts) -> str | None:
+    """Why the first wave of a workgroup is not known to be full."""
+    if not facts.launches:
+        return "no captured launch shows the shape of the workgroups"
+    if any(launch.workgroup[1:] != (1, 1) for launch in facts.launches):
+        return "the workgroups have more than one dimension"
+    if facts.written is None:
+        return "a run decides the size of the workgroups"
+    sizes = {launch.workgroup[0] for launch in facts.launches} | ({facts.written} - {0})
+    return "a workgroup is smaller than a wave" if min(sizes) < facts.wave_size else None
+
+
+def _first_thread(node: Node, kernel: KernelSyntax) -> str | None:
+    """The name of `threadIdx.x` in `if (threadIdx.x == 0)`, also together with the other places, without `else`."""
+    if node.type != "if_statement" or node.child_by_field_name("alternative") is not None:
+        return None
+    parts = re.sub(r"\s", "", text_of(child_of(node, "condition")))[1:-1].split("&&")
+    found = ""
+    for part in parts:
+        match = re.fullmatch(r"([\w.]+)==0u?|!([\w.]+)", part)
+        name = (match[1] or match[2]) if match is not None else ""
+        axis = next((a for a, values in _AXES.items() if stands_for(name, values, kernel)), None)
+        if axis is None:
+            return None
+        found = name if axis == "x" else found
+    return found or None
+
+
+def _site(guard: Node, kernel: KernelSyntax) -> _Site | str:
+    """The sums of the one thread, or why they are its own."""
+    where = f"line {guard.start_point.row + 1}"
+    body = child_of(guard, "consequence")
+    if body.type != "compound_statement" or not _begins_line(guard):
+        return f"the one thread of {where} has no block with a loop"
+    if not _behind_barrier(guard):
+        return f"no barrier stands right before {where}"
+    if any(_left_by_some(way, guard, kernel) for way in ways_out(kernel.body_node)):
+        return f"some threads leave the kernel before {where}"
+    inside = [node for node in body.named_children if node.type != "comment"]
+    found = [_loop(node, inside[:i], kernel) for i, node in enumerate(inside) if node.type == "for_statement"]
+    loops = tuple(loop for loop in found if isinstance(loop, _Loop))
+    if not loops:
+        return "; ".join(str(r) for r in found) or f"the one thread of {where} has no loop"
+    thread = _first_thread(guard, kernel)
+    assert thread is not None
+    return _Site(guard, thread, loops)
+
+
+def _behind_barrier(guard: Node) -> bool:
+    """Whether all threads come from a barrier: between it and the statement are only declarations that call nothing."""
+    before = guard.prev_named_sibling
+    while before is not None and before.type in ("comment", "declaration"):
+        if any(node.type == "call_expression" for node in walk(before)):
+            return False
+        before = before.prev_named_sibling
+    return (
+        before is not None
+        and before.type == "expression_statement"
+        and called(before.named_children[0]) in BARRIERS
+    )
+
+
+def _begins_line(node: Node) -> bool:
+    before = node.prev_sibling
+    return before is None or before.end_point.row < node.start_point.row
+
+
+def _left_by_some(way: Node, guard: Node, kernel: KernelSyntax) -> bool:
+    """Whether a `return` before the statement is one that not all threads of the workgroup take."""
+    conditions = (a.child_by_field_name("condition") for a in ancestors(way, kernel.body_node))
+    return way.start_byte < guard.start_byte and any(
+        c is not None and thread_dependent(c, kernel.thread_dependent) for c in conditions
+    )
+
+
+def _loop(node: Node, before: list[Node], kernel: KernelSyntax) -> _Loop | str:
+    """A loop of nothing but sums of LDS elements, or why it is none."""
+    where = f"the loop on line {node.start_point.row + 1}"
+    header = _header(node)
+    if header is None:
+        return f"{where} does not count from a number in steps of 1"
+    counter_type, counter, start, condition = header
+    body = child_of(node, "body")
+    statements = body.named_children if body.type == "compound_statement" else [body]
+    sums = [_sum(s, counter, start, kernel) for s in statements if s.type != "comment"]
+    if not sums or any(s is None for s in sums):
+        return f"{where} does something else than adding up elements of LDS"
+    good = tuple(s for s in sums if s is not None)
+    if len({s.target for s in good}) != len(good):
+        return f"{where} adds twice to the same"
+    end = names_in(condition) - {counter}
+    if not is_pure(condition, kernel) or thread_dependent(
+        child_of(condition, "right"), kernel.thread_dependent
+    ):
+        return f"where {where} ends may differ between threads"
+    if end & {s.target for s in good} or any(
+        _disturbs(n, end | {s.array.name for s in good}) for n in before
+    ):
+        return f"what {where} needs is not known before the one thread's statement"
+    return _Loop(node, counter, counter_type, start, text_of(condition), good)
+
+
+def _header(node: Node) -> tuple[str, str, str, Node] | None:
+    """Type, name and first number of the counter, and the condition `i < n`."""
+    first, condition, update = (
+        node.child_by_field_name(name) for name in ("initializer", "condition", "update")
+    )
+    if first is None or condition is None or update is None or condition.type != "binary_expression":
+        return None
+    match = re.fullmatch(r"([\w ]+?) (\w+) ?= ?(\d+)[uU]? ?;", squeeze(text_of(first)))
+    if match is None or match[1] not in _COUNTERS or text_of(child_of(condition, "left")) != match[2]:
+        return None
+    steps = {f"++{match[2]}", f"{match[2]}++", f"{match[2]}+=1"}
+    if re.sub(r"\s", "", text_of(update)) not in steps:
+        return None
+    if text_of(child_of(condition, "operator")) not in ("<", "<="):
+        return None
+    return match[1], match[2], match[3], condition
+
+
+def _sum(statement: Node, counter: str, start: str, kernel: KernelSyntax) -> _Sum | None:
+    """`sum += array[i];`, or `array[0] += array[i];` from 1 on."""
+    match = re.fullmatch(r"(\w+)(\[0\])?\+=(\w+)\[(\w+)\];", re.sub(r"\s", "", text_of(statement)))
+    if match is None or match[4] != counter:
+        return None
+    array = next((a for a in kernel.shared if a.name == match[3]), None)
+    if array is None or len(array.dimensions) != 1 or array.dynamic:
+        return None
+    if match[2]:
+        known = match[1] == array.name and start != "0"
+        kind: str | None = array.element_type if known else None
+    else:
+        of_threads = {a.name for a in kernel.shared} | {p.name for p in kernel.parameters}
+        kind = declared_type(match[1], kernel) if match[1] not in of_threads else None
+    if kind not in _WHOLE | _FLOATS or array.element_type not in INTEGER_TYPES | _WHOLE | _FLOATS:
+        return None
+    if kind in _WHOLE and array.element_type in _FLOATS:  # each step cuts the digits behind the point
+        return None
+    return _Sum(match[1] + (match[2] or ""), kind, array)
+
+
+def _disturbs(statement: Node, names: frozenset[str] | set[str]) -> bool:
+    """Whether a statement declares or changes one of the names, or may do so by a call."""
+    for node in walk(statement):
+        if node.type == "call_expression":
+            return True
+        field = {
+            "assignment_expression": "left",
+            "update_expression": "argument",
+            "init_declarator": "declarator",
+        }
+        target = node.child_by_field_name(field[node.type]) if node.type in field else None
+        if target is not None and (target.type == "pointer_expression" or names_in(target) & names):
+            return True
+    return False
+
+
+def _splices(sites: list[_Site], source: bytes, style: Style) -> list[Splice]:
+    """Each site's sums by the wave before its statement, and one addition in place of each."""
+    splices: list[Splice] = []
+    given: list[str] = []
+    for site in sites:
+        lines: list[str] = []
+        for loop in site.loops:
+            names = []
+            for _ in loop.sums:
+                names.append(numbered_name("wave_sum", style, given))
+                given.append(names[-1])
+            lines += _wave_lines(loop, names, site.thread, style)
+            added = [f"{s.target} += {name};" for s, name in zip(loop.sums, names, strict=True)]
+            splices.append(_in_place_of(loop.node, added, source, style))
+        at, indent = line_start(source, site.guard.start_byte), indentation(source, site.guard.start_byte)
+        text = "".join(f"{indent}{line}{style.newline}" for line in lines)
+        splices.append(Splice(at, at, text.encode()))
+    return splices
+
+
+def _in_place_of(loop: Node, lines: Sequence[str], source: bytes, style: Style) -> Splice:
+    """The lines instead of a loop and of the pragma right above it."""
+    indent, above = indentation(source, loop.start_byte), loop.prev_named_sibling
+    text = f"{style.newline}{indent}".join(lines)
+    if above is None or not text_of(above).lstrip().startswith("#pragma"):
+        return Splice(loop.start_byte, loop.end_byte, text.encode())
+    return Splice(line_start(source, above.start_byte), loop.end_byte, (indent + text).encode())
+
+
+def _wave_lines(loop: _Loop, names: list[str], thread: str, style: Style) -> list[str]:
+    """The lines that leave a loop's sums in the first lane."""
+    one, counter, offset = style.step, loop.counter, style.fresh("offset")
+    pairs = list(zip(loop.sums, names, strict=True))
+    first = thread if loop.start == "0" else f"{loop.start} + {thread}"
+    return [
+        "// The first wave adds up what one thread would add up alone.",
+        *(f"{s.kind} {name} = 0;" for s, name in pairs),
+        f"if ({thread} < warpSize) {{",
+        f"{one}for ({loop.counter_type} {counter} = {first}; {loop.condition}; {counter} += warpSize) {{",
+        *(f"{one * 2}{name} += {s.array.name}[{counter}];" for s, name in pairs),
+        f"{one}}}",
+        f"{one}for (int {offset} = warpSize / 2; {offset} > 0; {offset} /= 2) {{",
+        *(f"{one * 2}{name} += __shfl_down({name}, {offset});" for _, name in pairs),
+        f"{one}}}",
+        "}",
+    ]
