@@ -151,8 +151,9 @@ def adds_no_names(original: bytes, candidate: bytes, unit: KernelSyntax | None) 
     is a number or a string, which cannot be declared. Those of the project are left to `check_source`.
     """
     before, after = _changed_lines(original.splitlines(), candidate.splitlines())
-    known = original[unit.span.start : unit.span.end] if unit is not None else before
-    new = {*_PLAIN_WORD.findall(_LINE_COMMENT.sub(rb"\1", after))} - {*_PLAIN_WORD.findall(known), *_KEYWORDS}
+    added = b"\n".join(Counter(after) - Counter(before))
+    known = original[unit.span.start : unit.span.end] if unit is not None else b""
+    new = {*_PLAIN_WORD.findall(_LINE_COMMENT.sub(rb"\1", added))} - {*_PLAIN_WORD.findall(known), *_KEYWORDS}
     return not new or (unit is not None and new <= _declared_in(candidate, unit.name))
 
 
@@ -164,7 +165,7 @@ def _declared_in(text: bytes, function: str) -> set[bytes]:
     return {text_of(name).encode() for d in declarators if (name := declared_name(d)) is not None}
 
 
-def _changed_lines(before: list[bytes], after: list[bytes]) -> tuple[bytes, bytes]:
+def _changed_lines(before: list[bytes], after: list[bytes]) -> tuple[list[bytes], list[bytes]]:
     """From the first to the last line that differs, in both texts."""
 
     def same(pairs: Iterable[tuple[bytes, bytes]]) -> int:
@@ -173,7 +174,7 @@ def _changed_lines(before: list[bytes], after: list[bytes]) -> tuple[bytes, byte
     start = same(zip(before, after, strict=False))
     before, after = before[start:], after[start:]
     end = same(zip(reversed(before), reversed(after), strict=False))
-    return b"\n".join(before[: len(before) - end]), b"\n".join(after[: len(after) - end])
+    return before[: len(before) - end], after[: len(after) - end]
 
 
 def others_compiled_differently(

@@ -516,3 +516,11 @@ def test_names_that_a_change_adds_are_those_that_its_function_neither_had_nor_de
     text = b"int host;\n__global__ void k(int* x, int n) {\n  int s = 0;\n" + was + b"  x[0] = s;\n}\n"
     (kernel,) = parse(text).kernels
     assert adds_no_names(text, text.replace(was, now), kernel) is same
+
+
+def test_lines_that_stay_between_two_changes_add_no_names() -> None:
+    text = (
+        b"__device__ void f() {\n  while (go());\n}\nint host;\n__global__ void k() {\n  while (on());\n}\n"
+    )
+    (kernel,) = parse(text).kernels
+    assert adds_no_names(text, text.replace(b"  while", b"  #pragma unroll 4\n  while"), kernel)
