@@ -111,6 +111,11 @@ READ = "__hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)"
                 " : __uint_as_float(atomicMax((unsigned int*)&cell, __float_as_uint(x))); return found;")
             ],
         ),
+        (  # asked once, for the first step only
+            "void swap(int* p, int x)",
+            "int o = *p, w; if (o >= x) return; do { w = o; o = atomicCAS(p, w, x); } while (o != w);",
+            ["int o = *p; if (o >= x) return; atomicExch(p, x);"],
+        ),
         (
             "int most(int* p, int x)",
             (
@@ -136,8 +141,8 @@ READ = "__hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)"
         ),
     ],
     ids=(
-        "sum", "difference", "minimum", "no-break", "exchange", "bits", "double", "asked-before", "returns", "again",
-        "constant-bits",
+        "sum", "difference", "minimum", "no-break", "exchange", "bits", "double", "asked-before", "asked-once",
+        "returns", "again", "constant-bits",
     ),
 )  # fmt: skip
 def test_a_device_function_becomes_the_operation(head: str, body: str, expected: list[str]) -> None:
