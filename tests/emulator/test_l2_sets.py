@@ -222,13 +222,39 @@ int main() {
 """
 
 
-@pytest.mark.parametrize(("device", "early"), [("mi300x", 0), ("mi300a", 16384)])
-def test_as_many_written_lines_leave_early_as_counters_of_a_copy_say(
-    tmp_path: Path, device: str, early: int
+@pytest.mark.parametrize(("device", "least", "most"), [("mi300x", 0, 4), ("mi300a", 4096, 20000)])
+def test_written_lines_leave_early_where_counters_of_a_copy_say_so(
+    tmp_path: Path, device: str, least: int, most: int
 ) -> None:
     """AMD's runs of a copy of 8.4 MB: all 65,536 lines are left at the end on an MI300X, 49 k on an MI300A.
 
     An XCD has 2 MiB of the copy there, which half of its channels hold, and 2.7 MiB here.
     """
     (found,) = launches(COPY, tmp_path, {"l2_kept_lines": 0}, device)
-    assert found.counters["TCC_NORMAL_WRITEBACK_sum"] == pytest.approx(early, rel=0.3, abs=4)
+    assert least <= found.counters["TCC_NORMAL_WRITEBACK_sum"] <= most
+
+
+HALF_LINES = """
+#include <hip/hip_runtime.h>
+// Each workgroup adds up a line of every row, over and over: the lines of an XCD are every second one at most.
+__global__ void lines(const float* rows, float* sums, int width, int height, int times) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int pass = 0; pass < times; ++pass)
+        for (int row = 0; row < height; ++row) sum += rows[row * width + column] * pass;
+    sums[column] = sum;
+}
+int main() {
+    float *rows, *sums;
+    const int width = 1 << 15, height = 102;
+    if (hipMalloc(&rows, 4 * width * height) != hipSuccess || hipMalloc(&sums, 4 * width) != hipSuccess) return 1;
+    for (int times : {1, 2}) lines<<<width / 32, 32>>>(rows, sums, width, height, times);
+    return hipDeviceSynchronize() != hipSuccess;
+}
+"""
+
+
+def test_every_second_line_has_all_sets_of_its_channels(tmp_path: Path) -> None:
+    """128 B of each 768 on an MI300A, 0.53 of its L2: they lie in all of the channels, in every second line there."""
+    once, twice = launches(HALF_LINES, tmp_path, {"l2_kept_lines": 0}, "mi300a")
+    assert twice.counters["TCC_EA0_RDREQ_sum"] == pytest.approx(once.counters["TCC_EA0_RDREQ_sum"], rel=0.05)

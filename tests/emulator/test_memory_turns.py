@@ -1,4 +1,4 @@
-"""Known answers for whose turn it is at a CU's vector memory port: SIMDs in turn, of a SIMD's waves the oldest."""
+"""Known answers for whose turn it is at a CU's vector memory port: SIMDs in turn, of each the longest waiting wave."""
 
 from __future__ import annotations
 
@@ -39,12 +39,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return record(source, work, "mi300x", 1)
 
 
-def test_a_wave_has_issued_its_loads_before_a_younger_one_of_its_simd_goes_on(folder: Path) -> None:
-    ends: dict[int, int] = {}
+def test_the_wave_of_a_simd_goes_first_that_has_waited_longest(folder: Path) -> None:
+    """So its waves advance together: none has its third load before another has had its first."""
+    of_simd: dict[int, list[list[int]]] = {}
     for simd, times in _loads(folder):
-        assert times[1] > ends.get(simd, 0)  # the first one was issued while the port had room
-        ends[simd] = times[-1]
-    assert len(ends) == 4
+        of_simd.setdefault(simd, []).append(times)
+    assert len(of_simd) == 4
+    for waves in of_simd.values():
+        for n in range(LOADS - 2):
+            assert max(times[n] for times in waves) < min(times[n + 2] for times in waves)
 
 
 def test_simds_take_turns(folder: Path) -> None:
@@ -54,10 +57,10 @@ def test_simds_take_turns(folder: Path) -> None:
         assert max(times[n] for times in oldest) < min(times[n + 2] for times in oldest)
 
 
-def test_lines_are_in_the_l1_still_when_their_wave_asks_for_them_again(folder: Path) -> None:
-    """Sixteen waves use four times what the L1 holds; the four that have their turns fill it."""
+def test_the_l1_has_lost_lines_when_their_wave_asks_for_them_again(folder: Path) -> None:
+    """Sixteen waves use four times what the L1 holds, side by side: the L2 is asked for every load."""
     (dispatch,) = read_dispatches(folder)
-    assert dispatch.counters["TCP_TCC_READ_REQ_sum"] == pytest.approx(1024, rel=0.25)
+    assert dispatch.counters["TCP_TCC_READ_REQ_sum"] > 0.9 * LOADS * 1024
 
 
 def _loads(folder: Path) -> list[tuple[int, list[int]]]:

@@ -148,15 +148,13 @@ struct Simd {
     std::uint32_t slots = 0;      // one bit per wave slot in use
 };
 
-/// The waves that wait for the CU's vector memory port. Its SIMDs take turns, and of a SIMD's waves the oldest goes first, as LLVM's
-/// pass that raises wave priorities says of the hardware (older waves keep younger ones from issuing) and gem5 models it. So a wave
-/// has asked for all that it can before the next one begins, which finds in the L1 what both use.
+/// The waves that wait for the CU's vector memory port. Its SIMDs take turns, and of a SIMD's waves the one goes first that has
+/// waited longest: measured times say so where what all waves load does not fit the caches (docs/accuracy.md, "What is in the model").
 struct MemoryTurns {
     std::uint64_t waiting = 0;  // a bit for each wave
     std::uint64_t late = 0;     // the same of waves whose next instruction is attempted again
     std::uint64_t of_simd[4] = {};
     int last_simd = 3;          // the one that had its turn
-    std::uint64_t began[kMaxWaves];  // the order of the waves' starts
     std::int64_t attempted[kMaxWaves], asked[kMaxWaves];  // when the instruction was next, and when only the port was missing
 
     /// When the wave's next instruction was attempted that is attempted now.
@@ -180,12 +178,12 @@ struct MemoryTurns {
         do last_simd = (last_simd + 1) % 4;
         while (of_simd[last_simd] == 0);
         std::uint64_t& own = of_simd[last_simd];
-        auto oldest = static_cast<std::size_t>(std::countr_zero(own));
+        auto first = static_cast<std::size_t>(std::countr_zero(own));
         for (std::uint64_t rest = own & (own - 1); rest != 0; rest &= rest - 1)
-            if (const auto slot = static_cast<std::size_t>(std::countr_zero(rest)); began[slot] < began[oldest]) oldest = slot;
-        own &= ~(std::uint64_t{1} << oldest);
-        waiting &= ~(std::uint64_t{1} << oldest);
-        return oldest;
+            if (const auto slot = static_cast<std::size_t>(std::countr_zero(rest)); asked[slot] < asked[first]) first = slot;
+        own &= ~(std::uint64_t{1} << first);
+        waiting &= ~(std::uint64_t{1} << first);
+        return first;
     }
 };
 

@@ -138,7 +138,6 @@ void XcdSimulator::Model::place(Cu& cu, TimedGroup& group, std::uint32_t index, 
     if (slot == cu.waves.size()) cu.waves.emplace_back();
     TimedWave& wave = cu.waves[slot];
     wave.start(group.executing->waves[index], group, index, best, t);
-    cu.turns.began[slot] = result.waves;
     wave.simd_slot = static_cast<std::uint8_t>(std::countr_one(cu.simd[best].slots));
     cu.simd[best].slots |= 1U << static_cast<unsigned>(wave.simd_slot);
     cu.simd[best].waves += 1;

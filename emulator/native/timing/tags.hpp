@@ -25,14 +25,14 @@ public:
         static constexpr unsigned kNumberBits = 56;
     };
 
-    /// `scattered_bytes`: pieces of memory of this size have their sets by chance; 0: lines are spread over the sets evenly,
-    /// over those of one channel where `interleaved_bytes` that follow each other go through all channels once.
-    Tags(int bytes, int line_bytes, int ways, int scattered_bytes = 0, int interleaved_bytes = 0)
+    /// `scattered_bytes`: pieces of memory of this size have their sets by chance; 0: lines are spread over the sets evenly, over
+    /// those of one channel where there are several, which pieces of `channel_bytes` that follow each other go through.
+    Tags(int bytes, int line_bytes, int ways, int scattered_bytes = 0, int channels = 1, int channel_bytes = 0)
         : scattered_(scattered_bytes > 0),
-          piece_bits_(static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(std::max(1, scattered_bytes / line_bytes))))),
+          piece_bits_(log2(std::max(scattered_bytes, channel_bytes) / line_bytes)),
           ways_(static_cast<std::size_t>(ways)),
           sets_(std::bit_floor(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways)))),
-          channel_bits_(std::min(static_cast<unsigned>(std::countr_zero(sets_)), static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(std::max(1, interleaved_bytes / line_bytes)))))),
+          channel_bits_(channel_bytes > 0 ? log2(channels) : 0),
           bits_(static_cast<unsigned>(std::countr_zero(sets_)) - channel_bits_),
           padded_((ways_ + 7) / 8 * 8),
           blocks_((padded_ * sizeof(std::uint16_t) + ways_ * sizeof(Neighbours) + sizeof(Block) - 1) / sizeof(Block)),
@@ -176,6 +176,8 @@ private:
     };
     static_assert(sizeof(Neighbours) == sizeof(std::uint16_t));
 
+    [[nodiscard]] static unsigned log2(int number) { return static_cast<unsigned>(std::bit_width(static_cast<unsigned>(std::max(1, number))) - 1); }
+
     template <class Take>
     void clean_set(std::size_t set, Take& take) {
         for (std::size_t way = 0; way < ways_; ++way) {
@@ -230,21 +232,26 @@ private:
         }
         return ways_;
     }
-    /// The lowest bits say which channel: those of the address, and far above them the bits of distant pieces. All others are
-    /// folded into the set's number within it, so that strides spread evenly.
+    /// Four bits of the address, and far above them those of distant pieces, say which channel; all others are folded into the
+    /// set's number within it, so that strides spread evenly.
     [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
         if (scattered_) return set_by_chance(line);
-        const std::uint64_t number = line >> channel_bits_;
-        std::uint64_t folded = number;
-        if (bits_ >= 8 || channel_bits_ > 0) {
-            for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= number >> shift;
+        if (channel_bits_ > 0) return set_of_channel(line);
+        std::uint64_t folded = line;
+        if (bits_ >= 8) {
+            for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= line >> shift;
         } else {
             for (unsigned shift = 32; shift >= 2; shift /= 2) folded ^= folded >> shift;
         }
-        if (channel_bits_ == 0) return folded & (sets_ - 1);
-        std::uint64_t channel = line;
-        for (unsigned shift = kDistantBits; shift < 40; shift += channel_bits_) channel ^= line >> shift;
-        return (folded << channel_bits_ | (channel & ((std::uint64_t{1} << channel_bits_) - 1))) & (sets_ - 1);
+        return folded & (sets_ - 1);
+    }
+    [[nodiscard]] std::size_t set_of_channel(std::uint64_t line) const {
+        const std::uint64_t piece = line >> piece_bits_, number = piece >> channel_bits_ << piece_bits_ | (line & ((std::uint64_t{1} << piece_bits_) - 1));
+        std::uint64_t channel = piece, folded = number;
+        for (unsigned shift = kDistantBits - piece_bits_; shift < 40; shift += channel_bits_) channel ^= piece >> shift;
+        for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= number >> shift;
+        const std::uint64_t channels = std::uint64_t{1} << channel_bits_;
+        return (folded << channel_bits_ | (channel & (channels - 1))) & (sets_ - 1);
     }
 
     /// The lines of a piece follow each other; where they begin has nothing to do with its neighbours. (The mixing is that of
