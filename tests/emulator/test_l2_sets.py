@@ -176,7 +176,7 @@ def test_what_another_xcd_or_a_copy_has_written_since_is_gone(
 
 ROWS = """
 #include <hip/hip_runtime.h>
-// Each workgroup adds up its own KiB of every row, over and over; the next 7 KiB are other XCDs'.
+// Each workgroup adds up its own columns of every row, over and over; the next ones are other XCDs'.
 __global__ void columns(const float* rows, float* sums, int width, int height, int times) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0;
@@ -188,7 +188,7 @@ int main() {
     float *rows, *sums;
     const int width = 1 << 15, height = HEIGHT;
     if (hipMalloc(&rows, 4 * width * height) != hipSuccess || hipMalloc(&sums, 4 * width) != hipSuccess) return 1;
-    for (int times : {1, 2}) columns<<<width / 256, 256>>>(rows, sums, width, height, times);
+    for (int times : {1, 2}) columns<<<width / THREADS, THREADS>>>(rows, sums, width, height, times);
     return hipDeviceSynchronize() != hipSuccess;
 }
 """
@@ -200,7 +200,7 @@ def test_an_xcd_whose_rows_lie_in_some_channels_has_only_those(
 ) -> None:
     """1 KiB of each 8 lies in four of sixteen channels, a quarter of the L2: there is no room for 0.4 of it."""
     height = round(part * L2_LINES * 128 * 8 / (4 << 15))
-    text = ROWS.replace("HEIGHT", str(height))
+    text = ROWS.replace("HEIGHT", str(height)).replace("THREADS", "256")
     changes = {"l2_kept_lines": 0, "l2_channel_bytes": channel_bytes}
     once, twice = (d.counters["TCC_EA0_RDREQ_sum"] for d in launches(text, tmp_path, changes))
     assert twice / once - 1 == pytest.approx(missed, abs=0.05)
@@ -234,27 +234,8 @@ def test_written_lines_leave_early_where_counters_of_a_copy_say_so(
     assert least <= found.counters["TCC_NORMAL_WRITEBACK_sum"] <= most
 
 
-HALF_LINES = """
-#include <hip/hip_runtime.h>
-// Each workgroup adds up a line of every row, over and over: the lines of an XCD are every second one at most.
-__global__ void lines(const float* rows, float* sums, int width, int height, int times) {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0;
-    for (int pass = 0; pass < times; ++pass)
-        for (int row = 0; row < height; ++row) sum += rows[row * width + column] * pass;
-    sums[column] = sum;
-}
-int main() {
-    float *rows, *sums;
-    const int width = 1 << 15, height = 102;
-    if (hipMalloc(&rows, 4 * width * height) != hipSuccess || hipMalloc(&sums, 4 * width) != hipSuccess) return 1;
-    for (int times : {1, 2}) lines<<<width / 32, 32>>>(rows, sums, width, height, times);
-    return hipDeviceSynchronize() != hipSuccess;
-}
-"""
-
-
 def test_every_second_line_has_all_sets_of_its_channels(tmp_path: Path) -> None:
     """128 B of each 768 on an MI300A, 0.53 of its L2: they lie in all of the channels, in every second line there."""
-    once, twice = launches(HALF_LINES, tmp_path, {"l2_kept_lines": 0}, "mi300a")
+    text = ROWS.replace("HEIGHT", "102").replace("THREADS", "32")
+    once, twice = launches(text, tmp_path, {"l2_kept_lines": 0}, "mi300a")
     assert twice.counters["TCC_EA0_RDREQ_sum"] == pytest.approx(once.counters["TCC_EA0_RDREQ_sum"], rel=0.05)

@@ -46,7 +46,7 @@ def test_waiting_for_a_scattered_load_is_blamed_on_global_memory_and_on_that_loa
     ran = run(
         HEADER
         + "__global__ void gather(const float* a, float* b) { int i = blockIdx.x * 256 + threadIdx.x;"
-        + " b[i] = a[(i * 997) & 0x3fffff] * 2; }"
+        + " float value = a[(i * 997) & 0x3fffff]; if (value != 0) b[i] = value; }"  # never: no wave waits for stores
         + _main("gather<<<4096, 256>>>(a, b)")
     )
     instructions = ran.instructions()
@@ -55,7 +55,7 @@ def test_waiting_for_a_scattered_load_is_blamed_on_global_memory_and_on_that_loa
         i for i in instructions if i.memory and i.memory["space"] == "global" and i.memory["kind"] == "load"
     ]
     blamed = sum(i.waited_for.get(load.address, 0) for i in instructions)
-    assert blamed > 0.8 * sum(i.stall for i in instructions)  # the rest waits for the memory port
+    assert blamed > 0.9 * sum(i.stall for i in instructions)
     assert load.memory is not None
     assert load.memory["lines_used"] > 10 * load.memory["lines_needed"]
 

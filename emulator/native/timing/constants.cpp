@@ -62,6 +62,7 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.l2_ways, "l2_ways");
     set(c.l2_scattered_bytes, "l2_scattered_bytes");
     set(c.l2_channel_bytes, "l2_channel_bytes");
+    set(c.l2_distant_bytes, "l2_distant_bytes");
     set(c.l2_kept_lines, "l2_kept_lines");
     set(c.l2_channels, "l2_channels");
     set(c.l2_latency, "l2_latency");

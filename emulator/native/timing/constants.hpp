@@ -24,7 +24,7 @@ struct TimingConstants {
     int lds_latency, lds_wide_latency, lds_way_bytes_per_cycle;
     // Vector memory
     int address_lanes_per_cycle, l1_line_cycles, store_bytes_per_cycle;
-    int l1_bytes, l1_line_bytes, l1_ways, l1_block_bytes, l1_latency, l2_bytes, l2_ways, l2_scattered_bytes, l2_channel_bytes, l2_kept_lines, l2_channels, l2_latency, memory_latency, mall_latency;
+    int l1_bytes, l1_line_bytes, l1_ways, l1_block_bytes, l1_latency, l2_bytes, l2_ways, l2_scattered_bytes, l2_channel_bytes, l2_distant_bytes, l2_kept_lines, l2_channels, l2_latency, memory_latency, mall_latency;
     int utcl1_entries, utcl1_fragment_bytes, utcl1_miss_cycles;
     int store_latency, store_queue, l1_misses_in_flight, address_queue_cycles, return_bytes_per_cycle;
     double l2_read_bytes_per_cycle, l2_write_bytes_per_cycle;  // per channel

@@ -26,7 +26,7 @@ struct TimingStorage::Parts {
     /// The tags of the L2 at the begin of a launch: with what the last one left and nobody has `written` since, with `lines`
     /// in place of that, or empty.
     Tags& l2_at_launch(const TimingConstants& c, const WrittenLines* written, const L2Lines* lines) {
-        if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways, c.l2_scattered_bytes, c.l2_channels, c.l2_channel_bytes);
+        if (!l2) l2.emplace(c.l2_bytes, 1 << kLineBits, c.l2_ways, c.l2_scattered_bytes, CacheChannels{c.l2_channels, c.l2_channel_bytes, c.l2_distant_bytes});
         if (written != nullptr && lines == nullptr) {
             written->remove_from(*l2);
             return *l2;

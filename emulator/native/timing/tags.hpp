@@ -10,6 +10,12 @@
 
 namespace hipscope {
 
+/// Caches beside each other, with sets of their own: pieces of `bytes` that follow each other go through them, in another order
+/// in each piece of `distant_bytes`.
+struct CacheChannels {
+    int number = 1, bytes = 0, distant_bytes = 0;
+};
+
 class Tags {
 public:
     struct Line {
@@ -26,13 +32,14 @@ public:
     };
 
     /// `scattered_bytes`: pieces of memory of this size have their sets by chance; 0: lines are spread over the sets evenly, over
-    /// those of one channel where there are several, which pieces of `channel_bytes` that follow each other go through.
-    Tags(int bytes, int line_bytes, int ways, int scattered_bytes = 0, int channels = 1, int channel_bytes = 0)
+    /// those of one channel where there are several.
+    Tags(int bytes, int line_bytes, int ways, int scattered_bytes = 0, CacheChannels channels = {})
         : scattered_(scattered_bytes > 0),
-          piece_bits_(log2(std::max(scattered_bytes, channel_bytes) / line_bytes)),
+          piece_bits_(log2(std::max(scattered_bytes, channels.bytes) / line_bytes)),
           ways_(static_cast<std::size_t>(ways)),
           sets_(std::bit_floor(static_cast<std::size_t>(std::max(1, bytes / line_bytes / ways)))),
-          channel_bits_(channel_bytes > 0 ? log2(channels) : 0),
+          channel_bits_(channels.bytes > 0 ? log2(channels.number) : 0),
+          distant_bits_(log2(channels.distant_bytes / line_bytes)),
           bits_(static_cast<unsigned>(std::countr_zero(sets_)) - channel_bits_),
           padded_((ways_ + 7) / 8 * 8),
           blocks_((padded_ * sizeof(std::uint16_t) + ways_ * sizeof(Neighbours) + sizeof(Block) - 1) / sizeof(Block)),
@@ -160,7 +167,6 @@ public:
 
 private:
     static constexpr std::uint16_t kEmpty = 0;
-    static constexpr unsigned kDistantBits = 17;  // of a line's number, for pieces of 16 MiB of 128-byte lines
 
     /// A set's lines by their last use, a list from the oldest to the newest.
     struct Order {
@@ -232,8 +238,7 @@ private:
         }
         return ways_;
     }
-    /// Four bits of the address, and far above them those of distant pieces, say which channel; all others are folded into the
-    /// set's number within it, so that strides spread evenly.
+    /// All address bits folded into the set's number, so that strides spread evenly.
     [[nodiscard]] std::size_t set_of(std::uint64_t line) const {
         if (scattered_) return set_by_chance(line);
         if (channel_bits_ > 0) return set_of_channel(line);
@@ -245,13 +250,15 @@ private:
         }
         return folded & (sets_ - 1);
     }
+    /// The bits above those of a place in a piece, and those that tell distant pieces, say which channel; the fold is of all others.
     [[nodiscard]] std::size_t set_of_channel(std::uint64_t line) const {
-        const std::uint64_t piece = line >> piece_bits_, number = piece >> channel_bits_ << piece_bits_ | (line & ((std::uint64_t{1} << piece_bits_) - 1));
-        std::uint64_t channel = piece, folded = number;
-        for (unsigned shift = kDistantBits - piece_bits_; shift < 40; shift += channel_bits_) channel ^= piece >> shift;
-        for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= number >> shift;
-        const std::uint64_t channels = std::uint64_t{1} << channel_bits_;
-        return (folded << channel_bits_ | (channel & (channels - 1))) & (sets_ - 1);
+        const std::uint64_t piece = line >> piece_bits_, in_piece = line & ((std::uint64_t{1} << piece_bits_) - 1);
+        std::uint64_t channel = piece;
+        for (unsigned shift = distant_bits_ - piece_bits_; shift < 40; shift += channel_bits_) channel ^= piece >> shift;
+        const std::uint64_t of_channel = piece >> channel_bits_ << piece_bits_ | in_piece;
+        std::uint64_t folded = of_channel;
+        for (unsigned shift = bits_; shift < 40; shift += bits_) folded ^= of_channel >> shift;
+        return (folded << channel_bits_ | (channel & ((std::uint64_t{1} << channel_bits_) - 1))) & (sets_ - 1);
     }
 
     /// The lines of a piece follow each other; where they begin has nothing to do with its neighbours. (The mixing is that of
@@ -267,7 +274,9 @@ private:
     bool scattered_;
     unsigned piece_bits_;  // of a line's number
     std::size_t ways_, sets_;
-    unsigned channel_bits_, bits_;  // of a set's number
+    unsigned channel_bits_;  // of a set's number, the lowest
+    unsigned distant_bits_;  // of a line's number, below those that tell distant pieces
+    unsigned bits_;          // of a set's number, the rest
     std::size_t padded_, blocks_;  // tags of a set, and blocks
     std::uint32_t began_ = 1;
     std::vector<Order> order_;

@@ -264,7 +264,7 @@ def test_a_loop_in_a_helper_is_unrolled_whatever_was_found(tmp_path: Path, found
     assert result.speedup > 1.3
     assert result.edit is not None
     text = result.edit.applied_to(GATHER.encode()).decode()
-    assert "#pragma unroll" in text.partition("  while (k < n) {")[0]
+    assert "#pragma unroll 8\n" in text.partition("  while (k < n) {")[0]
 
 
 REGISTERS = """hipFuncAttributes attributes;
