@@ -82,6 +82,7 @@ typedef cudaFuncAttributes hipFuncAttributes;
 #define hipDeviceGetAttribute cudaDeviceGetAttribute
 #define hipDeviceAttributeMultiprocessorCount cudaDevAttrMultiProcessorCount
 #define hipDeviceAttributeMaxThreadsPerBlock cudaDevAttrMaxThreadsPerBlock
+#define hipDeviceAttributeMaxSharedMemoryPerBlock cudaDevAttrMaxSharedMemoryPerBlock
 #define hipDeviceAttributeWarpSize cudaDevAttrWarpSize
 #define hipDeviceReset cudaDeviceReset
 #define hipDeviceSynchronize cudaDeviceSynchronize
@@ -155,4 +156,35 @@ template <class T>
 __device__ void __builtin_nontemporal_store(T value, T* to)
 {
     __stcs(to, value);
+}
+
+// Votes without a mask, as 64 bits; nvcc has the names and refuses them since sm_70.
+#define __any(condition) __any_sync(0xffffffffu, condition)
+#define __all(condition) __all_sync(0xffffffffu, condition)
+#define __ballot(condition) ((unsigned long long)__ballot_sync(0xffffffffu, condition))
+
+// Atomics on floats that HIP has and CUDA has not.
+__device__ inline float atomicMax(float* at, float value)
+{
+    int* bits = reinterpret_cast<int*>(at);
+    int seen = *bits;
+    while (__int_as_float(seen) < value) {
+        const int held = atomicCAS(bits, seen, __float_as_int(value));
+        if (held == seen)
+            break;
+        seen = held;
+    }
+    return __int_as_float(seen);
+}
+__device__ inline double atomicMax(double* at, double value)
+{
+    unsigned long long* bits = reinterpret_cast<unsigned long long*>(at);
+    unsigned long long seen = *bits;
+    while (__longlong_as_double(seen) < value) {
+        const unsigned long long held = atomicCAS(bits, seen, __double_as_longlong(value));
+        if (held == seen)
+            break;
+        seen = held;
+    }
+    return __longlong_as_double(seen);
 }
