@@ -40,6 +40,22 @@ int main() { int* p; CHECK(hipMalloc(&p, 400)); overrun<<<1, 64>>>(p); hipDevice
     assert "after the end of the device variable `few` of 12 bytes" in ran.stderr
 
 
+def test_scalar_loads_that_the_compiler_widened_may_reach_behind_the_last_variable(run: Run) -> None:
+    """Three dwords at a multiple of 8 bytes become one load of four, of which the last is not used."""
+    ran = run(
+        HEADER
+        + """
+__constant__ int three[3];
+__global__ void sum(int* p) { p[threadIdx.x] = three[0] + 2 * three[1] + 3 * three[2]; }
+int main() {
+  int values[3] = {1, 20, 300}, *p; CHECK(hipMemcpyToSymbol(HIP_SYMBOL(three), values, sizeof values));
+  CHECK(hipMalloc(&p, 256)); sum<<<1, 64>>>(p); CHECK(hipMemcpy(values, p, 4, hipMemcpyDeviceToHost));
+  std::printf("%d\\n", values[0]); }
+"""
+    )
+    assert (ran.stdout, ran.stderr) == ("941\n", "")
+
+
 @pytest.mark.parametrize("bytes_", [65536, 100_004, 1 << 20])
 def test_larger_blocks_end_where_they_end_and_are_gone_when_freed(bytes_: int, run: Run) -> None:
     """What is known of whole regions of memory at once holds neither behind a block nor once it is freed."""

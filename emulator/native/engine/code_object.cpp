@@ -78,6 +78,8 @@ Image copy_segments(const Elf& elf, Memory& memory) {
         size = std::max(size, p.p_vaddr + p.p_memsz);
     }
     if (size == 0) throw std::runtime_error("the code object has nothing to load");
+    // Compilers load up to 16 aligned bytes where the last of them lie behind a variable; loaders allocate whole pages.
+    size = (size + 15) / 16 * 16;
     const std::uint64_t address = memory.allocate(size);
     if (address == 0) throw std::runtime_error("no device memory left for the code object");
     const Image image(address, size);
