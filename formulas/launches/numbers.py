@@ -161,21 +161,40 @@ def _numbers_for(sites: Sequence[KernelLaunch], was: Sides, now: Sides) -> dict[
                 return None
             if found.setdefault(side.place, now[axis]) != now[axis]:
                 return None
-            for place, value in _same_size(site.grid_sizes[axis], was[axis], now[axis]):
+            for place, value in same_size(site.grid_sizes[axis], was[axis], now[axis]):
                 if found.setdefault(place, value) != value:
                     return None
     changed = {place: value for place, value in found.items() if value is not None}
     return changed or None
 
 
-def _same_size(grid: HostExpression, was: int, now: int) -> Iterator[tuple[Place, int]]:
-    """The literals of a grid's expression that stand for the size of the workgroup, or for one less."""
-    for e in grid.walk():
-        if e.operator == "number" and e.place is not None and was >= _LEAST:
-            if e.value == was:
+def same_size(grid: HostExpression, was: int, now: int) -> Iterator[tuple[Place, int]]:
+    """The literals of a grid's expression that stand for the size of the workgroup, or for one less.
+
+    A problem that happens to be as large as a workgroup is none of them: they divide, or round a division up.
+    """
+    sizes = [e for e in _step_sizes(grid) if e.value == was] if was >= _LEAST else []
+    places = {e.place for e in sizes}
+    for e in grid.walk() if sizes else ():
+        if e.operator == "number" and e.place is not None:
+            if e.value == was and e.place in places:
                 yield e.place, now
             elif e.value == was - 1:
                 yield e.place, now - 1
+
+
+def _step_sizes(grid: HostExpression) -> Iterator[HostExpression]:
+    """The numbers that others are divided by, and the `b` of `a + b - 1` and of `b - 1 + a`."""
+    for e in grid.walk():
+        if e.operator in ("/", "%"):
+            yield from (n for n in e.operands[1].walk() if n.operator == "number")
+        for less in (e, *e.operands) if e.operator == "+" else (e,):
+            if less.operator == "-" and len(less.operands) == 2 and less.operands[1].value == 1:
+                first = less.operands[0]
+                if first.operator == "+":
+                    yield first.operands[1]
+                elif less is not e:
+                    yield first
 
 
 def _safe(site: KernelLaunch, was: Sides, now: Sides, numbers: Numbers, code: bytes) -> bool:

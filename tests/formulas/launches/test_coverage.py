@@ -9,8 +9,10 @@ import pytest
 from hipscope.analysis.semantics.records import HostExpression, Place
 from hipscope.formulas.facts.host_values import Names, NotKnown, value_of
 from hipscope.formulas.launches.coverage import reaches_all
+from hipscope.formulas.launches.numbers import same_size
 
 BLOCK = Place(Path("/main.hip"), (8, 11))
+PROBLEM, UPPER, DIVISOR = (Place(Path("/main.hip"), (at, at + 3)) for at in (40, 80, 90))
 
 
 def number(value: int, place: Place | None = None) -> HostExpression:
@@ -47,6 +49,29 @@ def test_a_grid_reaches_all_of_the_work_with_other_workgroups(
     grid: HostExpression, other: int, reaches: bool
 ) -> None:
     assert reaches_all(grid, 256, other, {BLOCK: other}) is reaches
+
+
+@pytest.mark.parametrize(
+    ("grid", "follow"),
+    [
+        (of("/", of("+", number(256, PROBLEM), number(255, UPPER)), number(256, DIVISOR)), {UPPER: 63, DIVISOR: 64}),
+        (
+            of("/", of("-", of("+", number(256, PROBLEM), number(256, UPPER)), number(1)), number(256, DIVISOR)),
+            {UPPER: 64, DIVISOR: 64},
+        ),
+        (
+            of("/", of("+", of("-", number(256, UPPER), number(1)), number(256, PROBLEM)), number(256, DIVISOR)),
+            {UPPER: 64, DIVISOR: 64},
+        ),
+        (of("+", of("/", of("-", number(256, PROBLEM), number(1)), number(256, DIVISOR)), number(1)), {DIVISOR: 64}),
+        (of("/", of("-", of("+", number(256, PROBLEM), B), number(1)), B), {BLOCK: 64}),
+        (number(256, PROBLEM), {}),  # as many workgroups as a workgroup has work-items
+    ],
+)  # fmt: skip
+def test_a_problem_that_is_as_large_as_a_workgroup_does_not_follow_it(
+    grid: HostExpression, follow: dict[Place, int]
+) -> None:
+    assert dict(same_size(grid, 256, 64)) == follow
 
 
 def test_an_expression_is_computed_as_the_program_computes_it() -> None:
