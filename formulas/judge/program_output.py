@@ -7,13 +7,15 @@ that is printed is a difference of nearly equal numbers: what rounds them otherw
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 _NUMBER = re.compile(r"([-+]?(?<![\w.])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
+_INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.]?\d|[a-zA-Z_])")
 _NEARLY_EQUAL = 1e-3  # a time differs more from run to run, a sum in another order less
 _SPREADS = 100  # of nearly equal numbers: as far away as this many times what they differ by
 OF_ERRORS = 1e-2  # of a printed error may change where results may be rounded otherwise
@@ -52,6 +54,30 @@ def output_difference(before: str, after: str, ignored: Sequence[str]) -> str | 
             "threads of it print them, name those lines in optimize.ignore_output in hipscope.toml."
         )
     return changed_line(*(worded or different[0]))
+
+
+def with_earlier_lines(output: str, file: str, before: bytes, after: bytes, printed: Collection[str]) -> str:
+    """The output with a rewrite, with the numbers (`file:240`, of `__LINE__`) that lines of its file had before.
+
+    `printed` are lines that the program prints without the rewrite: those stay as they are, and so do numbers of lines
+    that the rewrite wrote.
+    """
+    if file not in output:
+        return output
+    earlier = _earlier_lines(before.splitlines(), after.splitlines())
+
+    def translated(line: str) -> str:
+        if file not in line or line in printed:
+            return line
+        return _INTEGER.sub(lambda found: str(earlier.get(int(found[0]), found[0])), line)
+
+    return "\n".join(translated(line) for line in output.split("\n"))
+
+
+def _earlier_lines(before: Sequence[bytes], after: Sequence[bytes]) -> Mapping[int, int]:
+    """Numbers (from 1) of the lines behind a rewrite's first change that are as they were, and what they were."""
+    blocks = difflib.SequenceMatcher(None, before, after).get_matching_blocks()
+    return {b + n: a + n for a, b, size in blocks if a != b for n in range(1, size + 1)}
 
 
 def _without_numbers(lines: Sequence[str]) -> list[str]:

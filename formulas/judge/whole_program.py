@@ -32,6 +32,7 @@ from hipscope.formulas.judge.program_output import (
     changed_line,
     lines_that_vary,
     output_difference,
+    with_earlier_lines,
 )
 
 _OTHERS_SLOWER = 1.03
@@ -252,8 +253,21 @@ class Rehearsals:
             k.model_copy(update={"mangled": self._renamed.get(k.mangled, k.mangled)})
             for k in session.profile.kernels
         ]
-        profile = placed(session, self._bench.project.root)
+        profile = self._with_earlier_lines(placed(session, self._bench.project.root), text)
         return replace(session, profile=profile.model_copy(update={"kernels": tuple(kernels)}))
+
+    def _with_earlier_lines(self, profile: Profile, text: bytes) -> Profile:
+        """The profile of a run with this text, its output with the numbers that lines have without it."""
+        file, was = self._file_of(text), placed(self._bench.session, self._bench.project.root)
+        before, printed = self._asked.texts.read(file), frozenset(was.program.output.split("\n"))
+        if before is None:
+            return profile
+        output = with_earlier_lines(profile.program.output, file.name, before, text, printed)
+        return profile.model_copy(update={"program": profile.program.model_copy(update={"output": output})})
+
+    def _file_of(self, text: bytes) -> Path:
+        """The file that this is a text of."""
+        return self._files.get(text) or self._file or self._bench.source
 
     def _varying(self, was: Profile, new: Profile, ignored: Sequence[str], rounding: float) -> Varied:
         """The lines that differ only in times: in numbers that other runs of the original print otherwise, too."""
@@ -322,7 +336,7 @@ class Rehearsals:
         beside = self._asked.quietly().until(stop)
         if text is None:
             return beside
-        return beside.replacing(self._files.get(text) or self._file or self._bench.source, text)
+        return beside.replacing(self._file_of(text), text)
 
 
 def program_times(was: Profile, new: Profile, rewritten: Collection[str]) -> ProgramTimes | None:

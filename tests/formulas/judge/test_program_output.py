@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hipscope.formulas.judge.program_output import Varied, lines_that_vary, output_difference
+from hipscope.formulas.judge.program_output import (
+    Varied,
+    lines_that_vary,
+    output_difference,
+    with_earlier_lines,
+)
 
 
 def test_only_numbers_that_change_by_themselves_may_change() -> None:
@@ -164,3 +169,25 @@ def test_output_is_compared_line_by_line() -> None:
     assert "`c` instead of `b`" in str(output_difference("a\nb\n", "a\nc\n", []))
     assert "`extra` instead of ``" in str(output_difference("a\n", "a\nextra\n", []))
     assert output_difference("a 1 ms\nb\n", "a 2 ms\nb\n", ["^a .* ms$"]) is None
+
+
+@pytest.mark.parametrize(
+    ("now", "shown"),
+    [
+        ("[INFO]: main.cu:6: begins", "[INFO]: main.cu:4: begins"),
+        ("line 6 of src/main.cu, 6.5 ms", "line 4 of src/main.cu, 6.5 ms"),
+        ("main.cu(6): pass", "main.cu(4): pass"),
+        ("main.cu:2: in what was rewritten", "main.cu:2: in what was rewritten"),
+        ("other.cu:6: begins", "other.cu:6: begins"),
+        (
+            "main.cu prints 6 as before",
+            "main.cu prints 6 as before",
+        ),  # which it printed without the rewrite, too
+        ("main.cu: 6x faster, v6, 0.6, 1.6e6", "main.cu: 6x faster, v6, 0.6, 1.6e6"),
+    ],
+)
+def test_a_program_that_prints_numbers_of_its_own_lines_prints_the_same_behind_a_longer_kernel(
+    now: str, shown: str
+) -> None:
+    before, after = b"kernel\nloop\nend\nlog\n", b"kernel\n#pragma\nloop\nstep\nend\nlog\n"
+    assert with_earlier_lines(now, "main.cu", before, after, ["main.cu prints 6 as before"]) == shown

@@ -114,7 +114,7 @@ WHERE = """#include <hip/hip_runtime.h>
 __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }
 int main(int, char** called) {
   char here[4096];
-  std::printf("%s in %s\\n", called[0], getcwd(here, sizeof here));
+  std::printf("%s:%d: %s in %s\\n", __FILE__, __LINE__, called[0], getcwd(here, sizeof here));
   float* x;
   (void)hipMalloc(&x, 256);
   (void)hipMemset(x, 0, 256);
@@ -128,7 +128,9 @@ int main(int, char** called) {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", ["", 'build = "hipcc where.hip -o where"\nrun = "$PWD/where"\n'])
-def test_a_program_may_print_where_it_is_and_how_it_was_called(tmp_path: Path, settings: str) -> None:
+def test_a_program_may_print_where_it_is_its_lines_and_how_it_was_called(
+    tmp_path: Path, settings: str
+) -> None:
     source = tmp_path / "where.hip"
     source.write_text(WHERE)
     if settings:
@@ -136,7 +138,7 @@ def test_a_program_may_print_where_it_is_and_how_it_was_called(tmp_path: Path, s
     project = resolve_project(tmp_path if settings else source)
     session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
     with open_bench(project, session, session.profile.kernels[0]) as bench:
-        same = try_program(bench, WHERE.replace("*= 2.0f", "+= x[threadIdx.x]").encode(), exact=True)
+        same = try_program(bench, WHERE.replace("*= 2.0f", "+=\n x[threadIdx.x]").encode(), exact=True)
         wrong = try_program(bench, WHERE.replace("*= 2.0f", "+= 2.0f").encode(), exact=True)
     assert same.failure is None
     assert "`2` instead of `0`" in str(wrong.failure)
