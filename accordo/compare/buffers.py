@@ -46,7 +46,8 @@ class Piece:
     """One segment with the tolerance for it and the name that a reader knows it by.
 
     `oracle` is what its elements are in double precision: one that is too far from the reference may still be as near
-    to that. `rounding` is how far it moves with the last places of its inputs.
+    to that. `rounding` is how far it moves with the last places of its inputs. `finite_only`: the program promises that
+    no float is NaN or infinite; one that is not finite is as good as another.
     """
 
     segment: Segment
@@ -54,6 +55,7 @@ class Piece:
     label: str
     oracle: NDArray[np.float64] | None = None
     rounding: NDArray[np.float64] | None = None
+    finite_only: bool = False
 
 
 def compare_buffer(
@@ -126,8 +128,13 @@ def wrong_elements(piece: Piece, right: Bytes, new: Bytes, touched: Mask) -> tup
     at = np.flatnonzero(candidates)  # only these are looked at: of a large buffer, mostly few differ
     raw = [image.view(f"<u{element.size}")[at].tobytes() for image in (right, new)]
     expected, got = (element.numbers(data) for data in raw)
-    if piece.tolerance.exact:  # which NaN it is, no compiler promises
-        candidates[at] = ~(np.isnan(expected) & np.isnan(got))
+    # Which NaN it is, no compiler promises; and where it may assume that there is none, nor infinity, neither of those.
+    if piece.finite_only:
+        alike = ~np.isfinite(expected) & ~np.isfinite(got)
+    else:
+        alike = np.isnan(expected) & np.isnan(got)
+    if piece.tolerance.exact:
+        candidates[at] = ~alike
         return candidates, Errors()
     with np.errstate(invalid="ignore", over="ignore"):
         difference = np.abs(got - expected)
@@ -135,8 +142,7 @@ def wrong_elements(piece: Piece, right: Bytes, new: Bytes, touched: Mask) -> tup
     if piece.oracle is not None:
         near |= _near_the_truth(piece, piece.oracle, right, new, touched)[at]
     # NaN and infinity are values like any other: they must stand in the same places.
-    both_nan = np.isnan(expected) & np.isnan(got)
-    fine = np.where(np.isfinite(expected) & np.isfinite(got), near, both_nan | (expected == got))
+    fine = np.where(np.isfinite(expected) & np.isfinite(got), near, alike | (expected == got))
     accepted = fine & np.isfinite(expected) & np.isfinite(got)
     errors = Errors()
     if accepted.any():

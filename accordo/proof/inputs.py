@@ -19,14 +19,16 @@ from hipscope.accordo.oracle.build import WidenedSource
 from hipscope.accordo.oracle.launch import WidenedKernel
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.replay import ReplayTool
-from hipscope.analysis.errors import UsageError
+from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.includes import included_files, texts_with_types
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import Definitions, definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.toolchain.build import source_command
 from hipscope.analysis.toolchain.code_object import CodeObject, read_code_object
+from hipscope.analysis.toolchain.compile_commands import assumes_finite
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.symbolize import demangle
@@ -104,6 +106,7 @@ def proof_inputs(
         widened=_widened(recording, text),
         less_precise=rewrite and config.optimize.fast_math,  # the setting agrees to less precision
         sanitize="all",
+        finite_only=_assumes_finite(recording, text),
     ), signature
 
 
@@ -124,6 +127,19 @@ def kernel_text(recording: Recording) -> KernelText | None:
 def argument_names(recording: Recording) -> tuple[str, ...]:
     """What arguments are called when no source names them."""
     return tuple(f"arg{i + 1}" for i in range(len(recording.dispatches[0].explicit_arguments)))
+
+
+def _assumes_finite(recording: Recording, text: KernelText | None) -> bool:
+    """Whether the program's compiler may assume that no float is NaN or infinite; not, where nobody can tell."""
+    file = text.file if text is not None else recording.source
+    if file is None:
+        return False
+    try:
+        return assumes_finite(
+            source_command(recording.project, recording.toolchain, file, recording.run).flags
+        )
+    except (BuildFailed, UsageError):
+        return False
 
 
 def _widened(recording: Recording, text: KernelText | None) -> Callable[[str], WidenedKernel | str] | None:

@@ -60,6 +60,11 @@ CAPTURED = "captured inputs"
 TOLD = tuple(fresh_inputs.describe(n) for n in (fresh_inputs.PERMUTED, fresh_inputs.SCALED))
 """The trials that are compared in double precision, beside the captured inputs."""
 
+_FINITE_ONLY = (
+    "the program is compiled to have neither NaN nor infinity (`-ffast-math`): no input has them, and where both "
+    "results are one of them, they count as equal"
+)
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -127,7 +132,7 @@ def prepare_reference(
     if not dispatches:
         return Reference(settings, signature, (), "no launch of the kernel was recorded")
     prepared: list[Prepared] = []
-    notes: list[str] = []
+    notes: list[str] = [_FINITE_ONLY] if settings.finite_only else []
     chosen = dispatches if "all_dispatches" not in settings.without else dispatches[:1]
     for number, dispatch in enumerate(chosen, 1):
         run.say(f"replay of dispatch {dispatch.id}")

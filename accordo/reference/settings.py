@@ -22,6 +22,8 @@ class ReferenceSettings:
     floats are not those of the reference.
     `less_precise` allows a candidate's floats to be farther from those than the reference's, within the tolerance.
     `sanitize` names the checks that a candidate is run under, "" for none ("all", or names with commas).
+    `finite_only`: the program is compiled with the promise that no float is NaN or infinite (`-ffast-math`). What its
+    kernels make of those is not defined: inputs have none, and one result that is not finite is as good as another.
     """
 
     tool: ReplayTool
@@ -35,6 +37,12 @@ class ReferenceSettings:
     widened: Callable[[str], WidenedKernel | str] | None = None
     less_precise: bool = False
     sanitize: str = ""
+    finite_only: bool = False
+
+    @property
+    def skipped(self) -> Without:
+        """The defences whose trials are not made."""
+        return self.without | ({"not_finite_inputs"} if self.finite_only else NOTHING_OFF)
 
     @property
     def objdump(self) -> Path:

@@ -103,7 +103,7 @@ def plan(
         contents=contents,
     )
     planned += [Planned(v.defence, v.label, v.dispatch, None) for v in variants]
-    return [p for p in planned if p.defence not in settings.without]
+    return [p for p in planned if p.defence not in settings.skipped]
 
 
 def plan_variant(captured: ReferenceRun, settings: ReferenceSettings, work: Path) -> list[Planned]:
@@ -134,7 +134,7 @@ def _with_inputs(
 ) -> list[Planned]:
     """The trial of that number, if there is something to replace."""
     defence, fresh = fresh_inputs.TRIALS[number], work / f"inputs_{number}"
-    if defence in settings.without:
+    if defence in settings.skipped:
         return []
     # Which NaN comes out, no compiler promises; what has no declared type is compared byte for byte.
     pieces = base.pieces if number in (fresh_inputs.NOT_FINITE, fresh_inputs.MANY_NANS) else guessed

@@ -49,6 +49,17 @@ _DROPPED_PREFIXES = (
     "-ivfsoverlay", "-fdebug-prefix-map", "-ffile-prefix-map", "-fuse-ld", "-x",
 )  # fmt: skip
 
+# clang's user manual, "Controlling Floating Point Behavior"
+_FINITE = {"-ffast-math", "-ffinite-math-only", "-Ofast"}
+_NOT_FINITE = {
+    "-fno-fast-math",
+    "-fno-finite-math-only",
+    "-fhonor-nans",
+    "-fhonor-infinities",
+    "-ffp-model=precise",
+    "-ffp-model=strict",
+}
+
 
 @dataclass(frozen=True)
 class CompileCommand:
@@ -60,6 +71,12 @@ class CompileCommand:
     directory: Path
     flags: tuple[str, ...]
     relocatable: bool = False
+
+
+def assumes_finite(flags: Sequence[str]) -> bool:
+    """Whether clang may assume with these flags that no float is NaN or infinite: what the last of them says."""
+    said = [flag for flag in flags if flag in _FINITE or flag in _NOT_FINITE]
+    return bool(said) and said[-1] in _FINITE
 
 
 def from_database(source: Path, root: Path) -> CompileCommand | None:

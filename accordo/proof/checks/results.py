@@ -201,6 +201,7 @@ def _compare(
             name_of(segment),
             oracle[part] if oracle is not None and known else None,
             rounding[part] if rounding is not None and known else None,
+            reference.settings.finite_only,
         )
 
     segments = run.pieces[buffer.index]

@@ -182,3 +182,23 @@ def test_an_input_with_a_line_each_is_varied_or_not_varied_for_a_reason(tmp_path
     named = {line.partition(":")[0] for line in found.inputs}
     assert named >= {"`in`", "`pitch`", "`width`", "the number of workgroups", "the size of a workgroup"}
     assert all("varied in" in line or "never varied, because" in line for line in found.inputs)
+
+
+SCALED = (
+    HEAD
+    + """__global__ void k(const float* in, float* out) { out[threadIdx.x] = 2.0f * in[threadIdx.x]; }
+int main() {
+  k<<<1, 64>>>(filled<float>(64, 1, 2), filled<float>(64, 0, 0));
+  return hipDeviceSynchronize();
+}
+"""
+)
+
+
+@pytest.mark.parametrize("flags", ["", "-ffast-math"])
+def test_no_input_is_nan_where_the_program_is_compiled_to_have_none(tmp_path: Path, flags: str) -> None:
+    (tmp_path / "hipscope.toml").write_text(f"flags = {flags.split()!r}\n")
+    found = compared(tmp_path, SCALED)
+    assert found.equivalent, found.explain()
+    assert any("NaN" in t.inputs for t in found.trials) is not bool(flags)
+    assert ("compiled to have neither NaN nor infinity" in found.explain()) is bool(flags)

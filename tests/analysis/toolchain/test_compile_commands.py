@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.system.process import run_process
-from hipscope.analysis.toolchain.compile_commands import from_cmake, from_record, recorded_units
+from hipscope.analysis.toolchain.compile_commands import (
+    assumes_finite,
+    from_cmake,
+    from_record,
+    recorded_units,
+)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +85,21 @@ def test_flags_of_a_configured_cmake_project_come_from_its_file_api(tmp_path: Pa
     assert command.flags[command.flags.index("-I") + 1] == str(tmp_path / "include")
     assert any("++2" in flag for flag in command.flags)
     assert from_cmake(source.with_name("other.cpp"), tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "assumes"),
+    [
+        ("-O3", False),
+        ("-O3 -ffast-math", True),
+        ("-Ofast -g", True),
+        ("-ffinite-math-only -O2", True),
+        ("-ffast-math -fno-finite-math-only", False),
+        ("-ffast-math -fhonor-nans", False),
+        ("-fno-fast-math -ffast-math", True),
+    ],
+)
+def test_the_last_flag_says_whether_the_compiler_may_assume_that_floats_are_finite(
+    flags: str, *, assumes: bool
+) -> None:
+    assert assumes_finite(flags.split()) is assumes
