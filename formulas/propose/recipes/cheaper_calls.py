@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 NAME = "cheaper_calls"
 
 _Type = Literal["float", "double"]
+_AS_ACCURATE = 3  # roundings
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,21 @@ class _Power:
     name: str
     body: str = ""
     signed: bool = True  # also for arguments below 0
+    square: bool = False  # whether the body also uses `y`, the square of `x`
+    roundings: int = _AS_ACCURATE  # of the true value at most, by half a unit in the last place each
 
 
-# By exponent. Three roundings at most: pow itself is wrong by up to 1 unit in the last place (HIP's table of its
-# math API), each product by half of one.
+# By exponent. pow itself is wrong by up to 1 unit in the last place (HIP's table of its math API), each product by
+# half of one: what has three roundings at most counts as accurate as that.
 _POWERS: Mapping[float, _Power] = {
     2.0: _Power("squared", "x * x"),
     3.0: _Power("cubed", "x * x * x"),
     4.0: _Power("to_the_fourth", "(x * x) * (x * x)"),
+    5.0: _Power("to_the_fifth", "y * y * x", square=True, roundings=4),
+    6.0: _Power("to_the_sixth", "y * y * y", square=True, roundings=5),
+    7.0: _Power("to_the_seventh", "y * y * y * x", square=True, roundings=6),
+    8.0: _Power("to_the_eighth", "(y * y) * (y * y)", square=True, roundings=7),
+    12.0: _Power("to_the_twelfth", "(y * y * y) * (y * y * y)", square=True, roundings=11),
     -1.0: _Power("inverse", "ONE / x"),
     -2.0: _Power("inverse_squared", "ONE / (x * x)"),
     0.5: _Power("sqrt", signed=False),
@@ -68,6 +76,7 @@ class _Cheaper:
     splices: tuple[Splice, ...]
     helper: str = ""  # its definition
     positive: str | None = None
+    roundings: int = _AS_ACCURATE
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
@@ -87,15 +96,20 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     return [
         Candidate(
             recipe=NAME,
-            title=f"Cheaper functions that are as accurate (line {lines})",
+            title=f"{_titled(max(f.roundings for f in found))} (line {lines})",
             text=apply_splices(source, splices),
-            expected="A few instructions instead of dozens, rounded about as often; results are not the same bit for "
-            "bit.",
+            expected="A few instructions instead of dozens; results are not the same bit for bit.",
             exact=False,
             terms=roundings(kernel),
             assumes=tuple(f"`{name}` is never below 0" for name in positive),
         )
     ]
+
+
+def _titled(roundings: int) -> str:
+    if roundings <= _AS_ACCURATE:
+        return "Cheaper functions that are as accurate"
+    return f"Products for powers, off by at most {roundings / 2:g} units in the last place instead of 1"
 
 
 def _cheaper(source: bytes, kernel: KernelSyntax, file: FileSyntax) -> Iterator[_Cheaper]:
@@ -125,7 +139,8 @@ def _of_power(source: bytes, node: Node, kernel: KernelSyntax, file: FileSyntax)
             Splice(function.start_byte, function.end_byte, called_name.encode()),
             Splice(base.end_byte, exponent.end_byte, b""),
         )
-        return _Cheaper(node, splices, helper, None if power.signed else squeeze(text_of(base)))
+        positive = None if power.signed else squeeze(text_of(base))
+        return _Cheaper(node, splices, helper, positive, power.roundings)
     if exponential is not None and (
         number_type(exponent, kernel, file) == kind or kind_of(exponent, kernel, file) == "integer"
     ):
@@ -169,10 +184,11 @@ def _helper(source: bytes, kernel: KernelSyntax, power: _Power, kind: _Type) -> 
     body = power.body.replace("ONE", "1.0f" if kind == "float" else "1.0").replace(
         "SQRT", f"sqrt{_suffix(kind)}"
     )
+    square = f"const {kind} y = x * x; " if power.square else ""
     indent = indentation(source, kernel.span.start)
 
     def define(name: str) -> str:
-        line = f"static __device__ {kind} {name}({kind} x) {{ return {body}; }}"
+        line = f"static __device__ {kind} {name}({kind} x) {{ {square}return {body}; }}"
         return f"{line}{style.newline}{style.newline}{indent}"
 
     name, definition = helper_above(source, kernel, name, define)

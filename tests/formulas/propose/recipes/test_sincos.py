@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hipscope.analysis.source.parse import parse
@@ -114,6 +116,20 @@ def test_cheaper_calls_are_within_two_units_in_the_last_place(tmp_path: Path) ->
         assert values[8 * k : 8 * k + 8] == pytest.approx(true, rel=max(6, x) * 2**-23)
 
 
+@pytest.mark.parametrize(("exponent", "units"), [(5, "2"), (6, "2.5"), (7, "3"), (8, "3.5"), (12, "5.5")])
+def test_products_for_a_higher_power_say_how_far_off_they_may_be(
+    tmp_path: Path, exponent: int, units: str
+) -> None:
+    text = re.sub(r"mine\[[1-7]\] = .*?;\n", "", POWERS).replace("powf(x, 2.0f)", f"powf(x, {exponent})")
+    (rewritten,) = candidates(ask("cheaper_calls", text.encode(), LaunchFacts()))
+    assert f"off by at most {units} units in the last place" in rewritten.title
+    assert b"powf(" not in rewritten.text
+    values = [float(line) for line in output_of(rewritten.text, tmp_path / "after").split()]
+    single = np.float32
+    true = [float(single(0.01) + single(0.37) * single(k)) ** exponent for k in range(64)]
+    assert values[::8] == pytest.approx(true, rel=(float(units) + 0.5) * 2**-23)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -136,7 +152,7 @@ def test_what_may_have_another_value_or_another_path_is_left_alone(body: str) ->
 
 
 @pytest.mark.parametrize(
-    "call", ["powf(x, y)", "powf(x, 5.0f)", "1.0 / sqrtf(x)", "sqrtf(x) / x", "pow(y, 2) / 3"]
+    "call", ["powf(x, y)", "powf(x, 5.5f)", "powf(x, 9)", "1.0 / sqrtf(x)", "sqrtf(x) / x", "pow(y, 2) / 3"]
 )
 def test_other_calls_are_left_alone(call: str) -> None:
     text = f"__global__ void k(float* out, float x, struct T y) {{ out[0] = {call}; }}"
