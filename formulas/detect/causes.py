@@ -163,7 +163,7 @@ CAUSES: Mapping[str, Cause] = {
     "matrix": Cause("runs matrix instructions", "keep them fed: larger tiles per wave"),
     "integers": Cause(
         "computes with integers: indices, addresses, bits",
-        "use 32-bit indices, advance pointers instead of multiplying, move what does not change out of the loop",
+        "32-bit indices for 64-bit ones, pointers that advance for multiplications, what stays the same out of loops",
     ),
     "moves": Cause(
         "compares, selects, moves and converts values",

@@ -54,6 +54,7 @@ _RESOURCES = {
     "occupancy": "waves per SIMD",
 }
 _CAUSES = "diagnoseOnly"  # the formula that says what hot lines without a finding do
+_HELPS = ". What helps: "  # between causes and remedies of a line, as diagnoseOnly words it
 _TOLD = 8  # lines without a finding and hints, per kernel
 _SMALL_STAKE = 0.01  # of all GPU time; findings below it are named without their numbers
 _SMALL_REASON = 0.05
@@ -368,14 +369,23 @@ def _print_told(report: Report, kernels: Sequence[Kernel], console: Console) -> 
         told = sorted(report.told_of(kernel), key=lambda d: (d.formula != _CAUSES, -d.share))
         if told:
             console.print(Text(f"\nAlso in {report.short_name(kernel)}", "bold"))
+        given: set[str] = set()
         for one in told[:_TOLD]:
             place = f"{short_path(one.file)}:{one.line}" if one.file else f"kernel {base_name(one.kernel)}"
-            words = one.message
+            words = _without_given(one.message, given)
             if one.formula != _CAUSES:
                 words = f"hint ({one.formula}, {percent(one.share)} of the kernel's time at stake): {words}"
             console.print(Padding(Text(f"{place}  ", "dim") + Text(words), (0, 0, 0, 2)))
         if len(told) > _TOLD:
             console.print(Text(f"  and {len(told) - _TOLD} smaller ones: --format json", "dim"))
+
+
+def _without_given(message: str, given: set[str]) -> str:
+    """The message without the advice that an earlier line of the kernel was given, which is told by its causes."""
+    causes, helps, advice = message.partition(_HELPS)
+    new = [remedy for remedy in advice.split("; ") if remedy not in given]
+    given.update(new)
+    return f"{causes}{helps}{'; '.join(new)}" if new else causes
 
 
 def _print_finding(

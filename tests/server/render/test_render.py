@@ -121,6 +121,24 @@ def test_advice_is_said_once() -> None:
     assert "    Not done here: launches stand in host code." in console.file.getvalue()
 
 
+def test_what_helps_several_lines_of_a_kernel_is_said_at_the_first(report: Report) -> None:
+    kernel = report.kernels[0]
+    words = (
+        "waits for the LDS. What helps: wide reads; early reads",
+        "waits. What helps: early reads",
+        "waits too",
+    )
+    lines = tuple(
+        replace(
+            report.findings[0], formula="diagnoseOnly", mangled=kernel.mangled, line=n, share=0.2, message=w
+        )
+        for n, w in enumerate(words, 1)
+    )
+    text = printed(replace(report, findings=(), diagnoses=lines), width=200)
+    assert "waits for the LDS. What helps: wide reads; early reads" in text
+    assert text.count("What helps") == 1
+
+
 def test_no_improvement_lists_every_attempt_with_its_reason() -> None:
     slow = attempt(
         recipe="pad_lds",
