@@ -6,14 +6,17 @@ program that prints nothing is compared, too. What differs between runs of the o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from hipscope.accordo.compare.tolerance import root_mean_square
+from hipscope.accordo.dispatch.element_types import argument_types, pointees
 from hipscope.accordo.dispatch.guessed_types import guess
+from hipscope.analysis.source.number_types import BYTES, Element, element_of
+from hipscope.emulator.symbolize import demangle
 
 EFFECTS, COPIES = "effects", "copies"
 _INVERTED = 0xFF
@@ -94,6 +97,7 @@ def compare_effects(
     square; what launches leave is then not compared, as nothing says which of it are floats.
     """
     was = originals[0]
+    element = _written_through_pointers({e.kernel for e in was if e.kernel}) if rounding > 0 else BYTES
     if any(_order(other) != _order(was) for other in originals[1:]):
         return Compared(None, "Not compared: what its launches leave; their order varies from run to run.")
     if _order(was) != _order(now):
@@ -117,7 +121,7 @@ def compare_effects(
             in_part += contents[0] is not None
         elif different:
             contents = old.content(), new.content()
-        if different and not (rounding > 0 and _rounded(*contents, rounding)):
+        if different and not (rounding > 0 and _rounded(*contents, rounding, element)):
             return Compared(_sentence(old, launches, copies))
     if not looked and not copies:
         return Compared(None, "Not compared: what its launches leave; none of them was looked at.")
@@ -159,12 +163,30 @@ def _order(effects: Sequence[Effect]) -> list[tuple[str, int]]:
     return [(e.kernel, e.size) for e in effects]
 
 
-def _rounded(before: bytes | None, after: bytes | None, rounding: float) -> bool:
-    """Whether two copies differ by rounding of floats; also where their contents were not kept."""
+def _written_through_pointers(kernels: Iterable[str]) -> Element:
+    """The type of all that these kernels write by what their parameters say; bytes where that is not one of floats."""
+    found: set[Element] = set()
+    for kernel in kernels:
+        name = demangle(kernel)
+        types = argument_types(name)
+        if types is None:
+            return BYTES
+        behind = pointees(name)
+        found |= {element_of(t) for t in behind.values() if "const" not in t.split()}
+        found |= {
+            BYTES for i, t in enumerate(types) if i not in behind and element_of(t) is BYTES
+        }  # may hold pointers
+    element = found.pop() if len(found) == 1 else BYTES
+    return element if element.kind == "float" else BYTES
+
+
+def _rounded(before: bytes | None, after: bytes | None, rounding: float, element: Element) -> bool:
+    """Whether two copies differ by rounding of floats, of the element or guessed; also where they were not kept."""
     if before is None or after is None or len(before) != len(after):
         return before is None or after is None
-    # Whole pairs of words; a single number is looked at twice.
-    element = guess(before[: len(before) // 8 * 8] or before * 2, 0, 0)
+    if element is BYTES:
+        # Whole pairs of words; a single number is looked at twice.
+        element = guess(before[: len(before) // 8 * 8] or before * 2, 0, 0)
     if element.kind != "float" or len(before) % element.size:
         return False
     one, other = element.numbers(before), element.numbers(after)

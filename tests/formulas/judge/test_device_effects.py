@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects
@@ -193,3 +194,29 @@ def test_more_launches_than_before_are_a_difference_unless_their_number_varies()
         "The program makes other launches or copies with the rewrite."
     )
     assert compare_effects([one, two], two).difference is None
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rounded"),
+    [
+        ("_Z4stepPKfPd", True),  # step(float const*, double*)
+        ("_Z4stepPKfPdPi", False),  # it writes integers, too
+        ("_Z4stepPdS_", True),
+        ("_Z4stepPd5State", False),  # a structure may hold pointers to anything
+        ("step", False),
+    ],
+)
+def test_numbers_of_any_size_are_floats_where_the_kernels_write_nothing_else(
+    tmp_path: Path, kernel: str, *, rounded: bool
+) -> None:
+    """henry's Boltzmann factors go from 0 over 1e-300 to infinity, which no guess takes for numbers."""
+
+    def run(name: str, factor: float) -> list[Effect]:
+        numbers = np.array([0.0, 1e-300, 3e-200, 1e250, np.inf, 0.0, 7e-90, 2e180]) * factor
+        file = tmp_path / name
+        file.write_bytes(numbers.tobytes())
+        return [Effect(kernel, (("0", name),)), Effect("", (("copy", name),), numbers.nbytes, 0, file)]
+
+    before, after, wrong = run("before", 1.0), run("after", 1.0 + 1e-7), run("wrong", 1.5)
+    assert (compare_effects([before], after, 1e-5).difference is None) is rounded
+    assert compare_effects([before], wrong, 1e-5).difference is not None
