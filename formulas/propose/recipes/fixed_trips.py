@@ -26,6 +26,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     indentation,
     line_start,
     renamed,
+    step_before,
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.integer_ranges import Ranges
@@ -218,7 +219,7 @@ def _unrolled(nest: list[_Known], *, inner: bool) -> list[_Known]:
 def _splice(
     source: bytes, style: Style, nest: list[_Known], unrolled: list[_Known], values: dict[str, int]
 ) -> Splice:
-    """The nest twice, for the usual length and for any other; once where the length is always the same."""
+    """The nest twice, for the usual lengths and for any others; once where these are always the same."""
     outermost = nest[0].node
     pragma = pragma_before(outermost)
     start = outermost.start_byte if pragma is None else line_start(source, pragma.start_byte)
@@ -228,8 +229,9 @@ def _splice(
     as_it_was = source[start : outermost.end_byte].decode("utf-8", "surrogateescape")
     opening = "" if pragma is None else outer
     told = _told(outermost, unrolled, fixed, outer, style)
+    why = "the usual length" if len(fixed) == 1 else "the usual lengths"
     lines = [
-        f"{opening}if ({' && '.join(f'{name} == {value}' for name, value in fixed.items())}) {{  // the usual length",
+        f"{opening}if ({' && '.join(f'{name} == {value}' for name, value in fixed.items())}) {{  // {why}",
         *_deeper(outer + told, style),
         f"{outer}}} else {{",
         *_deeper(outer.removeprefix(opening) + as_it_was, style),
@@ -274,4 +276,4 @@ def _told(outermost: Node, unrolled: list[_Known], fixed: dict[str, str], outer:
 def _deeper(text: str, style: Style) -> Iterator[str]:
     """The lines one step further in."""
     for line in text.splitlines():
-        yield style.step + line if line.strip() and not line.startswith("#") else line
+        yield step_before(line, style) + line

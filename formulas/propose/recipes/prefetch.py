@@ -225,6 +225,7 @@ def _splices(
     block = [f"if ({squeeze(text_of(step.condition))}) {{", *(style.step + line for line in inside), "}"]
     block[:0] = [f"{_type_before(name, step, kernel)} {name};" for name in own]
     head = [
+        "// What the next step needs is loaded while this one is computed.",
         *(f"{pointers[load.base]} {names[load.node.id]}{{}};" for load in loads),
         f"const auto {function} = [&]({', '.join(f'{one.type} {one.name}' for one in carried)}) {{",
         *(style.step + line for line in block),

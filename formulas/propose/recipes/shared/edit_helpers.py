@@ -300,11 +300,19 @@ def indented(
             position = source.find(b"\n", position) + 1
     result = []
     for position, count in steps.items():
-        line = source[position : source.find(b"\n", position)].strip()
+        line = source[position : source.find(b"\n", position)]
         inside = any(s.start < position < s.end for s in others)
-        if line and not line.startswith(b"#") and not inside:
-            result.append(Splice(position, position, (style.step * count).encode()))
+        if not inside:
+            step = step_before(line.decode("utf-8", "surrogateescape"), style)
+            result.append(Splice(position, position, (step * count).encode()))
     return result
+
+
+def step_before(line: str, style: Style) -> str:
+    """What moves a line one step further in: a tab before tabs. Nothing before directives that begin their line."""
+    if not line.strip() or line.startswith("#"):
+        return ""
+    return "\t" if line.startswith("\t") else style.step
 
 
 def is_pure(expression: Node, kernel: KernelSyntax | None = None) -> bool:

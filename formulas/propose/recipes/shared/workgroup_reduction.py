@@ -155,6 +155,7 @@ def reduction(groups: Mapping[str, Accumulator], style: Style) -> str:
         f"const unsigned {threads} = {THREADS_OF_BLOCK};",
         *within_waves([(a.site, a.name) for a in groups.values()], thread, threads, style),
     ]
+    texts.append(f"// By wave: {MAX_THREADS} threads at most, in waves of {MIN_WAVE} or more.")
     texts += [f"__shared__ {a.site.element} {a.slots}[{_WAVES}];" for a in groups.values()]
     texts.append(f"if ({thread} % warpSize == 0) {{")
     texts += [f"\t{a.slots}[{thread} / warpSize] = {a.name};" for a in groups.values()]

@@ -26,6 +26,7 @@ __global__ void k(const float* in, float* sum, int n)
 		const float other_2 = __shfl_down(block_sum_2, offset);
 		if (thread_in_block + offset < threads_of_block) block_sum_2 += other_2;
 	}
+	// By wave: 1024 threads at most, in waves of 32 or more.
 	__shared__ float wave_sums[32];
 	__shared__ float wave_sums_2[32];
 	if (thread_in_block % warpSize == 0) {

@@ -29,6 +29,7 @@ __global__ void k(const unsigned* in, unsigned* total, unsigned* most) {
     const unsigned other_2 = __shfl_down(block_value_2, offset);
     if (thread_in_block + offset < threads_of_block) block_value_2 = max(block_value_2, other_2);
   }
+  // By wave: 1024 threads at most, in waves of 32 or more.
   __shared__ unsigned wave_sums[32];
   __shared__ unsigned wave_values_2[32];
   if (thread_in_block % warpSize == 0) {

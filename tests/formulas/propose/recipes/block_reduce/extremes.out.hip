@@ -27,6 +27,7 @@ __global__ void k(const int* in, int* largest, unsigned* smallest, unsigned* bit
     const unsigned other_4 = __shfl_down(block_value_4, offset);
     if (thread_in_block + offset < threads_of_block) block_value_4 &= other_4;
   }
+  // By wave: 1024 threads at most, in waves of 32 or more.
   __shared__ int wave_values[32];
   __shared__ unsigned wave_values_2[32];
   __shared__ unsigned wave_values_3[32];

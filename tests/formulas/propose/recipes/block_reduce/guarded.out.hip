@@ -14,6 +14,7 @@ __global__ void k(const float* in, float* sum, int n) {
     const float other = __shfl_down(block_sum, offset);
     if (thread_in_block + offset < threads_of_block) block_sum += other;
   }
+  // By wave: 1024 threads at most, in waves of 32 or more.
   __shared__ float wave_sums[32];
   if (thread_in_block % warpSize == 0) {
     wave_sums[thread_in_block / warpSize] = block_sum;

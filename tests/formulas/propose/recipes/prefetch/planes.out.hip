@@ -8,6 +8,7 @@ __global__ void k(const float *__restrict__ in, const int *__restrict__ order, f
     int here = blockIdx.x * blockDim.x + threadIdx.x;
     int firstPlane = 0;
     bool active = here < pitch;
+    // What the next step needs is loaded while this one is computed.
     float nextIn{};
     const auto loadNext = [&](int firstPlane, int here) {
         if (firstPlane < planes) {

@@ -9,6 +9,7 @@ __global__ void k(const float* a, const float* b, const int* places, float* __re
   const float* row = a + (blockIdx.y * TILE + y) * width;
   float sum = 0.0f;
   int column;
+  // What the next step needs is loaded while this one is computed.
   float next_a{};
   float next_b{};
   float next_b_2{};

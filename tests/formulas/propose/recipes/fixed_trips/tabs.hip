@@ -1,0 +1,12 @@
+// facts: {"launches": [[[4096, 1, 1], [256, 1, 1], {"n": 4096, "taps": 5}]]}
+#include <hip/hip_runtime.h>
+__global__ void k(const float* in, const float* weights, float* out, int n, int taps) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i + taps > n) return;
+    float sum = 0.0f;
+    for (int t = 0; t < taps; ++t) {
+		if (in[i + t] > 0.0f)
+			sum += weights[t] * in[i + t];
+    }
+    out[i] = sum;
+}
