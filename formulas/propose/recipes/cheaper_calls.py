@@ -135,9 +135,11 @@ def _of_power(source: bytes, node: Node, kernel: KernelSyntax, file: FileSyntax)
     # A helper's parameter converts what it is given; a function of the library has an overload for it.
     if power is not None and (power.body or number_type(base, kernel, file) == kind):
         helper, called_name = _helper(source, kernel, power, kind)
+        own = _parentheses(base)
         splices = (
             Splice(function.start_byte, function.end_byte, called_name.encode()),
-            Splice(base.end_byte, exponent.end_byte, b""),
+            Splice(base.start_byte, base.start_byte + own, b""),
+            Splice(base.end_byte - own, exponent.end_byte, b""),
         )
         positive = None if power.signed else squeeze(text_of(base))
         return _Cheaper(node, splices, helper, positive, power.roundings)
@@ -150,6 +152,12 @@ def _of_power(source: bytes, node: Node, kernel: KernelSyntax, file: FileSyntax)
         )
         return _Cheaper(node, splices)
     return None
+
+
+def _parentheses(argument: Node) -> int:
+    """How many parentheses of its own an argument has on either side that the call's make superfluous."""
+    plain = argument.type == "parenthesized_expression" and len(argument.named_children) == 1
+    return int(plain and argument.named_children[0].type != "comma_expression")
 
 
 def _of_root(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Cheaper | None:

@@ -7,6 +7,7 @@ stays: same bits.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -153,9 +154,22 @@ def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
     if begin.keys() & other_names(kernel) or (moves and ranges.shapes):
         return None  # a number of steps would be written down that other launches do not have
     passed = frozenset(n for n in ranges.used if kernel.parameter(n.partition(".")[0]) is not None)
+    if passed and _told_apart(loop, passed, kernel):
+        return None
     far = limit[_ONE] - begin[_ONE] + {"<=": 1, ">=": -1}.get(text_of(child_of(condition, "operator")), 0)
     trips = -(-far // step)
     return _Known(loop, trips, passed, moves) if 1 < trips <= _MOST_TRIPS else None
+
+
+def _told_apart(loop: Node, names: frozenset[str], kernel: KernelSyntax) -> bool:
+    """Whether an `if` around the loop tells these numbers from all others, as this recipe writes it."""
+    for around in ancestors(loop, kernel.body_node):
+        if around.type == "if_statement":
+            words = re.sub(r"\s", "", text_of(child_of(around, "condition")))[1:-1].split("&&")
+            told = {found[1] for word in words if (found := re.fullmatch(r"([\w.]+)==\d+", word))}
+            if names <= told:
+                return True
+    return False
 
 
 def _terms(node: Node, ranges: Ranges) -> Counter[str] | None:

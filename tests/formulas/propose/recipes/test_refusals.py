@@ -1478,3 +1478,11 @@ def test_a_recipe_that_fails_is_a_refusal_with_the_reason() -> None:
     assert isinstance(answer, Refusal)
     assert answer.recipe == "broken"
     assert "ValueError: no such node" in answer.reason
+
+
+@pytest.mark.parametrize("case", ["filter", "tabs", "window"])
+def test_loops_that_are_written_out_for_their_usual_length_are_left_alone_for_the_others(case: str) -> None:
+    source = (FOLDER / "fixed_trips" / f"{case}.out.hip").read_bytes()
+    answer = ask("fixed_trips", source, read_facts(source))
+    assert isinstance(answer, Refusal)
+    assert answer.reason == "no loop has a length that is a small argument"

@@ -6,5 +6,5 @@ __global__ void energies(const float* distances, float* energies, float* damping
   if (i >= n) return;
   const float r = sigma / distances[i];
   energies[i] = 4.0f * (powf(r, 12.0f) - powf(r, 6.0f));
-  damping[i] = powf(damping[i], 5.0f);
+  damping[i] = powf((damping[i] - 1.0f), 5.0f);
 }

@@ -12,5 +12,5 @@ __global__ void energies(const float* distances, float* energies, float* damping
   if (i >= n) return;
   const float r = sigma / distances[i];
   energies[i] = 4.0f * (to_the_twelfth(r) - to_the_sixth(r));
-  damping[i] = to_the_fifth(damping[i]);
+  damping[i] = to_the_fifth(damping[i] - 1.0f);
 }
