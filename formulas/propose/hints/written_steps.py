@@ -28,6 +28,7 @@ from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
 from hipscope.formulas.propose.splice import Splice
 
 _MOST_COPIES = 4
+_MOST_LINES = 40  # of a loop: its text stands there twice afterwards
 _END_OF_INT = 1 << 31
 
 
@@ -59,6 +60,8 @@ def can_be_written(kernel: KernelSyntax, loop: SteppedLoop, times: int) -> bool:
     """Whether that many steps make a text that can be read: copies are for few."""
     style = Style("  ", "", "\n", False, frozenset())
     if loop.trips is not None and loop.trips < times:
+        return False
+    if loop.node.end_point.row - loop.node.start_point.row > _MOST_LINES:
         return False
     return times <= _MOST_COPIES or unrolled_steps(kernel, loop, times, style, [], "") is not None
 

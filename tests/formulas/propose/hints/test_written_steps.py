@@ -395,3 +395,17 @@ def test_many_steps_need_the_type_of_what_is_loaded(loaded: str, can: bool) -> N
     assert not isinstance(loop, str)
     assert can_be_written(kernel, loop, 4)
     assert can_be_written(kernel, loop, 16) is can, written_out(source, kernel, loop, 16)
+
+
+@pytest.mark.parametrize(("lines", "can"), [(36, True), (45, False)])
+def test_a_long_loop_is_not_written_twice(lines: int, *, can: bool) -> None:
+    body = "\n".join(f"    sum += in[i + {n}];" for n in range(lines - 1))
+    source = (
+        "__global__ void k(const float* in, float* out, int n) {\n  float sum = 0.0f;\n"
+        f"  for (int i = threadIdx.x; i < n; i += 64) {{\n{body}\n  }}\n  out[threadIdx.x] = sum;\n}}\n"
+    ).encode()
+    kernel = parse(source).kernels[0]
+    (node,) = (n for n in walk(kernel.body_node) if n.type == "for_statement")
+    loop = counted_loop(node, kernel, LaunchFacts())
+    assert not isinstance(loop, str)
+    assert can_be_written(kernel, loop, 4) is can
