@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -95,6 +96,16 @@ def pointers_of(kernel: KernelSyntax, facts: LaunchFacts) -> dict[str, str]:
 def _element(name: str, written: str, facts: LaunchFacts) -> str:
     """What a parameter leads to, as it is written where that says it."""
     return written if element_bytes(written) is not None else facts.types.elements.get(name, written)
+
+
+def spelled_element(base: str, element: str, kernel: KernelSyntax) -> str:
+    """How the kernel names that element type: `real` behind a `const real*`, which another build may make a float."""
+    parameter = kernel.parameter(base)
+    spelled = parameter.element_type if parameter is not None and parameter.pointer else ""
+    return spelled if _ONE_NAME.fullmatch(spelled) and spelled != "void" else element
+
+
+_ONE_NAME = re.compile(r"[A-Za-z_]\w*(?:::\w+)*")
 
 
 def elements_of(base: str, written: str, facts: LaunchFacts) -> frozenset[str]:

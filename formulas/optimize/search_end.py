@@ -87,7 +87,7 @@ def ended_sentence(reason: str, kernels: Sequence[str], attempts: Sequence[Attem
 
 def too_late(number: int, taken: float, run: Run) -> str:
     """Why the round of that number is not begun; `taken` are the seconds of the one before."""
-    left = f"{run.seconds_left:.0f} s of the limit are left"
+    left = f"{max(0.0, run.seconds_left):.0f} s of the limit are left"
     return f"Round {number} was not begun: {left}, the one before took {taken:.0f} s."
 
 

@@ -24,6 +24,7 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
+from hipscope.formulas.facts.launch_facts import spelled_element
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, continue_guard
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import is_pure
@@ -208,7 +209,8 @@ class _Reader:
             return
         # Of an element that the step stores to, all uses are those of its new value.
         uses = (subscript,) if read else tuple(s for s in memory.subscripts if s.base == base)
-        load = EarlyLoad(base, memory.pointers[base], uses, guards, max([*known, guarded]), not read)
+        element = spelled_element(base, memory.pointers[base], self._kernel)
+        load = EarlyLoad(base, element, uses, guards, max([*known, guarded]), not read)
         key = (load.text, tuple(g.text for g in guards))
         before = self._loads.get(key)
         if before is None or not read:

@@ -25,7 +25,7 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
-from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.backward_slice import (
@@ -275,7 +275,7 @@ def _from(
         raise CannotSlice(f"depends on `{wrong[0]}`, which is not known before")
     if any(changed_within(s) & found.needed for s in statements[:-1] if s not in found.declarations):
         raise CannotSlice("depends on what changes before it")
-    element = pointers_of(kernel, facts)[load.base]
+    element = spelled_element(load.base, pointers_of(kernel, facts)[load.base], kernel)
     plain = f"{name} = {squeeze(text_of(load.node))};"
     typed = tuple(f"const {element} {line}" if line == plain else line for line in lines)
     variables = () if plain in lines else (f"{element} {name}{{}};",)

@@ -25,7 +25,7 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
-from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
@@ -429,7 +429,8 @@ def _loaded(branch: _Branch, load: Subscript, mask: str | None) -> str:
     name = branch.fresh(f"{load.base.rpartition('.')[2]}_value")
     branch.types[name] = kind
     branch.known[text] = (name, mask, names_in(load.node))
-    branch.lines.append(f"const {kind} {name} = {load.base}{''.join(f'[{i}]' for i in indices)};")
+    spelled = spelled_element(load.base, kind, kernel)
+    branch.lines.append(f"const {spelled} {name} = {load.base}{''.join(f'[{i}]' for i in indices)};")
     return name
 
 

@@ -26,7 +26,7 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
-from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
     changed_within,
@@ -226,7 +226,10 @@ def _splices(
     block[:0] = [f"{_type_before(name, step, kernel)} {name};" for name in own]
     head = [
         "// What the next step needs is loaded while this one is computed.",
-        *(f"{pointers[load.base]} {names[load.node.id]}{{}};" for load in loads),
+        *(
+            f"{spelled_element(load.base, pointers[load.base], kernel)} {names[load.node.id]}{{}};"
+            for load in loads
+        ),
         f"const auto {function} = [&]({', '.join(f'{one.type} {one.name}' for one in carried)}) {{",
         *(style.step + line for line in block),
         "};",

@@ -16,7 +16,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
-from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.atomic_sites import number_kinds
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
@@ -227,7 +227,8 @@ def _splices(
     `runs` is a name for whether the loop has a first step.
     """
     first = region.uses[0]
-    kind, element = pointers_of(kernel, facts)[first.base], text_of(first.node)
+    kind = spelled_element(first.base, pointers_of(kernel, facts)[first.base], kernel)
+    element = text_of(first.node)
     for use in region.uses:
         yield Splice(use.span.start, use.span.end, name.encode())
     if region.store is not None:

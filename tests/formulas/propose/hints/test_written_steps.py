@@ -11,7 +11,7 @@ from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.nodes import walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import definitions_in
-from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.propose.hints.counted_loops import counted_loop
 from hipscope.formulas.propose.hints.written_steps import can_be_written, written_out
 from hipscope.formulas.propose.splice import apply_splices
@@ -409,3 +409,19 @@ def test_a_long_loop_is_not_written_twice(lines: int, *, can: bool) -> None:
     loop = counted_loop(node, kernel, LaunchFacts())
     assert not isinstance(loop, str)
     assert can_be_written(kernel, loop, 4) is can
+
+
+def test_what_is_loaded_first_has_the_type_as_the_program_names_it() -> None:
+    """lsqt (HeCBench) is built for `float` or `double` by what its `real` is."""
+    source = b"""__global__ void k(const real* in, const double* scale, real* out, int n) {
+  for (int i = threadIdx.x; i < n; i += 64) out[i] = scale[i] * in[i];
+}
+"""
+    kernel = parse(source).kernels[0]
+    types = SourceTypes(elements={"in": "float", "out": "float"}, sizes={"real": 4})
+    facts = LaunchFacts(disjoint=frozenset({"in", "scale", "out"}), types=types)
+    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
+    assert not isinstance(loop, str)
+    text = apply_splices(source, [written_out(source, kernel, loop, 8)]).decode()
+    assert "real in_at[8];" in text
+    assert "double scale_at[8];" in text
