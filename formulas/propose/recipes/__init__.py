@@ -50,6 +50,7 @@ from hipscope.formulas.propose.recipes import (
     uniform_table,
     unroll,
     wave_reduce,
+    wave_search,
     wave_sum,
     wave_tree,
     wrap_around,
@@ -109,7 +110,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 ANYWHERE: tuple[Recipe, ...] = (
     constant_table.propose, dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose,
     lds_column.propose, masked_loads.propose, prefetch.propose, register_tile.propose, uniform_table.propose,
-    wave_sum.propose, wave_tree.propose, wrap_around.propose,
+    wave_search.propose, wave_sum.propose, wave_tree.propose, wrap_around.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 NAME = "wave_sum"
 
-_WHOLE = frozenset(
+WHOLE = frozenset(
     {"int", "unsigned", "unsigned int", "uint", "int32_t", "uint32_t", "long long", "unsigned long long"}
 )
-_FLOATS = frozenset({"float", "double"})
-_COUNTERS = _WHOLE | {"size_t", "long", "unsigned long"}
+FLOATS = frozenset({"float", "double"})
+COUNTERS = WHOLE | {"size_t", "long", "unsigned long"}
 _AXES = {
     "x": ("threadIdx.x", "hipThreadIdx_x"),
     "y": ("threadIdx.y", "hipThreadIdx_y"),
@@ -93,16 +93,16 @@ class _Site:
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate in which the first wave does every sum that one thread does."""
     del finding
-    guards = [node for node in kernel.body_node.named_children if _first_thread(node, kernel) is not None]
+    guards = [node for node in kernel.body_node.named_children if first_thread(node, kernel) is not None]
     if not guards:
         return Refusal(NAME, "the kernel itself does nothing in one thread of the workgroup alone")
-    if (reason := _why_not_here(facts)) is not None:
+    if (reason := why_not_here(facts)) is not None:
         return Refusal(NAME, reason)
     found = [_site(guard, kernel) for guard in guards]
     sites = [site for site in found if isinstance(site, _Site)]
     if not sites:
         return Refusal(NAME, "; ".join(str(reason) for reason in found))
-    exact = not any(s.kind in _FLOATS for site in sites for loop in site.loops for s in loop.sums)
+    exact = not any(s.kind in FLOATS for site in sites for loop in site.loops for s in loop.sums)
     return [
         Candidate(
             recipe=NAME,
@@ -116,7 +116,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     ]
 
 
-def _why_not_here(facts: LaunchFacts) -> str | None:
+def why_not_here(facts: LaunchFacts) -> str | None:
     """Why the first wave of a workgroup is not known to be full."""
     if not facts.launches:
         return "no captured launch shows the shape of the workgroups"
@@ -128,7 +128,7 @@ def _why_not_here(facts: LaunchFacts) -> str | None:
     return "a workgroup is smaller than a wave" if min(sizes) < facts.wave_size else None
 
 
-def _first_thread(node: Node, kernel: KernelSyntax) -> str | None:
+def first_thread(node: Node, kernel: KernelSyntax) -> str | None:
     """The name of `threadIdx.x` in `if (threadIdx.x == 0)`, also together with the other places, without `else`."""
     if node.type != "if_statement" or node.child_by_field_name("alternative") is not None:
         return None
@@ -146,22 +146,29 @@ def _first_thread(node: Node, kernel: KernelSyntax) -> str | None:
 
 def _site(guard: Node, kernel: KernelSyntax) -> _Site | str:
     """The sums of the one thread, or why they are its own."""
+    if (reason := why_not_at(guard, kernel)) is not None:
+        return reason
     where = f"line {guard.start_point.row + 1}"
-    body = child_of(guard, "consequence")
-    if body.type != "compound_statement" or not _begins_line(guard):
+    inside = [node for node in child_of(guard, "consequence").named_children if node.type != "comment"]
+    found = [_loop(node, inside[:i], kernel) for i, node in enumerate(inside) if node.type == "for_statement"]
+    loops = tuple(loop for loop in found if isinstance(loop, _Loop))
+    if not loops:
+        return "; ".join(str(r) for r in found) or f"the one thread of {where} has no loop"
+    thread = first_thread(guard, kernel)
+    assert thread is not None
+    return _Site(guard, thread, loops)
+
+
+def why_not_at(guard: Node, kernel: KernelSyntax) -> str | None:
+    """Why the whole first wave cannot work right before the statement of the one thread."""
+    where = f"line {guard.start_point.row + 1}"
+    if child_of(guard, "consequence").type != "compound_statement" or not _begins_line(guard):
         return f"the one thread of {where} has no block with a loop"
     if not _behind_barrier(guard):
         return f"no barrier stands right before {where}"
     if any(_left_by_some(way, guard, kernel) for way in ways_out(kernel.body_node)):
         return f"some threads leave the kernel before {where}"
-    inside = [node for node in body.named_children if node.type != "comment"]
-    found = [_loop(node, inside[:i], kernel) for i, node in enumerate(inside) if node.type == "for_statement"]
-    loops = tuple(loop for loop in found if isinstance(loop, _Loop))
-    if not loops:
-        return "; ".join(str(r) for r in found) or f"the one thread of {where} has no loop"
-    thread = _first_thread(guard, kernel)
-    assert thread is not None
-    return _Site(guard, thread, loops)
+    return None
 
 
 def _behind_barrier(guard: Node) -> bool:
@@ -198,10 +205,10 @@ def _left_by_some(way: Node, guard: Node, kernel: KernelSyntax) -> bool:
 def _loop(node: Node, before: list[Node], kernel: KernelSyntax) -> _Loop | str:
     """A loop of nothing but sums of LDS elements, or why it is none."""
     where = f"the loop on line {node.start_point.row + 1}"
-    header = _header(node)
-    if header is None:
+    head = header(node)
+    if head is None:
         return f"{where} does not count from a number in steps of 1"
-    counter_type, counter, start, condition = header
+    counter_type, counter, start, condition = head
     body = child_of(node, "body")
     statements = body.named_children if body.type == "compound_statement" else [body]
     sums = [_sum(s, counter, start, kernel) for s in statements if s.type != "comment"]
@@ -211,18 +218,21 @@ def _loop(node: Node, before: list[Node], kernel: KernelSyntax) -> _Loop | str:
     if len({s.target for s in good}) != len(good):
         return f"{where} adds twice to the same"
     end = names_in(condition) - {counter}
-    if not is_pure(condition, kernel) or thread_dependent(
-        child_of(condition, "right"), kernel.thread_dependent
-    ):
+    if not same_for_all(condition, kernel):
         return f"where {where} ends may differ between threads"
-    if end & {s.target for s in good} or any(
-        _disturbs(n, end | {s.array.name for s in good}) for n in before
-    ):
+    if end & {s.target for s in good} or any(disturbs(n, end | {s.array.name for s in good}) for n in before):
         return f"what {where} needs is not known before the one thread's statement"
     return _Loop(node, counter, counter_type, start, text_of(condition), good)
 
 
-def _header(node: Node) -> tuple[str, str, str, Node] | None:
+def same_for_all(condition: Node, kernel: KernelSyntax) -> bool:
+    """Whether `i < n` ends at the same `n` for all threads, whoever looks at it and when."""
+    return is_pure(condition, kernel) and not thread_dependent(
+        child_of(condition, "right"), kernel.thread_dependent
+    )
+
+
+def header(node: Node) -> tuple[str, str, str, Node] | None:
     """Type, name and first number of the counter, and the condition `i < n`."""
     first, condition, update = (
         node.child_by_field_name(name) for name in ("initializer", "condition", "update")
@@ -230,7 +240,7 @@ def _header(node: Node) -> tuple[str, str, str, Node] | None:
     if first is None or condition is None or update is None or condition.type != "binary_expression":
         return None
     match = re.fullmatch(r"([\w ]+?) (\w+) ?= ?(\d+)[uU]? ?;", squeeze(text_of(first)))
-    if match is None or match[1] not in _COUNTERS or text_of(child_of(condition, "left")) != match[2]:
+    if match is None or match[1] not in COUNTERS or text_of(child_of(condition, "left")) != match[2]:
         return None
     steps = {f"++{match[2]}", f"{match[2]}++", f"{match[2]}+=1"}
     if re.sub(r"\s", "", text_of(update)) not in steps:
@@ -254,14 +264,14 @@ def _sum(statement: Node, counter: str, start: str, kernel: KernelSyntax) -> _Su
     else:
         of_threads = {a.name for a in kernel.shared} | {p.name for p in kernel.parameters}
         kind = declared_type(match[1], kernel) if match[1] not in of_threads else None
-    if kind not in _WHOLE | _FLOATS or array.element_type not in INTEGER_TYPES | _WHOLE | _FLOATS:
+    if kind not in WHOLE | FLOATS or array.element_type not in INTEGER_TYPES | WHOLE | FLOATS:
         return None
-    if kind in _WHOLE and array.element_type in _FLOATS:  # each step cuts the digits behind the point
+    if kind in WHOLE and array.element_type in FLOATS:  # each step cuts the digits behind the point
         return None
     return _Sum(match[1] + (match[2] or ""), kind, array)
 
 
-def _disturbs(statement: Node, names: frozenset[str] | set[str]) -> bool:
+def disturbs(statement: Node, names: frozenset[str] | set[str]) -> bool:
     """Whether a statement declares or changes one of the names, or may do so by a call."""
     for node in walk(statement):
         if node.type == "call_expression":
@@ -290,14 +300,14 @@ def _splices(sites: list[_Site], source: bytes, style: Style) -> list[Splice]:
                 given.append(names[-1])
             lines += _wave_lines(loop, names, site.thread, style)
             added = [f"{s.target} += {name};" for s, name in zip(loop.sums, names, strict=True)]
-            splices.append(_in_place_of(loop.node, added, source, style))
+            splices.append(in_place_of(loop.node, added, source, style))
         at, indent = line_start(source, site.guard.start_byte), indentation(source, site.guard.start_byte)
         text = "".join(f"{indent}{line}{style.newline}" for line in lines)
         splices.append(Splice(at, at, text.encode()))
     return splices
 
 
-def _in_place_of(loop: Node, lines: Sequence[str], source: bytes, style: Style) -> Splice:
+def in_place_of(loop: Node, lines: Sequence[str], source: bytes, style: Style) -> Splice:
     """The lines instead of a loop and of the pragma right above it."""
     indent, above = indentation(source, loop.start_byte), loop.prev_named_sibling
     text = f"{style.newline}{indent}".join(lines)

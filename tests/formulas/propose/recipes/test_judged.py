@@ -185,6 +185,24 @@ __global__ void gathered(const float* in, float* out, int n) {
     out[blockIdx.x] = sum;
   }
 }
+__global__ void searched(const float* in, float* out, int n) {
+  __shared__ float parts[128];
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  parts[threadIdx.x] = i < n ? in[i] : 0.0f;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    float best = -1.0f;
+    int at = -1;
+    for (int t = 0; t < 128; ++t) {
+      if (fabsf(parts[t]) > fabsf(best)) {
+        best = parts[t];
+        at = t;
+      }
+    }
+    out[2 * blockIdx.x] = best;
+    out[2 * blockIdx.x + 1] = at;
+  }
+}
 __global__ void periodic(const float* in, float* out, int width, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -226,6 +244,7 @@ int main(int argc, char**) {
   counted<<<301, 128>>>((const int*)in, (int*)twice, 301 * 128 - 50);
   pairs<<<259, 64>>>(in, out, (int*)twice, 9, 16384);
   gathered<<<21, 128>>>(in, out, n);
+  searched<<<21, 128>>>(in, out, n);
   periodic<<<21, 128>>>(in, out, 37, n);
   return hipDeviceSynchronize();
 }
@@ -260,6 +279,16 @@ JUDGED = [
     ("sequential_tree", "tree", [("left / 2)", "left / 2 - 1)"), ("sums[tid + half]", "sums[tid + half - 1]")]),
     ("wave_tree", "halves", [("warpSize / 2;", "warpSize / 4;"), ("+= other", "+= 2 * other")]),
     ("wave_sum", "gathered", [("warpSize / 2;", "warpSize / 4;"), ("t = threadIdx.x;", "t = threadIdx.x / 2;")]),
+    (
+        "wave_search",
+        "searched",
+        [
+            ("offset *= 2", "offset *= 4"),
+            ("begin = threadIdx.x * per_lane", "begin = threadIdx.x"),
+            ("fabsf(other_best) >", "fabsf(other_best) >="),
+            ("fabsf(parts[t]) >", "fabsf(parts[t]) >="),
+        ],
+    ),
     ("wrap_around", "periodic", [("x + 1 : 0", "x + 1 : 1"), ("x > 0 ?", "x > 1 ?"), ("? y + 1 :", "? y :")]),
     ("division", "rows", [("i - y * width", "i - y * n"), ("unsigned>(i) /", "unsigned>(i + 1) /")]),
     ("restrict", "scaled", [("in[i] * factor[0];\n  twice", "in[0] * factor[0];\n  twice")]),
