@@ -14,7 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-_NUMBER = re.compile(r"([-+]?(?<![\w.])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
+# `inf` is a number: of data in a second it says that the clock had not moved.
+_NUMBER = re.compile(r"([-+]?(?<![\w.])(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf(?!\w)))")
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.]?\d|[a-zA-Z_])")
 _NEARLY_EQUAL = 1e-3  # a time differs more from run to run, a sum in another order less
 _SPREADS = 100  # of nearly equal numbers: as far away as this many times what they differ by
@@ -32,7 +33,7 @@ _TIME = re.compile(r"(?<![a-z])(?:times?|timing|elapsed|duration)(?![a-z])", re.
 _UNIT = re.compile(r"\s*\(?(?:[mun]?secs?|[mun]?s|seconds?)(?![a-z])", re.I)  # right behind it
 # Of data or operations in a second, behind the number or in parentheses before it. Metres in a second are a result.
 _COUNTED = r"(?:[kmgt]i?)?(?:b(?:it|yte)?s?|flops?|ops?|elem(?:ent)?s?|items?|iter(?:ation)?s?)"
-_RATE = rf"{_COUNTED} ?/ ?s(?:ec(?:ond)?)?|[kmgt]flops"
+_RATE = rf"{_COUNTED}(?: ?/ ?| per )s(?:ec(?:ond)?)?|[kmgt]flops"
 _RATE_BEHIND = re.compile(rf"\s*\(?(?:{_RATE})(?![a-z])", re.I)
 _RATE_BEFORE = re.compile(rf"[(\[](?:{_RATE})[)\]]\s*[:=]?\s*$", re.I)
 
@@ -179,8 +180,10 @@ def _few_digits(printed: str) -> tuple[float, float] | None:
     """Between what a number lies that is printed with so few digits that all runs may print the same; else None."""
     if "e" in printed.lower():
         return None
-    half = 0.5 * 10.0 ** -len(printed.partition(".")[2])
     number = float(printed)
+    if number == math.inf:
+        return 0.0, number
+    half = 0.5 * 10.0 ** -len(printed.partition(".")[2])
     return (number - half, number + half) if 2 * half > _NEARLY_EQUAL * abs(number) else None
 
 

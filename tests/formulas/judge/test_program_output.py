@@ -191,3 +191,22 @@ def test_a_program_that_prints_numbers_of_its_own_lines_prints_the_same_behind_a
 ) -> None:
     before, after = b"kernel\nloop\nend\nlog\n", b"kernel\n#pragma\nloop\nstep\nend\nlog\n"
     assert with_earlier_lines(now, "main.cu", before, after, ["main.cu prints 6 as before"]) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "seen", "now", "fits"),
+    [
+        ("Cleaning rate  {} (iterations per second)", ["inf", "inf"], "666.667", True),  # hogbom (HeCBench)
+        ("Cleaning rate  {} (iterations per second)", ["inf", "57.1429"], "666.667", True),
+        ("Cleaning rate  {} (iterations per second)", ["57.1429", "61.5"], "inf", False),
+        ("{} GB/s", ["inf", "inf"], "3.2", True),
+        ("result {}", ["inf", "inf"], "666.667", False),
+        ("result {}", ["2.5", "2.5"], "inf", False),
+        ("rate nan{} (iterations per second)", ["", ""], "1", False),
+    ],
+)
+def test_a_rate_without_end_is_that_of_a_clock_that_had_not_moved(
+    line: str, seen: list[str], now: str, *, fits: bool
+) -> None:
+    varied = lines_that_vary([line.format(n) for n in seen], line.format(now), [])
+    assert (varied is not None and varied.explained) is fits
