@@ -146,11 +146,8 @@ def _of_power(source: bytes, node: Node, kernel: KernelSyntax, file: FileSyntax)
     if exponential is not None and (
         number_type(exponent, kernel, file) == kind or kind_of(exponent, kernel, file) == "integer"
     ):
-        splices = (
-            Splice(function.start_byte, function.end_byte, f"{exponential}{_suffix(kind)}".encode()),
-            Splice(base.start_byte, exponent.start_byte, b""),
-        )
-        return _Cheaper(node, splices)
+        renamed = Splice(function.start_byte, function.end_byte, f"{exponential}{_suffix(kind)}".encode())
+        return _Cheaper(node, (renamed, Splice(base.start_byte, exponent.start_byte, b"")))
     return None
 
 
