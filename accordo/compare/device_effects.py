@@ -6,17 +6,16 @@ program that prints nothing is compared, too. What differs between runs of the o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from hipscope.accordo.compare.tolerance import root_mean_square
-from hipscope.accordo.dispatch.element_types import argument_types, pointees
 from hipscope.accordo.dispatch.guessed_types import guess
-from hipscope.analysis.source.number_types import BYTES, Element, element_of
-from hipscope.emulator.symbolize import demangle
+from hipscope.accordo.dispatch.parameters import written_through_pointers
+from hipscope.analysis.source.number_types import BYTES, Element
 
 EFFECTS, COPIES = "effects", "copies"
 _INVERTED = 0xFF
@@ -97,7 +96,7 @@ def compare_effects(
     square; what launches leave is then not compared, as nothing says which of it are floats.
     """
     was = originals[0]
-    element = _written_through_pointers({e.kernel for e in was if e.kernel}) if rounding > 0 else BYTES
+    element = written_through_pointers({e.kernel for e in was if e.kernel}) if rounding > 0 else BYTES
     if any(_order(other) != _order(was) for other in originals[1:]):
         return Compared(None, "Not compared: what its launches leave; their order varies from run to run.")
     if _order(was) != _order(now):
@@ -161,23 +160,6 @@ def _sentence(old: Effect, launches: int, copies: int) -> str:
 
 def _order(effects: Sequence[Effect]) -> list[tuple[str, int]]:
     return [(e.kernel, e.size) for e in effects]
-
-
-def _written_through_pointers(kernels: Iterable[str]) -> Element:
-    """The type of all that these kernels write by what their parameters say; bytes where that is not one of floats."""
-    found: set[Element] = set()
-    for kernel in kernels:
-        name = demangle(kernel)
-        types = argument_types(name)
-        if types is None:
-            return BYTES
-        behind = pointees(name)
-        found |= {element_of(t) for t in behind.values() if "const" not in t.split()}
-        found |= {
-            BYTES for i, t in enumerate(types) if i not in behind and element_of(t) is BYTES
-        }  # may hold pointers
-    element = found.pop() if len(found) == 1 else BYTES
-    return element if element.kind == "float" else BYTES
 
 
 def _rounded(before: bytes | None, after: bytes | None, rounding: float, element: Element) -> bool:

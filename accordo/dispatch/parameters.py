@@ -7,13 +7,13 @@ the `Signature` that a proof is made with.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.accordo.dispatch.element_types import MemberPointer, pointees
+from hipscope.accordo.dispatch.element_types import MemberPointer, argument_types, pointees
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.analysis.source.kernel_definitions import split_arguments
-from hipscope.analysis.source.number_types import BYTES, WIDENED, element_of
+from hipscope.analysis.source.number_types import BYTES, WIDENED, Element, element_of
 from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.emulator.symbolize import demangle
@@ -131,3 +131,20 @@ def _between_angles(text: str) -> str:
 def spelled(type_name: str, values: Mapping[str, str]) -> str:
     """A type with the template parameters in it replaced by their arguments."""
     return "".join(values.get(word, word) for word in re.split(r"(\w+)", type_name))
+
+
+def written_through_pointers(kernels: Iterable[str]) -> Element:
+    """The type of all that these kernels write by what their parameters say; bytes where that is not one of floats."""
+    found: set[Element] = set()
+    for kernel in kernels:
+        name = demangle(kernel)
+        types = argument_types(name)
+        if types is None:
+            return BYTES
+        behind = pointees(name)
+        found |= {element_of(t) for t in behind.values() if "const" not in t.split()}
+        found |= {
+            BYTES for i, t in enumerate(types) if i not in behind and element_of(t) is BYTES
+        }  # may hold pointers
+    element = found.pop() if len(found) == 1 else BYTES
+    return element if element.kind == "float" else BYTES
