@@ -8,7 +8,7 @@ and nearer to the true value. `1.0f / sqrtf(x)` rounds twice what `rsqrtf(x)` ro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -80,30 +80,34 @@ class _Cheaper:
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with every such call of the kernel replaced."""
+    """A candidate with every such call replaced, and one with those alone that are as accurate."""
     del finding
     found = list(_cheaper(source, kernel, parse_with_types(source, facts)))
     if not found:
         return Refusal(
             NAME, "the kernel itself calls no `pow` with a known exponent and divides by no square root"
         )
+    accurate = [f for f in found if f.roundings <= _AS_ACCURATE]
+    chosen = [found, accurate] if 0 < len(accurate) < len(found) else [found]
+    return [_candidate(source, kernel, some) for some in chosen]
+
+
+def _candidate(source: bytes, kernel: KernelSyntax, found: Sequence[_Cheaper]) -> Candidate:
     helpers = "".join(dict.fromkeys(f.helper for f in found))
     splices = [s for f in found for s in f.splices]
     if helpers:
         splices.append(Splice(kernel.span.start, kernel.span.start, helpers.encode()))
     lines = ", ".join(str(n) for n in dict.fromkeys(f.node.start_point.row + 1 for f in found))
     positive = dict.fromkeys(f.positive for f in found if f.positive is not None)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"{_titled(max(f.roundings for f in found))} (line {lines})",
-            text=apply_splices(source, splices),
-            expected="A few instructions instead of dozens; results are not the same bit for bit.",
-            exact=False,
-            terms=roundings(kernel),
-            assumes=tuple(f"`{name}` is never below 0" for name in positive),
-        )
-    ]
+    return Candidate(
+        recipe=NAME,
+        title=f"{_titled(max(f.roundings for f in found))} (line {lines})",
+        text=apply_splices(source, splices),
+        expected="A few instructions instead of dozens; results are not the same bit for bit.",
+        exact=False,
+        terms=roundings(kernel),
+        assumes=tuple(f"`{name}` is never below 0" for name in positive),
+    )
 
 
 def _titled(roundings: int) -> str:

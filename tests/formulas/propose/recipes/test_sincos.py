@@ -130,6 +130,15 @@ def test_products_for_a_higher_power_say_how_far_off_they_may_be(
     assert values[::8] == pytest.approx(true, rel=(float(units) + 0.5) * 2**-23)
 
 
+def test_what_is_as_accurate_is_also_offered_without_the_rest() -> None:
+    source = b"__global__ void k(float* out, float x) { out[0] = powf(x, 6.0f) + powf(x, 2.0f); }\n"
+    both, accurate = candidates(ask("cheaper_calls", source, LaunchFacts()))
+    assert b"to_the_sixth(x) + squared(x)" in both.text
+    assert b"powf(x, 6.0f) + squared(x)" in accurate.text
+    assert b"to_the_sixth" not in accurate.text
+    assert accurate.title == "Cheaper functions that are as accurate (line 1)"
+
+
 @pytest.mark.parametrize(
     "body",
     [
