@@ -448,6 +448,8 @@ def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: R
     if (reason := depends_on_assumption(found)) is not None:
         return replace(judgement, stage=Outcome.NOT_FASTER, reason=reason, notes=(), trades=())
     note = f"{found.low:.2f}x to {found.high:.2f}x over the ranges of the model's assumed constants"
+    if found.low < 1 and found.independent is not None:
+        note += f", at least {found.independent:.2f}x when they err independently of each other"
     return replace(judgement, notes=(*judgement.notes, note))
 
 

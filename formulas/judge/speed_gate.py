@@ -87,8 +87,12 @@ def decide(
 
 
 def depends_on_assumption(found: SpeedupRange) -> str | None:
-    """Why a rewrite that the model calls faster is not offered: at an end of the constants' ranges it is slower."""
-    if found.low >= 1:
+    """Why a rewrite that the model calls faster is not offered: at an end of the constants' ranges it is slower.
+
+    None where that takes errors of several constants, each at the end that is worse for it, and it is faster when they
+    err independently.
+    """
+    if found.low >= 1 or (found.independent is not None and found.independent >= 1):
         return None
     head = "Equivalent, but whether it is faster depends on"
     ends = f"{found.low:.2f}x to {found.high:.2f}x over all ranges"

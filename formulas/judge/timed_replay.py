@@ -7,8 +7,9 @@ profile: a candidate and its reference are measured under identical conditions.
 from __future__ import annotations
 
 import json
+import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,13 +116,15 @@ class SpeedupRange:
     """How many times as fast a rewrite is with the uncertain constants of the time model at their ends.
 
     Of one that is slower somewhere: the `constant` and the value that count most there, and how many times as fast it
-    is with that one alone. Less than 1: that constant makes it slower by itself.
+    is with that one alone. Less than 1: that constant makes it slower by itself. `independent`: how many times as fast
+    it is at the least when the constants err independently; None where that does not count.
     """
 
     low: float
     high: float
     constant: tuple[str, float] | None = None
     alone: float | None = None
+    independent: float | None = None
 
 
 def speedup_range(
@@ -136,7 +139,8 @@ def speedup_range(
     """Time the longest launch with and without the rewrite at the ranges' ends; None when it could not be timed.
 
     All constants at their fast ends, all at their slow ones, and where the least is below `_SURE`, memory against the
-    rest.
+    rest. Where only the latter makes it slower, each constant by itself: that all of them are at their worst ends at
+    once, half of them at the slow one and half at the fast one, nothing suggests.
     """
     longest = max((d for k in before.profile.kernels for d in k.dispatches), key=lambda d: d.time_ns)
     dispatch = [d for d in dispatches if not d.variant][longest.id - 1]
@@ -161,14 +165,33 @@ def speedup_range(
     high = max(f for f, _ in found)
     if low >= 1:
         return SpeedupRange(low, high)
-    most: tuple[float, tuple[str, float]] | None = None
+    each: dict[str, float] = {}
     for constant, value in slowest.items():
-        alone = speedup({constant: value})
-        if alone is not None and (most is None or alone < most[0]):
-            most = alone, (constant, value)
-        if alone is not None and alone < 1:
-            break
-    return SpeedupRange(low, high) if most is None else SpeedupRange(low, high, most[1], most[0])
+        if (alone := speedup({constant: value})) is not None:
+            each[constant] = alone
+            if alone < 1:
+                break
+    if not each:
+        return SpeedupRange(low, high)
+    most = min(each, key=each.__getitem__)
+    mixed = min(f for f, _ in found[:2]) >= 1 and len(each) == len(slowest) and each[most] >= 1
+    middle = speedup({}) if mixed else None
+    least = None if middle is None else _independently(middle, low, each.values())
+    return SpeedupRange(low, high, (most, slowest[most]), each[most], least)
+
+
+def _independently(middle: float, low: float, alone: Iterable[float]) -> float:
+    """How many times as fast a rewrite is at the least when the constants err independently of each other.
+
+    `middle` is its factor with the constants as they are, `alone` with each at the end that it has where the factor is
+    `low`. Losses add up in quadrature (JCGM 100:2008, 5.1.2), as logarithms; in proportion more where all of them
+    together lose more than their sum.
+    """
+    losses = [max(0.0, math.log(middle / factor)) for factor in alone]
+    total = sum(losses)
+    if total <= 0:
+        return low
+    return middle * math.exp(-max(1.0, math.log(middle / low) / total) * math.hypot(*losses))
 
 
 def time_with_constants(

@@ -19,6 +19,7 @@ from hipscope.emulator.devices import constants_at_ends, constants_at_mixed_ends
 from hipscope.formulas.judge import timed_replay
 from hipscope.formulas.judge.bench import OnDemand
 from hipscope.formulas.judge.judge import audit_of
+from hipscope.formulas.judge.speed_gate import depends_on_assumption
 from hipscope.formulas.judge.timed_replay import SpeedupRange, speedup_range
 from tests.accordo.conftest import write_capture
 
@@ -75,6 +76,40 @@ def test_of_several_constants_the_one_that_counts_most_is_named(monkeypatch: pyt
     assert found is not None
     assert found.constant == ("mall_latency", constants_at_mixed_ends("mi300x")[0]["mall_latency"])
     assert found.alone == pytest.approx(1 / 0.985)
+
+
+@pytest.mark.parametrize(
+    ("time", "each", "independent"),
+    [(0.90, 0.06, 1.014), (0.97, 0.025, 0.994)],
+)
+def test_constants_that_are_at_their_worst_ends_one_by_one_err_independently(
+    time: float, each: float, independent: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slower only with slow memory and fast branches at once; one of both is faster when they err independently."""
+
+    def after(changes: Mapping[str, float]) -> float:
+        memory = changes.get("mall_latency") == SLOW["mall_latency"]
+        branches = changes.get("branch_taken_cycles") == FAST["branch_taken_cycles"]
+        return time + each * (memory + branches)
+
+    found, _ = found_by(monkeypatch, after, lambda _: 1.0)
+    assert found is not None
+    assert found.low == pytest.approx(1 / (time + 2 * each))
+    assert found.independent == pytest.approx(independent, abs=1e-3)
+    assert (depends_on_assumption(found) is None) == (independent >= 1)
+
+
+def test_constants_that_lose_more_together_than_one_by_one_do_not_err_independently(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def after(changes: Mapping[str, float]) -> float:
+        memory = changes.get("mall_latency") == SLOW["mall_latency"]
+        branches = changes.get("branch_taken_cycles") == FAST["branch_taken_cycles"]
+        return 0.9 + 0.02 * (memory + branches) + 0.2 * (memory and branches)
+
+    found, _ = found_by(monkeypatch, after, lambda _: 1.0)
+    assert found is not None
+    assert depends_on_assumption(found) is not None
 
 
 def test_a_timed_run_that_leaves_what_the_program_left_needs_no_reference(tmp_path: Path) -> None:
