@@ -108,6 +108,29 @@ def constants_at_mixed_ends(name: str) -> tuple[dict[str, float], dict[str, floa
     )
 
 
+def constants_of_part(name: str) -> dict[str, float] | None:
+    """The constants of a device whose XCDs are cut into equal ones of two CUs or a few more; None where they cannot be.
+
+    Each has its part of what an XCD's CUs share: channels of the L2 and their rate, scalar caches, and starts of waves.
+    What the device shares, the model gives each XCD a part of. Raises KeyError for an unknown name.
+    """
+    row = device_table()[name]
+    cus = row["compute_units"] // row["xcds"]
+    parts = next((n for n in range(cus // 2, 1, -1) if cus % n == 0), None)
+    if parts is None:
+        return None
+    channels = max(1, row["l2_channels"] // parts)
+    rate = row["l2_channels"] / parts / channels
+    return {
+        "xcds": row["xcds"] * parts,
+        "sqcs_per_xcd": max(1, round(row["sqcs_per_xcd"] / parts)),
+        "l2_channels": channels,
+        "l2_read_bytes_per_cycle": row["l2_read_bytes_per_cycle"] * rate,
+        "l2_write_bytes_per_cycle": row["l2_write_bytes_per_cycle"] * rate,
+        "wave_launch_cycles": row["wave_launch_cycles"] * parts,
+    }
+
+
 def uncertain_constants(name: str) -> dict[str, tuple[float, float]]:
     """The constants of a device that no source settles, with their ranges. Raises KeyError for an unknown name."""
     return {key: row.range for key, row in device_constants()[name].items() if row.range is not None}

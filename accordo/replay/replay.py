@@ -68,6 +68,7 @@ class ReplayRequest:
     `seed` orders the waves. `poison` fills LDS, registers and, with `poison_mask` (the access maps of the reference),
     all bytes that the reference writes without reading them first; `poison_fill` has bytes to repeat there instead of
     random ones, by buffer. `inputs` holds buffers that replace captured ones.
+    `timed_only` leaves out of a profiled launch what is not timed, so that what it leaves in memory means nothing.
     `sanitize` names the checks to run under ("all", or names with commas); `Replay.sanitizers` has what they found.
     `timeout_s` is shorter than the tool's where less is enough.
     """
@@ -83,6 +84,7 @@ class ReplayRequest:
     inputs: Path | None = None
     trace_access: bool = False
     profile: bool = False
+    timed_only: bool = False
     sanitize: str = ""
     timeout_s: float | None = None
 
@@ -102,6 +104,7 @@ class ReplayRequest:
             argv += ["--inputs", str(self.inputs)]
         argv += ["--trace-access"] if self.trace_access else []
         argv += ["--profile"] if self.profile else []
+        argv += ["--timed-only"] if self.timed_only else []
         argv += ["--sanitize", self.sanitize] if self.sanitize else []
         return argv
 

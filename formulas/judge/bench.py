@@ -56,7 +56,14 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
 from hipscope.formulas.facts.source_types import source_types
 from hipscope.formulas.facts.template_instances import instances
-from hipscope.formulas.judge.timed_replay import Measured, measure, read_measured
+from hipscope.formulas.judge.timed_replay import (
+    Measured,
+    Part,
+    measure,
+    measure_part,
+    part_constants,
+    read_measured,
+)
 from hipscope.formulas.propose.candidate import Candidate
 
 _T = TypeVar("_T")
@@ -119,6 +126,7 @@ class BackgroundWork:
     pool: ThreadPoolExecutor
     baseline: Future[Measured]
     reference: OnDemand[Reference]
+    part: OnDemand[Part | None]
     widened: Callable[[str], WidenedKernel | str] | None
 
 
@@ -170,6 +178,11 @@ class Bench:
     def baseline(self) -> Measured:
         """The kernel as it is, timed. Raises CannotJudge when it cannot be replayed."""
         return self.ahead.baseline.result()
+
+    @property
+    def part(self) -> Part | None:
+        """The part of the device on which variants are ranked; None where their launches are timed in full."""
+        return self.ahead.part.begin().result()
 
     @property
     def reference(self) -> Reference:
@@ -248,6 +261,7 @@ def open_bench(
             baseline = pool.submit(read_measured, ready / BASELINE, run.texts)
             reference = OnDemand(pool, lambda: read_reference(ready, ready.parent, settings, signature))
             reference.begin()
+        part = OnDemand(pool, lambda: _timed_in_part(recording, same, work / "part"))
         bench = Bench(
             project=project,
             session=session,
@@ -262,7 +276,7 @@ def open_bench(
             compiled=compiled,
             tool=tool,
             work=work,
-            ahead=BackgroundWork(pool, baseline, reference, settings.widened),
+            ahead=BackgroundWork(pool, baseline, reference, part, settings.widened),
             run=run,
             timed_later=timed_later,
             functions=tuple(functions),
@@ -317,6 +331,14 @@ def _timed(recording: Recording, work: Path) -> Measured:
     if isinstance(found, str):
         raise CannotJudge(f"`{recording.kernel}` cannot be replayed: {found}")
     return found
+
+
+def _timed_in_part(recording: Recording, kernels: Sequence[Kernel], work: Path) -> Part | None:
+    device, tool = recording.project.config.device, recording.tool
+    constants = part_constants(device, recording.dispatches, kernels) if tool.batches else None
+    if constants is None:
+        return None
+    return measure_part(tool, recording.dispatches, constants, work, device, recording.run)
 
 
 def _replayed(

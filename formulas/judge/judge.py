@@ -41,8 +41,12 @@ from hipscope.formulas.judge.guard import (
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, ProgramTimes, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, depends_on_assumption, trade_sentence
-from hipscope.formulas.judge.timed_replay import Audit, Measured, measure, speedup_range
+from hipscope.formulas.judge.timed_replay import Audit, Measured, Part, measure, speedup_range
 from hipscope.formulas.propose.candidate import Candidate
+
+_NEARLY = (
+    0.02  # times as fast: what the time on a part of the device may be off by, of one rewrite against another
+)
 
 
 @dataclass(frozen=True)
@@ -342,14 +346,25 @@ def not_proved(candidate: Candidate, verdict: Verdict) -> Judgement:
 
 
 def time_candidate(
-    bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run, *, work: str = "candidate"
+    bench: Bench,
+    candidate: Candidate,
+    compiled: CodeObject,
+    run: Run,
+    *,
+    work: str = "candidate",
+    part: Part | None = None,
 ) -> Measured | str:
     """Profile the candidate's machine code on the recorded launches; a str says what failed.
 
     What the timed runs leave is checked as `audit_of` says: most candidates are too slow to wait for the reference.
+    On a `part` of the device they leave nothing that could be.
     """
     changed, audit = _with(bench, candidate, candidate.text, run), audit_of(bench)
     device = bench.project.config.device
+    if part is not None:
+        return measure(
+            part.tool, bench.dispatches, compiled.path, bench.work / work, device, changed, timed_only=True
+        )
     return measure(bench.tool, bench.dispatches, compiled.path, bench.work / work, device, changed, audit)
 
 
@@ -387,15 +402,21 @@ def weigh(
     verdict: Verdict | None,
     *,
     others: Sequence[Formula] | None = None,
+    part: Part | None = None,
 ) -> Judgement:
-    """The gate's decision on a timed candidate. Without a verdict it is only the timing that was judged."""
+    """The gate's decision on a timed candidate. Without a verdict it is only the timing that was judged.
+
+    Timed on a `part` of the device, it has to be nearly fast enough: then it is timed in full.
+    """
     if candidate.only_for:
         formula, others = find_formula(candidate.only_for), None
+    wanted = bench.project.config.optimize.min_speedup
     decision = decide(
-        bench.baseline,
+        bench.baseline if part is None else part.before,
         after,
         formula,
-        min_speedup=0.0 if bench.timed_later else bench.project.config.optimize.min_speedup,
+        min_speedup=0.0 if bench.timed_later else wanted if part is None else wanted - _NEARLY,
+        where="modelled" if part is None else "modelled, on a part of the device",
         min_share=bench.project.config.min_share,
         proved=verdict is not None,
         others=others,
@@ -442,7 +463,10 @@ def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: R
     if bench.timed_later or not bench.tool.batches:
         return judgement
     work, device = bench.work / "ranges", bench.project.config.device
-    found = speedup_range(bench.tool, bench.baseline, bench.dispatches, compiled.path, work, device, run)
+    part = bench.part.constants if bench.part is not None else None
+    found = speedup_range(
+        bench.tool, bench.baseline, bench.dispatches, compiled.path, work, device, run, part
+    )
     if found is None:
         return judgement
     if (reason := depends_on_assumption(found)) is not None:

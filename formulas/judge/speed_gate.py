@@ -41,18 +41,19 @@ def decide(
     min_share: float = MIN_SHARE,
     proved: bool = True,
     others: Sequence[Formula] | None = None,
+    where: str = "modelled",
 ) -> Decision:
     """Faster, and for the promised reason? `formula` None asks for speed only; `proved` only words the reason.
 
     `others` are the formulas of further findings that the rewrite answers: an objective of any of them counts. Where
     none moved, what the time is explained by may be the objective of another formula; the reason says so. None holds
     the rewrite to its formula, as a recipe, which is asked for each finding.
-    `min_speedup` 0 leaves it to a GPU whether it is faster.
+    `min_speedup` 0 leaves it to a GPU whether it is faster. `where` the times are from, in words.
     """
     speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
     before, after = _where_most_is_gained(before, after)
     moved, metric, aside = _reason(formula, others, before, after)
-    times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after (modelled)"
+    times = f"{before.time_ns / 1e3:.4g} us before, {after.time_ns / 1e3:.4g} us after ({where})"
     gain = f"Faster ({speedup:.2f}x)" if speedup > 1 else f"{speedup:.2f}x as fast by the model"
     head = "Equivalent, but " if proved else "Not proved, because it is "
 

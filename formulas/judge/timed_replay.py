@@ -16,18 +16,26 @@ from pathlib import Path
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.replay.emulator_tool import with_constants
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, ReplayTool, replay, replay_all
+from hipscope.accordo.trials.other_launch import groups_of
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.emulator.devices import constants_at_ends, constants_at_mixed_ends, device_info
+from hipscope.emulator.devices import (
+    constants_at_ends,
+    constants_at_mixed_ends,
+    constants_of_part,
+    device_info,
+)
 from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
 from hipscope.emulator.raw import read_dispatches
 
 _SEED = 0
 _SURE = 1.5  # no trade of one constant against another makes a rewrite slower that is this fast at both ends
+_LONG = 2e7  # instructions of waves in a launch: below it a part saves less than a second
+_GROUPS_PER_CU = 2  # of a launch, so that a part of it is like the rest
 _CAPTURE = "capture"
 _PROFILE = "profile.json"
 
@@ -61,6 +69,48 @@ class Measured:
         return found.theoretical if found is not None else None
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of the device, on which a part of each launch runs: variants of a long launch are ranked there.
+
+    `constants` make it one XCD of a device of many small ones, `before` is the kernel as it is there.
+    """
+
+    tool: ReplayTool
+    constants: Mapping[str, float]
+    before: Measured
+
+
+def part_constants(
+    device: str, dispatches: Sequence[CapturedDispatch], kernels: Sequence[Kernel]
+) -> Mapping[str, float] | None:
+    """The constants of a part of the device; None where the launches of these kernels are timed in full.
+
+    They are where they are short, and where they have too few workgroups.
+    """
+    each = [k.counters.get("SQ_INSTS", 0.0) / max(1, sum(d.profiled for d in k.dispatches)) for k in kernels]
+    cus = device_info(device).compute_units
+    groups = [math.prod(groups_of(d)) for d in dispatches if not d.variant]
+    if max(each, default=0.0) < _LONG or min(groups, default=0) < _GROUPS_PER_CU * cus:
+        return None
+    return constants_of_part(device)
+
+
+def measure_part(
+    tool: ReplayTool,
+    dispatches: Sequence[CapturedDispatch],
+    constants: Mapping[str, float],
+    work: Path,
+    device: str,
+    run: Run,
+) -> Part | None:
+    """The kernel as it is on a part of the device; None when it cannot be timed there."""
+    work.mkdir(parents=True, exist_ok=True)
+    smaller = with_constants(tool, device, constants, work / "device.txt")
+    found = measure(smaller, dispatches, None, work / "timed", device, run, timed_only=True)
+    return None if isinstance(found, str) else Part(smaller, constants, found)
+
+
 def measure(
     tool: ReplayTool,
     dispatches: Sequence[CapturedDispatch],
@@ -69,10 +119,12 @@ def measure(
     device: str,
     run: Run,
     audit: Audit | None = None,
+    *,
+    timed_only: bool = False,
 ) -> Measured | str:
     """Replay every dispatch with the profiler on; `code_object` None takes each dispatch's own. A str: what failed.
 
-    Variants of a dispatch are left out: time is told by one launch of each shape.
+    Variants of a dispatch are left out: time is told by one launch of each shape. `timed_only` as in `ReplayRequest`.
 
     `audit` looks at what each timed run left in memory. Whatever was in `work` before is removed.
     """
@@ -80,7 +132,14 @@ def measure(
     merged = work / "raw"
     (merged / "code_objects").mkdir(parents=True)
     requests = [
-        ReplayRequest(d, code_object or d.code_object, work / f"replay_{n}", seed=_SEED, profile=True)
+        ReplayRequest(
+            d,
+            code_object or d.code_object,
+            work / f"replay_{n}",
+            seed=_SEED,
+            profile=True,
+            timed_only=timed_only,
+        )
         for n, d in enumerate((d for d in dispatches if not d.variant), 1)
     ]
     # One after the other: candidates are timed side by side already, each on memory of its own.
@@ -135,19 +194,21 @@ def speedup_range(
     work: Path,
     device: str,
     run: Run,
+    part: Mapping[str, float] | None = None,
 ) -> SpeedupRange | None:
     """Time the longest launch with and without the rewrite at the ranges' ends; None when it could not be timed.
 
     All constants at their fast ends, all at their slow ones, and where the least is below `_SURE`, memory against the
     rest. Where only the latter makes it slower, each constant by itself: that all of them are at their worst ends at
-    once, half of them at the slow one and half at the fast one, nothing suggests.
+    once, half of them at the slow one and half at the fast one, nothing suggests. `part`: the constants of a part of
+    the device, where that is enough.
     """
     longest = max((d for k in before.profile.kernels for d in k.dispatches), key=lambda d: d.time_ns)
     dispatch = [d for d in dispatches if not d.variant][longest.id - 1]
 
     def speedup(changes: Mapping[str, float]) -> float | None:
         times = [
-            time_with_constants(tool, dispatch, code, work, device, changes, run)
+            time_with_constants(tool, dispatch, code, work, device, changes, run, part)
             for code in (dispatch.code_object, compiled)
         ]
         return times[0] / times[1] if times[0] and times[1] else None
@@ -202,12 +263,18 @@ def time_with_constants(
     device: str,
     changes: Mapping[str, float],
     run: Run,
+    part: Mapping[str, float] | None = None,
 ) -> float | None:
-    """Nanoseconds of one launch with some constants of the time model replaced; None when it was not timed."""
+    """Nanoseconds of one launch with some constants of the time model replaced; None when it was not timed.
+
+    `part` as for `speedup_range`.
+    """
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    changed = with_constants(tool, device, changes, work / "device.txt")
-    request = ReplayRequest(dispatch, code_object, work / "out", seed=_SEED, profile=True)
+    changed = with_constants(tool, device, {**(part or {}), **changes}, work / "device.txt")
+    request = ReplayRequest(
+        dispatch, code_object, work / "out", seed=_SEED, profile=True, timed_only=part is not None
+    )
     result = replay(changed, request, cancel=run.cancel)
     launches = list(read_dispatches(work / "out")) if result.status == "ok" else []
     shutil.rmtree(work, ignore_errors=True)

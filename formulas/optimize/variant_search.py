@@ -115,6 +115,9 @@ def judge_variants(
         yield from (unfinished(t.quick, PROVED) for t in timed if t.quick.accepted)
         raise
     hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)[:_MOST_PROVED]
+    if hopeful and bench.part is not None:
+        timed = _timed_in_full(bench, hopeful, run)
+        hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)
     if not timed and dropped:
         yield min(dropped, key=lambda judgement: judgement.stage.rank)
     if timed and not hopeful:
@@ -140,6 +143,27 @@ def variants_around(bench: Bench) -> list[Variants]:
         variants = file_variants(file, bench.run.texts.needed(file), bench.kernel, kernels)
         found += [variants] if variants is not None else []
     return sorted(found, key=lambda variants: -variants.hottest)
+
+
+def _timed_in_full(bench: Bench, ranked: Sequence[_Timed], run: Run) -> list[_Timed]:
+    """Those that were the fastest on a part of the device. Raises Cancelled."""
+    run.say(f"timing the {len(ranked)} fastest variants in full")
+
+    def measured(numbered: tuple[int, _Timed]) -> _Timed | None:
+        number, one = numbered
+        admitted = one.admitted
+        after = time_candidate(
+            bench, admitted.candidate, admitted.compiled, run, work=f"variant_{number}_in_full"
+        )
+        if isinstance(after, str):
+            return None
+        quick = weigh(bench, admitted.candidate, None, after, None)
+        if quick.accepted:
+            bench.ahead.reference.begin()
+        return replace(one, quick=quick)
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return [one for one in pool.map(measured, enumerate(ranked)) if one is not None]
 
 
 def _proof_comes_first(bench: Bench, timed: Sequence[_Timed], run: Run) -> bool:
@@ -203,12 +227,13 @@ def _time(
         number, one = numbered
         if time.monotonic() - begun > seconds or _proof_comes_first(bench, so_far, run):
             return None
-        after = time_candidate(bench, one.candidate, one.compiled, run, work=f"variant_{number}")
+        work = f"variant_{number}"
+        after = time_candidate(bench, one.candidate, one.compiled, run, work=work, part=bench.part)
         if isinstance(after, str):
             return None
         told = by_text[one.candidate.text]
-        quick = weigh(bench, one.candidate, None, after, None)
-        if quick.accepted:
+        quick = weigh(bench, one.candidate, None, after, None, part=bench.part)
+        if quick.accepted and bench.part is None:
             bench.ahead.reference.begin()  # it will be proved, or one that is faster
         found = _Timed(told.variants, told.hints, quick, one)
         so_far.append(found)

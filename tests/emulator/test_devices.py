@@ -9,6 +9,7 @@ import pytest
 from hipscope.emulator.devices import (
     constants_at_ends,
     constants_at_mixed_ends,
+    constants_of_part,
     device_constants,
     switches,
     uncertain_constants,
@@ -35,6 +36,17 @@ def test_a_switch_is_no_range_that_a_rewrite_must_hold_in() -> None:
     assert device_constants()["mi300a"]["l2_kept_lines"].value in ends
     assert ends[0] != ends[1]
     assert "l2_kept_lines" not in constants_at_ends("mi300a")[0]
+
+
+@pytest.mark.parametrize("device", sorted(device_constants()))
+def test_the_parts_of_a_device_share_what_it_has(device: str) -> None:
+    rows, part = {k: r.value for k, r in device_constants()[device].items()}, constants_of_part(device)
+    assert part is not None
+    parts = part["xcds"] / float(rows["xcds"])
+    assert 2 <= float(rows["compute_units"]) / part["xcds"] <= 4
+    assert float(rows["compute_units"]) % part["xcds"] == 0
+    rate = part["l2_channels"] * part["l2_read_bytes_per_cycle"]
+    assert rate * parts == pytest.approx(float(rows["l2_channels"]) * float(rows["l2_read_bytes_per_cycle"]))
 
 
 def test_costs_are_slow_when_large_and_capacities_when_small() -> None:

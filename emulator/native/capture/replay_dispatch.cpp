@@ -57,6 +57,7 @@ public:
         EngineSettings settings;
         settings.threads = o_.trace_access && !o_.profile ? 1 : o_.threads;
         settings.seed = o_.seed;
+        settings.timed_only = o_.timed_only;
         settings.code_in_caches = true;  // candidates are compared in the state that later launches find
         if (const std::string path = o_.dispatch + "/" + kL2LinesFile; timing && fs::exists(path)) settings.l2_lines = lines_from(read_file(path));
         if (o_.max_seconds > 0)

@@ -18,6 +18,7 @@ struct ReplayOptions {
     bool poison_inverted = false;                    // LDS, scratch and registers only
     std::map<std::size_t, std::string> poison_fill;  // by buffer: bytes to repeat instead of random ones
     bool trace_access = false, profile = false;
+    bool timed_only = false;  // what the launch leaves in memory does not matter
     bool runs = false;  // write what changed and where accesses were, instead of whole buffers and maps
     double max_seconds = 0;  // 0: no limit
     int threads = 1;

@@ -156,8 +156,9 @@ public:
           launch_(launch),
           profile_(timed_xcd.has_value()),
           any_order_(!order_matters(launch.launch)),
+          alone_(profile_ && any_order_ && engine.settings_.timed_only && !launch.launch.cooperative && launch.services == nullptr),
           groups_(launch.group_count, profile_ ? static_cast<std::uint64_t>(engine.timing_->xcds) : 1, timed_xcd,
-                  profile_ && any_order_, engine.settings_.seed),
+                  profile_ && any_order_ && !alone_, engine.settings_.seed, alone_),
           schedule_{.seed = engine.settings_.seed, .max_instructions = engine.settings_.max_instructions} {
         if (launch.launch.cooperative) max_active_ = std::numeric_limits<std::size_t>::max();
         if (!profile_) return;
@@ -213,6 +214,7 @@ private:
         std::for_each(merge_.begin() + 1, merge_.end(), [&](const auto& part) { untimed.add(*part); });
         untimed.sum_up();
         counts_->sum_up();
+        if (alone_ && result.timed->started > 0) counts_->scale(static_cast<double>(groups_.count()) / static_cast<double>(result.timed->started));
         const bool stopped = result.fault && result.fault->kind == kUnfinished;
         if (stopped && extrapolate(groups_, launch_.launch.object->code->program, *result.timed, untimed, *counts_)) {
             result.stopped_after = stopped_after_;
@@ -400,7 +402,7 @@ private:
     }
 
     /// Whether it is known what the XCDs execute that are not timed: not where that depends on the order in which workgroups come.
-    [[nodiscard]] bool knows_others(const DispatchResult& result) const { return any_order_ && !result.fault; }
+    [[nodiscard]] bool knows_others(const DispatchResult& result) const { return any_order_ && !alone_ && !result.fault; }
 
     [[nodiscard]] XcdPace pace(const TimedResult& t) const {
         const TimingConstants& c = *engine_.timing_;
@@ -470,6 +472,7 @@ private:
     const PreparedLaunch& launch_;
     bool profile_;
     bool any_order_;  // in which workgroups come: it changes no result, nor what they execute
+    bool alone_;      // only the timed XCD's workgroups run
     GroupSource groups_;
     Schedule schedule_;
     std::size_t max_active_ = kActiveGroups;

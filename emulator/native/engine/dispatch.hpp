@@ -59,6 +59,7 @@ struct EngineSettings {
     std::chrono::milliseconds time_limit{0};       // how long before the deadline the program began
     std::uint64_t max_timed_instructions = 60'000'000;  // of one dispatch on the timed XCD
     bool code_in_caches = false;                   // as if each kernel had been launched before
+    bool timed_only = false;                       // profiled launches run the timed XCD's workgroups, where their order changes nothing
     std::optional<L2Lines> l2_lines;               // what each launch finds in the L2, whatever was before it
 };
 

@@ -23,9 +23,9 @@ class GroupSource {
 public:
     /// Workgroup i belongs to XCD i % xcds; `timed` is the XCD that is timed, if one is, and the work of all is noted when
     /// `weighed`. A `seed` other than 0 shuffles the order in which untimed workgroups start, so that results which depend on
-    /// it show themselves.
-    GroupSource(std::uint64_t count, std::uint64_t xcds, std::optional<std::uint64_t> timed, bool weighed, std::uint64_t seed = 0)
-        : count_(count), xcds_(xcds), xcd_(timed.value_or(0)), timed_(timed.has_value()), weighed_(weighed), timed_open_(timed.has_value()), work_(xcds) {
+    /// it show themselves. `alone`: only workgroups of the timed XCD are handed out, to be timed.
+    GroupSource(std::uint64_t count, std::uint64_t xcds, std::optional<std::uint64_t> timed, bool weighed, std::uint64_t seed = 0, bool alone = false)
+        : count_(count), xcds_(xcds), xcd_(timed.value_or(0)), timed_(timed.has_value()), weighed_(weighed), alone_(alone), timed_open_(timed.has_value()), work_(xcds) {
         if (seed == 0 || timed_ || count < 2) return;
         // i -> first + i * step (mod count) meets every workgroup once when step and count have no common divisor.
         // Odd seeds run backwards, more or less, even ones forwards.
@@ -45,6 +45,7 @@ public:
             if (i < count_) return (first_ + i % count_ * step_) % count_;
             return std::nullopt;
         }
+        if (alone_) return std::nullopt;
         if (xcds_ > 1) {
             const std::uint64_t k = functional_next_.fetch_add(1, std::memory_order_relaxed);
             const std::uint64_t other = k % (xcds_ - 1);
@@ -81,7 +82,7 @@ private:
 
     std::uint64_t count_, xcds_, xcd_;
     std::uint64_t first_ = 0, step_ = 1;
-    bool timed_, weighed_;
+    bool timed_, weighed_, alone_;
     std::atomic<bool> timed_open_;
     XcdWork work_;
     // Every thread writes the last two: in cache lines of their own, so that what all only read stays with each.

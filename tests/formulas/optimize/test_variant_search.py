@@ -57,10 +57,13 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
         return Swept(tuple(Admitted(c, None) for c in tried if c.text not in texts), ())  # type: ignore[arg-type]
 
     def of(
-        speed: Speed, run: Run | None = None, shape: Callable[[], Variants] = _three_loops
+        speed: Speed,
+        run: Run | None = None,
+        shape: Callable[[], Variants] = _three_loops,
+        part: Speed | None = None,
     ) -> list[Judgement]:
-        def weigh(_bench: Any, candidate: Candidate, *_: Any) -> Judgement:
-            speedup = speed(candidate.text.decode())
+        def weigh(_bench: Any, candidate: Candidate, *_: Any, part: Speed | None = None) -> Judgement:
+            speedup = (part or speed)(candidate.text.decode())
             stage = Outcome.ACCEPTED if speedup >= 1.03 else Outcome.NOT_FASTER
             return Judgement(candidate, stage, f"{speedup:.2f}x.", speedup=speedup)
 
@@ -70,6 +73,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
             kernel=SimpleNamespace(name="shape"),
             prepare_precision=lambda: None,
             seconds_to_verify=300.0,
+            part=part,
             ahead=SimpleNamespace(reference=reference),
         )
         found: list[Judgement] = []
@@ -106,6 +110,26 @@ def test_the_fastest_are_told_more(judged: Judging) -> None:
     first = judged(speed)[0]
     assert first.speedup == pytest.approx(1.8)
     assert "__launch_bounds__(64)" in first.candidate.text.decode()
+
+
+def test_variants_of_a_long_launch_are_ranked_on_a_part_and_the_fastest_timed_in_full(
+    judged: Judging, begun: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed: list[Any] = []
+    monkeypatch.setattr(variant_search, "time_candidate", lambda *_, part=None, **__: timed.append(part))
+
+    def on_part(text: str) -> float:
+        return 1.4 if "unroll 8\n  while" in text else 1.3 if "unroll" in text else 1.0
+
+    found = judged(lambda text: 1.2 if "unroll 8\n  while" in text else 1.0, part=on_part)
+    assert sum(part is None for part in timed) == 3
+    assert len(timed) > 8
+    assert {j.speedup for j in found} == {1.2}
+    assert begun
+    begun.clear()
+    only_there = judged(lambda _: 1.0, part=on_part)
+    assert [(j.stage, j.speedup) for j in only_there] == [(Outcome.NOT_FASTER, 1.0)]
+    assert not begun
 
 
 def test_of_equals_the_one_that_assumes_least_is_first(judged: Judging) -> None:
