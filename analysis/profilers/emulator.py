@@ -86,10 +86,11 @@ class EmulatorProfiler(Profiler):
 def _selection(job: ProfilerRun) -> Selection:
     """What is written of the launches. Those that are not timed are listed all the same.
 
-    Of a run with a rewrite, launches, times and output are compared, so it is written without its instructions.
+    Of a run with a rewrite, launches, times and output are compared, so it is written without its instructions, unless
+    its launches are recorded: then a search goes on with it.
     """
     untimed_ns = None if job.timed else UNTIMED_NS
-    if not job.confined:
+    if not job.confined or job.capture_kernels is not None:
         return Selection(waves=job.waves, untimed_ns=untimed_ns)
     return Selection(counted=_none, traced=_none, untimed_ns=untimed_ns)
 

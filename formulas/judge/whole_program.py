@@ -56,12 +56,14 @@ _CONFINED_BUILD = (
 class Rehearsed:
     """What is different or slower in the whole program with a rewrite, or None; `notes` on what was not compared.
 
-    `times` of the rewritten kernels: None where one of both runs could not be timed in whole.
+    `times` of the rewritten kernels: None where one of both runs could not be timed in whole. `session` is the run with
+    the rewrite, where its launches were recorded under their own names.
     """
 
     failure: str | None
     notes: tuple[str, ...] = ()
     times: ProgramTimes | None = None
+    session: ProfileSession | None = None
 
 
 def try_program(
@@ -195,7 +197,9 @@ class Rehearsals:
         if not self._timed:
             return Rehearsed(different, tuple(notes))
         notes += _slower_instances(was, session.profile, bench.symbols)
-        return Rehearsed(different, tuple(notes), program_times(was, session.profile, bench.symbols))
+        times = program_times(was, session.profile, bench.symbols)
+        recorded = session if self._record and not self._renamed else None
+        return Rehearsed(different, tuple(notes), times, recorded)
 
     def _device_difference(self, session: ProfileSession, rounding: float) -> Compared:
         """What the program leaves on the device and gives to the host, against runs without the rewrite."""
@@ -247,7 +251,9 @@ class Rehearsals:
 
     def _run(self, text: bytes, timed: bool, stop: Stop) -> ProfileSession:
         recorded = () if self._record else None
-        options = ProfileOptions(backend="emulator", confined=True, timed=timed, capture_dispatches=recorded)
+        options = ProfileOptions(
+            backend="emulator", confined=True, timed=timed, capture_dispatches=recorded, waves=False
+        )
         session = profile_project(self._bench.project, self._beside(stop, text), options=options)
         kernels = [
             k.model_copy(update={"mangled": self._renamed.get(k.mangled, k.mangled)})

@@ -33,7 +33,7 @@ from hipscope.formulas.judge.selection import (
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
 from hipscope.formulas.launches.judge_launches import RECIPE, judge_launches
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, explain_attempt, kernel_findings
-from hipscope.formulas.optimize.options import Earlier, OptimizeOptions
+from hipscope.formulas.optimize.options import AcceptedRun, Earlier, OptimizeOptions
 from hipscope.formulas.optimize.records import judged_attempt, sentence, unjudged, verified_result
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
 from hipscope.formulas.optimize.variant_search import judge_variants, variants_around
@@ -49,7 +49,8 @@ _OF_ONE_FINDING = (UsageError, BuildFailed, ProgramFailed)
 class Optimizing:
     """One optimization on a profiled run of the program, with the names of the formulas that are asked.
 
-    `hardware` is None where the model's times count.
+    `hardware` is None where the model's times count. `accepted` takes the run by which an edit is accepted, where
+    another round may follow.
     """
 
     project: Project
@@ -60,6 +61,7 @@ class Optimizing:
     run: Run
     formulas: tuple[str, ...]
     earlier: Earlier | None = None
+    accepted: AcceptedRun | None = None
 
     @property
     def tells_compiler(self) -> bool:
@@ -140,7 +142,7 @@ def _try_recipes(
         said = f"{refusal.recipe} does not apply: {refusal.reason}."
         attempts.append(unjudged(finding, "", Outcome.NO_RECIPE, said, recipe=refusal.recipe))
     formula = find_formula(finding.formula)
-    with Rehearsals(bench, work.run) as rehearsals:
+    with Rehearsals(bench, work.run, record=work.accepted is not None) as rehearsals:
         judged = contest(bench, offers, formula, work.run, rehearsals=rehearsals)
         return _first_verified(work, bench, finding, judged, rehearsals, attempts)
 
@@ -162,6 +164,7 @@ def _try_launches(
             judgement = _confirmed(work, bench, judgement, one.whole)
         attempts.append(judged_attempt(bench, finding, judgement))
         if judgement.accepted:
+            _hand_on(work, judgement, one.whole)
             return verified_result(bench, finding, judgement, attempts)
     return None
 
@@ -172,7 +175,7 @@ def _try_variants(
     """The fastest way to compile the kernel's own text that is proved, or None."""
     texts = variants_around(bench)
     finding = findings[0] if findings else _diagnosis(work, kernel)
-    with Rehearsals(bench, work.run) as rehearsals:
+    with Rehearsals(bench, work.run, record=work.accepted is not None) as rehearsals:
         more = unasked_candidates(bench, {f.formula for f in findings})
         judged = judge_variants(
             bench, texts, work.run, recipes=more, rehearsals=rehearsals, again=_again(work, kernel)
@@ -189,7 +192,7 @@ def _try_functions(
     offered = [c for c in unasked_candidates(bench, ()) if c.function is not None]
     texts = [one for one in variants_around(bench) if one.file is not None]
     finding = findings[0] if findings else _diagnosis(work, kernel)
-    with Rehearsals(bench, work.run) as rehearsals:
+    with Rehearsals(bench, work.run, record=work.accepted is not None) as rehearsals:
         judged = judge_variants(
             bench, texts, work.run, recipes=offered, rehearsals=rehearsals, again=_again(work, kernel)
         )
@@ -210,6 +213,7 @@ def _first_verified(
     attempts: list[Attempt],
 ) -> OptimizeResult | None:
     """The first accepted candidate with which the whole program still does the same, or None; each is an attempt."""
+    whole: Rehearsed | None = None
     for judgement in judged:
         if judgement.accepted:
             work.run.say("running the program with the rewrite")
@@ -227,8 +231,15 @@ def _first_verified(
                 raise
         attempts.append(judged_attempt(bench, finding, judgement))
         if judgement.accepted:
+            _hand_on(work, judgement, whole)
             return verified_result(bench, finding, judgement, attempts)
     return None
+
+
+def _hand_on(work: Optimizing, judgement: Judgement, whole: Rehearsed | None) -> None:
+    """Keep the run that an edit was accepted by for the next round."""
+    if work.accepted is not None and whole is not None:
+        work.accepted.put(whole.session, judgement.candidate.text)
 
 
 def _diagnosis(work: Optimizing, kernel: Kernel) -> Finding:

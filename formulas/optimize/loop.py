@@ -18,7 +18,7 @@ from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.profilers import MeasuringProfiler, Profiler, choose_profiler
 from hipscope.analysis.run import Run
-from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project, program_of
+from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project, program_of
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.sandbox import isolation
@@ -30,7 +30,7 @@ from hipscope.formulas.judge.gpu_gate import Hardware
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize.kernel_search import Optimizing, search_kernel
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, allow_model
-from hipscope.formulas.optimize.options import Earlier, OptimizeOptions
+from hipscope.formulas.optimize.options import AcceptedRun, Earlier, OptimizeOptions
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
 from hipscope.formulas.optimize.records import nothing_to_do
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
@@ -86,9 +86,25 @@ def _go_on(
     """Optimize; the kernel that was rewritten again, on its new text, and then the next by its time, until nothing
     more is gained or the search ends.
     """
-    begun = time.monotonic()
+    accepted = AcceptedRun()
     try:
-        result = _optimize(project, options, proposer, run)
+        return _rounds(project, options, proposer, run, accepted)
+    finally:
+        accepted.drop()
+
+
+def _rounds(
+    project: Project,
+    options: OptimizeOptions,
+    proposer: ModelProposer | None,
+    run: Run,
+    accepted: AcceptedRun,
+) -> OptimizeResult:
+    """One round after the other; each begins with the run that the edit before was `accepted` by."""
+    begun = time.monotonic()
+    kept = accepted if options.rounds != 1 and proposer is None else None
+    try:
+        result = _optimize(project, options, proposer, run, kept=kept)
     except Cancelled as cancelled:
         raise nothing_begun(options.end, cancelled) from None
     rounds: list[OptimizeResult] = [result]
@@ -104,14 +120,16 @@ def _go_on(
         taken, begun = time.monotonic() - begun, time.monotonic()
         if run.seconds_left < taken * _SHORTEST_ROUND:
             return with_end(joined(project, rounds, None, texts), too_late(len(rounds) + 1, taken, run))
-        run.say(f"round {len(rounds) + 1}: profiling the program with the rewrite")
+        run.say(f"round {len(rounds) + 1}: going on with the rewrite")
         run = run.replacing(file, texts[-1])
         own = base_name(result.kernel or "")
         done |= {base_name(a.kernel) for a in result.attempts}  # those before it, which gained nothing
         again = options.rounds is not None or [r.kernel for r in rounds].count(result.kernel) < _ROUNDS
         earlier = Earlier(file, own if again else None, frozenset(done))
         try:
-            result = _optimize(project, options, proposer, run, earlier)
+            result = _optimize(
+                project, options, proposer, run, earlier, begun=accepted.take(texts[-1]), kept=kept
+            )
         except Cancelled as cancelled:
             reason = f"{reason_of(options.end, cancelled)}, in round {len(rounds) + 1}."
             return with_end(joined(project, rounds, None, texts), reason)
@@ -128,11 +146,21 @@ def _optimize(
     proposer: ModelProposer | None,
     run: Run,
     earlier: Earlier | None = None,
+    *,
+    begun: ProfileSession | None = None,
+    kept: AcceptedRun | None = None,
 ) -> OptimizeResult:
-    """On a GPU where the project is profiled on one. `notes` say why `auto` did not take the one of this machine."""
+    """On a GPU where the project is profiled on one. `notes` say why `auto` did not take the one of this machine.
+
+    `begun` is a recorded run of the program, `kept` takes the one that an edit is accepted by.
+    """
     choice = choose_profiler(project.config.backend, project.config.arch)
     hardware = _on_hardware(choice.profiler, project, run)
-    result = _optimize_session(project, hardware, options, proposer, run, earlier)
+    kept = kept if hardware is None else None
+    if begun is not None:
+        result = _optimize_recorded(project, begun, hardware, options, proposer, run, earlier, kept)
+    else:
+        result = _optimize_session(project, hardware, options, proposer, run, earlier, kept)
     notes = result.notes if choice.note is None else (choice.note, *result.notes)
     return result.model_copy(update={"notes": notes})
 
@@ -144,6 +172,7 @@ def _optimize_session(
     proposer: ModelProposer | None,
     run: Run,
     earlier: Earlier | None,
+    kept: AcceptedRun | None,
 ) -> OptimizeResult:
     """On what was prepared, if there is something, else on a new run of the program."""
     formulas = _formulas(options, project)
@@ -151,7 +180,7 @@ def _optimize_session(
         if ready is not None:
             built, asked = program_of(ready, project, run)
             result = _optimize_profiled(
-                Optimizing(built, ready, hardware, options, proposer, asked, formulas, earlier)
+                Optimizing(built, ready, hardware, options, proposer, asked, formulas, earlier, kept)
             )
             differs = any(a.outcome is Outcome.PROGRAM_DIFFERS for a in result.attempts)
             if not differs or result.ended is not None:
@@ -159,10 +188,25 @@ def _optimize_session(
             forget(ready)  # the program may have got other data: judge it on what it does now
     recorded = ProfileOptions(backend="emulator", capture_dispatches=(), waves=False)
     session = profile_project(project, run, options=recorded)
+    return _optimize_recorded(project, session, hardware, options, proposer, run, earlier, kept)
+
+
+def _optimize_recorded(
+    project: Project,
+    session: ProfileSession,
+    hardware: Hardware | None,
+    options: OptimizeOptions,
+    proposer: ModelProposer | None,
+    run: Run,
+    earlier: Earlier | None,
+    kept: AcceptedRun | None,
+) -> OptimizeResult:
+    """On a recorded run of the program, whose recording is removed in the end."""
+    formulas = _formulas(options, project)
     project, run = program_of(session, project, run)
     try:
         return _optimize_profiled(
-            Optimizing(project, session, hardware, options, proposer, run, formulas, earlier)
+            Optimizing(project, session, hardware, options, proposer, run, formulas, earlier, kept)
         )
     finally:
         if session.capture_dir is not None:

@@ -1,12 +1,14 @@
-"""What an optimization is asked for, and what its earlier rounds came to. Data only."""
+"""What an optimization is asked for, and what its earlier rounds came to."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hipscope.analysis.profile import Kernel
+from hipscope.analysis.runs.profile_project import ProfileSession
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.formulas.optimize.search_end import SearchEnd
 
@@ -30,6 +32,35 @@ class OptimizeOptions:
     rounds: int | None = 1
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     end: SearchEnd | None = None
+
+
+@dataclass
+class AcceptedRun:
+    """The program's run that the last edit was accepted by, and the text of its file: the next round begins with it.
+
+    Its recorded launches hold the program's memory, and are large: who takes the run removes them.
+    """
+
+    session: ProfileSession | None = None
+    text: bytes = b""
+
+    def put(self, session: ProfileSession | None, text: bytes) -> None:
+        """Keep this run in place of the one before."""
+        self.drop()
+        self.session, self.text = session, text
+
+    def take(self, text: bytes) -> ProfileSession | None:
+        """The run with that text; None where there is none."""
+        if self.text != text:
+            self.drop()
+        session, self.session = self.session, None
+        return session
+
+    def drop(self) -> None:
+        """Remove what nobody takes."""
+        if self.session is not None and self.session.capture_dir is not None:
+            shutil.rmtree(self.session.capture_dir, ignore_errors=True)
+        self.session = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,7 +16,7 @@ from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import loop
 from hipscope.formulas.optimize.loop import OptimizeOptions
-from hipscope.formulas.optimize.options import Earlier
+from hipscope.formulas.optimize.options import AcceptedRun, Earlier
 from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.verified_edit import edit_between
@@ -104,7 +106,7 @@ def test_after_the_last_gain_of_a_kernel_the_next_one_is_asked(
     ]
     asked: list[loop.Earlier | None] = []
 
-    def answer(*arguments: object) -> OptimizeResult:
+    def answer(*arguments: object, **_: object) -> OptimizeResult:
         earlier = arguments[4] if len(arguments) > 4 else None
         assert earlier is None or isinstance(earlier, loop.Earlier)
         asked.append(earlier)
@@ -119,6 +121,31 @@ def test_after_the_last_gain_of_a_kernel_the_next_one_is_asked(
     assert [k.kernel for k in whole.kernels] == ["k", "other"]
     assert whole.edit is not None
     assert whole.edit.applied_to(TEXTS[0]) == TEXTS[2]
+
+
+@pytest.mark.parametrize(("left", "taken"), [(1, True), (2, False)])
+def test_a_round_begins_with_the_run_that_the_edit_before_was_accepted_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int, *, taken: bool
+) -> None:
+    """Only if that was with the text that the edit left."""
+    file, recording = tmp_path / "k.hip", tmp_path / "recording"
+    file.write_bytes(TEXTS[0])
+    recording.mkdir()
+    project = Project(tmp_path, file, (file,), Config(), (), "single")
+    session = SimpleNamespace(capture_dir=recording)
+    begun: list[object] = []
+
+    def answer(*_: object, kept: AcceptedRun, **more: object) -> OptimizeResult:
+        begun.append(more.get("begun"))
+        if len(begun) > 1:
+            return OptimizeResult(status="no_improvement", message="")
+        kept.put(session, TEXTS[left])  # type: ignore[arg-type]
+        return verified(file, 0, 1.5)
+
+    monkeypatch.setattr(loop, "_optimize", answer)
+    loop.optimize_project(project, Run(), options=OptimizeOptions(rounds=None))
+    assert begun == [None, session if taken else None]
+    assert recording.exists() is taken  # the round that takes it removes it
 
 
 REDUCE = """#pragma once
@@ -154,7 +181,11 @@ int main() {
 
 
 @pytest.mark.slow
-def test_functions_of_one_header_gain_one_after_the_other(tmp_path: Path) -> None:
+def test_functions_of_one_header_gain_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profiled_alone = Mock(side_effect=loop.profile_project)
+    monkeypatch.setattr(loop, "profile_project", profiled_alone)
     header, source = tmp_path / "reduce.h", tmp_path / "main.hip"
     header.write_text(REDUCE)
     source.write_text(SOFTMAX)
@@ -165,6 +196,7 @@ def test_functions_of_one_header_gain_one_after_the_other(tmp_path: Path) -> Non
     text = whole.edit.applied_to(header.read_bytes())
     assert text.count(b"+= xor_lane(value, mask)") == text.count(b"fmaxf(value, xor_lane(value, mask))") == 1
     assert [(k.kernel.partition("(")[0], k.rounds) for k in whole.kernels] == [("softmax", 2)]
+    assert profiled_alone.call_count == 1  # later rounds begin with the runs of the rewrites
 
 
 def test_a_kernel_beside_the_edited_file_is_asked_while_a_function_there_gains(tmp_path: Path) -> None:
