@@ -6,16 +6,17 @@ program that prints nothing is compared, too. What differs between runs of the o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from hipscope.accordo.compare.tolerance import root_mean_square
+from hipscope.accordo.compare.tolerance import size_of_smallest
+from hipscope.accordo.dispatch.element_types import FloatStructure
 from hipscope.accordo.dispatch.guessed_types import guess
 from hipscope.accordo.dispatch.parameters import written_through_pointers
-from hipscope.analysis.source.number_types import BYTES, Element
+from hipscope.analysis.source.number_types import element_of
 
 EFFECTS, COPIES = "effects", "copies"
 _INVERTED = 0xFF
@@ -86,6 +87,7 @@ def compare_effects(
     rounding: float = 0.0,
     *,
     complementary: bool = False,
+    structures: Mapping[str, FloatStructure] | None = None,
 ) -> Compared:
     """How a run differs from the first of the originals where these agree with each other.
 
@@ -93,10 +95,12 @@ def compare_effects(
     wrote. Of a copy that varies by bytes with such values only, the others are compared.
 
     `rounding` above 0 allows floats in copies to differ by so much, relative to themselves and to the copy's root mean
-    square; what launches leave is then not compared, as nothing says which of it are floats.
+    square; what launches leave is then not compared, as nothing says which of it are floats. `structures` are those of
+    the program that hold floats of one type only, by name.
     """
     was = originals[0]
-    element = written_through_pointers({e.kernel for e in was if e.kernel}) if rounding > 0 else BYTES
+    kernels = {e.kernel for e in was if e.kernel}
+    floats = written_through_pointers(kernels, structures or {}) if rounding > 0 else None
     if any(_order(other) != _order(was) for other in originals[1:]):
         return Compared(None, "Not compared: what its launches leave; their order varies from run to run.")
     if _order(was) != _order(now):
@@ -120,7 +124,7 @@ def compare_effects(
             in_part += contents[0] is not None
         elif different:
             contents = old.content(), new.content()
-        if different and not (rounding > 0 and _rounded(*contents, rounding, element)):
+        if different and not (rounding > 0 and _rounded(*contents, rounding, floats)):
             return Compared(_sentence(old, launches, copies))
     if not looked and not copies:
         return Compared(None, "Not compared: what its launches leave; none of them was looked at.")
@@ -162,17 +166,18 @@ def _order(effects: Sequence[Effect]) -> list[tuple[str, int]]:
     return [(e.kernel, e.size) for e in effects]
 
 
-def _rounded(before: bytes | None, after: bytes | None, rounding: float, element: Element) -> bool:
-    """Whether two copies differ by rounding of floats, of the element or guessed; also where they were not kept."""
+def _rounded(
+    before: bytes | None, after: bytes | None, rounding: float, floats: FloatStructure | None
+) -> bool:
+    """Whether two copies differ by rounding of floats, told or guessed; also where they were not kept."""
     if before is None or after is None or len(before) != len(after):
         return before is None or after is None
-    if element is BYTES:
-        # Whole pairs of words; a single number is looked at twice.
-        element = guess(before[: len(before) // 8 * 8] or before * 2, 0, 0)
+    # Whole pairs of words; a single number is looked at twice.
+    element = element_of(floats.type) if floats else guess(before[: len(before) // 8 * 8] or before * 2, 0, 0)
     if element.kind != "float" or len(before) % element.size:
         return False
     one, other = element.numbers(before), element.numbers(after)
-    size = root_mean_square(one)
+    size = size_of_smallest(one, floats.members if floats else 1)
     with np.errstate(invalid="ignore"):
         near = np.abs(other - one) <= rounding * (np.abs(one) + size)
     return bool((near | (one == other) | (np.isnan(one) & np.isnan(other))).all())

@@ -88,6 +88,14 @@ def tolerance_for(
     return Tolerance(relative, max(own, _SPREAD_FACTOR * spread))
 
 
+def size_of_smallest(numbers: NDArray[np.float64], members: int) -> float:
+    """The root mean square, in an array of structures with so many numbers that of the smallest member."""
+    whole = len(numbers) - len(numbers) % members
+    if members == 1 or whole == 0:
+        return root_mean_square(numbers)
+    return min(root_mean_square(member) for member in numbers[:whole].reshape(-1, members).T)
+
+
 def root_mean_square(numbers: NDArray[np.float64]) -> float:
     """That of the finite ones, without overflow; 0 when there are none."""
     finite = numbers if np.isfinite(numbers).all() else numbers[np.isfinite(numbers)]

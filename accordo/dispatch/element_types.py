@@ -24,8 +24,8 @@ class Segment:
     """Bytes [start, end) of a buffer, all of one element type; `argument` is the kernel argument that says so.
 
     `member` is which of the pointers in that argument it is, where it is a structure. With a `stride` there is one
-    element every so many bytes, and something else between them. `exact`: floats that are compared bit for bit, because
-    they are members of structures, which may be of different sizes: one tolerance for all would hide the small ones.
+    element every so many bytes, and something else between them. `members`: how many of the elements make a structure.
+    Those may be of different sizes, so that a tolerance by all of them would hide the small ones.
     """
 
     start: int
@@ -34,7 +34,15 @@ class Segment:
     argument: int | None
     stride: int | None = None
     member: str = ""
-    exact: bool = False
+    members: int = 1
+
+
+@dataclass(frozen=True)
+class FloatStructure:
+    """A structure that holds nothing but floats of one type: the type, and how many there are."""
+
+    type: str
+    members: int
 
 
 @dataclass(frozen=True)
@@ -50,12 +58,12 @@ class MemberPointer:
 class Pointees:
     """What pointers lead to, by argument; `members` those in arguments that are structures.
 
-    `structures` are those types among them that are structures of floats of one type only, with that type.
+    `structures` are those types among them that are structures of floats of one type only.
     """
 
     arguments: Mapping[int, str]
     members: Mapping[int, tuple[MemberPointer, ...]] = field(default_factory=dict)
-    structures: Mapping[str, str] = field(default_factory=dict)
+    structures: Mapping[str, FloatStructure] = field(default_factory=dict)
 
 
 Leads = Mapping[int, tuple[MemberPointer, ...]]
@@ -118,7 +126,7 @@ def segments(
     buffer: CapturedBuffer,
     types: Mapping[int, str],
     leads: Leads | None = None,
-    structures: Mapping[str, str] | None = None,
+    structures: Mapping[str, FloatStructure] | None = None,
 ) -> tuple[Segment, ...]:
     """The buffer cut where pointer arguments point into it, each piece with the element type of its argument.
 
@@ -134,12 +142,12 @@ def segments(
         here = [argument for argument, offset in buffer.arguments if offset == start]
         members = leads.get(buffer.address + start, ())
         named = {types[a] for a in here if a in types} | {m.pointee for m in members}
-        elements = {element_of(structures.get(name, name)) for name in named}
+        elements = {element_of(structures[n].type if n in structures else n) for n in named}
         member = members[0].path if members and here[0] not in types else ""
         element = elements.pop() if len(elements) == 1 else BYTES
         whole = end - (end - start) % element.size
-        exact = not named.isdisjoint(structures)
-        result.append(Segment(start, whole, element, here[0], member=member, exact=exact))
+        in_one = max((structures[n].members for n in named if n in structures), default=1)
+        result.append(Segment(start, whole, element, here[0], member=member, members=in_one))
         if whole < end:
             result.append(Segment(whole, end, BYTES, here[0]))
     return tuple(s for s in result if s.end > s.start)

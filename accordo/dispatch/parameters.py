@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.accordo.dispatch.element_types import MemberPointer, argument_types, pointees
+from hipscope.accordo.dispatch.element_types import FloatStructure, MemberPointer, argument_types, pointees
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.analysis.source.kernel_definitions import split_arguments
-from hipscope.analysis.source.number_types import BYTES, WIDENED, Element, element_of
+from hipscope.analysis.source.number_types import BYTES, Element, element_of
 from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.emulator.symbolize import demangle
@@ -55,13 +55,13 @@ def _float_structures(
     inside: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]],
     kernel: KernelSyntax,
     definitions: Callable[[], Definitions],
-) -> dict[str, str]:
-    """Of the types that the kernel's pointers lead to, the structures that hold floats of one type, with that type.
+) -> dict[str, FloatStructure]:
+    """Of the types that the kernel's pointers lead to, the structures that hold floats of one type.
 
     Only those without gaps and arrays: then an array of structures is one of floats.
     """
     types = [p.type for p in kernel.parameters]
-    found: dict[str, str] = {}
+    found: dict[str, FloatStructure] = {}
     for symbol, members in inside.items():
         named = [
             *pointees(demangle(symbol), types).values(),
@@ -72,8 +72,8 @@ def _float_structures(
             if layout is None or sum(m.size for m in layout.members) != layout.size:
                 continue
             elements = {element_of(m.type) for m in layout.members}
-            if len(elements) == 1 and elements.pop().name in WIDENED:
-                found[name] = layout.members[0].type
+            if len(elements) == 1 and (element := elements.pop()).kind == "float":
+                found[name] = FloatStructure(layout.members[0].type, layout.size // element.size)
     return found
 
 
@@ -133,18 +133,29 @@ def spelled(type_name: str, values: Mapping[str, str]) -> str:
     return "".join(values.get(word, word) for word in re.split(r"(\w+)", type_name))
 
 
-def written_through_pointers(kernels: Iterable[str]) -> Element:
-    """The type of all that these kernels write by what their parameters say; bytes where that is not one of floats."""
-    found: set[Element] = set()
+def written_through_pointers(
+    kernels: Iterable[str], structures: Mapping[str, FloatStructure]
+) -> FloatStructure | None:
+    """What all that these kernels write consists of, by their parameters; None where that is not one type of floats.
+
+    With `structures` as in `Pointees`; how many members the largest has that they write.
+    """
+    found: dict[Element, str] = {}
+    members = 1
     for kernel in kernels:
         name = demangle(kernel)
         types = argument_types(name)
         if types is None:
-            return BYTES
+            return None
         behind = pointees(name)
-        found |= {element_of(t) for t in behind.values() if "const" not in t.split()}
-        found |= {
-            BYTES for i, t in enumerate(types) if i not in behind and element_of(t) is BYTES
-        }  # may hold pointers
-    element = found.pop() if len(found) == 1 else BYTES
-    return element if element.kind == "float" else BYTES
+        for pointee in behind.values():
+            if "const" not in pointee.split():
+                structure = structures.get(pointee, FloatStructure(pointee, 1))
+                found[element_of(structure.type)] = structure.type
+                members = max(members, structure.members)
+        if any(i not in behind and element_of(t) is BYTES for i, t in enumerate(types)):
+            return None  # it may hold pointers
+    if len(found) != 1:
+        return None
+    element, spelled_as = found.popitem()
+    return FloatStructure(spelled_as, members) if element.kind == "float" else None

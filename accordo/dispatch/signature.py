@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hipscope.accordo.dispatch.element_types import MemberPointer, Pointees, pointees
+from hipscope.accordo.dispatch.element_types import FloatStructure, MemberPointer, Pointees, pointees
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Signature:
     names: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     members: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]] = field(default_factory=dict)
-    structures: Mapping[str, str] = field(default_factory=dict)
+    structures: Mapping[str, FloatStructure] = field(default_factory=dict)
 
     def pointees(self, symbol: str, demangled: str) -> Pointees:
         """What the pointers of an instance lead to."""

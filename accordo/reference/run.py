@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hipscope.accordo.compare.buffers import Piece, compare_buffer, largest_difference
-from hipscope.accordo.compare.tolerance import EXACT, Tolerance, root_mean_square, tolerance_for
+from hipscope.accordo.compare.tolerance import EXACT, Tolerance, size_of_smallest, tolerance_for
 from hipscope.accordo.dispatch.access_map import ATOMIC, READ, WRITTEN, AccessMap
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.element_types import Segment
@@ -54,11 +54,11 @@ class ReferenceRun:
         return known and self.compared(self.result, buffer) == self.compared(result, buffer)
 
     def size_of(self, buffer: CapturedBuffer, segment: Segment) -> float:
-        """The root mean square of what a piece holds after the run; computed once."""
+        """The root mean square of what a piece holds after the run, of structures that of the smallest member."""
         key = (buffer.index, segment.start)
         if key not in self.sizes:
             image = self.compared(self.result, buffer)[segment.start : segment.end]
-            self.sizes[key] = root_mean_square(segment.element.numbers(image))
+            self.sizes[key] = size_of_smallest(segment.element.numbers(image), segment.members)
         return self.sizes[key]
 
 
@@ -80,7 +80,8 @@ def piece_tolerance(
 ) -> Tolerance:
     """How far this piece of output may be off; `size` gives the root mean square of what it holds.
 
-    Floats made by atomics are never asked to be exact. Members of structures are, unless the user names the argument.
+    Floats made by atomics are never asked to be exact. Members of structures are where runs of the reference differ, if
+    the user does not name the argument: by how much the small ones do is not known apart.
     """
     by_atomics = segment.element.kind == "float" and access.any(ATOMIC, segment.start, segment.end)
     if exact and not by_atomics:
@@ -88,7 +89,7 @@ def piece_tolerance(
     terms = dispatch.work_items if by_atomics else 1
     names, argument = signature.names, segment.argument
     name = names[argument] if argument is not None and argument < len(names) else ""
-    if segment.exact and name not in settings.tolerances and not by_atomics:
+    if segment.members > 1 and spread > 0 and name not in settings.tolerances and not by_atomics:
         return EXACT
     user = settings.tolerances.get(name, settings.tolerance)
     return tolerance_for(segment.element, size, terms=terms, spread=spread, user=user)
@@ -154,7 +155,9 @@ def difference_of(
 
 def size_in(image: bytes, segment: Segment) -> Callable[[], float]:
     """The `size` of a piece for `piece_tolerance`, from an image of its buffer."""
-    return lambda: root_mean_square(segment.element.numbers(image[segment.start : segment.end]))
+    return lambda: size_of_smallest(
+        segment.element.numbers(image[segment.start : segment.end]), segment.members
+    )
 
 
 def unless_same(first: Replay, other: Replay) -> Callable[[CapturedBuffer], bytes | None]:

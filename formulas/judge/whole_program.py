@@ -212,7 +212,8 @@ class Rehearsals:
             pair = [read_effects(one.run_dir) or () for one in self._over_poison]
             originals = [*self._effects[: 1 - prepared], *pair]  # what was prepared may be of other data
             return compare_effects(originals, now, rounding, complementary=True)
-        compared = compare_effects(self._effects, now, rounding)
+        structures = self._bench.reference.signature.structures if rounding > 0 else None
+        compared = compare_effects(self._effects, now, rounding, structures=structures)
         if compared.difference is None:
             return compared
         # It may differ by itself; and what was prepared may be of other data than the program reads now.
@@ -221,7 +222,7 @@ class Rehearsals:
                 self._effects.append(read_effects(self._unchanged(None).run_dir) or ())
         except (BuildFailed, ProgramFailed):
             return compared
-        return compare_effects(self._effects[prepared:], now, rounding)
+        return compare_effects(self._effects[prepared:], now, rounding, structures=structures)
 
     def _depends_on_unwritten(self, was: Profile, ignored: Sequence[str], rounding: float) -> str | None:
         """Why the program's result hangs on memory that nothing wrote: it is another one over other contents of it."""

@@ -69,6 +69,13 @@ __global__ void turn_bodies(const float2* by, Body* bodies, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) bodies[i] = {by[i].x * 0.28f - by[i].y * 0.96f, by[i].x * 0.96f + by[i].y * 0.28f};
 }
+struct Place { double far, near; };
+__global__ void move_places(const float* by, Place* places, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const Place p = {1e6 * by[i], 1e-6 * by[i]};
+  places[i] = {p.far * 3.0, p.near / 3.0};
+}
 __global__ void unrelated(float* p) { asm volatile("s_nop 0"); p[0] = 1; }
 static float made(int i) { return ((i * 37 % 101) / 25.0f - 2.0f) * (1 << i % 3); }
 template <typename T, typename Make> static T* filled(int count, Make make) {
@@ -88,7 +95,7 @@ int main() {
   unsigned short* bfloats = filled<unsigned short>(many, bfloat_bits);
   char* out;
   (void)hipMalloc(&out, 4096);
-  char* outs[8];
+  char* outs[9];
   for (char*& p : outs) (void)hipMalloc(&p, 16 * n);
   sum_float<<<2, 64>>>(floats, (float*)outs[0], n);
   bell_float4<<<2, 64>>>((float4*)floats, (float4*)outs[1], n);
@@ -98,6 +105,7 @@ int main() {
   sum_bfloat<<<2, 64>>>((__bf16*)bfloats, (__bf16*)outs[5], n);
   sum_bodies<<<1, 64>>>((Body*)floats, (float*)outs[6], n / 2);
   turn_bodies<<<2, 64>>>((float2*)floats, (Body*)outs[7], n);
+  move_places<<<2, 64>>>(floats, (Place*)outs[8], n);
   unrelated<<<1, 1>>>((float*)out);
   (void)hipDeviceSynchronize();
 }
@@ -172,12 +180,21 @@ def test_a_wrong_result_is_rejected(compared: Compare, kernel: str, old: str, ne
     assert verdict.outcome == "different", verdict.explain()
 
 
-def test_members_of_structures_are_results_bit_for_bit(compared: Compare) -> None:
-    """One tolerance for members of different sizes would hide what goes wrong in the small ones."""
-    verdict = compared(
-        "turn_bodies", "by[i].x * 0.28f - by[i].y * 0.96f", "0.28f * (by[i].x - by[i].y * 3.4285715f)"
-    )
-    assert verdict.outcome == "different", verdict.explain()
+@pytest.mark.parametrize(
+    ("kernel", "old", "new", "outcome"),
+    [
+        ("turn_bodies", "by[i].x * 0.28f - by[i].y * 0.96f", "0.28f * (by[i].x - by[i].y * 3.4285715f)", "equivalent"),
+        ("move_places", "p.far * 3.0", "p.far + p.far + p.far", "equivalent"),
+        ("move_places", "p.near / 3.0", "p.near * (1.0 / 3.0)", "equivalent"),
+        ("move_places", "p.near / 3.0", "p.near / 3.0 * (1 + 1e-9)", "different"),
+    ],
+)  # fmt: skip
+def test_members_of_structures_are_as_exact_as_the_smallest_asks_for(
+    compared: Compare, kernel: str, old: str, new: str, outcome: str
+) -> None:
+    """A tolerance by members of all sizes would hide what goes wrong in the small ones."""
+    verdict = compared(kernel, old, new)
+    assert verdict.outcome == outcome, verdict.explain()
 
 
 def test_only_the_kernel_and_what_it_uses_are_widened() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects
+from hipscope.accordo.dispatch.element_types import FloatStructure
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
@@ -204,6 +205,8 @@ def test_more_launches_than_before_are_a_difference_unless_their_number_varies()
         ("_Z4stepPdS_", True),
         ("_Z4stepPd5State", False),  # a structure may hold pointers to anything
         ("step", False),
+        ("_Z4stepPK5PlacePS_", True),  # step(Place const*, Place*), of two doubles
+        ("_Z4stepPK5OtherPS_", False),
     ],
 )
 def test_numbers_of_any_size_are_floats_where_the_kernels_write_nothing_else(
@@ -218,5 +221,6 @@ def test_numbers_of_any_size_are_floats_where_the_kernels_write_nothing_else(
         return [Effect(kernel, (("0", name),)), Effect("", (("copy", name),), numbers.nbytes, 0, file)]
 
     before, after, wrong = run("before", 1.0), run("after", 1.0 + 1e-7), run("wrong", 1.5)
-    assert (compare_effects([before], after, 1e-5).difference is None) is rounded
-    assert compare_effects([before], wrong, 1e-5).difference is not None
+    of = {"Place": FloatStructure("double", 2)}
+    assert (compare_effects([before], after, 1e-5, structures=of).difference is None) is rounded
+    assert compare_effects([before], wrong, 1e-5, structures=of).difference is not None
