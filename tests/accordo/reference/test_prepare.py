@@ -19,7 +19,7 @@ def test_each_launch_tells_its_part_of_the_whole(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(prepare, "_not_a_number", lambda *_: ())
     monkeypatch.setattr(prepare, "_writes", lambda _run: True)
     launches: Any = [SimpleNamespace(id=n, complete=True, note=None) for n in (1, 2)]
-    settings: Any = SimpleNamespace(without=frozenset())
+    settings: Any = SimpleNamespace(without=frozenset(), finite_only=False)
     told: list[float] = []
     reference = prepare.prepare_reference(launches, settings, progress=told.append)
     assert reference.broken is None
