@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,6 @@ from pathlib import Path
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.replay.emulator_tool import with_constants
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, ReplayTool, replay, replay_all
-from hipscope.accordo.trials.other_launch import groups_of
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.metrics.occupancy import occupancy
@@ -36,6 +37,10 @@ _SEED = 0
 _SURE = 1.5  # no trade of one constant against another makes a rewrite slower that is this fast at both ends
 _LONG = 2e7  # instructions of waves in a launch: below it a part saves less than a second
 _GROUPS_PER_CU = 2  # of a launch, so that a part of it is like the rest
+# As `order_matters` of the emulator's dispatch.cpp: atomics that return a value, exchange or round.
+_IN_ORDER = re.compile(r"_atomic_\w*(swap|_f16|_bf16|_f32|_f64)|_atomic_.*\b(sc0|glc)\b")
+_SECONDS = 60.0  # for one constant after the other, which says which of them counts most
+_SHARE = 0.25  # of the time that a limit leaves
 _CAPTURE = "capture"
 _PROFILE = "profile.json"
 
@@ -86,11 +91,18 @@ def part_constants(
 ) -> Mapping[str, float] | None:
     """The constants of a part of the device; None where the launches of these kernels are timed in full.
 
-    They are where they are short, and where they have too few workgroups.
+    They are where they are short, where they have too few workgroups, and where the order of workgroups may matter:
+    then all of them have to run.
     """
+    if any(_IN_ORDER.search(i.text) for k in kernels for i in k.instructions):
+        return None
     each = [k.counters.get("SQ_INSTS", 0.0) / max(1, sum(d.profiled for d in k.dispatches)) for k in kernels]
     cus = device_info(device).compute_units
-    groups = [math.prod(groups_of(d)) for d in dispatches if not d.variant]
+    groups = [
+        math.prod(-(-n // size) for n, size in zip(d.grid, d.workgroup, strict=True))
+        for d in dispatches
+        if not d.variant
+    ]
     if max(each, default=0.0) < _LONG or min(groups, default=0) < _GROUPS_PER_CU * cus:
         return None
     return constants_of_part(device)
@@ -200,7 +212,8 @@ def speedup_range(
 
     All constants at their fast ends, all at their slow ones, and where the least is below `_SURE`, memory against the
     rest. Where only the latter makes it slower, each constant by itself: that all of them are at their worst ends at
-    once, half of them at the slow one and half at the fast one, nothing suggests. `part`: the constants of a part of
+    once, half of them at the slow one and half at the fast one, nothing suggests. Where that would take long, it is not
+    asked which constant counts. `part`: the constants of a part of
     the device, where that is enough.
     """
     longest = max((d for k in before.profile.kernels for d in k.dispatches), key=lambda d: d.time_ns)
@@ -213,6 +226,7 @@ def speedup_range(
         ]
         return times[0] / times[1] if times[0] and times[1] else None
 
+    begun = time.monotonic()
     found: list[tuple[float, Mapping[str, float]]] = []
     for ends in (constants_at_ends(device), constants_at_mixed_ends(device)):
         if found and not 1 <= min(f for f, _ in found) < _SURE:
@@ -225,6 +239,9 @@ def speedup_range(
     low, slowest = min(found, key=lambda f: f[0])
     high = max(f for f, _ in found)
     if low >= 1:
+        return SpeedupRange(low, high)
+    expected = (time.monotonic() - begun) / len(found) * len(slowest)
+    if expected > min(_SECONDS, run.seconds_left * _SHARE):
         return SpeedupRange(low, high)
     each: dict[str, float] = {}
     for constant, value in slowest.items():

@@ -99,8 +99,12 @@ def test_where_the_order_of_workgroups_counts_all_of_them_run(
     assert all(left.image(buffer) == buffer.after() for buffer in dispatch.buffers) is all_run
 
 
-def test_short_launches_are_timed_in_full(recorded: Recorded) -> None:
-    kernel, dispatch = recorded.kernels["walk<1>"], recorded.launches["walk<1>"]
-    assert part_constants(DEVICE, [dispatch], [kernel]) is None
-    long = kernel.model_copy(update={"counters": {"SQ_INSTS": 1e9}})
-    assert part_constants(DEVICE, [dispatch], [long]) == constants_of_part(DEVICE)
+@pytest.mark.parametrize(
+    ("name", "instructions", "part"), [("walk<1>", 1e6, False), ("walk<1>", 1e9, True), ("take", 1e9, False)]
+)
+def test_launches_that_are_short_or_in_order_are_timed_in_full(
+    recorded: Recorded, name: str, instructions: float, *, part: bool
+) -> None:
+    kernel = recorded.kernels[name].model_copy(update={"counters": {"SQ_INSTS": instructions}})
+    found = part_constants(DEVICE, [recorded.launches[name]], [kernel])
+    assert found == (constants_of_part(DEVICE) if part else None)

@@ -15,6 +15,8 @@ from hipscope.accordo.dispatch.captured import read_capture_set
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.reference.prepare import Reference
 from hipscope.accordo.replay.replay import Replay
+from hipscope.analysis.run import Run
+from hipscope.analysis.system.process import Stop
 from hipscope.emulator.devices import constants_at_ends, constants_at_mixed_ends
 from hipscope.formulas.judge import timed_replay
 from hipscope.formulas.judge.bench import OnDemand
@@ -27,7 +29,9 @@ Cost = Callable[[Mapping[str, float]], float]
 FAST, SLOW = constants_at_ends("mi300x")
 
 
-def found_by(monkeypatch: pytest.MonkeyPatch, after: Cost, before: Cost) -> tuple[SpeedupRange | None, int]:
+def found_by(
+    monkeypatch: pytest.MonkeyPatch, after: Cost, before: Cost, run: Run | None = None
+) -> tuple[SpeedupRange | None, int]:
     """The range of a rewrite whose times are these of the constants that are changed, and how many runs it took."""
     old, new = Path("old"), Path("new")
     runs = []
@@ -42,7 +46,7 @@ def found_by(monkeypatch: pytest.MonkeyPatch, after: Cost, before: Cost) -> tupl
     measured = Mock()
     measured.profile.kernels = [Mock(dispatches=[launch])]
     dispatch = Mock(variant=0, code_object=old)
-    found = speedup_range(Mock(), measured, [dispatch], new, Path("work"), "mi300x", Mock())
+    found = speedup_range(Mock(), measured, [dispatch], new, Path("work"), "mi300x", run or Run())
     return found, len(runs)
 
 
@@ -110,6 +114,18 @@ def test_constants_that_lose_more_together_than_one_by_one_do_not_err_independen
     found, _ = found_by(monkeypatch, after, lambda _: 1.0)
     assert found is not None
     assert depends_on_assumption(found) is not None
+
+
+def test_which_constant_counts_is_not_asked_when_no_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    def after(changes: Mapping[str, float]) -> float:
+        return 1.1 if changes.get("mall_latency") == SLOW["mall_latency"] else 0.9
+
+    asked, many = found_by(monkeypatch, after, lambda _: 1.0)
+    assert asked is not None
+    assert asked.constant is not None
+    found, runs = found_by(monkeypatch, after, lambda _: 1.0, Run(Stop(None, 0.0)))
+    assert found == SpeedupRange(1 / 1.1, 1 / 0.9)
+    assert runs == 4 < many
 
 
 def test_a_timed_run_that_leaves_what_the_program_left_needs_no_reference(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.config import Config
 from hipscope.analysis.profile import Kernel, KernelName, Resources
 from hipscope.analysis.run import Run
+from hipscope.analysis.runs.profile_project import profile_project
 from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import loop
@@ -184,7 +185,7 @@ int main() {
 def test_functions_of_one_header_gain_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    profiled_alone = Mock(side_effect=loop.profile_project)
+    profiled_alone = Mock(side_effect=profile_project)
     monkeypatch.setattr(loop, "profile_project", profiled_alone)
     header, source = tmp_path / "reduce.h", tmp_path / "main.hip"
     header.write_text(REDUCE)
