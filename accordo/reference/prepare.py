@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
-from hipscope.accordo.dispatch.access_map import WRITTEN
+from hipscope.accordo.dispatch.access_map import READ, WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.element_types import Pointees, argument_types, demangle, pieces_of
 from hipscope.accordo.dispatch.signature import Signature
@@ -53,7 +54,7 @@ from hipscope.accordo.reference.unspecified import (
 )
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
-from hipscope.accordo.trials.launch_variants import smaller_launch
+from hipscope.accordo.trials.launch_variants import shorter_launch, smaller_launch
 from hipscope.analysis.run import Run
 
 CAPTURED = "captured inputs"
@@ -109,6 +110,7 @@ class Reference:
         return self.own_notes + oracles
 
 
+_AS_MUCH = 0.5  # of what all workgroups access
 _RUNS_OF_A_TRIAL = 3.0  # two, of which the sanitizers make one twice as long (libor, dslash, dpid)
 _OTHERWISE = " when its waves run in another order, with other values in memory that it wrote before it read"
 
@@ -180,15 +182,12 @@ def _prepare(
     except _NotReproducible as reason:
         captured = _but_for_unspecified(dispatch, types, settings, signature, cancel, reason)
     trials = Trials(captured, types, settings, signature, cancel)
-    part = captured
-    if smaller is not None:
-        few = Planned("other_workgroups", "few workgroups", smaller, None)
-        (tried,) = trials.run([few], work / "part_run")
-        part = captured if isinstance(tried, Reason) else tried
+    parameters = argument_types(demangled) or list(signature.types)
+    few = () if smaller is None else _few_workgroups(captured, smaller, parameters, trials, work)
+    part = few[0] if few else captured
     if dispatch.variant:
         planned = plan_variant(part, settings, work)
     else:
-        parameters = argument_types(demangled) or list(signature.types)
         planned = plan(captured, part, parameters, settings, work, cancel)
     spent, jobs = time.monotonic() - begun, min(os.cpu_count() or 1, max(1, len(planned)))
     progress(spent / (spent + seconds_of(planned, captured, part) / jobs))
@@ -198,7 +197,7 @@ def _prepare(
         planned, seen = [*planned, *more], seen + trials.run(more, work / "full")
     return Prepared(
         dispatch,
-        (captured, *(run for run in seen if isinstance(run, ReferenceRun))),
+        (captured, *few[1:], *(run for run in seen if isinstance(run, ReferenceRun))),
         part,
         tuple(
             Trial(dispatch=dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)
@@ -208,6 +207,33 @@ def _prepare(
         Oracles(settings, captured, TOLD, work),
         () if dispatch.variant else varied_inputs(part, zip(planned, seen, strict=True), signature),
     )
+
+
+def _few_workgroups(
+    captured: ReferenceRun, smaller: CapturedDispatch, parameters: Sequence[str], trials: Trials, work: Path
+) -> tuple[ReferenceRun, ...]:
+    """The reference on launches of few workgroups, the one that does least first; none where it is undefined there."""
+
+    def tried(label: str, launch: CapturedDispatch, folder: str) -> tuple[ReferenceRun, ...]:
+        (found,) = trials.run([Planned("other_workgroups", label, launch, None)], work / folder)
+        return () if isinstance(found, Reason) else (found,)
+
+    few = tried("few workgroups", smaller, "part_run")
+    if not few or not _does_as_much(few[0], captured):
+        return few
+    launch = shorter_launch(captured.dispatch, parameters, work / "shorter")
+    shorter = tried("few workgroups that do less", launch, "shorter_run") if launch is not None else ()
+    less = [run for run in shorter if _writes(run) and not _does_as_much(run, captured)]
+    return (*less, *few)
+
+
+def _does_as_much(part: ReferenceRun, captured: ReferenceRun) -> bool:
+    """Whether few workgroups access about as much memory as all did: each of them does the work of many."""
+    few, all_ = (
+        sum(access.count(flag) for access in run.access.values() for flag in (READ, WRITTEN))
+        for run in (part, captured)
+    )
+    return few >= _AS_MUCH * all_
 
 
 def seconds_of(planned: Sequence[Planned], captured: ReferenceRun, part: ReferenceRun) -> float:

@@ -19,6 +19,7 @@ from hipscope.accordo.dispatch.writer import write_dispatch
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.device_variables import other_value
 from hipscope.accordo.trials.moved_buffers import relocated
+from hipscope.accordo.trials.scalar_arguments import numbers_of, with_changes
 from hipscope.accordo.trials.scalar_variants import other_arguments
 from hipscope.accordo.trials.unaliased_pointers import Copy, pointers_apart
 
@@ -46,6 +47,28 @@ def smaller_launch(dispatch: CapturedDispatch, folder: Path) -> CapturedDispatch
     if x * y * z <= _MANY_GROUPS:
         return None
     return _write(dispatch, folder, dispatch.workgroup, _bounded(groups))
+
+
+def shorter_launch(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> CapturedDispatch | None:
+    """The launch of `smaller_launch` with less to do for each of its workgroups; None where no argument says how much.
+
+    In loops with the grid as their step, few workgroups do what all did. Integers count that are a side of the grid, in
+    workgroups or work-items, or at least all its work-items: they become less as the side does, or as all do.
+    """
+    groups, kernarg = _groups(dispatch), dispatch.kernarg()
+    few = _bounded(groups)
+    cut: dict[float, float] = {}
+    for side, (count, left) in enumerate(zip(groups, few, strict=True)):
+        if left < count:
+            cut |= {count: left / count, count * dispatch.workgroup[side]: left / count}
+    items, part = math.prod(groups) * math.prod(dispatch.workgroup), math.prod(few) / math.prod(groups)
+
+    def less(value: float) -> float:
+        return max(1, math.ceil(value * (part if value >= items else cut.get(value, 1.0))))
+
+    counts = [n for n in numbers_of(dispatch, types) if n.kind == "integer" and n.declared]
+    shorter = with_changes(kernarg, [n for n in counts if n.value > 1], less)
+    return None if shorter == kernarg else _write(dispatch, folder, dispatch.workgroup, few, shorter)
 
 
 def launch_variants(

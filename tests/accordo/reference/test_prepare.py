@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from hipscope.accordo.dispatch.access_map import READ, WRITTEN
 from hipscope.accordo.reference import prepare
+from hipscope.accordo.reference.trials import Reason
 
 
 def test_each_launch_tells_its_part_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +39,39 @@ def test_trials_in_full_are_expected_to_take_as_long_as_the_recorded_launch() ->
     ]  # the last another shape
     assert prepare.seconds_of(planned, captured, part) == pytest.approx(3 * (4.0 + 3 * 0.5))
     assert prepare.seconds_of([], captured, part) == 0.0
+
+
+def ran(label: str, read: int, written: int) -> Any:
+    """A run that accesses so many bytes."""
+    access = SimpleNamespace(
+        count=Counter({READ: read, WRITTEN: written}).__getitem__, any=lambda _: written > 0
+    )
+    return SimpleNamespace(label=label, dispatch=object(), access={0: access})
+
+
+ALL, FEW = ran("all", 4000, 1000), ran("few", 40, 10)
+STRIDED, SHORTER = ran("strided", 4000, 1000), ran("shorter", 80, 10)
+IDLE, NOWHERE = ran("idle", 80, 0), Reason("", "it races")
+
+
+@pytest.mark.parametrize(
+    ("runs", "taken"),
+    [
+        ([FEW], [FEW]),
+        ([NOWHERE], []),
+        ([STRIDED, SHORTER], [SHORTER, STRIDED]),
+        ([STRIDED, NOWHERE], [STRIDED]),
+        ([STRIDED, IDLE], [STRIDED]),
+        ([STRIDED, STRIDED], [STRIDED]),
+    ],
+)
+def test_few_workgroups_that_do_the_work_of_all_are_given_less(
+    runs: list[Any], taken: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "shorter_launch", lambda *_: object())
+    monkeypatch.setattr(prepare, "_writes", lambda run: run.access[0].any(WRITTEN))
+    left = list(runs)
+    trials: Any = SimpleNamespace(run=lambda *_: [left.pop(0)])
+    few = prepare._few_workgroups(ALL, FEW.dispatch, [], trials, Path("work"))
+    assert list(few) == taken
+    assert not left

@@ -1,0 +1,49 @@
+"""Launches of few workgroups that also do less, in kernels whose loops have the grid as their step."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
+from hipscope.accordo.trials.launch_variants import shorter_launch
+from hipscope.emulator.captures import seal
+from tests.accordo.conftest import write_capture
+
+TYPES = ["int", "int", "int", "float"]
+
+
+def launch(folder: Path, *numbers: int) -> CapturedDispatch:
+    """One of 512 x 25 workgroups of 32 work-items with these arguments and a float."""
+    (dispatch,) = read_capture_set(write_capture(folder / "capture"))
+    (dispatch.directory / "kernarg.bin").write_bytes(struct.pack("<3if", *numbers, 512.0))
+    seal(dispatch.directory)
+    arguments = tuple(
+        replace(dispatch.arguments[0], offset=4 * k, size=4, value_kind="by_value") for k in range(4)
+    )
+    return replace(dispatch, grid=(16384, 25, 1), workgroup=(32, 1, 1), arguments=arguments, buffers=())
+
+
+@pytest.mark.parametrize(
+    ("numbers", "shorter"),
+    [
+        ((512, 25, 20), (32, 2, 20)),  # workgroups along the sides
+        ((16384, 7, 1), (1024, 7, 1)),  # work-items
+        ((1 << 20, 7, 1), (5243, 7, 1)),  # more than there are work-items
+    ],
+)
+def test_numbers_of_the_grid_become_less_as_it_does(
+    numbers: tuple[int, ...], shorter: tuple[int, ...], tmp_path: Path
+) -> None:
+    made = shorter_launch(launch(tmp_path, *numbers), TYPES, tmp_path / "shorter")
+    assert made is not None
+    assert struct.unpack("<3if", made.kernarg()[:16]) == (*shorter, 512.0)
+    assert math.prod(made.grid) // 32 == 64
+
+
+def test_where_no_number_is_of_the_grid_there_is_none(tmp_path: Path) -> None:
+    assert shorter_launch(launch(tmp_path, 1000, 7, 1), TYPES, tmp_path / "shorter") is None
