@@ -146,11 +146,13 @@ def variants_around(bench: Bench) -> list[Variants]:
 
 
 def _timed_in_full(bench: Bench, ranked: Sequence[_Timed], run: Run) -> list[_Timed]:
-    """Those that were the fastest on a part of the device. Raises Cancelled."""
+    """Those that were the fastest, hints on a part of the device. Raises Cancelled."""
     run.say(f"timing the {len(ranked)} fastest variants in full")
 
     def measured(numbered: tuple[int, _Timed]) -> _Timed | None:
         number, one = numbered
+        if one.hints is None:
+            return one
         admitted = one.admitted
         after = time_candidate(
             bench, admitted.candidate, admitted.compiled, run, work=f"variant_{number}_in_full"
@@ -227,13 +229,14 @@ def _time(
         number, one = numbered
         if time.monotonic() - begun > seconds or _proof_comes_first(bench, so_far, run):
             return None
-        work = f"variant_{number}"
-        after = time_candidate(bench, one.candidate, one.compiled, run, work=work, part=bench.part)
+        told, work = by_text[one.candidate.text], f"variant_{number}"
+        # What a recipe rewrites may change what is read again; a part of the device has a whole L2.
+        part = bench.part if told.hints is not None else None
+        after = time_candidate(bench, one.candidate, one.compiled, run, work=work, part=part)
         if isinstance(after, str):
             return None
-        told = by_text[one.candidate.text]
-        quick = weigh(bench, one.candidate, None, after, None, part=bench.part)
-        if quick.accepted and bench.part is None:
+        quick = weigh(bench, one.candidate, None, after, None, part=part)
+        if quick.accepted and part is None:
             bench.ahead.reference.begin()  # it will be proved, or one that is faster
         found = _Timed(told.variants, told.hints, quick, one)
         so_far.append(found)

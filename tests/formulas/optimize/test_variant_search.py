@@ -61,6 +61,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
         run: Run | None = None,
         shape: Callable[[], Variants] = _three_loops,
         part: Speed | None = None,
+        recipes: Sequence[Candidate] = (),
     ) -> list[Judgement]:
         def weigh(_bench: Any, candidate: Candidate, *_: Any, part: Speed | None = None) -> Judgement:
             speedup = (part or speed)(candidate.text.decode())
@@ -78,7 +79,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
         )
         found: list[Judgement] = []
         with contextlib.suppress(Cancelled):
-            for one in variant_search.judge_variants(bench, [shape()], run or Run()):
+            for one in variant_search.judge_variants(bench, [shape()], run or Run(), recipes=recipes):
                 found.append(one)  # noqa: PERF402  # the search may end between two of them
         return found
 
@@ -130,6 +131,24 @@ def test_variants_of_a_long_launch_are_ranked_on_a_part_and_the_fastest_timed_in
     only_there = judged(lambda _: 1.0, part=on_part)
     assert [(j.stage, j.speedup) for j in only_there] == [(Outcome.NOT_FASTER, 1.0)]
     assert not begun
+
+
+def test_what_a_recipe_rewrites_is_timed_in_full_at_once(
+    judged: Judging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may change what is read again, and a part of the device has a whole L2."""
+    timed: list[Any] = []
+
+    def time_candidate(_bench: Any, candidate: Candidate, *_: Any, part: Any = None, **__: Any) -> object:
+        timed.append((candidate.recipe, part))
+        return object()
+
+    monkeypatch.setattr(variant_search, "time_candidate", time_candidate)
+    rewrite = Candidate("a_recipe", "", b"rewritten", expected="")
+    found = judged(lambda text: 1.5 if text == "rewritten" else 1.0, part=lambda _: 1.0, recipes=[rewrite])
+    assert [part for recipe, part in timed if recipe == "a_recipe"] == [None]
+    assert found[0].candidate is rewrite
+    assert found[0].speedup == 1.5
 
 
 def test_of_equals_the_one_that_assumes_least_is_first(judged: Judging) -> None:
