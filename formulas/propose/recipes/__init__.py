@@ -31,6 +31,7 @@ from hipscope.formulas.propose.recipes import (
     launch_bounds,
     lds_column,
     lds_histogram,
+    lds_tile,
     masked_loads,
     merge_branches,
     native_atomic,
@@ -67,6 +68,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     "bankConflict": (pad_lds.propose, xor_swizzle.propose, sequential_tree.propose),
     "memoryAccess": (
         tile_transpose.propose,
+        lds_tile.propose,
         index_swap.propose,
         restrict.propose,
         register_cache.propose,
@@ -85,6 +87,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     "registerPressure": (launch_bounds.propose, unroll.limit),
     "branchDivergence": (sequential_tree.propose, merge_branches.propose, advice.regroup_work),
     "memoryLocality": (
+        lds_tile.propose,
         xcd_remap.propose,
         restrict.propose,
         register_cache.propose,
@@ -92,6 +95,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     ),
     "latencyHiding": (
         native_atomic.propose,
+        lds_tile.propose,
         fixed_trips.propose,
         unroll.deepen,
         restrict.propose,
@@ -109,8 +113,8 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 # What is tried on every hot kernel, whatever was found in it.
 ANYWHERE: tuple[Recipe, ...] = (
     constant_table.propose, dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose,
-    lds_column.propose, masked_loads.propose, prefetch.propose, register_tile.propose, uniform_table.propose,
-    wave_search.propose, wave_sum.propose, wave_tree.propose, wrap_around.propose,
+    lds_column.propose, lds_tile.propose, masked_loads.propose, prefetch.propose, register_tile.propose,
+    uniform_table.propose, wave_search.propose, wave_sum.propose, wave_tree.propose, wrap_around.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(

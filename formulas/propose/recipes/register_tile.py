@@ -275,22 +275,30 @@ def _address_of(value: Node | None, own: set[str]) -> bool:
     )
 
 
-def _no_macro_hides(kernel: KernelSyntax) -> str | None:
-    """No macro of the file names a variable of the kernel."""
+def no_macro_hides(kernel: KernelSyntax) -> str | None:
+    """No macro of the file, or one that it uses, names a variable of the kernel."""
     root = kernel.body_node
     while root.parent is not None:
         root = root.parent
-    used = {text_of(n) for n in walk(kernel.body_node) if n.type == "identifier"}
-    own = {name for name, _, _ in declarations_in(kernel.body_node)} | {"blockIdx"}
+    words: dict[str, set[str]] = {}
     for node in walk(root):
-        if node.type not in ("preproc_def", "preproc_function_def"):
-            continue
-        name, value = text_of(child_of(node, "name")), node.child_by_field_name("value")
-        parameters = node.child_by_field_name("parameters")
-        bound = names_in(parameters) if parameters is not None else frozenset()
-        words = set(re.findall(r"[A-Za-z_]\w*", text_of(value))) if value is not None else set()
-        if name in used and (hidden := sorted((words - bound) & own)):
+        if (
+            node.type in ("preproc_def", "preproc_function_def")
+            and node.child_by_field_name("value") is not None
+        ):
+            parameters = node.child_by_field_name("parameters")
+            bound = names_in(parameters) if parameters is not None else frozenset()
+            found = re.findall(r"[A-Za-z_]\w*", text_of(child_of(node, "value")))
+            words[text_of(child_of(node, "name"))] = set(found) - bound
+    own = {name for name, _, _ in declarations_in(kernel.body_node)} | {"blockIdx"}
+    left = {text_of(n) for n in walk(kernel.body_node) if n.type == "identifier"} & words.keys()
+    seen: set[str] = set()
+    while left:
+        name = min(left)
+        seen.add(name)
+        if hidden := sorted(words[name] & own):
             return f"the macro `{name}` uses `{hidden[0]}`"
+        left = (left | (words[name] & words.keys())) - seen
     return None
 
 
@@ -304,7 +312,7 @@ _PRECONDITIONS = (
     _no_unseen_stores,
     _no_aliases,
     _arrays_by_elements,
-    _no_macro_hides,
+    no_macro_hides,
 )
 
 

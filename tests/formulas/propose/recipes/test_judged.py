@@ -174,6 +174,15 @@ __global__ void pairs(const float* in, float* out, int* near, int width, int n) 
     atomicAdd(&near[threadIdx.x & 7], count);
   }
 }
+__global__ void multiplied(const float* in, float* out, int width, int n) {
+  const int row = blockIdx.y * 16 + threadIdx.y;
+  const int col = blockIdx.x * 16 + threadIdx.x;
+  if (row < n && col < n) {
+    float sum = out[row * n + col];
+    for (int k = 0; k < width; ++k) sum += in[row * width + k] * in[k * n + col];
+    out[row * n + col] = sum;
+  }
+}
 __global__ void gathered(const float* in, float* out, int n) {
   __shared__ float parts[128];
   const int i = blockIdx.x * 128 + threadIdx.x;
@@ -230,6 +239,7 @@ int main(int argc, char**) {
   halves<<<21, 128>>>(in, out, n);
   rows<<<21, 128>>>(in, out, 37, n);
   scaled<<<21, 128>>>(in, factor, out, twice, n);
+  multiplied<<<dim3(4, 4), dim3(16, 16)>>>(in, out, 37, 50);
   columns<<<5, 128>>>(in, out, 23, 600);
   powers<<<21, 128>>>(in, out, 37, n);
   fast<<<41, 64>>>(in, out, n);
@@ -314,6 +324,17 @@ JUDGED = [
     ("wave_reduce", "counted", [("offset = warpSize / 2", "offset = warpSize / 4"), ("% warpSize == 0", "% 32 == 0")]),
     ("register_sum", "summed", [("loop_sum += ", "loop_sum = "), ("max(loop_value, ", "max(0, ")]),
     ("scalar_replacement", "chained", [("(i % 3) < taps", "(i % 3) < taps - 1"), ("out[i] = out_value;", ";")]),
+    (
+        "lds_tile",
+        "multiplied",
+        [
+            ("row < n ? in", "row < n - 1 ? in"),
+            ("first_k + tile_k <= width", "first_k + tile_k - 1 <= width"),
+            ("in_tile[step][threadIdx.y]", "in_tile[step][threadIdx.x]"),
+            ("k = first_k; k < width", "k = 0; k < width"),
+            ("__syncthreads();\n    }", "}"),
+        ],
+    ),
     (
         "register_tile",
         "pairs",
