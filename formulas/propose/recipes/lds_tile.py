@@ -56,6 +56,9 @@ _STEPS = (8, 16, 32, 64)  # of the loop in a tile
 _MOST_BYTES = 32768  # of all tiles: two workgroups of a CU still have room
 _MOST = 2  # candidates: tiles of one load for each thread, and of two
 _BANK_BYTES = 4
+_BYTES_AT_ONCE = (
+    256  # loaded from LDS by the steps that are unrolled together: half of the registers of a full SIMD
+)
 _APART = "lets another argument overlap {} (none did in the recorded ones)"
 _NUMBERS = INTEGER_TYPES | {
     "float",
@@ -105,11 +108,11 @@ _PRECONDITIONS = (no_macro_hides, _seen_through)
 
 def _candidate(source: bytes, rewrite: _Rewrite, facts: LaunchFacts) -> Candidate:
     tiled = rewrite.tiled
-    names = ", ".join(f"`{squeeze(text_of(operand.node))}`" for operand in tiled.operands)
+    bases = ", ".join(f"`{base}`" for base in dict.fromkeys(operand.base for operand in tiled.operands))
     apart = ", ".join(f"`{base}`" for base in assumed_apart(tiled, facts))
     return Candidate(
         recipe=NAME,
-        title=f"Load {names} into LDS for {rewrite.steps} steps at a time, once for each workgroup",
+        title=f"Load elements of {bases} once for each workgroup, into LDS, for {rewrite.steps} steps at a time",
         text=apply_splices(source, rewrite.splices()),
         expected=f"An element is loaded once for the workgroup, not by each of its threads; LDS grows by "
         f"{rewrite.bytes} bytes; the same operations in the same order.",
@@ -171,6 +174,7 @@ class _Rewrite:
         self.size = self._fresh(f"tile_{self.loop.counter}")
         self.step = self._fresh("step")
         self.place = self._fresh("place")
+        self.counters: dict[str, str] = {}
         self.threads = {f"threadIdx.{axis}": self._fresh(f"thread_{axis}") for axis in "xyz"}
         self.tiles = [
             _Tile(o, self._fresh(f"{_word(o.base)}_tile"), _along_steps(o, tiled, file, facts))
@@ -377,9 +381,12 @@ class _Rewrite:
         operand, loop, knows = tile.operand, self.loop, self.tiled.knows
         names = dict(indices)
         names |= {f"hipThreadIdx_{index[-1]}": text for index, text in indices.items()}
-        counter = self._fresh(f"{_word(operand.base)}_{loop.counter}")
+        known = self.counters.get(step)
+        counter = known or self._fresh(f"{_word(operand.base)}_{loop.counter}")
         ahead = f"{step} * {loop.step}" if loop.step > 1 else step
-        lines = [f"const {loop.type} {counter} = {self.first} + {ahead};"]
+        lines = [] if known else [f"const {loop.type} {counter} = {self.first} + {ahead};"]
+        if step != self.step:  # declared beside the loads of other tiles
+            self.counters[step] = counter
         names[loop.counter] = counter
         wanted = names_in(operand.node).union(*(names_in(t.value) for t in operand.tests))
         for name, declarator, declaration in own_declarations(wanted, knows):
@@ -405,6 +412,25 @@ class _Rewrite:
         own = [child_of(d, "value") for n, d, _ in own_declarations(names, self.tiled.knows)]
         return self.loop.counter in names.union(*(names_in(v) for v in own))
 
+    def _left_over(self, statements: Sequence[Node], staged: set[int]) -> set[int]:
+        """What is staged, and the declarations that nothing else than that uses."""
+        gone = set(staged)
+        for statement in reversed(statements):
+            names = (
+                {text_of(n) for n in _declared_names(statement)} if statement.type == "declaration" else set()
+            )
+            if not names or not names <= self.tiled.knows.declared.keys() or not self._is_quiet(statement):
+                continue
+            uses = (n for s in statements for n in _outside(s, gone) if n.type == "identifier")
+            if sum(1 for n in uses if text_of(n) in names) == len(names):
+                gone.add(statement.id)
+        return gone
+
+    def _unrolled(self) -> str:
+        """As many steps side by side as leave room in registers for what they load."""
+        together = _BYTES_AT_ONCE // sum(tile.operand.bytes for tile in self.tiles)
+        return "#pragma unroll" if together >= self.steps else f"#pragma unroll {max(1, together)}"
+
     def _steps(self, outer: str) -> Iterator[str]:
         """The steps of a tile."""
         loop, style = self.loop, self.style
@@ -414,15 +440,15 @@ class _Rewrite:
             for n in tile.operand.nodes
         }
         statements = loop.body.named_children if loop.body.type == "compound_statement" else [loop.body]
-        texts = [(s, renamed(s, {}, replaced)) for s in statements]
+        gone = self._left_over(statements, set(replaced))
+        texts = [(s, renamed(s, {}, replaced)) for s in statements if s.id not in gone]
         ahead = f"{self.step} * {loop.step}" if loop.step > 1 else self.step
-        staged = {n.id for operand in self.tiled.operands for n in operand.nodes}
-        used = any(n.type == "identifier" and text_of(n) == loop.counter for n in _outside(loop.body, staged))
+        used = any(n.type == "identifier" and text_of(n) == loop.counter for n in _outside(loop.body, gone))
         masked = self.tiled.guards and not self._is_quiet(loop.body)
         if masked:
             yield f"{outer}if ({self._condition()}) {{"
         inner = outer + (style.step if masked else "")
-        yield f"{inner}#pragma unroll"
+        yield f"{inner}{self._unrolled()}"
         yield f"{inner}for ({loop.type} {self.step} = 0; {self.step} < {self.size}; ++{self.step}) {{"
         if used:
             yield f"{inner}{style.step}const {loop.type} {loop.counter} = {self.first} + {ahead};"
@@ -461,7 +487,8 @@ def _added(index: Node, tiled: TiledLoop) -> bool:
         return _added(value, tiled)
     if index.type == "binary_expression" and text_of(child_of(index, "operator")) in ("+", "-"):
         return any(_added(child_of(index, side), tiled) for side in ("left", "right"))
-    return text_of(index) == tiled.loop.counter
+    counter, step = tiled.loop.counter, tiled.loop.step
+    return "".join(text_of(index).split()) in (counter, f"{counter}/{step}")
 
 
 def _outside(node: Node, gone: set[int]) -> Iterator[Node]:

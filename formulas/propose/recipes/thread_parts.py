@@ -12,12 +12,21 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import built_in, child_of, names_in, squeeze, text_of
+from hipscope.analysis.source.nodes import (
+    arguments_of,
+    built_in,
+    called,
+    child_of,
+    names_in,
+    squeeze,
+    text_of,
+)
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.propose.recipes.output_jamming import declarations_in
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, is_pure
 
+_MAKES_VECTOR = re.compile(r"make_u?(int|long|longlong)[234]")
 _DIVIDING = ("/", "%", ">>", "&")
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|0|[1-9]\d*)[uUlL]*")
 # What an expression that is followed is made of, beside names.
@@ -68,8 +77,9 @@ class Dependences:
     """Answers for one kernel, for workgroups of one shape.
 
     `reads_only` says whether an element has the same value in the whole launch. `declared` are declarator and
-    declaration of the variables that never change, `changed` the names that do. `counters` are variables of loops that
-    all threads of a workgroup step alike.
+    declaration of the variables that never change, `changed` the names that do. `once` is what arguments are changed
+    by that only statements of the kernel's own block change. `counters` are variables of loops that all threads of a
+    workgroup step alike.
     """
 
     kernel: KernelSyntax
@@ -78,6 +88,7 @@ class Dependences:
     reads_only: Callable[[Node], bool]
     declared: Mapping[str, tuple[Node, Node]]
     changed: frozenset[str]
+    once: Mapping[str, tuple[Node, ...]]
     counters: frozenset[str] = frozenset()
 
     def parts(self, node: Node) -> frozenset[ThreadPart]:
@@ -147,9 +158,12 @@ class Dependences:
             if index is not None and self._number(child_of(node, "right")) is not None:
                 yield index, node
                 return
+        if (component := self._component(node)) is not None:
+            yield from self._indices(component)
+            return
         if node.type == "identifier":
-            value = self._value_of_name(text_of(node))
-            yield from self._indices(value) if value is not None else ()
+            for value in self._values_of_name(text_of(node)):
+                yield from self._indices(value)
             return
         meaning = self.kernel.through.meanings.get(node.id)
         if node.type == "call_expression" and meaning is not None:
@@ -172,17 +186,30 @@ class Dependences:
         if node.type in ("subscript_expression", "pointer_expression") and not self.reads_only(node):
             raise UnknownDependence(f"`{text_of(node)}` may change")
 
-    def _value_of_name(self, name: str) -> Node | None:
-        """The expression that a name stands for; None where it is the same for all threads of a launch."""
+    def _values_of_name(self, name: str) -> tuple[Node, ...]:
+        """The expressions that a name stands for; none where it is the same for all threads of a launch."""
         if name in self.counters:
-            return None
+            return ()
         if (value := self.value(name)) is not None:
-            return value
+            return (value,)
+        if name in self.once and all(self.uniform(value) for value in self.once[name]):
+            return self.once[name]
         parameter = self.kernel.parameter(name)
         known = parameter is not None or self._is_constant(name)
         if name in self.changed or not known or (parameter is not None and "&" in parameter.type):
             raise UnknownDependence(f"`{name}` is not followed")
-        return None
+        return ()
+
+    def _component(self, node: Node) -> Node | None:
+        """What a member of a HIP vector is made of: `a` of `p.x`, where `int2 p = make_int2(a, b)` stays."""
+        if node.type != "field_expression" or text_of(child_of(node, "operator")) != ".":
+            return None
+        made, member = self.value(text_of(child_of(node, "argument"))), text_of(child_of(node, "field"))
+        name = (called(made) or "") if made is not None else ""
+        if made is None or _MAKES_VECTOR.fullmatch(name) is None or member not in tuple("xyzw"):
+            return None
+        components = arguments_of(made)
+        return components["xyzw".index(member)] if "xyzw".index(member) < len(components) else None
 
     def _is_constant(self, name: str) -> bool:
         """Whether it is a number of the file or of the template: not a macro of the kernel's own variables."""
@@ -214,11 +241,13 @@ class Dependences:
         return self._bare_index(value) if value is not None else None
 
     def _same(self, node: Node) -> Node | None:
-        """What a variable, parentheses or a cast stand for, where it is a whole number that keeps its value."""
+        """What a variable, a member, parentheses or a cast stand for, where it is a whole number that stays."""
         if node.type == "parenthesized_expression":
             return node.named_children[0]
         if node.type == "cast_expression":
             return child_of(node, "value") if text_of(child_of(node, "type")) in INTEGER_TYPES else None
+        if (component := self._component(node)) is not None:
+            return component
         if node.type != "identifier" or (known := self.declared.get(text_of(node))) is None:
             return None
         kind = squeeze(text_of(child_of(known[1], "type")))
@@ -265,4 +294,17 @@ def dependences(
         every.setdefault(name, []).append((declarator, declaration))
     taken = changed | {p.name for p in kernel.parameters}
     declared = {name: found[0] for name, found in every.items() if len(found) == 1 and name not in taken}
-    return Dependences(kernel, file, workgroup, reads_only, declared, changed | every.keys())
+    once = {p.name: tuple(_changed_once(p.name, kernel)) for p in kernel.parameters if p.name in changed}
+    known = {name: values for name, values in once.items() if values and name not in every}
+    return Dependences(kernel, file, workgroup, reads_only, declared, changed | every.keys(), known)
+
+
+def _changed_once(name: str, kernel: KernelSyntax) -> Iterator[Node]:
+    """What an argument is changed by, where that is all done by assignments in the kernel's own block."""
+    changes = sum(1 for changed, is_new in changed_names(kernel.body_node) if changed == name and not is_new)
+    found = []
+    for statement in kernel.body_node.named_children:
+        inner = statement.named_children[0] if statement.type == "expression_statement" else statement
+        if inner.type == "assignment_expression" and text_of(child_of(inner, "left")) == name:
+            found.append(child_of(inner, "right"))
+    yield from found if len(found) == changes else ()

@@ -622,6 +622,18 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                     {},
                     "where it begins or ends may differ",
                 ),
+                (
+                    "quads",
+                    [("widthA / 4", "widthB"), ("/= 2", "/= threadIdx.x + 2")],
+                    {},
+                    "no element of a step",
+                ),
+                (
+                    "quads",
+                    [("widthA / 4", "widthB"), ("widthB /= 2", "if (pos.x > 3) widthB /= 2")],
+                    {},
+                    "no element of a step",
+                ),
                 ("by_twos", [("layer < 3", "layer < x")], {}, "may have another length for other threads"),
                 (
                     "by_twos",

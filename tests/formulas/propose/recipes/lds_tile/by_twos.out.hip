@@ -21,16 +21,13 @@ __global__ void product(const double* __restrict__ left, const double* __restric
                 left_tile[threadIdx.x][threadIdx.y] = left[left_from];
                 const int right_k = first_k + threadIdx.y * 2;
                 right_tile[threadIdx.y][threadIdx.x] = right[right_k * 256 + x];
-                const int left_k_2 = first_k + threadIdx.x * 2;
-                const int left_from_2 = y * width + left_k_2;
+                const int left_from_2 = y * width + left_k;
                 left_tile_2[threadIdx.x][threadIdx.y] = left[left_from_2 + 1];
-                const int right_k_2 = first_k + threadIdx.y * 2;
-                right_tile_2[threadIdx.y][threadIdx.x] = right[(right_k_2 + 1) * 256 + x];
+                right_tile_2[threadIdx.y][threadIdx.x] = right[(right_k + 1) * 256 + x];
                 __syncthreads();
-                #pragma unroll
+                #pragma unroll 8
                 for (int step = 0; step < tile_k; ++step) {
                     const int k = first_k + step * 2;
-                    const int from = y * width + k;
                     part += left_tile[step][threadIdx.y] * right_tile[step][threadIdx.x];
                     part -= left_tile_2[step][threadIdx.y] * right_tile_2[step][threadIdx.x] * k;
                 }
