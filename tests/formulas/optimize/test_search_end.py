@@ -77,7 +77,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
     def answers(given: list[Callable[[], OptimizeResult]]) -> list[int]:
         begun: list[int] = []
 
-        def one(*_: object) -> OptimizeResult:
+        def one(*_: object, **__: object) -> OptimizeResult:
             begun.append(len(begun))
             return given[begun[-1]]()
 
