@@ -36,6 +36,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
+from hipscope.formulas.propose.recipes.thread_parts import place_of
 from hipscope.formulas.propose.recipes.tiled_loop import (
     CannotTile,
     LoopGuard,
@@ -267,7 +268,9 @@ class _Rewrite:
     def _is_quiet(self, node: Node) -> bool:
         """Whether it computes with variables of the thread only, but for what is staged."""
         staged = {n.id for operand in self.tiled.operands for n in operand.nodes}
-        return all(self._quiet_alone(n) for n in _outside(node, staged))
+        places = {n.id: place for n in walk(node) if (place := place_of(n)) is not None}
+        silent = places.keys() | {place.id for place in places.values()}
+        return all(n.id in silent or self._quiet_alone(n) for n in _outside(node, staged))
 
     def _quiet_alone(self, node: Node) -> bool:
         if node.type == "pointer_expression" or (node.type == "field_expression" and "->" in text_of(node)):

@@ -20,6 +20,7 @@ from hipscope.analysis.source.nodes import (
     names_in,
     squeeze,
     text_of,
+    walk,
 )
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.propose.recipes.output_jamming import declarations_in
@@ -171,8 +172,10 @@ class Dependences:
                 raise UnknownDependence(f"`{text_of(node)}` has more to it than its arguments")
             yield from self._indices(meaning)
             return
-        self._check(node)
-        for child in node.named_children:
+        place = place_of(node)
+        if place is None:
+            self._check(node)
+        for child in (node if place is None else place).named_children:
             if not (node.type == "call_expression" and child == node.child_by_field_name("function")):
                 yield from self._indices(child)
 
@@ -281,6 +284,14 @@ class Dependences:
         return text_of(operator) in ("+", "*") and self._counts(left) and self._counts(right)
 
 
+def place_of(node: Node) -> Node | None:
+    """`p[i]` of `&p[i]`, which loads nothing; None for other nodes."""
+    if node.type != "pointer_expression" or text_of(child_of(node, "operator")) != "&":
+        return None
+    place = child_of(node, "argument")
+    return place if place.type == "subscript_expression" else None
+
+
 def dependences(
     kernel: KernelSyntax,
     file: FileSyntax,
@@ -289,6 +300,7 @@ def dependences(
 ) -> Dependences:
     """The answers for a kernel."""
     changed = frozenset(name for name, is_new in changed_names(kernel.body_node) if not is_new)
+    changed -= {p.name for p in kernel.parameters if p.pointer and not _moves(p.name, kernel)}
     every: dict[str, list[tuple[Node, Node]]] = {}
     for name, declarator, declaration in declarations_in(kernel.body_node):
         every.setdefault(name, []).append((declarator, declaration))
@@ -297,6 +309,19 @@ def dependences(
     once = {p.name: tuple(_changed_once(p.name, kernel)) for p in kernel.parameters if p.name in changed}
     known = {name: values for name, values in once.items() if values and name not in every}
     return Dependences(kernel, file, workgroup, reads_only, declared, changed | every.keys(), known)
+
+
+def _moves(pointer: str, kernel: KernelSyntax) -> bool:
+    """Whether anything but the use of its elements, or of their places, is done to a pointer."""
+    for node in walk(kernel.body_node):
+        if node.type == "assignment_expression" and text_of(child_of(node, "left")) == pointer:
+            return True
+        stepped = node.type == "update_expression" or text_of(node).startswith("&")
+        if stepped and text_of(child_of(node, "argument")) == pointer:
+            return True
+        if node.type == "call_expression" and pointer in map(text_of, arguments_of(node)):
+            return True
+    return False
 
 
 def _changed_once(name: str, kernel: KernelSyntax) -> Iterator[Node]:
