@@ -484,6 +484,8 @@ def _along_steps(operand: Operand, tiled: TiledLoop, file: FileSyntax, facts: La
 
 def _added(index: Node, tiled: TiledLoop) -> bool:
     """Whether the counter is a term of the sum that an index is."""
+    if (meaning := tiled.knows.kernel.through.meanings.get(index.id)) is not None:
+        return _added(meaning, tiled)
     if index.type == "parenthesized_expression":
         return _added(index.named_children[0], tiled)
     if index.type == "identifier" and (value := tiled.knows.value(text_of(index))) is not None:
