@@ -2,13 +2,15 @@
 
 The active threads become neighbours: thread t adds element t + ceil(s/2), until one is left. Right for any size.
 Needs the interleaved loop in one of its usual forms over an LDS array, all threads in one dimension, and nobody who
-reads more than element 0 afterwards. Sums of floats are added in another order.
+reads more than element 0 afterwards. Sums of floats are added in another order. Where workgroups have a power of two
+of threads, the last steps may be those of one wave (`wave_tree`), which one of both alone need not show.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -28,8 +30,10 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArra
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes import wave_tree
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
+    Style,
     changed_names,
     declared_type,
     indentation,
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
 
 NAME = "sequential_tree"
+_EXPECTED = "Waves whose threads are done drop out as a whole, and the lanes of the others read neighbouring LDS words."
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,7 @@ class _Tree:
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with every interleaved reduction of the kernel turned around."""
-    del finding
+    """Every interleaved reduction of the kernel turned around; and the same with a wave that ends it."""
     file = parse(source)
     reasons: list[str] = []
     trees: list[_Tree] = []
@@ -71,37 +75,70 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     if not trees:
         none = "the kernel has no loop whose step doubles from 1"
         return Refusal(NAME, "; ".join(reasons) if reasons else none)
+    exact = all(tree.commutes for tree in trees)
+    order = "" if exact else " Floating-point sums are added in another order."
+    whole = Candidate(
+        recipe=NAME,
+        title="Let neighbouring threads do each step of the reduction",
+        text=_with_loops(source, trees, kernel, _any_size),
+        expected=_EXPECTED + order,
+        exact=exact,
+        terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
+    )
+    halved = _with_loops(source, trees, kernel, _halving)
+    within = parse(halved).kernel(kernel.name)
+    ended = wave_tree.propose(halved, within, finding, facts) if within is not None else NAME
+    if not isinstance(ended, list):
+        return [whole]
+    title = f"{whole.title}, and one wave the last ones by shuffles"
+    return [
+        whole,
+        replace(whole, title=title, text=ended[0].text, assumes=ended[0].assumes),
+    ]
+
+
+def _with_loops(
+    source: bytes,
+    trees: Sequence[_Tree],
+    kernel: KernelSyntax,
+    written: Callable[[_Tree, KernelSyntax, Style, str], list[str]],
+) -> bytes:
     style = style_of(source, kernel)
-    half = style.fresh("half")
     splices = []
     for tree in trees:
-        counter = "int" if declared_type(tree.thread, kernel) == "int" else "unsigned"
-        left = style.fresh("left")
-        outer = indentation(source, tree.loop.start_byte)
-        inner = outer + style.step
-        update = tree.update.format(at=tree.thread, partner=f"{tree.thread} + {half}")
-        lines = [
-            f"for ({counter} {left} = {tree.limit}; {left} > 1;) {{",
-            f"{inner}const {counter} {half} = ({left} + 1) / 2;",
-            f"{inner}if ({tree.thread} < {left} / 2) {update}",
-            f"{inner}{left} = {half};",
-            f"{inner}__syncthreads();",
-            f"{outer}}}",
-        ]
-        text = style.newline.join(lines)
-        splices.append(Splice(tree.loop.start_byte, tree.loop.end_byte, text.encode()))
-    exact = all(tree.commutes for tree in trees)
+        lines = written(tree, kernel, style, indentation(source, tree.loop.start_byte))
+        splices.append(Splice(tree.loop.start_byte, tree.loop.end_byte, style.newline.join(lines).encode()))
+    return apply_splices(source, splices)
+
+
+def _any_size(tree: _Tree, kernel: KernelSyntax, style: Style, outer: str) -> list[str]:
+    """The loop for any number of elements."""
+    half, left, inner = style.fresh("half"), style.fresh("left"), outer + style.step
+    counter = _counter_type(tree, kernel)
+    update = tree.update.format(at=tree.thread, partner=f"{tree.thread} + {half}")
     return [
-        Candidate(
-            recipe=NAME,
-            title="Let neighbouring threads do each step of the reduction",
-            text=apply_splices(source, splices),
-            expected="Waves whose threads are done drop out as a whole, and the lanes of the others read neighbouring "
-            "LDS words." + ("" if exact else " Floating-point sums are added in another order."),
-            exact=exact,
-            terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
-        )
+        f"for ({counter} {left} = {tree.limit}; {left} > 1;) {{",
+        f"{inner}const {counter} {half} = ({left} + 1) / 2;",
+        f"{inner}if ({tree.thread} < {left} / 2) {update}",
+        f"{inner}{left} = {half};",
+        f"{inner}__syncthreads();",
+        f"{outer}}}",
     ]
+
+
+def _halving(tree: _Tree, kernel: KernelSyntax, style: Style, outer: str) -> list[str]:
+    """The loop for a power of two."""
+    half, inner = style.fresh("half"), outer + style.step
+    return [
+        f"for ({_counter_type(tree, kernel)} {half} = {tree.limit} / 2; {half} > 0; {half} /= 2) {{",
+        f"{inner}if ({tree.thread} < {half}) {tree.update.format(at=tree.thread, partner=f'{tree.thread} + {half}')}",
+        f"{inner}__syncthreads();",
+        f"{outer}}}",
+    ]
+
+
+def _counter_type(tree: _Tree, kernel: KernelSyntax) -> str:
+    return "int" if declared_type(tree.thread, kernel) == "int" else "unsigned"
 
 
 def _doubling(loop: Node) -> tuple[str, str] | None:
