@@ -77,7 +77,7 @@ struct XcdSimulator::Model {
     std::int64_t last_grid_arrival = 0;  // of the timed waves, at a barrier of the whole dispatch
     std::uint64_t waited = 0;            // what waves that wait for the whole dispatch took of the slices
     std::optional<TimedFault> fault;
-    std::int64_t dispatcher_free = 0;
+    Server dispatcher{now};  // CUs run ahead of each other, so that workgroups ask for their starts out of order
     std::int64_t end = 0;
     std::int64_t closed_at = 0;           // when the first workgroup would have started that did not
     std::uint64_t executed_at_close = 0;  // instructions by then

@@ -119,8 +119,8 @@ bool XcdSimulator::Model::try_launch(Cu& cu, std::int64_t t) {
     group->waiting = 0;
     group->last_arrival = 0;
     group->slots.clear();
-    const std::int64_t begin = std::max(t + c.workgroup_launch_cycles, dispatcher_free);
-    dispatcher_free = begin + std::int64_t{c.wave_launch_cycles} * shape.waves;
+    const std::int64_t takes = std::int64_t{c.wave_launch_cycles} * shape.waves;
+    const std::int64_t begin = dispatcher.serve(t + c.workgroup_launch_cycles, static_cast<double>(takes)) - takes;
     cu.lds_used += shape.lds;
     ++cu.groups;
     for (std::uint32_t i = 0; i < launch.waves_per_group; ++i)
