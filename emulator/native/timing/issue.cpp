@@ -66,7 +66,15 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot, std::int64_t attempted
             break;
         case Unit::waitcnt: t = wait_for_counters(w, i.target, t, pc); break;
         case Unit::internal: case Unit::barrier: break;
-        case Unit::branch: case Unit::end_program:
+        case Unit::branch:
+            t = take_port(simd.free.branch, t, 4, pc, StallReason::issue_contention);
+            break;
+        case Unit::end_program:
+            if (const std::int64_t idle = wait_for_rest(w.vector_memory, wait_for_rest(w.local_and_scalar, t)); idle > t) {
+                cu.turns.attempt_again(slot, attempted);
+                cu.ready.set(slot, idle);
+                return true;
+            }
             t = take_port(simd.free.branch, t, 4, pc, StallReason::issue_contention);
             break;
         case Unit::salu: case Unit::message:

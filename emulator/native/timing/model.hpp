@@ -178,6 +178,18 @@ struct XcdSimulator::Model {
         }
         return t;
     }
+    /// The end of a wave waits for all that is outstanding, as s_waitcnt 0 does (ISA, S_ENDPGM). What it waits for has the cycles:
+    /// no line of the source but that says why the wave stays.
+    template <std::uint32_t capacity>
+    std::int64_t wait_for_rest(PendingQueue<capacity>& queue, std::int64_t t) {
+        for (; queue.size > 0; queue.pop()) {
+            const Pending& p = queue.front();
+            if (p.time <= t) continue;
+            charge(p.pc, p.reason, p.time - t);
+            t = p.time;
+        }
+        return t;
+    }
     template <std::uint32_t capacity>
     std::int64_t room_in(PendingQueue<capacity>& queue, std::int64_t t, std::uint32_t pc) {
         return queue.full() ? drain(queue, capacity - 1, t, pc) : t;
