@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -17,11 +18,11 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.emulator.devices import write_device_config
+from hipscope.emulator.devices import device_table, write_device_config
 from hipscope.emulator.raw import read_dispatches
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
-CUS, RESIDENT, LDS_BYTES = 228, 2, 32768
+RESIDENT, LDS_BYTES = 2, 32768  # workgroups of a CU, and what keeps a third one away
 TURNS = (20, 60)  # workgroups of each place; of the difference, how a launch begins and ends is no part
 # Threads of a workgroup -> GB/s of the device (medians): a load; a load and a store; three loads and a store; a store.
 PUBLISHED = {
@@ -66,40 +67,44 @@ int main() {
 """
 
 
-@pytest.fixture(scope="module")
-def modelled(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[float, ...]]:
-    """The same table, of the modelled device."""
-    folder = tmp_path_factory.mktemp("streams")
-    source = folder / "streams.hip"
+def rates(device: str, arch: str, shapes: Sequence[int], folder: Path) -> dict[int, tuple[float, ...]]:
+    """GB/s of the modelled device, by threads of a workgroup, in the order of STREAMS."""
+    cus = int(device_table()[device]["compute_units"])
     words = {
-        "THREADS": ", ".join(map(str, PUBLISHED)),
+        "THREADS": ", ".join(map(str, shapes)),
         "TURNS": ", ".join(map(str, TURNS)),
-        "PLACES": str(CUS * RESIDENT),
+        "PLACES": str(cus * RESIDENT),
         "LDS": str(LDS_BYTES),
     }
     text = SOURCE
     for word, value in words.items():
         text = text.replace(word, value)
+    source = folder / "streams.hip"
     source.write_text(text)
-    toolchain = find_toolchain(Config())
+    toolchain = find_toolchain(Config(arch=arch))
     built = build_program(resolve_project(source), toolchain)
     options = EmulatorOptions(
         out=folder / "out",
         objdump=toolchain.objdump,
-        device_config=write_device_config("mi300a", folder / "device.txt"),
-        profile_launches=12 * len(PUBLISHED),
+        device_config=write_device_config(device, folder / "device.txt"),
+        profile_launches=12 * len(shapes),
     )
     subprocess.run(
         built.argv, env={**os.environ, **built.env, **emulator_environment(options)}, check=True, timeout=300
     )
     times = iter([(d.end_ns or 0) - (d.start_ns or 0) for d in read_dispatches(folder / "out")])
-    return {threads: _rates(threads, times) for threads in PUBLISHED}
+    return {threads: _of_one_shape(threads * cus, times) for threads in shapes}
 
 
-def _rates(threads: int, times: Iterator[float]) -> tuple[float, ...]:
+def _of_one_shape(threads: int, times: Iterator[float]) -> tuple[float, ...]:
     _first, few, many = ([next(times) for _ in STREAMS] for _ in range(3))
-    elements = (TURNS[1] - TURNS[0]) * CUS * RESIDENT * threads
+    elements = (TURNS[1] - TURNS[0]) * RESIDENT * threads
     return tuple(8 * s * elements / (b - a) for s, a, b in zip(STREAMS, few, many, strict=True))
+
+
+@pytest.fixture(scope="module")
+def modelled(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[float, ...]]:
+    return rates("mi300a", "gfx942", list(PUBLISHED), tmp_path_factory.mktemp("streams"))
 
 
 CASES = [
@@ -120,3 +125,13 @@ def test_workgroups_follow_each_other_as_on_an_mi300a(
     modelled: dict[int, tuple[float, ...]], threads: int, kind: int
 ) -> None:
     assert modelled[threads][kind] == pytest.approx(PUBLISHED[threads][kind], rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("device", "arch", "published"), [("mi300a", "gfx942", 5957)]
+)
+def test_waves_start_at_the_pace_of_their_die(
+    device: str, arch: str, published: float, tmp_path: Path
+) -> None:
+    """With 32 waves on a CU the loads wait for nothing else."""
+    assert rates(device, arch, [1024], tmp_path)[1024][0] == pytest.approx(published, rel=0.05)

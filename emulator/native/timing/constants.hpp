@@ -35,7 +35,8 @@ struct TimingConstants {
     int atomic_latency, atomic_request_cycles, atomic_word_cycles, atomic_lane_cycles, atomic_channels;
     // Launch
     double launch_floor_ns, dispatch_ns;
-    int workgroup_launch_cycles, wave_launch_cycles;
+    int workgroup_launch_cycles;
+    double wave_launch_cycles;
 
     static TimingConstants from(const DeviceConfig& config);
 

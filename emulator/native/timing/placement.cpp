@@ -119,12 +119,12 @@ bool XcdSimulator::Model::try_launch(Cu& cu, std::int64_t t) {
     group->waiting = 0;
     group->last_arrival = 0;
     group->slots.clear();
-    const std::int64_t takes = std::int64_t{c.wave_launch_cycles} * shape.waves;
-    const std::int64_t begin = dispatcher.serve(t + c.workgroup_launch_cycles, static_cast<double>(takes)) - takes;
+    const auto starts_after = [this](int waves) { return static_cast<std::int64_t>(c.wave_launch_cycles * waves); };
+    const std::int64_t begin = dispatcher.serve(t + c.workgroup_launch_cycles, c.wave_launch_cycles * shape.waves) - starts_after(shape.waves);
     cu.lds_used += shape.lds;
     ++cu.groups;
     for (std::uint32_t i = 0; i < launch.waves_per_group; ++i)
-        if (workgroup.state[i] == WaveState::ready) place(cu, *group, i, begin + std::int64_t{c.wave_launch_cycles} * i);
+        if (workgroup.state[i] == WaveState::ready) place(cu, *group, i, begin + starts_after(static_cast<int>(i)));
     if (accesses_early()) run_ahead(cu, *group);  // its registers are at hand: they were just written
     return true;
 }
