@@ -60,7 +60,7 @@ def test_costs_are_slow_when_large_and_capacities_when_small() -> None:
 def test_mixed_ends_set_memory_against_the_rest() -> None:
     fast, slow = constants_at_ends("mi300x")
     slow_memory, fast_memory = constants_at_mixed_ends("mi300x")
-    for memory in ("mall_latency", "l1_line_cycles", "atomic_word_cycles", "hbm_read_bytes_per_s"):
+    for memory in ("mall_latency", "l1_block_bytes", "atomic_word_cycles", "hbm_read_bytes_per_s"):
         assert (slow_memory[memory], fast_memory[memory]) == (slow[memory], fast[memory])
     for other in ("barrier_cycles", "valu_half_cycles", "branch_taken_cycles"):
         assert (slow_memory[other], fast_memory[other]) == (fast[other], slow[other])

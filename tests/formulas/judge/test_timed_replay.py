@@ -55,15 +55,15 @@ def test_what_is_much_faster_at_both_ends_is_not_tried_at_mixed_ones(monkeypatch
 
 
 def test_a_trade_of_memory_against_barriers_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faster with all constants fast and with all slow; slower where barriers take long and the L1 does not."""
+    """Faster with all constants fast and with all slow; slower where barriers take long and stores do not."""
 
     def barriers(changes: Mapping[str, float]) -> float:
         return changes.get("barrier_cycles", 24) / FAST["barrier_cycles"]
 
-    def look_ups(changes: Mapping[str, float]) -> float:
-        return 4 * changes.get("l1_line_cycles", 1)
+    def stores(changes: Mapping[str, float]) -> float:
+        return 4 * changes.get("partial_write_factor", 1)
 
-    found, _ = found_by(monkeypatch, barriers, look_ups)
+    found, _ = found_by(monkeypatch, barriers, stores)
     assert found is not None
     assert found.low == pytest.approx(4 / 7.5)
     assert found.constant == ("barrier_cycles", SLOW["barrier_cycles"])
