@@ -87,13 +87,13 @@ def decide(
     )
 
 
-def depends_on_assumption(found: SpeedupRange) -> str | None:
+def depends_on_assumption(found: SpeedupRange, min_speedup: float) -> str | None:
     """Why a rewrite that the model calls faster is not offered: at an end of the constants' ranges it is slower.
 
-    None where that takes errors of several constants, each at the end that is worse for it, and it is faster when they
-    err independently.
+    None where that takes errors of several constants, each at the end that is worse for it, and it is at least
+    `min_speedup` times as fast when they err independently.
     """
-    if found.low >= 1 or (found.independent is not None and found.independent >= 1):
+    if found.low >= 1 or (found.independent is not None and found.independent >= min_speedup):
         return None
     head = "Equivalent, but whether it is faster depends on"
     ends = f"{found.low:.2f}x to {found.high:.2f}x over all ranges"

@@ -167,15 +167,15 @@ def test_a_new_bottleneck_is_told_as_a_trade_with_its_share() -> None:
 
 
 def test_faster_at_both_ends_depends_on_nothing() -> None:
-    assert depends_on_assumption(SpeedupRange(1.01, 1.5)) is None
+    assert depends_on_assumption(SpeedupRange(1.01, 1.5), 1.03) is None
 
 
 def test_slower_at_an_end_names_the_constant_that_does_it() -> None:
-    reason = depends_on_assumption(SpeedupRange(0.9, 1.5, ("l1_line_cycles", 2), 0.95))
+    reason = depends_on_assumption(SpeedupRange(0.9, 1.5, ("l1_line_cycles", 2), 0.95), 1.03)
     assert reason is not None
     assert "depends on an assumed constant" in reason
     assert "l1_line_cycles at 2" in reason
-    several = depends_on_assumption(SpeedupRange(0.9, 1.5, ("l1_line_cycles", 2), 1.02))
+    several = depends_on_assumption(SpeedupRange(0.9, 1.5, ("l1_line_cycles", 2), 1.02), 1.03)
     assert several is not None
     assert "several of them" in several
     assert "l1_line_cycles at 2 counts most (1.02x by itself" in several
