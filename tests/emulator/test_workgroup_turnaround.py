@@ -127,9 +127,7 @@ def test_workgroups_follow_each_other_as_on_an_mi300a(
     assert modelled[threads][kind] == pytest.approx(PUBLISHED[threads][kind], rel=0.12)
 
 
-@pytest.mark.parametrize(
-    ("device", "arch", "published"), [("mi300a", "gfx942", 5957)]
-)
+@pytest.mark.parametrize(("device", "arch", "published"), [("mi300a", "gfx942", 5957)])
 def test_waves_start_at_the_pace_of_their_die(
     device: str, arch: str, published: float, tmp_path: Path
 ) -> None:
