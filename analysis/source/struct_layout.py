@@ -64,7 +64,7 @@ class Definitions:
 
 
 def definitions_in(texts: Iterable[bytes]) -> Definitions:
-    """All structures and aliases that the texts define at any level."""
+    """All structures and aliases that the texts define at any level; macros of a number's type are aliases."""
     structures: dict[str, list[Node]] = {}
     aliases: dict[str, list[str]] = {}
     texts = tuple(dict.fromkeys(texts))
@@ -73,26 +73,61 @@ def definitions_in(texts: Iterable[bytes]) -> Definitions:
         if b"#pragma pack" in text:
             continue
         for node in walk(tree_of(text, macros)):
-            name = node.child_by_field_name("name")
-            if (
-                node.type in ("struct_specifier", "class_specifier")
-                and node.child_by_field_name("body")
-                and name
-            ):
-                structures.setdefault(text_of(name), []).append(node)
-            elif node.type == "alias_declaration" and name:
-                aliases.setdefault(text_of(name), []).append(text_of(child_of(node, "type")))
-            elif node.type == "type_definition":
-                declared = declared_name(child_of(node, "declarator"))
-                if declared is None and (plain := node.child_by_field_name("declarator")) is not None:
-                    declared = plain
-                kind = child_of(node, "type")
-                if declared is not None and kind.child_by_field_name("body") is None:
-                    aliases.setdefault(text_of(declared), []).append(text_of(kind))
+            if (structure := _structure_in(node)) is not None:
+                structures.setdefault(structure[0], []).append(structure[1])
+            if (alias := _alias_in(node)) is not None:
+                aliases.setdefault(alias[0], []).append(alias[1])
     return Definitions(
         {name: found[0] for name, found in structures.items() if len(found) == 1},
         {name: found[0] for name, found in aliases.items() if len(set(found)) == 1},
     )
+
+
+def _structure_in(node: Node) -> tuple[str, Node] | None:
+    """Name and definition of the structure that a node defines; one without a name has that of its `typedef`."""
+    if node.type not in ("struct_specifier", "class_specifier") or not node.child_by_field_name("body"):
+        return None
+    if (name := node.child_by_field_name("name")) is not None:
+        return text_of(name), node
+    outer = node.parent
+    if outer is None or outer.type != "type_definition":
+        return None
+    declared = outer.child_by_field_name("declarator")
+    return (text_of(declared), node) if declared is not None and declared.type == "type_identifier" else None
+
+
+def _alias_in(node: Node) -> tuple[str, str] | None:
+    """Name and type of the alias that a node declares."""
+    name = node.child_by_field_name("name")
+    if node.type == "alias_declaration" and name is not None:
+        return text_of(name), text_of(child_of(node, "type"))
+    if node.type == "preproc_def" and name is not None:
+        meant = squeeze(text_of(child_of(node, "value")).partition("//")[0])
+        return (text_of(name), meant) if _SCALAR.fullmatch(meant) and not _given_otherwise(node) else None
+    if node.type != "type_definition":
+        return None
+    declared = declared_name(child_of(node, "declarator")) or node.child_by_field_name("declarator")
+    kind = child_of(node, "type")
+    if declared is None:
+        return None
+    if kind.child_by_field_name("body") is None:
+        return text_of(declared), text_of(kind)
+    own = kind.child_by_field_name("name")
+    return (
+        (text_of(declared), text_of(own)) if own is not None and text_of(own) != text_of(declared) else None
+    )
+
+
+def _given_otherwise(macro: Node) -> bool:
+    """Whether a macro stands under `#ifndef` of its own name, or the like: the command line may say something else."""
+    name = text_of(child_of(macro, "name"))
+    outer = macro.parent
+    while outer is not None:
+        asked = outer.child_by_field_name("name") or outer.child_by_field_name("condition")
+        if outer.type.startswith("preproc_") and re.search(rf"\b{name}\b", text_of(asked) if asked else ""):
+            return True
+        outer = outer.parent
+    return False
 
 
 def layout_of(definitions: Definitions, type_name: str, depth: int = 0) -> Layout | None:

@@ -51,6 +51,10 @@ struct Whole : public Extent<int> { float* data; };
 struct Behind : Padded { int ld; char c; };
 template <typename T> struct Last : Behind { T* more; };
 struct Made : Tagged { Made() {} short s; };
+#define fp float  // of all numbers
+typedef struct { fp x, y; double weight; } Point;
+typedef struct point_tag { fp at; Point point; } Place;
+struct Places { Place first; Point* more; };
 """
 
 
@@ -99,6 +103,9 @@ def test_sizes_of_elements_are_the_compilers(tmp_path: Path) -> None:
         "Tagged",
         "Whole",
         "Behind",
+        "Point",
+        "Place",
+        "Places",
     ],
 )
 def test_a_layout_is_the_compilers(name: str, tmp_path: Path) -> None:
@@ -151,6 +158,11 @@ def check_with_the_compiler(text: str, facts: list[str], folder: Path) -> None:
         "struct S { S2 a; };\nstruct S2 { S a; };",
         "struct S { int a",
         "struct S;",
+        "#ifndef fp\n#define fp float\n#endif\nstruct S { fp a; };",
+        "#if !defined(fp)\n#define fp float\n#endif\nstruct S { fp a; };",
+        "#ifdef WIDE\n#define fp double\n#else\n#define fp float\n#endif\nstruct S { fp a; };",
+        "#define fp 1\nstruct S { fp a; };",
+        "typedef struct { int a; } *S;",
     ],
 )
 def test_what_would_be_a_guess_has_no_layout(definition: str) -> None:
