@@ -97,3 +97,13 @@ def squeeze(text: str) -> str:
 def declared_name(declarator: Node) -> Node | None:
     """The identifier inside `*const p`, `a[3]`, `&r`, `x = 1`."""
     return next((n for n in walk(declarator) if n.type in ("identifier", "field_identifier")), None)
+
+
+def declarations_in(node: Node) -> Iterator[tuple[str, Node, Node]]:
+    """Name, declarator and declaration of what is declared at or below a node."""
+    for inner in walk(node):
+        if inner.type != "declaration":
+            continue
+        for declarator in inner.children_by_field_name("declarator"):
+            if (name := declared_name(declarator)) is not None:
+                yield text_of(name), declarator, inner

@@ -44,9 +44,7 @@ from hipscope.formulas.judge.speed_gate import decide, depends_on_assumption, tr
 from hipscope.formulas.judge.timed_replay import Audit, Measured, Part, measure, speedup_range
 from hipscope.formulas.propose.candidate import Candidate
 
-_NEARLY = (
-    0.02  # times as fast: what the time on a part of the device may be off by, of one rewrite against another
-)
+_NEARLY = 0.02  # times as fast: what the times of two texts on a part of the device may be off by
 
 
 @dataclass(frozen=True)

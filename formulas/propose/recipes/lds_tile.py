@@ -23,7 +23,6 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, evaluate, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.register_tile import no_macro_hides
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
     before_directives,
@@ -35,7 +34,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     renamed,
     style_of,
 )
-from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
+from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal, no_macro_hides
 from hipscope.formulas.propose.recipes.thread_parts import place_of
 from hipscope.formulas.propose.recipes.tiled_loop import (
     CannotTile,
@@ -57,20 +56,11 @@ _STEPS = (8, 16, 32, 64)  # of the loop in a tile
 _MOST_BYTES = 32768  # of all tiles: two workgroups of a CU still have room
 _MOST = 2  # candidates: tiles of one load for each thread, and of two
 _BANK_BYTES = 4
-_BYTES_AT_ONCE = (
-    256  # loaded from LDS by the steps that are unrolled together: half of the registers of a full SIMD
-)
+_BYTES_AT_ONCE = 256  # that unrolled steps load from LDS: half of the registers of a full SIMD
 _APART = "lets another argument overlap {} (none did in the recorded ones)"
 _NUMBERS = INTEGER_TYPES | {
-    "float",
-    "double",
-    "char",
-    "unsigned char",
-    "short",
-    "unsigned short",
-    "long long",
-    "bool",
-}
+    "float", "double", "char", "unsigned char", "short", "unsigned short", "long long", "bool",
+}  # fmt: skip
 _MATH = re.compile(
     r"(sqrt|rsqrt|fabs|exp|exp2|log|log2|log10|sin|cos|tan|tanh|pow|fma|fmin|fmax|floor|ceil|min|max|abs)f?"
 )

@@ -19,7 +19,7 @@ from hipscope.analysis.source.nodes import (
     arguments_of,
     called,
     child_of,
-    declared_name,
+    declarations_in,
     text_of,
     walk,
 )
@@ -115,16 +115,6 @@ def is_index(node: Node, axis: Axis) -> bool:
 def indices(axis: Axis) -> tuple[str, str]:
     """How the number of the workgroup along an axis is written."""
     return (f"blockIdx.{axis}", f"hipBlockIdx_{axis}")
-
-
-def declarations_in(node: Node) -> Iterator[tuple[str, Node, Node]]:
-    """Name, declarator and declaration of what is declared at or below a node."""
-    for inner in walk(node):
-        if inner.type != "declaration":
-            continue
-        for declarator in inner.children_by_field_name("declarator"):
-            if (name := declared_name(declarator)) is not None:
-                yield text_of(name), declarator, inner
 
 
 def _statements(block: Node) -> list[Node]:

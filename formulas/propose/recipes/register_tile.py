@@ -23,6 +23,7 @@ from hipscope.analysis.source.nodes import (
     arguments_of,
     called,
     child_of,
+    declarations_in,
     declared_name,
     names_in,
     text_of,
@@ -36,7 +37,6 @@ from hipscope.formulas.propose.recipes.output_jamming import (
     Jam,
     OutputGroup,
     OutputGuard,
-    declarations_in,
     indices,
     is_index,
     jam_of,
@@ -51,7 +51,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     negated,
     style_of,
 )
-from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
+from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal, no_macro_hides
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -273,33 +273,6 @@ def _address_of(value: Node | None, own: set[str]) -> bool:
         n.type == "pointer_expression" and text_of(n).startswith("&") and next(_roots(n), "") in own
         for n in nodes
     )
-
-
-def no_macro_hides(kernel: KernelSyntax) -> str | None:
-    """No macro of the file, or one that it uses, names a variable of the kernel."""
-    root = kernel.body_node
-    while root.parent is not None:
-        root = root.parent
-    words: dict[str, set[str]] = {}
-    for node in walk(root):
-        if (
-            node.type in ("preproc_def", "preproc_function_def")
-            and node.child_by_field_name("value") is not None
-        ):
-            parameters = node.child_by_field_name("parameters")
-            bound = names_in(parameters) if parameters is not None else frozenset()
-            found = re.findall(r"[A-Za-z_]\w*", text_of(child_of(node, "value")))
-            words[text_of(child_of(node, "name"))] = set(found) - bound
-    own = {name for name, _, _ in declarations_in(kernel.body_node)} | {"blockIdx"}
-    left = {text_of(n) for n in walk(kernel.body_node) if n.type == "identifier"} & words.keys()
-    seen: set[str] = set()
-    while left:
-        name = min(left)
-        seen.add(name)
-        if hidden := sorted(words[name] & own):
-            return f"the macro `{name}` uses `{hidden[0]}`"
-        left = (left | (words[name] & words.keys())) - seen
-    return None
 
 
 _PRECONDITIONS = (

@@ -86,15 +86,13 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
     )
     halved = _with_loops(source, trees, kernel, _halving)
-    within = parse(halved).kernel(kernel.name)
-    ended = wave_tree.propose(halved, within, finding, facts) if within is not None else NAME
+    if (within := parse(halved).kernel(kernel.name)) is None:
+        return [whole]
+    ended = wave_tree.propose(halved, within, finding, facts)
     if not isinstance(ended, list):
         return [whole]
     title = f"{whole.title}, and one wave the last ones by shuffles"
-    return [
-        whole,
-        replace(whole, title=title, text=ended[0].text, assumes=ended[0].assumes),
-    ]
+    return [whole, replace(whole, title=title, text=ended[0].text, assumes=ended[0].assumes)]
 
 
 def _with_loops(

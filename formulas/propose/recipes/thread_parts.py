@@ -17,13 +17,13 @@ from hipscope.analysis.source.nodes import (
     built_in,
     called,
     child_of,
+    declarations_in,
     names_in,
     squeeze,
     text_of,
     walk,
 )
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
-from hipscope.formulas.propose.recipes.output_jamming import declarations_in
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, is_pure
 

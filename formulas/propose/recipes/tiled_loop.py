@@ -18,6 +18,7 @@ from hipscope.analysis.source.nodes import (
     ancestors,
     called,
     child_of,
+    declarations_in,
     names_in,
     squeeze,
     text_of,
@@ -25,7 +26,6 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.recipes.output_jamming import declarations_in
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
@@ -61,10 +61,7 @@ class CannotTile(Exception):
 
 @dataclass(frozen=True)
 class UniformLoop:
-    """`for (type counter = begin; counter < end; counter += step)`; `begin` is None where no declaration begins it.
-
-    `operator` is `<` or `<=`.
-    """
+    """`for (type counter = begin; counter < end; counter += step)`; `operator` is `<` or `<=`."""
 
     node: Node
     type: str
@@ -132,10 +129,6 @@ class TiledLoop:
     between: tuple[Node, ...]
     least: tuple[str, ...]
     knows: Dependences
-
-    def moves(self, node: Node) -> bool:
-        """Whether the value depends on the thread or on the step."""
-        return self.loop.counter in names_in(node) or not self.knows.uniform(node)
 
 
 def tiled_loops(

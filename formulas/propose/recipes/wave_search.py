@@ -20,6 +20,17 @@ from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.one_thread import (
+    COUNTERS,
+    FLOATS,
+    disturbs,
+    first_thread,
+    header,
+    in_place_of,
+    same_for_all,
+    statements_of_one_thread,
+    why_not_at,
+)
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     declared_type,
@@ -30,17 +41,6 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.moved_declarations import removal
-from hipscope.formulas.propose.recipes.wave_sum import (
-    COUNTERS,
-    FLOATS,
-    disturbs,
-    first_thread,
-    header,
-    in_place_of,
-    same_for_all,
-    why_not_at,
-    why_not_here,
-)
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -82,11 +82,9 @@ class _Search:
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate in which the first wave does every search that one thread does."""
     del finding
-    guards = [node for node in kernel.body_node.named_children if first_thread(node, kernel) is not None]
-    if not guards:
-        return Refusal(NAME, "the kernel itself does nothing in one thread of the workgroup alone")
-    if (reason := why_not_here(facts)) is not None:
-        return Refusal(NAME, reason)
+    guards = statements_of_one_thread(kernel, facts)
+    if isinstance(guards, str):
+        return Refusal(NAME, guards)
     found = [one for guard in guards for one in _searches(guard, kernel)]
     searches = [one for one in found if isinstance(one, _Search)]
     if not searches:

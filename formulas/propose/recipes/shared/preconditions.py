@@ -1,4 +1,4 @@
-"""What must hold before a recipe applies, as a tuple of named questions.
+"""What must hold before a recipe applies, as a tuple of named questions, and a question that several recipes ask.
 
 A precondition takes a subject that holds whatever the questions need, and gives the sentence of the refusal, or None
 where it holds. The order is that of the tuple: a later question may rely on the earlier ones.
@@ -6,8 +6,12 @@ where it holds. The order is that of the tuple: a later question may rely on the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
+
+from hipscope.analysis.source.nodes import child_of, declarations_in, names_in, text_of, walk
+from hipscope.analysis.source.syntax import KernelSyntax
 
 Subject = TypeVar("Subject")
 Precondition = Callable[[Subject], str | None]
@@ -16,3 +20,30 @@ Precondition = Callable[[Subject], str | None]
 def first_refusal(subject: Subject, preconditions: Iterable[Precondition[Subject]]) -> str | None:
     """The sentence of the first precondition that does not hold, or None when all of them do."""
     return next((why for holds in preconditions if (why := holds(subject)) is not None), None)
+
+
+def no_macro_hides(kernel: KernelSyntax) -> str | None:
+    """No macro of the file, or one that it uses, names a variable of the kernel."""
+    root = kernel.body_node
+    while root.parent is not None:
+        root = root.parent
+    words: dict[str, set[str]] = {}
+    for node in walk(root):
+        if (
+            node.type in ("preproc_def", "preproc_function_def")
+            and node.child_by_field_name("value") is not None
+        ):
+            parameters = node.child_by_field_name("parameters")
+            bound = names_in(parameters) if parameters is not None else frozenset()
+            found = re.findall(r"[A-Za-z_]\w*", text_of(child_of(node, "value")))
+            words[text_of(child_of(node, "name"))] = set(found) - bound
+    own = {name for name, _, _ in declarations_in(kernel.body_node)} | {"blockIdx"}
+    left = {text_of(n) for n in walk(kernel.body_node) if n.type == "identifier"} & words.keys()
+    seen: set[str] = set()
+    while left:
+        name = min(left)
+        seen.add(name)
+        if hidden := sorted(words[name] & own):
+            return f"the macro `{name}` uses `{hidden[0]}`"
+        left = (left | (words[name] & words.keys())) - seen
+    return None
