@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.analysis.errors import Cancelled, ProgramFailed, UsageError
@@ -80,6 +81,19 @@ def optimize_project(
     return result.model_copy(update={"compiles": run.compiles.number, "replays": run.replays.number})
 
 
+@dataclass(frozen=True)
+class _Round:
+    """What a round is asked for: `earlier` is what those before it came to, `accepted` takes the run by which its edit
+    is accepted, where another round may follow. On a GPU, times are those of the `hardware`.
+    """
+
+    options: OptimizeOptions
+    proposer: ModelProposer | None
+    accepted: AcceptedRun | None
+    earlier: Earlier | None = None
+    hardware: Hardware | None = None
+
+
 def _go_on(
     project: Project, options: OptimizeOptions, proposer: ModelProposer | None, run: Run
 ) -> OptimizeResult:
@@ -102,9 +116,9 @@ def _rounds(
 ) -> OptimizeResult:
     """One round after the other; each begins with the run that the edit before was `accepted` by."""
     begun = time.monotonic()
-    kept = accepted if options.rounds != 1 and proposer is None else None
+    asked = _Round(options, proposer, accepted if options.rounds != 1 and proposer is None else None)
     try:
-        result = _optimize(project, options, proposer, run, kept=kept)
+        result = _optimize(project, asked, run)
     except Cancelled as cancelled:
         raise nothing_begun(options.end, cancelled) from None
     rounds: list[OptimizeResult] = [result]
@@ -125,11 +139,9 @@ def _rounds(
         own = base_name(result.kernel or "")
         done |= {base_name(a.kernel) for a in result.attempts}  # those before it, which gained nothing
         again = options.rounds is not None or [r.kernel for r in rounds].count(result.kernel) < _ROUNDS
-        earlier = Earlier(file, own if again else None, frozenset(done))
+        asked = replace(asked, earlier=Earlier(file, own if again else None, frozenset(done)))
         try:
-            result = _optimize(
-                project, options, proposer, run, earlier, begun=accepted.take(texts[-1]), kept=kept
-            )
+            result = _optimize(project, asked, run, accepted.take(texts[-1]))
         except Cancelled as cancelled:
             reason = f"{reason_of(options.end, cancelled)}, in round {len(rounds) + 1}."
             return with_end(joined(project, rounds, None, texts), reason)
@@ -141,78 +153,59 @@ def _rounds(
 
 
 def _optimize(
-    project: Project,
-    options: OptimizeOptions,
-    proposer: ModelProposer | None,
-    run: Run,
-    earlier: Earlier | None = None,
-    *,
-    begun: ProfileSession | None = None,
-    kept: AcceptedRun | None = None,
+    project: Project, asked: _Round, run: Run, begun: ProfileSession | None = None
 ) -> OptimizeResult:
-    """On a GPU where the project is profiled on one. `notes` say why `auto` did not take the one of this machine.
+    """One round, on a GPU where the project is profiled on one; it may begin with a recorded run of the program.
 
-    `begun` is a recorded run of the program, `kept` takes the one that an edit is accepted by.
+    `notes` say why `auto` did not take the GPU of this machine.
     """
     choice = choose_profiler(project.config.backend, project.config.arch)
-    hardware = _on_hardware(choice.profiler, project, run)
-    kept = kept if hardware is None else None
+    if (hardware := _on_hardware(choice.profiler, project, run)) is not None:
+        asked = replace(asked, hardware=hardware, accepted=None)
     if begun is not None:
-        result = _optimize_recorded(project, begun, hardware, options, proposer, run, earlier, kept)
+        result = _optimize_recorded(project, begun, asked, run)
     else:
-        result = _optimize_session(project, hardware, options, proposer, run, earlier, kept)
+        result = _optimize_session(project, asked, run)
     notes = result.notes if choice.note is None else (choice.note, *result.notes)
     return result.model_copy(update={"notes": notes})
 
 
-def _optimize_session(
-    project: Project,
-    hardware: Hardware | None,
-    options: OptimizeOptions,
-    proposer: ModelProposer | None,
-    run: Run,
-    earlier: Earlier | None,
-    kept: AcceptedRun | None,
-) -> OptimizeResult:
+def _optimize_session(project: Project, asked: _Round, run: Run) -> OptimizeResult:
     """On what was prepared, if there is something, else on a new run of the program."""
-    formulas = _formulas(options, project)
     with prepared_session(project, run) as ready:
         if ready is not None:
-            built, asked = program_of(ready, project, run)
-            result = _optimize_profiled(
-                Optimizing(built, ready, hardware, options, proposer, asked, formulas, earlier, kept)
-            )
+            result = _optimize_profiled(_work_on(project, ready, asked, run))
             differs = any(a.outcome is Outcome.PROGRAM_DIFFERS for a in result.attempts)
             if not differs or result.ended is not None:
                 return result
             forget(ready)  # the program may have got other data: judge it on what it does now
     recorded = ProfileOptions(backend="emulator", capture_dispatches=(), waves=False)
-    session = profile_project(project, run, options=recorded)
-    return _optimize_recorded(project, session, hardware, options, proposer, run, earlier, kept)
+    return _optimize_recorded(project, profile_project(project, run, options=recorded), asked, run)
 
 
-def _optimize_recorded(
-    project: Project,
-    session: ProfileSession,
-    hardware: Hardware | None,
-    options: OptimizeOptions,
-    proposer: ModelProposer | None,
-    run: Run,
-    earlier: Earlier | None,
-    kept: AcceptedRun | None,
-) -> OptimizeResult:
-    """On a recorded run of the program, whose recording is removed in the end."""
-    formulas = _formulas(options, project)
-    project, run = program_of(session, project, run)
+def _optimize_recorded(project: Project, session: ProfileSession, asked: _Round, run: Run) -> OptimizeResult:
+    """On a recorded run of the program. The recording is removed in the end: it holds the program's memory."""
     try:
-        return _optimize_profiled(
-            Optimizing(project, session, hardware, options, proposer, run, formulas, earlier, kept)
-        )
+        return _optimize_profiled(_work_on(project, session, asked, run))
     finally:
         if session.capture_dir is not None:
-            shutil.rmtree(
-                session.capture_dir, ignore_errors=True
-            )  # it holds the program's memory, and is large
+            shutil.rmtree(session.capture_dir, ignore_errors=True)
+
+
+def _work_on(project: Project, session: ProfileSession, asked: _Round, run: Run) -> Optimizing:
+    formulas = _formulas(asked.options, project)
+    built, run = program_of(session, project, run)
+    return Optimizing(
+        built,
+        session,
+        asked.hardware,
+        asked.options,
+        asked.proposer,
+        run,
+        formulas,
+        asked.earlier,
+        asked.accepted,
+    )
 
 
 def _on_hardware(profiler: Profiler, project: Project, run: Run) -> Hardware | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -17,7 +18,7 @@ from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import loop
 from hipscope.formulas.optimize.loop import OptimizeOptions
-from hipscope.formulas.optimize.options import AcceptedRun, Earlier
+from hipscope.formulas.optimize.options import Earlier
 from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.verified_edit import edit_between
@@ -107,10 +108,8 @@ def test_after_the_last_gain_of_a_kernel_the_next_one_is_asked(
     ]
     asked: list[loop.Earlier | None] = []
 
-    def answer(*arguments: object, **_: object) -> OptimizeResult:
-        earlier = arguments[4] if len(arguments) > 4 else None
-        assert earlier is None or isinstance(earlier, loop.Earlier)
-        asked.append(earlier)
+    def answer(_: Project, order: Any, *__: object) -> OptimizeResult:
+        asked.append(order.earlier)
         return answers[len(asked) - 1]
 
     monkeypatch.setattr(loop, "_optimize", answer)
@@ -136,11 +135,11 @@ def test_a_round_begins_with_the_run_that_the_edit_before_was_accepted_by(
     session = SimpleNamespace(capture_dir=recording)
     begun: list[object] = []
 
-    def answer(*_: object, kept: AcceptedRun, **more: object) -> OptimizeResult:
-        begun.append(more.get("begun"))
+    def answer(_: Project, order: Any, __: Run, recorded: object = None) -> OptimizeResult:
+        begun.append(recorded)
         if len(begun) > 1:
             return OptimizeResult(status="no_improvement", message="")
-        kept.put(session, TEXTS[left])  # type: ignore[arg-type]
+        order.accepted.put(session, TEXTS[left])
         return verified(file, 0, 1.5)
 
     monkeypatch.setattr(loop, "_optimize", answer)
