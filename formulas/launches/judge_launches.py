@@ -38,10 +38,9 @@ from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import PROVED, unfinished
 from hipscope.formulas.judge.timed_replay import Measured, measure
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed
-from hipscope.formulas.launches.numbers import LaunchEdit, Shapes, launch_edits
+from hipscope.formulas.launches.numbers import LaunchEdit, Shapes, Sides, launch_edits
+from hipscope.formulas.launches.shared_edits import shared_edits, shared_ways
 from hipscope.formulas.propose.candidate import Candidate
-
-RECIPE = "launch_shape"
 
 _NUMBERS = re.compile(r"(?<![\w.])\d+")
 _MOST_TIMED = 12
@@ -50,6 +49,7 @@ _MOST_OTHERS = 3  # kernels that an edit launches otherwise, beside the one that
 _LEAST_GAIN = (
     1.05  # below it, what another shape brings depends on the size of the problem more than on the shape
 )
+_LARGE_GAIN = 1.15  # for an edit of kernel and launch that is tried before everything else
 _SECONDS = 40.0  # after that no further shape is begun to be timed
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the proof
 
@@ -79,22 +79,55 @@ def judge_launches(bench: Bench, run: Run) -> Iterator[Judged] | str:
 
     Raises Cancelled, and what the reference of a bench raises.
     """
-    if bench.project.subject is not None:
-        return f"`{bench.kernel.name}` is launched by its bench, whose numbers are yours to change"
-    try:
-        launches, code = _asked(bench, run)
-    except (MissingTool, NotReadable, BuildFailed) as reason:
-        return f"the compiler does not say how `{bench.kernel.name}` is launched: {reason.message}"
-    seen = tuple(dict.fromkeys((groups_of(d), d.workgroup) for d in bench.dispatches))
-    files = {f.absolute() for f in (*bench.project.sources, *bench.project.headers)}
-    texts = {f: text for f in files if (text := run.texts.read(f)) is not None}
-    edits = launch_edits(bench.kernel.name, launches, texts, Shapes(seen, code, _largest(bench)))
+    if isinstance(launched := _launched_by(bench, run), str):
+        return launched
+    texts = {
+        f: text
+        for f in {f.absolute() for f in (*bench.project.sources, *bench.project.headers)}
+        if (text := run.texts.read(f)) is not None
+    }
+    seen = _shapes(bench)
+    edits = launch_edits(
+        bench.kernel.name, launched.launches, texts, Shapes(seen, launched.code, _largest(bench))
+    )
     if isinstance(edits, str):
         return edits
     fair = [edit for edit in edits if not _starves(bench, edit)]
     if not fair:
         return f"every other shape of the launch of `{bench.kernel.name}` leaves more CUs without work"
-    return _judged(bench, fair, run)
+    return _judged(bench, fair, run, _LEAST_GAIN)
+
+
+def judge_shared(bench: Bench, run: Run) -> Iterator[Judged] | str:
+    """As `judge_launches`, of edits by which several lanes share a work-item: those that gain a lot."""
+    seen = _shapes(bench)
+    if isinstance(ways := shared_ways(bench, seen), str):
+        return ways
+    if isinstance(launched := _launched_by(bench, run), str):
+        return launched
+    edits = shared_edits(bench, ways, launched.launches, seen)
+    return edits if isinstance(edits, str) else _judged(bench, edits, run, _LARGE_GAIN)
+
+
+@dataclass(frozen=True)
+class _Launched:
+    """The launches of a kernel in all sources of the program, and the text of what runs with it."""
+
+    launches: list[KernelLaunch]
+    code: bytes
+
+
+def _launched_by(bench: Bench, run: Run) -> _Launched | str:
+    if bench.project.subject is not None:
+        return f"`{bench.kernel.name}` is launched by its bench, whose numbers are yours to change"
+    try:
+        return _Launched(*_asked(bench, run))
+    except (MissingTool, NotReadable, BuildFailed) as reason:
+        return f"the compiler does not say how `{bench.kernel.name}` is launched: {reason.message}"
+
+
+def _shapes(bench: Bench) -> tuple[tuple[Sides, Sides], ...]:
+    return tuple(dict.fromkeys((groups_of(d), d.workgroup) for d in bench.dispatches))
 
 
 def _starves(bench: Bench, edit: LaunchEdit) -> bool:
@@ -129,7 +162,7 @@ def _largest(bench: Bench) -> int:
     return min(found, default=1024)
 
 
-def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Judged]:
+def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run, least: float) -> Iterator[Judged]:
     run.say(f"timing {min(len(edits), _MOST_TIMED)} launch shapes of `{bench.kernel.name}`")
     begun, seconds = time.monotonic(), min(_SECONDS, run.seconds_left * _SHARE)
 
@@ -142,10 +175,8 @@ def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Jud
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         found = list(pool.map(timed, enumerate(edits[:_MOST_TIMED])))
     kept = [t for t in found if isinstance(t, _Timed)]
-    hopeful = sorted(
-        (t for t in kept if t.quick.accepted and _speed(t) >= _LEAST_GAIN), key=lambda t: -_speed(t)
-    )
-    if not hopeful:
+    hopeful = sorted((t for t in kept if t.quick.accepted and _speed(t) >= least), key=lambda t: -_speed(t))
+    if not hopeful and least == _LEAST_GAIN:
         dropped = [t for t in found if isinstance(t, Judgement)]
         if kept:
             best = max(kept, key=_speed).quick
@@ -205,11 +236,12 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
     """The recorded launches in the shapes that the edit is expected to make; a Judgement says what failed."""
     changed = run.replacing(edit.file, edit.text)
     candidate = Candidate(
-        RECIPE,
+        edit.recipe,
         edit.title,
         edit.text,
-        expected="fewer idle compute units, or less work that is repeated in each workgroup",
+        edit.expected,
         exact=False,
+        assumes=edit.assumes,
         file=edit.file,
     )
     try:
@@ -243,7 +275,7 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
 def _own_shape(bench: Bench, candidate: Candidate, failure: str) -> Judgement:
     """The judgement of a shape in which the kernel does something else: nothing is wrong with any text."""
     relies = f"`{bench.kernel.name}` relies on the shape of its launches"
-    reason = f"{RECIPE} does not apply: {relies}. {candidate.title}: {failure}."
+    reason = f"{candidate.recipe} does not apply: {relies}. {candidate.title}: {failure}."
     return Judgement(candidate, Outcome.NO_RECIPE, reason)
 
 

@@ -25,6 +25,7 @@ from hipscope.formulas.launches.coverage import reaches_all
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 Sides = tuple[int, int, int]
+RECIPE = "launch_shape"
 
 _BLOCKS: Mapping[int, tuple[Sides, ...]] = {
     1: ((64, 1, 1), (128, 1, 1), (256, 1, 1), (512, 1, 1), (1024, 1, 1)),
@@ -47,6 +48,7 @@ class LaunchEdit:
 
     `host_only`: its numbers stand in functions of the host, so only a template's argument can carry them to a kernel.
     `own` does the same at the kernel's own launches, where the number is one that other kernels have, too.
+    `recipe`, `assumes` and `expected` are those of its candidate.
     """
 
     file: Path
@@ -55,6 +57,9 @@ class LaunchEdit:
     shapes: Mapping[tuple[Sides, Sides], tuple[Sides, Sides]]
     host_only: bool = False
     own: LaunchEdit | None = None
+    recipe: str = RECIPE
+    assumes: tuple[str, ...] = ()
+    expected: str = "fewer idle compute units, or less work that is repeated in each workgroup"
 
 
 @dataclass(frozen=True)
@@ -91,13 +96,13 @@ def _of_blocks(
 ) -> Iterator[LaunchEdit]:
     """Other workgroups; the grids that are computed from them follow."""
     for workgroup in dict.fromkeys(w for _, w in shapes.seen):
-        mine = [s for s in sites if _block(s, {}) == workgroup]
+        mine = [s for s in sites if block_of(s, {}) == workgroup]
         dimensions = 1 if workgroup[1:] == (1, 1) else 2
         for block in _BLOCKS[dimensions] if workgroup[2] == 1 else ():
             if block == workgroup or math.prod(block) > shapes.largest:
                 continue
             numbers = _numbers_for(mine, workgroup, block)
-            if numbers is None or any(_block(s, numbers) != block for s in mine):
+            if numbers is None or any(block_of(s, numbers) != block for s in mine):
                 continue
             if all(_safe(s, workgroup, block, numbers, shapes.code) for s in mine):
                 title = f"Launch `{name}` with workgroups of {_shown(block)} work-items instead of {_shown(workgroup)}"
@@ -119,7 +124,7 @@ def _of_grids(
     if not any(True for _ in strides(shapes.code, "grid")):
         return
     for groups, workgroup in shapes.seen:
-        mine = [s for s in sites if _block(s, {}) in (workgroup, None) and _written(s) == groups[0]]
+        mine = [s for s in sites if block_of(s, {}) in (workgroup, None) and _written(s) == groups[0]]
         for factor in _FACTORS if mine and groups[1:] == (1, 1) else ():
             count = int(groups[0] * factor)
             if not 1 <= count <= _MOST_GROUPS or count == groups[0]:
@@ -132,7 +137,7 @@ def _of_grids(
             yield from _edit(title, numbers, texts, after)
 
 
-def _block(site: KernelLaunch, numbers: Numbers) -> Sides | None:
+def block_of(site: KernelLaunch, numbers: Numbers) -> Sides | None:
     """The workgroup of a launch; None where only a run says."""
     try:
         x, y, z = (int(value_of(side, numbers)) for side in site.block_sizes or ())

@@ -6,7 +6,7 @@ attempts. Which kernel is next, and whether there is another round, is the loop'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -31,7 +31,8 @@ from hipscope.formulas.judge.selection import (
     unfinished,
 )
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
-from hipscope.formulas.launches.judge_launches import RECIPE, judge_launches
+from hipscope.formulas.launches.judge_launches import Judged, judge_launches, judge_shared
+from hipscope.formulas.launches.numbers import RECIPE
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, explain_attempt, kernel_findings
 from hipscope.formulas.optimize.options import AcceptedRun, Earlier, OptimizeOptions
 from hipscope.formulas.optimize.records import judged_attempt, sentence, unjudged, verified_result
@@ -91,6 +92,11 @@ def search_kernel(
                 bench = replace(bench, functions=here, other_files=files)
                 if not earlier.edits(bench.source):
                     return _try_functions(work, bench, kernel, findings, attempts)
+            if work.tells_compiler and work.edits("kernel"):
+                finding = findings[0] if findings else _diagnosis(work, kernel)
+                result = _try_launches(work, bench, finding, attempts, judge_shared)
+                if result is not None:
+                    return result
             for finding in findings if work.options.rewriter != "llm" else ():
                 try:
                     result = (
@@ -148,14 +154,18 @@ def _try_recipes(
 
 
 def _try_launches(
-    work: Optimizing, bench: Bench, finding: Finding, attempts: list[Attempt]
+    work: Optimizing,
+    bench: Bench,
+    finding: Finding,
+    attempts: list[Attempt],
+    ask: Callable[[Bench, Run], Iterator[Judged] | str] = judge_launches,
 ) -> OptimizeResult | None:
-    """The fastest launch shape that is proved and with which the whole program still does the same, or None."""
+    """The fastest launch edit that is proved and with which the whole program still does the same, or None."""
     if not work.edits("launch"):
         return None
-    judged = judge_launches(bench, work.run)
+    judged = ask(bench, work.run)
     if isinstance(judged, str):
-        if finding.formula == _OF_LAUNCHES:
+        if finding.formula == _OF_LAUNCHES and ask is judge_launches:
             attempts.append(unjudged(finding, "", Outcome.NO_RECIPE, sentence(judged), recipe=RECIPE))
         return None
     for one in judged:

@@ -1,0 +1,400 @@
+"""The text of a kernel in which several lanes of a wave share each work-item.
+
+Each lane makes a part of the steps of the loops that can be shared; behind each loop shuffles give all lanes the whole
+result, so that the rest of the kernel is the same for all of them, but that only the first one stores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import LOOPS, TOGETHER, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
+from hipscope.formulas.launches.shared_items import shared_items
+from hipscope.formulas.launches.shared_steps import Carried, SharedLoop, shared_loops
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    Style,
+    at_start,
+    indentation,
+    line_start,
+    style_of,
+)
+from hipscope.formulas.propose.recipes.shared.loop_elements import Around, around
+from hipscope.formulas.propose.recipes.shared.loop_memory import memory_of
+from hipscope.formulas.propose.recipes.shared.thread_renumbering import LANE_FUNCTIONS
+from hipscope.formulas.propose.splice import Splice
+
+_SHUFFLED = frozenset(
+    {
+        "float", "double", "int", "unsigned", "unsigned int", "long", "unsigned long", "long long",
+        "unsigned long long", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "bool", "uint", "ulong", "char",
+        "signed char", "unsigned char", "short", "unsigned short", "int8_t", "uint8_t", "int16_t", "uint16_t",
+    }
+)  # fmt: skip
+
+
+_UNSEEN = ("gnu_asm_expression", "lambda_expression")
+_LOOSE = (
+    "binary_expression",
+    "conditional_expression",
+    "assignment_expression",
+)  # bind less than a sum, or may
+_LEAVES = ("return_statement", "break_statement", "continue_statement", "goto_statement")
+
+
+@dataclass(frozen=True)
+class SharedKernel:
+    """The edits of a kernel whose work-items have `lanes` lanes each, and what it assumes of launches."""
+
+    splices: tuple[Splice, ...]
+    loops: tuple[SharedLoop, ...]
+    assumes: tuple[str, ...]
+
+
+def share_kernel(
+    source: bytes,
+    kernel: KernelSyntax,
+    file: FileSyntax,
+    facts: LaunchFacts,
+    workgroup: int,
+    lanes: str,
+    *,
+    inner: bool = False,
+) -> SharedKernel | str:
+    """The kernel with `lanes` (the name of a constant) lanes for each work-item, or why that cannot be done.
+
+    `workgroup` is how many work-items a workgroup has along x; `inner` as for `shared_loops`.
+    """
+    if (why := _refusal(kernel)) is not None:
+        return why
+    items = shared_items(kernel, file, workgroup, lanes)
+    if isinstance(items, str):
+        return items
+    types = facts.types.spans if facts.types.text == source else {}
+    loops, reasons = shared_loops(kernel, facts, types, inner=inner)
+    if not loops:
+        return "; ".join(reasons) or "it has no loop"
+    for loop in loops:
+        for one in loop.carried:
+            for name, kind in ((one.name, one.type), *one.places):
+                if not elements_of(name, kind, facts) <= _SHUFFLED:
+                    return f"`{name}` of type `{kind}` cannot be handed from lane to lane"
+    if (why := _crossed(loops, kernel)) is not None:
+        return why
+    stores = _stores(kernel, loops, facts)
+    if isinstance(stores, str):
+        return stores
+    style = style_of(source, kernel)
+    lane = style.fresh("lane")
+    first = f"const int {lane} = threadIdx.x % {lanes};"
+    splices = [*items, at_start(source, kernel, style, style.lines([first]))]
+    for loop in loops:
+        splices += _shared(source, loop, style, lane, lanes)
+    for run in stores:
+        splices += _alone(source, run, style, lane)
+    written = sorted({base for loop in loops for base, _ in loop.stored} | _written(stores, kernel, facts))
+    apart = [base for base in written if base not in facts.promised and not _promised(base, kernel)]
+    assumes = [
+        f"no launch of `{kernel.name}` lets another argument overlap `{base}` (none did in the recorded ones)"
+        for base in apart
+    ]
+    return SharedKernel(tuple(splices), tuple(loops), tuple(assumes))
+
+
+def _promised(base: str, kernel: KernelSyntax) -> bool:
+    parameter = kernel.parameter(base)
+    return parameter is not None and "restrict" in parameter.type
+
+
+def _refusal(kernel: KernelSyntax) -> str | None:
+    if kernel.barriers or kernel.shared:
+        return "the threads of a workgroup already work together (LDS or barriers)"
+    if kernel.through.opaque:
+        return kernel.through.opaque[0].sentence
+    if kernel.through.together:
+        return f"lanes wait for each other in `{min(kernel.through.together)}`"
+    for node in walk(kernel.body_node):
+        if called(node) == "printf":
+            return f"it prints on line {node.start_point.row + 1}"
+        if (called(node) or "").startswith(LANE_FUNCTIONS) or node.type in _UNSEEN:
+            return (
+                f"line {node.start_point.row + 1} depends on which lanes share a wave, or is not seen through"
+            )
+    if TOGETHER.search(text_of(kernel.body_node)) is not None:
+        return "lanes of it already work together"
+    return None
+
+
+def _crossed(loops: Sequence[SharedLoop], kernel: KernelSyntax) -> str | None:
+    """Why what a shared loop stores may be read by another lane; None where each lane reads only what it stored."""
+    for loop in loops:
+        for base, text in loop.stored:
+            for use in kernel.subscripts:
+                if use.base != base or loop.node.start_byte <= use.node.start_byte < loop.node.end_byte:
+                    continue
+                other = next(
+                    (o for o in loops if o.node.start_byte <= use.node.start_byte < o.node.end_byte), None
+                )
+                same = other is not None and (base, text) in other.stored and _same_head(loop, other)
+                if not same:
+                    return f"`{base}`, which a shared loop stores to, is used on line {use.node.start_point.row + 1}"
+    return None
+
+
+def _same_head(one: SharedLoop, other: SharedLoop) -> bool:
+    return text_of(one.begin) == text_of(other.begin) and one.step == other.step
+
+
+def _stores(kernel: KernelSyntax, loops: Sequence[SharedLoop], facts: LaunchFacts) -> list[list[Node]] | str:
+    """Runs of statements that store something outside of the shared loops: one lane makes them."""
+    shared = {loop.node.id for loop in loops}
+    runs: list[list[Node]] = []
+    reason = _collect(kernel.body_node, shared, kernel, facts, runs)
+    if reason is not None:
+        return reason
+    written = _written(runs, kernel, facts)
+    inside = {n.id for run in runs for s in run for n in walk(s)}
+    if not written:
+        return runs
+    begin = min(run[0].start_byte for run in runs)
+    repeated = [a.start_byte for run in runs for a in _loops_around(run[0], kernel)]
+    begin = min([begin, *repeated])
+    alone = facts.promised | facts.disjoint | {p.name for p in kernel.parameters if "restrict" in p.type}
+    for node in walk(kernel.body_node):
+        if (
+            node.start_byte < begin
+            or node.id in inside
+            or node.type not in ("identifier", "field_expression")
+        ):
+            continue
+        if text_of(node) in written:
+            return f"line {node.start_point.row + 1} may read what one lane has stored"
+    for use in kernel.subscripts:
+        if use.node.id not in inside and use.node.start_byte >= begin and not written <= alone:
+            return f"line {use.node.start_point.row + 1} may read what one lane has stored"
+    return runs
+
+
+def _loops_around(node: Node, kernel: KernelSyntax) -> Iterator[Node]:
+    outer = node.parent
+    while outer is not None and outer.id != kernel.body_node.id:
+        if outer.type in LOOPS:
+            yield outer
+        outer = outer.parent
+
+
+def _written(runs: Sequence[Sequence[Node]], kernel: KernelSyntax, facts: LaunchFacts) -> set[str]:
+    return {base for run in runs for s in run for base in memory_of(kernel, facts, (s,)).stored or ()}
+
+
+def _collect(
+    block: Node, shared: set[int], kernel: KernelSyntax, facts: LaunchFacts, runs: list[list[Node]]
+) -> str | None:
+    """Add the storing statements of a block, those side by side as one run; or why one lane cannot make them."""
+    run: list[Node] = []
+    for statement in block.named_children:
+        if statement.id in shared or statement.type == "comment":
+            continue
+        memory = memory_of(kernel, facts, (statement,))
+        holds = any(n.id in shared for n in walk(statement))
+        if memory.stored is None:
+            return f"line {statement.start_point.row + 1} may store something in a way that is not seen"
+        if not memory.stored:
+            run = []
+        elif holds or (_changes(statement) and statement.type != "expression_statement"):
+            run = []
+            parts = [statement] if statement.type == "compound_statement" else _bodies(statement)
+            if not parts:
+                return f"line {statement.start_point.row + 1} stores, and sets what all lanes need"
+            for part in parts:
+                inner = part if part.type == "compound_statement" else None
+                reason = (
+                    _collect(inner, shared, kernel, facts, runs)
+                    if inner is not None
+                    else _single(part, shared, kernel, facts, runs)
+                )
+                if reason is not None:
+                    return reason
+        elif _changes(statement):
+            return f"line {statement.start_point.row + 1} stores, and sets what all lanes need"
+        else:
+            if not run:
+                runs.append(run)
+            run.append(statement)
+    return None
+
+
+def _single(
+    statement: Node, shared: set[int], kernel: KernelSyntax, facts: LaunchFacts, runs: list[list[Node]]
+) -> str | None:
+    """The same for the only statement of an `if` or a loop."""
+    if statement.id in shared or not memory_of(kernel, facts, (statement,)).stored:
+        return None
+    parts = _bodies(statement)
+    if not parts:
+        if _changes(statement):
+            return f"line {statement.start_point.row + 1} stores, and sets what all lanes need"
+        runs.append([statement])
+        return None
+    for part in parts:
+        reason = (
+            _collect(part, shared, kernel, facts, runs)
+            if part.type == "compound_statement"
+            else _single(part, shared, kernel, facts, runs)
+        )
+        if reason is not None:
+            return reason
+    return None
+
+
+def _bodies(statement: Node) -> list[Node]:
+    """What a statement holds: the branches of an `if`, the body of a loop."""
+    parts = [statement.child_by_field_name(name) for name in ("consequence", "alternative", "body")]
+    found = [p for p in parts if p is not None]
+    return [n for p in found for n in (p.named_children if p.type == "else_clause" else [p])]
+
+
+def _changes(statement: Node) -> bool:
+    """Whether it sets variables that it does not declare itself, declares some for what follows, or leaves."""
+    if statement.type == "declaration" or any(n.type in _LEAVES for n in walk(statement)):
+        return True
+    own: set[str] = set()
+    for node in walk(statement):
+        if node.type == "declaration":
+            own |= set().union(*(names_in(d) for d in node.children_by_field_name("declarator")))
+    targets = set()
+    for node in walk(statement):
+        if node.type in ("assignment_expression", "update_expression"):
+            target = child_of(node, "left" if node.type == "assignment_expression" else "argument")
+            while target.type == "field_expression" and "->" not in text_of(target):
+                target = child_of(target, "argument")
+            if target.type == "identifier":
+                targets.add(text_of(target))
+    return bool(targets - own)
+
+
+def _shared(source: bytes, loop: SharedLoop, style: Style, lane: str, lanes: str) -> list[Splice]:
+    """One loop of which each lane makes a part, and what puts the parts together."""
+    begin, step = text_of(loop.begin), loop.step
+    ahead = f"{lane} * {step}" if step else lane
+    summand = begin if loop.begin.type not in _LOOSE or _is_sum(loop.begin) else f"({begin})"
+    first = ahead if begin == "0" else f"{summand} + {ahead}"
+    by = f"{lanes} * {step}" if step else lanes
+    begun = [
+        name
+        for one in loop.carried
+        if one.kind == "sum" and not _begins_with_zero(one, loop)
+        for name in [one.name]
+    ]
+    before = []
+    if len(begun) == 1:
+        before = [f"if ({lane} != 0) {begun[0]} = 0;"]
+    elif begun:
+        before = [f"if ({lane} != 0) {' = '.join(begun)} = 0;"]
+    after = list(_together(loop.carried, style, lanes))
+    splices = [
+        Splice(loop.begin.start_byte, loop.begin.end_byte, first.encode("utf-8", "surrogateescape")),
+        Splice(loop.update.start_byte, loop.update.end_byte, f"{loop.counter} += {by}".encode()),
+    ]
+    if not before and not after:
+        return splices
+    return [*splices, *around(source, Around(loop.node, before, after), style)]
+
+
+def _is_sum(node: Node) -> bool:
+    operator = child_of(node, "operator")
+    return node.type == "binary_expression" and text_of(operator) in ("+", "-", "*", "/", "%")
+
+
+def _begins_with_zero(one: Carried, loop: SharedLoop) -> bool:
+    """Whether the statement that stands right before the loop, or shortly before, sets the variable to nothing."""
+    before = loop.node.prev_named_sibling
+    name = re.escape(one.name)
+    zero = r"(0|0?\.0?[fF]?|0\.0*[fF]?|\w+\(0(\.0*)?[fF]?\)|\(\w+\)\s*0(\.0*)?[fF]?)"
+    while before is not None and before.type in ("declaration", "expression_statement", "comment"):
+        text = " ".join(text_of(before).split())
+        if re.search(rf"(^|[\s,*]){name}\s*(=\s*{zero}|\{{\s*(0\.?0*[fF]?)?\s*\}})\s*[,;]", text):
+            return True
+        if one.name.split(".")[0] in changed_within(before):
+            return False
+        before = before.prev_named_sibling
+    return False
+
+
+def _together(carried: Sequence[Carried], style: Style, lanes: str) -> Iterator[str]:
+    """The lines behind a loop by which all lanes get what each has found."""
+    if not carried:
+        return
+    offset, step = style.fresh("offset"), style.step
+    lines: list[str] = []
+    for one in carried:
+        other = f"__shfl_xor({one.name}, {offset})"
+        if one.kind in ("sum", "bits"):
+            lines.append(f"{one.name} {one.operator}= {other};")
+        elif one.kind == "least":
+            lines.append(f"{one.name} = {one.operator}({one.name}, {other});")
+        elif not one.places:
+            name = style.fresh(f"other_{one.name}")
+            lines += [
+                f"const {one.type} {name} = {other};",
+                f"if ({name} {one.operator} {one.name}) {one.name} = {name};",
+            ]
+        else:
+            lines += _better(one, style, offset)
+    head = f"for (int {offset} = {lanes} / 2; {offset} > 0; {offset} /= 2)"
+    if len(lines) == 1:
+        yield f"{head} {lines[0]}"
+        return
+    yield f"{head} {{"
+    yield from (step + line for line in lines)
+    yield "}"
+
+
+def _better(one: Carried, style: Style, offset: str) -> Iterator[str]:
+    """Of two best values the better one, of equal ones the one that was found first."""
+    names = {name: style.fresh(f"other_{name}") for name in (one.name, *(n for n, _ in one.places))}
+    for name, kind in ((one.name, one.type), *one.places):
+        yield f"const {kind} {names[name]} = __shfl_xor({name}, {offset});"
+    best, other = one.name, names[one.name]
+    tie = f"{other} == {best} && {names[one.counter]} < {one.counter}"
+    yield f"if ({other} {one.operator} {best} || ({tie})) {{"
+    yield from (f"{style.step}{name} = {fresh};" for name, fresh in names.items())
+    yield "}"
+
+
+def _alone(source: bytes, run: Sequence[Node], style: Style, lane: str) -> list[Splice]:
+    """Statements that one lane makes."""
+    first, last = run[0], run[-1]
+    outer = indentation(source, first.start_byte)
+    head = f"if ({lane} == 0)"
+    own_line = not source[line_start(source, first.start_byte) : first.start_byte].strip()
+    single = len(run) == 1 and first.type == "expression_statement"
+    if single:
+        return [Splice(first.start_byte, first.start_byte, f"{head} ".encode())]
+    if not own_line:
+        return [
+            Splice(first.start_byte, first.start_byte, f"{head} {{ ".encode()),
+            Splice(last.end_byte, last.end_byte, b" }"),
+        ]
+    splices = [
+        Splice(
+            line_start(source, first.start_byte),
+            line_start(source, first.start_byte),
+            f"{outer}{head} {{{style.newline}".encode(),
+        )
+    ]
+    position = line_start(source, first.start_byte)
+    while position < last.end_byte:
+        end = source.find(b"\n", position)
+        line = source[position : end if end >= 0 else len(source)]
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            splices.append(Splice(position, position, style.step.encode()))
+        position = end + 1 if end >= 0 else len(source)
+    splices.append(Splice(last.end_byte, last.end_byte, f"{style.newline}{outer}}}".encode()))
+    return splices
